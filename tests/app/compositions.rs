@@ -29,7 +29,7 @@ async fn apps_with_a_fallback_answer_what_no_route_takes() {
     let response = client.get("/lamp").origin("https://app.example").send().await;
     assert_eq!((response.status().as_u16(), response.text()), (404, "no /lamp".to_owned()));
     assert_eq!(readers(&client, "/lamp").await, ["https://app.example"]);
-    // A path that is known has its own answers.
+    // A path that is known has its own responses.
     assert_eq!(client.post("/plain").send().await.status(), 405);
     assert_eq!(client.get("/plain").send().await.text(), "plain");
 }
@@ -67,9 +67,9 @@ async fn apps_with_layers_know_the_client_and_the_host_too() {
     let mut connection = server.connect().await;
     connection.send(request("GET /peer", &[])).await;
     let own = connection.stream.local_addr().unwrap().to_string();
-    assert_eq!(connection.answer().await.text(), own);
+    assert_eq!(connection.response().await.text(), own);
     let foreign = "GET /plain HTTP/1.1\r\nhost: a.example\r\n\r\n";
-    assert_eq!(server.answer(foreign).await.status, 421);
+    assert_eq!(server.response(foreign).await.status, 421);
 }
 
 #[tokio::test]
@@ -79,9 +79,9 @@ async fn apps_with_a_layer_that_panics_serve_on() {
         response
     });
     let server = Running::start(App::new(()).routes(routes![plain]).layer(broken)).await;
-    let answer = server.answer(request("GET /nowhere", &[])).await;
-    assert_eq!(answer.problem(), (500, "handler.failed".to_owned()));
-    assert_eq!(server.answer(request("GET /plain", &[])).await.text(), "plain");
+    let response = server.response(request("GET /nowhere", &[])).await;
+    assert_eq!(response.problem(), (500, "handler.failed".to_owned()));
+    assert_eq!(server.response(request("GET /plain", &[])).await.text(), "plain");
 }
 
 #[tokio::test]

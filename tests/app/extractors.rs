@@ -649,7 +649,7 @@ mod responses {
     }
 
     #[tokio::test]
-    async fn a_problem_is_an_answer() {
+    async fn a_problem_is_a_response() {
         let client = all();
         assert_eq!(client.get("/problem/none").send().await.text(), "fine");
         let conflict = client.get("/problem/other").send().await;

@@ -105,7 +105,7 @@ async fn a_refused_preflight_is_a_problem_without_grants() {
 }
 
 #[tokio::test]
-async fn every_answer_of_the_router_carries_the_policy() {
+async fn every_response_of_the_router_carries_the_policy() {
     let client = client(SHOP);
     for (response, status) in [
         (client.get("/lamp").origin(ORIGIN).send().await, 200),
@@ -123,7 +123,7 @@ async fn every_answer_of_the_router_carries_the_policy() {
 }
 
 #[tokio::test]
-async fn an_answer_to_another_origin_varies_and_grants_nothing() {
+async fn a_response_to_another_origin_varies_and_grants_nothing() {
     let client = client(SHOP);
     for request in [client.get("/lamp"), client.get("/lamp").origin("https://partner.example")] {
         let response = request.send().await;

@@ -41,11 +41,11 @@ async fn lists_of_origins_are_replaced_while_the_server_runs() {
     let (a, b) = ("https://a.partner.example", "https://b.partner.example");
 
     connection.send(asked(a)).await;
-    assert_eq!(connection.answer().await.sharing(), [""; 0]);
+    assert_eq!(connection.response().await.sharing(), [""; 0]);
 
     partners.replace(&[a]).unwrap();
     connection.send(asked(a)).await;
-    let granted = connection.answer().await.sharing();
+    let granted = connection.response().await.sharing();
     assert_eq!(
         granted,
         [
@@ -60,19 +60,19 @@ async fn lists_of_origins_are_replaced_while_the_server_runs() {
         .unwrap_err();
     assert_eq!(error.errors().len(), 3, "{error}");
     connection.send(asked(b)).await;
-    assert_eq!(connection.answer().await.sharing(), [""; 0]);
+    assert_eq!(connection.response().await.sharing(), [""; 0]);
     connection.send(asked(a)).await;
-    assert_eq!(connection.answer().await.sharing(), granted);
+    assert_eq!(connection.response().await.sharing(), granted);
 
     partners.replace(&[b]).unwrap();
     connection.send(asked(a)).await;
-    assert_eq!(connection.answer().await.sharing(), [""; 0]);
+    assert_eq!(connection.response().await.sharing(), [""; 0]);
     let preflight = request(
         "OPTIONS /prices",
         &[&format!("origin: {b}"), "access-control-request-method: GET"],
     );
     connection.send(preflight).await;
-    assert_eq!(connection.answer().await.status, 204);
+    assert_eq!(connection.response().await.status, 204);
 }
 
 /// Every request sees one list or the other: one of both origins is granted, never neither.

@@ -48,7 +48,7 @@ async fn without_a_policy_nobody_reads() {
     assert_eq!((preflight.status(), varies(&preflight)), (StatusCode::FORBIDDEN, false));
 }
 
-/// Whether caches are told that the answer depends on the origin.
+/// Whether caches are told that the response depends on the origin.
 fn varies(response: &TestResponse) -> bool {
     let vary = response.header("vary").unwrap_or_default();
     vary.split(", ").any(|name| name == "origin")
@@ -67,7 +67,7 @@ async fn policies_come_from_configurations_too() {
 }
 
 #[tokio::test]
-async fn policies_are_told_to_caches_on_every_answer_unless_they_are_for_everybody() {
+async fn policies_are_told_to_caches_on_every_response_unless_they_are_for_everybody() {
     let app = || App::new(()).routes(routes![plain, own]);
     for (client, path, vary) in [
         (app().cors(APP).test(), "/plain", true),

@@ -1,4 +1,4 @@
-//! Answers to preflights, header for header.
+//! Responses to preflights, header for header.
 
 use super::*;
 
@@ -128,9 +128,9 @@ async fn preflights_have_exactly_these_headers() {
     ] {
         let fields =
             [&format!("origin: {origin}"), &*format!("access-control-request-method: {method}")];
-        let answer = server.answer(request(&format!("OPTIONS {path}"), &fields)).await;
-        assert_eq!((answer.status, &*answer.body), (204, &b""[..]));
-        assert_eq!(answer.lines(), expected, "{method} {path}");
+        let response = server.response(request(&format!("OPTIONS {path}"), &fields)).await;
+        assert_eq!((response.status, &*response.body), (204, &b""[..]));
+        assert_eq!(response.lines(), expected, "{method} {path}");
     }
 }
 

@@ -100,18 +100,18 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
             };
             request = request.header("cookie", line);
         }
-        let answer = request.send().await;
+        let response = request.send().await;
         let asked = scenario.store.take_calls().len();
         match case["expect"].as_str().unwrap() {
             "candidate" => {
-                assert_eq!((&*answer.text(), asked), ("ada", 1), "{case}");
+                assert_eq!((&*response.text(), asked), ("ada", 1), "{case}");
                 seen[0] += 1;
             }
             expected => {
-                assert_problem(&answer, 401, "auth.credentials-missing");
+                assert_problem(&response, 401, "auth.credentials-missing");
                 assert_eq!(asked, 0, "{case}");
                 // Of two one may be good: neither is taken away.
-                assert_eq!(removes_cookie(&answer), expected == "malformed", "{case}");
+                assert_eq!(removes_cookie(&response), expected == "malformed", "{case}");
                 seen[["absent", "ambiguous", "malformed"]
                     .iter()
                     .position(|one| *one == expected)
@@ -156,16 +156,16 @@ async fn cookies_without_end_are_an_error_that_changes_nothing() {
     for line in [&long, &many] {
         let get = |path: &str| scenario.client.get(path).header("cookie", line);
         for path in ["/me", "/either", "/csrf"] {
-            let answer = get(path).send().await;
-            assert_problem(&answer, 400, "cookie.request-too-large");
-            assert!(leaves_cookie(&answer));
+            let response = get(path).send().await;
+            assert_problem(&response, 400, "cookie.request-too-large");
+            assert!(leaves_cookie(&response));
         }
         let post = scenario.client.post("/login/ada").origin(OWN).header("cookie", line);
         assert_problem(&post.send().await, 400, "cookie.request-too-large");
         // Nobody looks at them where a token decides.
         for path in ["/token", "/either"] {
-            let answer = get(path).header("authorization", bearer(&good_token())).send().await;
-            assert_eq!(answer.text(), "user-1");
+            let response = get(path).header("authorization", bearer(&good_token())).send().await;
+            assert_eq!(response.text(), "user-1");
         }
     }
     assert!(scenario.store.take_calls().is_empty());
@@ -180,16 +180,16 @@ async fn of_two_authorization_lines_none_is_taken() {
         for lines in [[&*good, other], [other, &*good]] {
             for path in ["/token", "/either"] {
                 let text = request(&format!("GET {path}"), &lines);
-                let answer = server.answer(text.replacen("localhost", "api.example", 1)).await;
-                let problem = answer.problem();
+                let response = server.response(text.replacen("localhost", "api.example", 1)).await;
+                let problem = response.problem();
                 assert_eq!(problem, (400, "auth.authorization-malformed".to_owned()), "{lines:?}");
             }
         }
     }
     // A folded line is none (RFC 9112 5.2).
     let text = request("GET /token", &[&good, " more"]);
-    let answer = server.answer(text.replacen("localhost", "api.example", 1)).await;
-    assert_eq!(answer.status, 400);
+    let response = server.response(text.replacen("localhost", "api.example", 1)).await;
+    assert_eq!(response.status, 400);
 }
 
 /// RFC 9113 8.2.3: a client may split the field at every cookie.
@@ -239,10 +239,10 @@ async fn no_field_and_no_parameter_changes_the_method() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     for name in ["x-http-method-override", "x-http-method", "x-method-override"] {
-        let answer = ada.get("/thing?_method=DELETE").header(name, "DELETE").send().await;
-        assert_eq!(answer.text(), "thing");
-        let answer = ada.post("/thing").header(name, "DELETE").form(&[("_method", "DELETE")]);
-        assert_problem(&answer.send().await, 405, "route.method-not-allowed");
+        let response = ada.get("/thing?_method=DELETE").header(name, "DELETE").send().await;
+        assert_eq!(response.text(), "thing");
+        let response = ada.post("/thing").header(name, "DELETE").form(&[("_method", "DELETE")]);
+        assert_problem(&response.send().await, 405, "route.method-not-allowed");
         // And none makes a change look like a question.
         let change = ada.bare("/set/a/1").origin(OWN).header(name, "GET").send().await;
         assert_problem(&change, 403, "csrf.token");
@@ -261,8 +261,8 @@ async fn head_asks_for_the_same_credential_and_tells_no_more() {
     let get = ada.get("/me").send().await;
     let head = scenario.client.head("/me").header("cookie", &ada.cookie).send().await;
     assert_eq!((head.status(), head.bytes().len()), (get.status(), 0));
-    let kept = |answer: &TestResponse| {
-        let mut headers = answer.headers().clone();
+    let kept = |response: &TestResponse| {
+        let mut headers = response.headers().clone();
         headers.remove("content-length");
         headers
     };
@@ -270,7 +270,7 @@ async fn head_asks_for_the_same_credential_and_tells_no_more() {
 }
 
 #[tokio::test]
-async fn an_own_answer_to_options_is_behind_the_gate_and_preflights_are_not() {
+async fn an_own_response_to_options_is_behind_the_gate_and_preflights_are_not() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let own = scenario.client.options("/options");
@@ -298,8 +298,8 @@ async fn an_own_answer_to_options_is_behind_the_gate_and_preflights_are_not() {
 #[tokio::test]
 async fn parameters_are_read_behind_the_gate() {
     let scenario = Scenario::new(all()).await;
-    let answer = scenario.client.get("/items/x").send().await;
-    assert_problem(&answer, 401, "auth.credentials-missing");
+    let response = scenario.client.get("/items/x").send().await;
+    assert_problem(&response, 401, "auth.credentials-missing");
     let ada = scenario.login("ada").await;
     assert_problem(&ada.get("/items/x").send().await, 400, "request.parameter-invalid");
 }
@@ -319,9 +319,9 @@ async fn a_gate_that_waits_is_timed_out_as_a_handler_is() {
             .await;
     let ada = scenario.login("ada").await;
     scenario.store.hold();
-    let answer = ada.get("/me").send().await;
-    assert_problem(&answer, 503, "handler.timed-out");
-    assert!(leaves_cookie(&answer));
+    let response = ada.get("/me").send().await;
+    assert_problem(&response, 503, "handler.timed-out");
+    assert!(leaves_cookie(&response));
     scenario.store.release();
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(scenario.shared.calls(), 1);
@@ -347,14 +347,14 @@ async fn services_and_layers_open_no_way_around_a_gate() {
     let ada = scenario.login("ada").await;
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
     for path in ["/files", "/files/", "/files/me", "/files/../me", "/FILES/me"] {
-        let answer = ada.get(path).send().await;
-        assert_ne!(answer.text(), "ada", "{path}");
-        assert!(answer.header("set-cookie").is_none(), "{path} plants a session: {answer:?}");
+        let response = ada.get(path).send().await;
+        assert_ne!(response.text(), "ada", "{path}");
+        assert!(response.header("set-cookie").is_none(), "{path} plants a session: {response:?}");
     }
     for path in ["/nowhere", "/me/", "/ME", "/me/x"] {
-        let answer = scenario.client.get(path).send().await;
-        assert_eq!(answer.text(), "fallback", "{path}");
-        assert!(answer.header("set-cookie").is_none(), "{path} plants a session: {answer:?}");
+        let response = scenario.client.get(path).send().await;
+        assert_eq!(response.text(), "fallback", "{path}");
+        assert!(response.header("set-cookie").is_none(), "{path} plants a session: {response:?}");
     }
     assert_eq!(scenario.client.get("/me").send().await.status(), 401);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
@@ -374,18 +374,18 @@ async fn thousands_of_logins_at_once_leave_as_many_sessions_as_allowed() {
             .collect();
         let mut cookies = Vec::new();
         for login in logins {
-            let answer = login.await.unwrap();
-            match answer.status().as_u16() {
-                200 => cookies.push(cookie_of(&answer)),
-                _ => assert_problem(&answer, 409, "session.limit-reached"),
+            let response = login.await.unwrap();
+            match response.status().as_u16() {
+                200 => cookies.push(cookie_of(&response)),
+                _ => assert_problem(&response, 409, "session.limit-reached"),
             }
         }
         let allowed = if policy == LimitPolicy::Deny { 5 } else { 2000 };
         assert_eq!(cookies.len(), allowed);
         let mut living = 0;
         for cookie in cookies {
-            let answer = scenario.client.get("/me").header("cookie", cookie).send().await;
-            living += usize::from(answer.status() == 200);
+            let response = scenario.client.get("/me").header("cookie", cookie).send().await;
+            living += usize::from(response.status() == 200);
         }
         let listed = scenario.client.post("/count").origin(OWN).send().await.text();
         assert_eq!((living, &*listed), (5, "5"), "{policy:?}");
@@ -404,16 +404,16 @@ async fn without_a_public_origin_sessions_are_for_this_machine() {
     let login = async |host: &str, origin: &str| {
         let fields = [&*format!("origin: {origin}"), "content-length: 0"];
         let text = request("POST /login/ada", &fields).replacen("localhost", host, 1);
-        server.answer(text).await
+        server.response(text).await
     };
     let local = format!("localhost:{port}");
-    let answer = login(&local, &format!("http://{local}")).await;
-    let line = answer.header("set-cookie").unwrap().to_owned();
+    let response = login(&local, &format!("http://{local}")).await;
+    let line = response.header("set-cookie").unwrap().to_owned();
     let (pair, attributes) = line.split_once("; ").unwrap();
     assert!(pair.starts_with("sid="), "{line}");
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax");
     let me = request("GET /me", &[&format!("cookie: {pair}")]);
-    assert_eq!(server.answer(me).await.text(), "ada");
+    assert_eq!(server.response(me).await.text(), "ada");
     // Another port is another origin, another name another host.
     let other = login(&local, "http://localhost:1").await;
     assert_eq!(other.problem(), (403, "csrf.origin".to_owned()));
@@ -422,7 +422,7 @@ async fn without_a_public_origin_sessions_are_for_this_machine() {
 }
 
 #[tokio::test]
-async fn an_answer_tells_nothing_of_the_credential() {
+async fn a_response_tells_nothing_of_the_credential() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let secret = ada.cookie.replace("__Host-sid=", "");
@@ -433,15 +433,15 @@ async fn an_answer_tells_nothing_of_the_credential() {
         ada.post("/set/a/1"),
         ada.bare("/set/a/1"),
     ] {
-        let answer = request.header("authorization", bearer(&secret)).send().await;
-        let shown = format!("{answer:?}");
+        let response = request.header("authorization", bearer(&secret)).send().await;
+        let shown = format!("{response:?}");
         assert!(!shown.contains(&secret), "{shown}");
     }
     let methods = [Method::TRACE, Method::CONNECT];
     for method in methods {
         let request = scenario.client.request(method, "/me").header("cookie", &ada.cookie);
-        let answer = request.send().await;
-        assert!(!answer.text().contains(&secret));
-        assert!(!answer.status().is_success());
+        let response = request.send().await;
+        assert!(!response.text().contains(&secret));
+        assert!(!response.status().is_success());
     }
 }

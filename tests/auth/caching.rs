@@ -1,4 +1,4 @@
-//! What caches may keep of an answer follows from who it is for.
+//! What caches may keep of a response follows from who it is for.
 
 use policy_server::{
     AuthError, Scheme, SchemeRequest,
@@ -21,10 +21,10 @@ impl Scheme for Legacy {
     }
 }
 
-/// Answers with the headers that the request asks for in `x-answer`: lines of `name: value`
+/// Responds with the headers that the request asks for in `x-response`: lines of `name: value`
 /// with `|` between them.
 fn asked_for(headers: &HeaderMap) -> HeaderMap {
-    let asked = headers.get("x-answer").map_or("", |value| value.to_str().expect("text"));
+    let asked = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
     let lines = asked.split('|').filter_map(|line| line.split_once(": "));
     lines
         .map(|(name, value)| {
@@ -110,12 +110,12 @@ async fn scenario() -> Scenario {
     Scenario::with(routes, |app| app.scheme(Legacy)).await
 }
 
-fn control(answer: &TestResponse) -> String {
-    answer.header_all("cache-control").join(" AND ")
+fn control(response: &TestResponse) -> String {
+    response.header_all("cache-control").join(" AND ")
 }
 
-fn varies_by_cookie(answer: &TestResponse) -> bool {
-    answer.header_all("vary").iter().any(|line| line.split(", ").any(|name| name == "cookie"))
+fn varies_by_cookie(response: &TestResponse) -> bool {
+    response.header_all("vary").iter().any(|line| line.split(", ").any(|name| name == "cookie"))
 }
 
 /// `caching`, as far as a server decides it: what a macro refuses comes from a handler here.
@@ -127,12 +127,12 @@ async fn every_case_is_cached_as_it_says() {
         let ada = scenario.login("ada").await;
         let declared = input["declared"].as_str().map(|value| format!("cache-control: {value}"));
         let answered = |request: TestRequest| match &declared {
-            Some(declared) => request.header("x-answer", declared).send(),
+            Some(declared) => request.header("x-response", declared).send(),
             None => request.send(),
         };
         let by_token = scenario.client.get("/token").header("authorization", bearer(&good_token()));
         let stale = format!("__Host-sid={}", "A".repeat(43));
-        let answer = match case["id"].as_str().unwrap() {
+        let response = match case["id"].as_str().unwrap() {
             "CAC-002" | "CAC-003" => answered(ada.get("/session")).await,
             "CAC-004" => answered(ada.post("/login/ada")).await,
             "CAC-006" => answered(scenario.client.get("/optional").header("cookie", stale)).await,
@@ -150,12 +150,12 @@ async fn every_case_is_cached_as_it_says() {
                 "private, no-cache"
             }
         };
-        assert_eq!(control(&answer), expected, "{case}");
+        assert_eq!(control(&response), expected, "{case}");
         if let Some(varies) = expect["vary_has_cookie"].as_bool() {
-            assert_eq!(varies_by_cookie(&answer), varies, "{case}");
+            assert_eq!(varies_by_cookie(&response), varies, "{case}");
         }
         if expect["vary_has_authorization"] == false {
-            assert!(answer.header("vary").is_none(), "{case}");
+            assert!(response.header("vary").is_none(), "{case}");
         }
     }
 }
@@ -189,13 +189,13 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
             (scenario.client.post("/issue"), "no-store"),
             (scenario.client.get("/public/session"), control_of_session),
         ] {
-            let answer = request.header("x-answer", &asked).send().await;
-            assert_eq!(control(&answer), expected, "{declared} {answer:?}");
-            assert!(answer.header("cdn-cache-control").is_none(), "{answer:?}");
-            assert!(answer.header("surrogate-control").is_none(), "{answer:?}");
+            let response = request.header("x-response", &asked).send().await;
+            assert_eq!(control(&response), expected, "{declared} {response:?}");
+            assert!(response.header("cdn-cache-control").is_none(), "{response:?}");
+            assert!(response.header("surrogate-control").is_none(), "{response:?}");
         }
         // Where nobody is asked, a handler says what it likes.
-        let open = scenario.client.get("/public").header("x-answer", &asked).send().await;
+        let open = scenario.client.get("/public").header("x-response", &asked).send().await;
         assert_eq!(open.headers()["cache-control"], declared.as_bytes());
         assert_eq!(open.header("cdn-cache-control"), Some("max-age=60"));
         assert!(open.header("vary").is_none());
@@ -208,9 +208,9 @@ async fn what_depends_on_a_session_says_so_whoever_asks() {
     let ada = scenario.login("ada").await;
     for path in ["/public/session", "/public/error", "/optional"] {
         for request in [scenario.client.get(path), ada.get(path)] {
-            let answer = request.send().await;
-            assert_eq!(control(&answer), "private, no-cache", "{path} {answer:?}");
-            assert!(varies_by_cookie(&answer), "{path} {answer:?}");
+            let response = request.send().await;
+            assert_eq!(control(&response), "private, no-cache", "{path} {response:?}");
+            assert!(varies_by_cookie(&response), "{path} {response:?}");
         }
     }
     let not_modified = ada.get("/not-modified").send().await;
@@ -222,9 +222,10 @@ async fn what_depends_on_a_session_says_so_whoever_asks() {
     let head = scenario.client.head("/session").header("cookie", &ada.cookie).send().await;
     assert_eq!(control(&head), "private, no-cache");
     // Beside what CORS and the handler say.
-    let answer = ada.get("/session").origin(SPA).header("x-answer", "vary: accept").send().await;
+    let response =
+        ada.get("/session").origin(SPA).header("x-response", "vary: accept").send().await;
     let mut vary: Vec<_> =
-        answer.header_all("vary").iter().flat_map(|line| line.split(", ")).collect();
+        response.header_all("vary").iter().flat_map(|line| line.split(", ")).collect();
     vary.sort_unstable_by_key(|name| name.to_lowercase());
     assert_eq!(vary.join(" ").to_lowercase(), "accept cookie origin");
     // A cookie of the application's own.

@@ -168,21 +168,21 @@ async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
             ("Bearer".to_owned(), 400),
             ("Bearer a b".to_owned(), 400),
         ] {
-            let answer = ada.get(path).header("authorization", &field).send().await;
-            assert_eq!(answer.status(), status, "{field}");
+            let response = ada.get(path).header("authorization", &field).send().await;
+            assert_eq!(response.status(), status, "{field}");
         }
         // What is no bearer token says nothing.
         for field in ["Basic YTpi", "a.b.c", "Digest a=b, c=d"] {
-            let answer = ada.get(path).header("authorization", field).send().await;
-            assert_eq!(answer.text(), "ada by Session", "{field}");
+            let response = ada.get(path).header("authorization", field).send().await;
+            assert_eq!(response.text(), "ada by Session", "{field}");
         }
     }
     // Nobody looks at the session when a token decides.
     scenario.store.take_calls();
     for path in ["/either", "/token"] {
-        let answer = ada.get(path).header("authorization", bearer(&good_token())).send().await;
-        assert_eq!(answer.status(), 200);
-        assert!(answer.header("vary").is_none() && leaves_cookie(&answer), "{answer:?}");
+        let response = ada.get(path).header("authorization", bearer(&good_token())).send().await;
+        assert_eq!(response.status(), 200);
+        assert!(response.header("vary").is_none() && leaves_cookie(&response), "{response:?}");
     }
     assert!(scenario.store.take_calls().is_empty());
 }
@@ -192,11 +192,11 @@ async fn a_route_of_sessions_looks_at_no_token_and_the_other_way_round() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     for field in [bearer(&good_token()), "Bearer a b".to_owned()] {
-        let answer = ada.get("/me").header("authorization", &field).send().await;
-        assert_eq!(answer.text(), "ada");
-        let answer = scenario.client.get("/me").header("authorization", &field).send().await;
-        assert_problem(&answer, 401, "auth.credentials-missing");
-        assert!(answer.header("www-authenticate").is_none());
+        let response = ada.get("/me").header("authorization", &field).send().await;
+        assert_eq!(response.text(), "ada");
+        let response = scenario.client.get("/me").header("authorization", &field).send().await;
+        assert_problem(&response, 401, "auth.credentials-missing");
+        assert!(response.header("www-authenticate").is_none());
     }
     assert_problem(&ada.get("/token").send().await, 401, "auth.credentials-missing");
     // Neither query nor form nor cookie carries a token (RFC 6750 2.2 and 2.3).
@@ -216,9 +216,9 @@ async fn optional_lets_nobody_in_and_no_wrong_credential() {
         assert_eq!(ada.get(path).send().await.text(), "ada by Session");
         // A session that ended is none: the browser cannot help sending it.
         let stale = format!("__Host-sid={}", "A".repeat(43));
-        let answer = scenario.client.get(path).header("cookie", stale).send().await;
-        assert_eq!(answer.text(), "nobody");
-        assert!(removes_cookie(&answer));
+        let response = scenario.client.get(path).header("cookie", stale).send().await;
+        assert_eq!(response.text(), "nobody");
+        assert!(removes_cookie(&response));
     }
     let wrong = ada.get("/optional/either").header("authorization", "Bearer x").send().await;
     assert_problem(&wrong, 401, "auth.token-invalid");
@@ -253,11 +253,11 @@ async fn all_scopes_and_one_of_the_roles_are_needed_by_either_credential() {
         for (path, status) in ["/scopes", "/roles", "/both"].into_iter().zip(expected) {
             let by_session = scenario.client.get(path).header("cookie", &cookie).send().await;
             let by_token = scenario.client.get(path).header("authorization", bearer(&token));
-            for answer in [by_session, by_token.send().await] {
-                assert_eq!(answer.status(), status, "{path} {scopes:?} {roles:?}");
+            for response in [by_session, by_token.send().await] {
+                assert_eq!(response.status(), status, "{path} {scopes:?} {roles:?}");
                 if status == 403 {
-                    assert_problem(&answer, 403, "auth.rights-missing");
-                    assert_eq!(answer.header("cache-control"), Some("no-store"));
+                    assert_problem(&response, 403, "auth.rights-missing");
+                    assert_eq!(response.header("cache-control"), Some("no-store"));
                 }
             }
         }
@@ -281,10 +281,10 @@ async fn a_fresh_login_is_less_than_its_limit_ago() {
     assert_eq!(by_token().send().await.status(), 200);
     scenario.advance(1);
     assert_problem(&ada.get("/fresh").send().await, 401, "auth.login-too-old");
-    let answer = by_token().send().await;
-    assert_problem(&answer, 401, "auth.login-too-old");
+    let response = by_token().send().await;
+    assert_problem(&response, 401, "auth.login-too-old");
     // RFC 9470 3
-    let challenge = answer.header("www-authenticate").unwrap();
+    let challenge = response.header("www-authenticate").unwrap();
     assert!(challenge.contains("error=\"insufficient_user_authentication\""), "{challenge}");
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     // A token that says nothing of a login is not fresh.
@@ -301,7 +301,7 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let open = |ticket: &str| scenario.client.get(&format!("/by-ticket?ticket={ticket}")).send();
-    let refused = |answer: &TestResponse| assert_problem(answer, 401, "auth.ticket-invalid");
+    let refused = |response: &TestResponse| assert_problem(response, 401, "auth.ticket-invalid");
 
     let issued = ada.post("/ticket").send().await;
     assert_eq!(issued.header("cache-control"), Some("no-store"));
@@ -319,7 +319,7 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
     // Of many who come at once one gets in.
     let ticket = ada.post("/ticket").send().await.text();
     let opened = futures_util::future::join_all((0..50).map(|_| open(&ticket))).await;
-    assert_eq!(opened.iter().filter(|answer| answer.status() == 200).count(), 1);
+    assert_eq!(opened.iter().filter(|response| response.status() == 200).count(), 1);
 
     // It stands in the query, once, and nowhere else.
     let ticket = ada.post("/ticket").send().await.text();
@@ -330,8 +330,8 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
         (format!("/by-ticket?Ticket={ticket}"), ("x-a", "b".to_owned())),
         (format!("/by-ticket?ticket={ticket}&ticket={ticket}"), ("x-a", "b".to_owned())),
     ] {
-        let answer = scenario.client.get(&path).header(field.0, field.1).send().await;
-        assert_problem(&answer, 401, "auth.credentials-missing");
+        let response = scenario.client.get(&path).header(field.0, field.1).send().await;
+        assert_problem(&response, 401, "auth.credentials-missing");
     }
     // None of that took it.
     assert_eq!(open(&ticket).await.status(), 200);
@@ -342,9 +342,9 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
     // A ticket is no session, token or refresh token.
     let ticket = ada.post("/ticket").send().await.text();
     for path in ["/token", "/either"] {
-        let answer =
+        let response =
             scenario.client.get(path).header("authorization", bearer(&ticket)).send().await;
-        assert_problem(&answer, 401, "auth.token-invalid");
+        assert_problem(&response, 401, "auth.token-invalid");
     }
 }
 
@@ -363,10 +363,10 @@ async fn a_ticket_has_the_rights_of_the_credential_that_it_was_made_with() {
     let ada = scenario.login("ada").await;
     let ticket = ada.post("/ticket").send().await.text();
     let path = format!("/ticket-or-token?ticket={ticket}");
-    let answer = ada.get(&path).header("authorization", bearer(&good_token())).send().await;
-    assert_eq!(answer.text(), "user-1 by Token");
-    let answer = ada.get("/ticket-or-token?ticket=x").send().await;
-    assert_problem(&answer, 401, "auth.ticket-invalid");
+    let response = ada.get(&path).header("authorization", bearer(&good_token())).send().await;
+    assert_eq!(response.text(), "user-1 by Token");
+    let response = ada.get("/ticket-or-token?ticket=x").send().await;
+    assert_problem(&response, 401, "auth.ticket-invalid");
 }
 
 #[tokio::test]
@@ -377,15 +377,15 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
     })
     .await;
     let navigate = |path: &str| scenario.client.get(path).header("sec-fetch-mode", "navigate");
-    let answer = navigate("/files/a%20b?page=2&x=%26").send().await;
-    assert_eq!(answer.status(), 303);
+    let response = navigate("/files/a%20b?page=2&x=%26").send().await;
+    assert_eq!(response.status(), 303);
     let next = "/sign-in?next=%2Ffiles%2Fa%2520b%3Fpage%3D2%26x%3D%2526";
-    assert_eq!(answer.header("location"), Some(next));
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(response.header("location"), Some(next));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
     // A cookie that leads nowhere is taken away on the way.
-    let answer = navigate("/me").header("cookie", "__Host-sid=x").send().await;
-    assert_eq!(answer.status(), 303);
-    assert!(removes_cookie(&answer));
+    let response = navigate("/me").header("cookie", "__Host-sid=x").send().await;
+    assert_eq!(response.status(), 303);
+    assert!(removes_cookie(&response));
 
     // Scripts, forms and programs get an error.
     for request in [
@@ -396,16 +396,16 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
         scenario.client.post("/logout").origin(OWN).header("sec-fetch-mode", "navigate"),
         navigate("/token"),
     ] {
-        let answer = request.send().await;
-        assert_eq!((answer.status().as_u16(), answer.header("location")), (401, None));
+        let response = request.send().await;
+        assert_eq!((response.status().as_u16(), response.header("location")), (401, None));
     }
     // A credential that is no good is not made good by a login.
     let wrong = navigate("/either").header("authorization", "Bearer x").send().await;
     assert_eq!(wrong.status(), 401);
     // Nobody who may not do it gets there by logging in.
     let ada = scenario.login("ada").await;
-    let answer = ada.get("/scopes").header("sec-fetch-mode", "navigate").send().await;
-    assert_eq!(answer.status(), 403);
+    let response = ada.get("/scopes").header("sec-fetch-mode", "navigate").send().await;
+    assert_eq!(response.status(), 403);
 }
 
 /// A browser takes `//host` and `/\host` for another host: such a `next` leads away from here.
@@ -426,8 +426,8 @@ async fn no_login_leads_to_another_host() {
         "https://api.example//evil.example/",
     ] {
         let request = scenario.client.request(policy_server::http::Method::GET, path);
-        let answer = request.header("sec-fetch-mode", "navigate").send().await;
-        let Some(location) = answer.header("location") else { continue };
+        let response = request.header("sec-fetch-mode", "navigate").send().await;
+        let Some(location) = response.header("location") else { continue };
         let (page, next) = location.split_once("&next=").unwrap_or((location, "%2F"));
         assert_eq!(page, "/sign-in?from=app", "{path}");
         let next = next.replace("%2F", "/").replace("%2E", ".");

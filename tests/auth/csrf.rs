@@ -95,7 +95,7 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
         if asked["csrf_token"] == "valid" {
             request = request.header("x-csrf-token", token.as_str().unwrap());
         }
-        let answer = request.send().await;
+        let response = request.send().await;
         let is_upgrade = asked["headers"].get("upgrade").is_some();
         let code = match case["expect"].as_str().unwrap() {
             "allow" => None,
@@ -111,15 +111,15 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
         };
         match code {
             None => {
-                assert!(answer.status().is_success(), "{case} {answer:?}");
+                assert!(response.status().is_success(), "{case} {response:?}");
                 passed += 1;
             }
             Some((status, code)) => {
-                let (got, problem) = problem(&answer);
-                assert!(got == status && problem.starts_with(code), "{case} {answer:?}");
+                let (got, problem) = problem(&response);
+                assert!(got == status && problem.starts_with(code), "{case} {response:?}");
                 let no_store = (status == 403).then_some("no-store");
-                assert_eq!(answer.header("cache-control"), no_store, "{case}");
-                assert!(leaves_cookie(&answer));
+                assert_eq!(response.header("cache-control"), no_store, "{case}");
+                assert!(leaves_cookie(&response));
                 refused += 1;
             }
         }
@@ -265,11 +265,11 @@ async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of
         let shown = &body[..body.len().min(120)];
         let before = scenario.shared.calls();
         let request = ada.bare("/change").origin(OWN).header("content-type", media_type);
-        let answer = request.body(body.clone()).send().await;
+        let response = request.body(body.clone()).send().await;
         if passes {
-            assert_eq!(answer.text(), body, "{media_type} {shown}");
+            assert_eq!(response.text(), body, "{media_type} {shown}");
         } else {
-            assert_eq!(problem(&answer).1, "csrf.token", "{media_type} {shown}");
+            assert_eq!(problem(&response).1, "csrf.token", "{media_type} {shown}");
         }
         assert_eq!(scenario.shared.calls() - before, usize::from(passes), "{media_type} {shown}");
     }
@@ -295,8 +295,8 @@ async fn the_header_goes_before_the_form_and_the_query_is_nothing() {
     refused(own("/change").header("x-csrf-token", format!(" {}=", ada.csrf))).await;
     assert_eq!(scenario.shared.calls(), 0);
     let wrong = [("csrf_token", "x")];
-    let answer = own("/change").header("x-csrf-token", &ada.csrf).form(&wrong).send().await;
-    assert_eq!(answer.status(), 200);
+    let response = own("/change").header("x-csrf-token", &ada.csrf).form(&wrong).send().await;
+    assert_eq!(response.status(), 200);
 }
 
 /// A body that comes in pieces, one byte at a time.
@@ -334,8 +334,8 @@ async fn no_attribute_can_be_forgotten_where_a_session_is_touched() {
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(ada.post("/public/session").send().await.status(), 200);
     let form = [("csrf_token", &*ada.csrf), ("a", "b")];
-    let answer = ada.bare("/public/sessions").origin(OWN).form(&form).send().await;
-    assert_eq!(answer.text(), format!("csrf_token={}&a=b", ada.csrf));
+    let response = ada.bare("/public/sessions").origin(OWN).form(&form).send().await;
+    assert_eq!(response.text(), format!("csrf_token={}&a=b", ada.csrf));
     assert_eq!(ada.who().await, None);
 }
 

@@ -33,12 +33,12 @@ fn all() -> Vec<Route<All>> {
 }
 
 #[track_caller]
-fn assert_unavailable(answer: &TestResponse, code: &str) {
-    assert_problem(answer, 503, code);
-    assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}");
-    assert_eq!(answer.header("cache-control"), Some("no-store"), "{answer:?}");
-    assert!(answer.header("www-authenticate").is_none());
-    assert!(leaves_cookie(answer), "{answer:?}");
+fn assert_unavailable(response: &TestResponse, code: &str) {
+    assert_problem(response, 503, code);
+    assert_eq!(response.header("retry-after"), Some("1"), "{response:?}");
+    assert_eq!(response.header("cache-control"), Some("no-store"), "{response:?}");
+    assert!(response.header("www-authenticate").is_none());
+    assert!(leaves_cookie(response), "{response:?}");
 }
 
 #[tokio::test]

@@ -69,7 +69,7 @@ fn all() -> Vec<Route<All>> {
     routes![token, admin, write, revoke, cut_off, asked_session, asked_token, asked_either]
 }
 
-/// What the scenario looks like in which a code of `failure_mapping` is the answer.
+/// What the scenario looks like in which a code of `failure_mapping` is the response.
 async fn failed(mode: &str, code: &str) -> TestResponse {
     let scenario = Scenario::new(all()).await;
     let get = |path: &str| scenario.client.get(path).origin(SPA);
@@ -134,23 +134,23 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
 async fn every_failure_is_told_as_the_mapping_says() {
     for case in section("failure_mapping", 15) {
         let (mode, code) = (case["mode"].as_str().unwrap(), case["code"].as_str().unwrap());
-        let answer = failed(mode, code).await;
+        let response = failed(mode, code).await;
         let expect = &case["expect"];
-        assert_eq!(answer.status().as_u16(), expect["status"], "{case}");
-        let challenges = answer.header_all("www-authenticate");
+        assert_eq!(response.status().as_u16(), expect["status"], "{case}");
+        let challenges = response.header_all("www-authenticate");
         let expected: Vec<_> = expect["www_authenticate"].as_str().into_iter().collect();
         assert_eq!(challenges, expected, "{case}");
         for (name, member) in [("content-type", "content_type"), ("cache-control", "cache_control")]
         {
-            assert_eq!(answer.header_all(name), [expect[member].as_str().unwrap()], "{case}");
+            assert_eq!(response.header_all(name), [expect[member].as_str().unwrap()], "{case}");
         }
-        let retry = (answer.status() == 503).then_some("1");
-        assert_eq!(answer.header("retry-after"), retry, "{case}");
-        assert_eq!(answer.header("access-control-allow-origin"), Some(SPA), "{case}");
-        assert_eq!(answer.header("access-control-allow-credentials"), Some("true"), "{case}");
+        let retry = (response.status() == 503).then_some("1");
+        assert_eq!(response.header("retry-after"), retry, "{case}");
+        assert_eq!(response.header("access-control-allow-origin"), Some(SPA), "{case}");
+        assert_eq!(response.header("access-control-allow-credentials"), Some("true"), "{case}");
         let is_gone = mode == "session" && matches!(code, "expired" | "unknown" | "revoked");
-        assert_eq!(removes_cookie(&answer), is_gone, "{case}");
-        assert!(is_gone || leaves_cookie(&answer), "{case}");
+        assert_eq!(removes_cookie(&response), is_gone, "{case}");
+        assert!(is_gone || leaves_cookie(&response), "{case}");
     }
 }
 
@@ -206,7 +206,7 @@ async fn every_token_is_taken_or_refused_as_the_cases_say() {
             left += 1;
             continue;
         }
-        let answer = scenario.client.get(path).header("authorization", field).send().await;
+        let response = scenario.client.get(path).header("authorization", field).send().await;
         let is_token68 = {
             let front = text.trim_end_matches('=');
             let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
@@ -225,19 +225,19 @@ async fn every_token_is_taken_or_refused_as_the_cases_say() {
             _ if !is_token68 => (400, Some("Bearer realm=\"api\", error=\"invalid_request\"")),
             _ => (401, Some(invalid)),
         };
-        let challenges = answer.header_all("www-authenticate");
-        let got = (answer.status().as_u16(), challenges.first().copied());
+        let challenges = response.header_all("www-authenticate");
+        let got = (response.status().as_u16(), challenges.first().copied());
         assert_eq!(got, (status, challenge), "{case}");
         assert_eq!(scenario.shared.calls(), usize::from(status == 200), "{case}");
         if challenge == Some(invalid) {
             let mut headers: Vec<_> =
-                answer.headers().iter().map(|line| format!("{line:?}")).collect();
+                response.headers().iter().map(|line| format!("{line:?}")).collect();
             headers.sort();
-            bodies.insert((headers, answer.bytes().clone()));
+            bodies.insert((headers, response.bytes().clone()));
         }
         if status == 200 { taken += 1 } else { refused += 1 }
     }
-    assert_eq!(bodies.len(), 1, "the answers tell what is wrong: {bodies:?}");
+    assert_eq!(bodies.len(), 1, "the responses tell what is wrong: {bodies:?}");
     assert!((taken, refused) >= (15, 90) && left <= 8, "{taken} taken, {refused} refused, {left}");
 }
 
@@ -249,8 +249,8 @@ async fn every_authorization_field_is_read_as_the_cases_say() {
         for line in case["headers"].as_array().unwrap() {
             request = request.header("authorization", line.as_str().unwrap());
         }
-        let answer = request.send().await;
-        let challenge = answer.header("www-authenticate").unwrap().to_owned();
+        let response = request.send().await;
+        let challenge = response.header("www-authenticate").unwrap().to_owned();
         let expected = match case["expect"][0].as_str().unwrap() {
             "none" | "other_scheme" => (401, "Bearer realm=\"api\""),
             "reject" => (400, "Bearer realm=\"api\", error=\"invalid_request\""),
@@ -262,7 +262,7 @@ async fn every_authorization_field_is_read_as_the_cases_say() {
             ),
             other => panic!("{other}"),
         };
-        assert_eq!((answer.status().as_u16(), &*challenge), expected, "{case}");
+        assert_eq!((response.status().as_u16(), &*challenge), expected, "{case}");
         assert_eq!(scenario.shared.calls(), 0);
     }
 }
@@ -287,8 +287,8 @@ async fn a_preflight_asks_nobody_who_they_are() {
         let wrong =
             preflight().header("authorization", "Bearer a b").header("cookie", "__Host-sid=");
         let wrong = wrong.send().await;
-        for answer in [known, wrong] {
-            assert_eq!((answer.status(), answer.headers()), (plain.status(), plain.headers()));
+        for response in [known, wrong] {
+            assert_eq!((response.status(), response.headers()), (plain.status(), plain.headers()));
         }
     }
     assert!(scenario.store.take_calls().is_empty());
@@ -308,10 +308,10 @@ async fn paths_and_methods_that_are_not_served_ask_nobody_either() {
         (Method::POST, "/token", 405, "route.method-not-allowed"),
     ] {
         let request = scenario.client.request(method, path);
-        let answer = request.header("cookie", &ada.cookie).header("authorization", "Bearer x");
-        let answer = answer.send().await;
-        assert_problem(&answer, status, code);
-        assert!(answer.header("www-authenticate").is_none() && leaves_cookie(&answer));
+        let response = request.header("cookie", &ada.cookie).header("authorization", "Bearer x");
+        let response = response.send().await;
+        assert_problem(&response, status, code);
+        assert!(response.header("www-authenticate").is_none() && leaves_cookie(&response));
     }
     assert!(scenario.store.take_calls().is_empty());
 }
@@ -320,10 +320,10 @@ async fn paths_and_methods_that_are_not_served_ask_nobody_either() {
 async fn no_extractor_runs_before_the_gate() {
     let scenario = Scenario::new(all()).await;
     for path in ["/asked/session", "/asked/token", "/asked/either"] {
-        let answer = scenario.client.post(path).origin(OWN).body("a").send().await;
-        assert_problem(&answer, 401, "auth.credentials-missing");
-        let answer = scenario.client.post(path).header("authorization", "Bearer x").send().await;
-        assert_eq!(answer.status(), 401);
+        let response = scenario.client.post(path).origin(OWN).body("a").send().await;
+        assert_problem(&response, 401, "auth.credentials-missing");
+        let response = scenario.client.post(path).header("authorization", "Bearer x").send().await;
+        assert_eq!(response.status(), 401);
     }
     let ada = scenario.login("ada").await;
     assert_problem(&ada.bare("/asked/session").send().await, 403, "csrf.token");
@@ -350,8 +350,8 @@ async fn no_body_is_read_before_the_gate() {
             let fields = [fields, "content-length: 1000", &format!("content-type: {media_type}")];
             let text =
                 request(&format!("POST {path}"), &fields).replace("localhost", "api.example");
-            let answer = server.answer(text).await;
-            assert_eq!(answer.status, status, "{path} {media_type} {answer:?}");
+            let response = server.response(text).await;
+            assert_eq!(response.status, status, "{path} {media_type} {response:?}");
         }
     }
     assert_eq!(shared.calls(), 0);
@@ -364,8 +364,8 @@ async fn the_form_of_another_site_is_not_read() {
     let server = Running::start(app).await;
     let own = ["origin: https://api.example", "content-length: 0"];
     let own = request("POST /login/ada", &own).replace("localhost", "api.example");
-    let answer = server.answer(own).await;
-    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let response = server.response(own).await;
+    let cookie = response.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let form = [
         "origin: https://evil.example",
         &format!("cookie: {cookie}"),
@@ -373,7 +373,7 @@ async fn the_form_of_another_site_is_not_read() {
         "content-type: application/x-www-form-urlencoded",
     ];
     let form = request("POST /asked/session", &form).replace("localhost", "api.example");
-    let answer = server.answer(form).await;
-    assert_eq!(answer.problem(), (403, "csrf.origin".to_owned()));
+    let response = server.response(form).await;
+    assert_eq!(response.problem(), (403, "csrf.origin".to_owned()));
     assert_eq!(shared.calls(), 0);
 }

@@ -78,11 +78,11 @@ async fn a_panic_and_a_time_out_undo_no_logout_and_give_nothing() {
             [("panic", 500, "handler.failed"), ("wait", 503, "handler.timed-out")]
         {
             let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
-            let answer = ada.post(&format!("/lost/{deed}/{end}")).send().await;
-            assert_problem(&answer, status, code);
-            assert!(set_cookie(&answer).is_none(), "{deed} {answer:?}");
+            let response = ada.post(&format!("/lost/{deed}/{end}")).send().await;
+            assert_problem(&response, status, code);
+            assert!(set_cookie(&response).is_none(), "{deed} {response:?}");
             let ends = matches!(deed, "logout" | "logout-and-login" | "revoke-all");
-            assert_eq!(removes_cookie(&answer), ends, "{deed} {end} {answer:?}");
+            assert_eq!(removes_cookie(&response), ends, "{deed} {end} {response:?}");
             assert_left(deed, &ada, &other).await;
             for one in [ada, other] {
                 one.post("/logout").send().await;
@@ -170,10 +170,10 @@ async fn a_connection_that_breaks_undoes_no_logout() {
     };
     let own = "origin: https://api.example";
     for (deed, lives) in [("logout", false), ("set", true), ("login", true)] {
-        let login = server.answer(raw("POST /login/ada", &[own, "content-length: 0"])).await;
+        let login = server.response(raw("POST /login/ada", &[own, "content-length: 0"])).await;
         let cookie = login.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
         let cookie = format!("cookie: {cookie}");
-        let token = server.answer(raw("GET /csrf", &[&cookie])).await;
+        let token = server.response(raw("GET /csrf", &[&cookie])).await;
         let token: Value = serde_json::from_str(token.text()).unwrap();
         let token = format!("x-csrf-token: {}", token["token"].as_str().unwrap());
         let mut connection = server.connect().await;
@@ -189,11 +189,11 @@ async fn a_connection_that_breaks_undoes_no_logout() {
             }
         })
         .await;
-        let me = server.answer(raw("GET /me", &[&cookie])).await;
+        let me = server.response(raw("GET /me", &[&cookie])).await;
         assert_eq!(me.status, if lives { 200 } else { 401 }, "{deed}");
         if lives {
             assert_eq!(me.text(), "ada");
-            let value = server.answer(raw("GET /value/a", &[&cookie])).await;
+            let value = server.response(raw("GET /value/a", &[&cookie])).await;
             assert_eq!(value.text(), "null", "{deed}");
         }
     }
@@ -215,7 +215,7 @@ async fn a_slow_store_has_the_time_that_it_takes_to_commit() {
         tokio::time::sleep(Duration::from_millis(20)).await;
         scenario.store.release();
     };
-    let (answer, ()) = tokio::join!(&mut request, is_held);
-    assert!(set_cookie(&answer).is_some(), "{answer:?}");
+    let (response, ()) = tokio::join!(&mut request, is_held);
+    assert!(set_cookie(&response).is_some(), "{response:?}");
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
 }

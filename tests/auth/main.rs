@@ -243,10 +243,10 @@ struct Visitor {
 
 impl Visitor {
     async fn login(client: &TestClient, user: &str) -> Self {
-        let answer = client.post(&format!("/login/{user}")).origin(OWN).send().await;
-        assert_eq!(answer.status(), 200, "{answer:?}");
+        let response = client.post(&format!("/login/{user}")).origin(OWN).send().await;
+        assert_eq!(response.status(), 200, "{response:?}");
         let mut visitor =
-            Self { client: client.clone(), cookie: cookie_of(&answer), csrf: String::new() };
+            Self { client: client.clone(), cookie: cookie_of(&response), csrf: String::new() };
         visitor.csrf = visitor.token().await;
         visitor
     }
@@ -266,38 +266,38 @@ impl Visitor {
     }
 
     async fn token(&self) -> String {
-        let answer = self.get("/csrf").send().await;
-        answer.json::<Value>()["token"].as_str().expect("a token").to_owned()
+        let response = self.get("/csrf").send().await;
+        response.json::<Value>()["token"].as_str().expect("a token").to_owned()
     }
 
     /// Whom the server takes this for.
     async fn who(&self) -> Option<String> {
-        let answer = self.get("/me").send().await;
-        match answer.status().as_u16() {
-            200 => Some(answer.text()),
+        let response = self.get("/me").send().await;
+        match response.status().as_u16() {
+            200 => Some(response.text()),
             401 => None,
-            _ => panic!("{answer:?}"),
+            _ => panic!("{response:?}"),
         }
     }
 
     async fn value(&self, key: &str) -> Value {
-        let answer = self.get(&format!("/value/{key}")).send().await;
-        assert_eq!(answer.status(), 200, "{answer:?}");
-        answer.json()
+        let response = self.get(&format!("/value/{key}")).send().await;
+        assert_eq!(response.status(), 200, "{response:?}");
+        response.json()
     }
 }
 
-/// `Cookie: ` of the cookie that an answer sets.
-fn cookie_of(answer: &TestResponse) -> String {
-    set_cookie(answer).unwrap_or_else(|| panic!("no cookie is set: {answer:?}"))
+/// `Cookie: ` of the cookie that a response sets.
+fn cookie_of(response: &TestResponse) -> String {
+    set_cookie(response).unwrap_or_else(|| panic!("no cookie is set: {response:?}"))
 }
 
-/// The session cookie that an answer sets, of which there is one at the most.
-fn set_cookie(answer: &TestResponse) -> Option<String> {
-    let lines = answer.header_all("set-cookie");
+/// The session cookie that a response sets, of which there is one at the most.
+fn set_cookie(response: &TestResponse) -> Option<String> {
+    let lines = response.header_all("set-cookie");
     let mut lines = lines.iter().filter(|line| line.starts_with("__Host-sid="));
     let line = *lines.next()?;
-    assert!(lines.next().is_none(), "twice: {answer:?}");
+    assert!(lines.next().is_none(), "twice: {response:?}");
     let (pair, attributes) = line.split_once("; ").expect("attributes");
     if pair == "__Host-sid=" {
         return None;
@@ -306,9 +306,9 @@ fn set_cookie(answer: &TestResponse) -> Option<String> {
     Some(pair.to_owned())
 }
 
-/// Whether an answer has the browser forget the session cookie.
-fn removes_cookie(answer: &TestResponse) -> bool {
-    let lines = answer.header_all("set-cookie");
+/// Whether a response has the browser forget the session cookie.
+fn removes_cookie(response: &TestResponse) -> bool {
+    let lines = response.header_all("set-cookie");
     let removals: Vec<_> = lines.iter().filter(|line| line.starts_with("__Host-sid=;")).collect();
     if let [line] = removals[..] {
         // Browsers take a removal only with the attributes of the cookie.
@@ -319,22 +319,22 @@ fn removes_cookie(answer: &TestResponse) -> bool {
     removals.len() == 1
 }
 
-fn leaves_cookie(answer: &TestResponse) -> bool {
-    answer.header("set-cookie").is_none()
+fn leaves_cookie(response: &TestResponse) -> bool {
+    response.header("set-cookie").is_none()
 }
 
 /// Status and code of a problem, which says the same status itself.
 #[track_caller]
-fn problem(answer: &TestResponse) -> (u16, String) {
-    assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{answer:?}");
-    let problem: Value = answer.json();
-    assert_eq!(problem["status"], answer.status().as_u16());
-    (answer.status().as_u16(), problem["code"].as_str().expect("a code").to_owned())
+fn problem(response: &TestResponse) -> (u16, String) {
+    assert_eq!(response.header("content-type"), Some("application/problem+json"), "{response:?}");
+    let problem: Value = response.json();
+    assert_eq!(problem["status"], response.status().as_u16());
+    (response.status().as_u16(), problem["code"].as_str().expect("a code").to_owned())
 }
 
 #[track_caller]
-fn assert_problem(answer: &TestResponse, status: u16, code: &str) {
-    assert_eq!(problem(answer), (status, code.to_owned()), "{answer:?}");
+fn assert_problem(response: &TestResponse, status: u16, code: &str) {
+    assert_eq!(problem(response), (status, code.to_owned()), "{response:?}");
 }
 
 fn bearer(token: &str) -> String {

@@ -215,10 +215,10 @@ async fn basic_is_protected_as_a_session_is() {
             "auth.credential-invalid",
         ),
     ] {
-        let answer = request.send().await;
-        assert_problem(&answer, 401, code);
+        let response = request.send().await;
+        assert_problem(&response, 401, code);
         let challenge = "Basic realm=\"orders\", charset=\"UTF-8\"";
-        assert_eq!(answer.header_all("www-authenticate"), [challenge]);
+        assert_eq!(response.header_all("www-authenticate"), [challenge]);
     }
 
     let post = || scenario.client.post("/orders").header("authorization", basic);
@@ -235,12 +235,12 @@ async fn basic_is_protected_as_a_session_is() {
         (post().header("x-csrf-token", "x"), false),
     ] {
         let before = scenario.shared.calls();
-        let answer = request.send().await;
+        let response = request.send().await;
         if passes {
-            assert_eq!(answer.text(), "ada");
+            assert_eq!(response.text(), "ada");
         } else {
-            assert_problem(&answer, 403, "csrf.origin");
-            assert!(answer.header("www-authenticate").is_none());
+            assert_problem(&response, 403, "csrf.origin");
+            assert!(response.header("www-authenticate").is_none());
         }
         assert_eq!(scenario.shared.calls() - before, usize::from(passes));
     }
@@ -251,6 +251,6 @@ async fn a_scheme_is_not_asked_on_a_preflight() {
     let (scenario, fails) = scenario().await;
     fails.store(true, Ordering::Relaxed);
     let preflight = scenario.client.options("/prices").origin(SPA).header("x-api-key", "k");
-    let answer = preflight.header("access-control-request-method", "GET").send().await;
-    assert_eq!(answer.status(), 204);
+    let response = preflight.header("access-control-request-method", "GET").send().await;
+    assert_eq!(response.status(), 204);
 }

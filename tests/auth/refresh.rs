@@ -43,10 +43,10 @@ struct Pair {
 }
 
 #[track_caller]
-fn pair(answer: &TestResponse) -> Pair {
-    assert_eq!(answer.status(), 200, "{answer:?}");
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
-    let body: Value = answer.json();
+fn pair(response: &TestResponse) -> Pair {
+    assert_eq!(response.status(), 200, "{response:?}");
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    let body: Value = response.json();
     assert_eq!((&body["token_type"], &body["expires_in"]), (&"Bearer".into(), &300.into()));
     let text = |name: &str| body[name].as_str().unwrap().to_owned();
     Pair { access: text("access_token"), refresh: text("refresh_token") }
@@ -68,10 +68,10 @@ impl Scenario {
 }
 
 #[track_caller]
-fn assert_refused(answer: &TestResponse) {
-    assert_problem(answer, 401, "token.refresh-refused");
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert_eq!(answer.header("access-control-allow-origin"), Some(SPA));
+fn assert_refused(response: &TestResponse) {
+    assert_problem(response, 401, "token.refresh-refused");
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    assert_eq!(response.header("access-control-allow-origin"), Some(SPA));
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn a_refresh_gives_the_next_pair_and_one_who_is_late_ends_them_all() {
     let second = pair(&scenario.refresh(&first.refresh).await);
     assert_eq!(scenario.orders(&second.access).await, 200);
     assert!(second.refresh != first.refresh && second.access != first.access);
-    // Another tab, or a lost answer.
+    // Another tab, or a lost response.
     scenario.advance(9);
     let again = pair(&scenario.refresh(&first.refresh).await);
     assert_eq!(again.refresh, second.refresh);
@@ -131,18 +131,18 @@ async fn a_logout_or_a_cut_off_ends_the_family_and_its_access_tokens() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_refresh_token_gets_one_answer() {
+async fn whatever_is_no_refresh_token_gets_one_response() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;
-    let mut answers = std::collections::BTreeSet::new();
+    let mut responses = std::collections::BTreeSet::new();
     for text in
         ["", "x", "rt_", &first.access, &format!("rt_{}", "A".repeat(43)), &"a".repeat(9000)]
     {
-        let answer = scenario.refresh(text).await;
-        assert_refused(&answer);
-        answers.insert(answer.bytes().clone());
+        let response = scenario.refresh(text).await;
+        assert_refused(&response);
+        responses.insert(response.bytes().clone());
     }
-    assert_eq!(answers.len(), 1);
+    assert_eq!(responses.len(), 1);
     // A refresh token is no access token.
     assert_eq!(scenario.orders(&first.refresh).await, 401);
 }
@@ -171,12 +171,12 @@ async fn a_store_that_does_not_answer_logs_nobody_out() {
     let first = scenario.begin().await;
     scenario.store.fail();
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
-    for answer in
+    for response in
         [scenario.refresh(&first.refresh).await, scenario.client.post("/token").send().await]
     {
-        assert_problem(&answer, 503, "token.store-unavailable");
-        assert_eq!(answer.header("retry-after"), Some("1"));
-        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_problem(&response, 503, "token.store-unavailable");
+        assert_eq!(response.header("retry-after"), Some("1"));
+        assert_eq!(response.header("cache-control"), Some("no-store"));
     }
     assert_eq!(log.of_code("token.store-failed").len(), 2, "{:?}", log.with("code="));
     scenario.store.recover();

@@ -28,7 +28,7 @@ async fn elevate(session: Session) -> Result<(), Problem> {
     Ok(session.elevate()?)
 }
 
-/// Logs in, or out, or writes, and answers with a status of the client's choice.
+/// Logs in, or out, or writes, and responds with a status of the client's choice.
 #[post("/login/{user}/{status}")]
 #[auth(public)]
 async fn login_with(user: String, status: u16, sessions: Sessions) -> Result<StatusCode, Problem> {
@@ -209,10 +209,10 @@ async fn a_change_of_rights_changes_the_id_and_the_anti_forgery_token() {
 #[tokio::test]
 async fn a_login_keeps_what_an_anonymous_visitor_left_and_nothing_of_another_user() {
     let scenario = Scenario::new(all()).await;
-    let answer = scenario.client.post("/anonymous").origin(OWN).send().await;
+    let response = scenario.client.post("/anonymous").origin(OWN).send().await;
     let visitor = Visitor {
         client: scenario.client.clone(),
-        cookie: cookie_of(&answer),
+        cookie: cookie_of(&response),
         csrf: String::new(),
     };
     let visitor = Visitor { csrf: visitor.token().await, ..visitor };
@@ -342,7 +342,7 @@ async fn writes_of_requests_at_the_same_time_merge() {
 }
 
 /// A logout that comes while a request is at work is final: neither the values nor the rights
-/// of that request bring the session back, and its answer touches no cookie.
+/// of that request bring the session back, and its response touches no cookie.
 #[tokio::test]
 async fn nothing_that_ends_later_brings_a_session_back() {
     let scenario = Scenario::new(all()).await;
@@ -352,9 +352,9 @@ async fn nothing_that_ends_later_brings_a_session_back() {
         scenario.shared.waiting.pass().await;
         assert!(removes_cookie(&ada.post("/logout").send().await));
         scenario.shared.gate.open();
-        let answer = request.await.unwrap();
-        assert_eq!(answer.status(), status, "{answer:?}");
-        assert!(leaves_cookie(&answer), "{answer:?}");
+        let response = request.await.unwrap();
+        assert_eq!(response.status(), status, "{response:?}");
+        assert!(leaves_cookie(&response), "{response:?}");
         assert_eq!(ada.who().await, None);
     }
 }
@@ -364,11 +364,11 @@ async fn many_requests_that_count_at_once_lose_nothing_or_say_so() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let requests = (0..200).map(|_| ada.post("/count").send());
-    let answers = futures_util::future::join_all(requests).await;
-    let stored = answers.iter().filter(|answer| answer.status() == 200).count();
-    for answer in answers.iter().filter(|answer| answer.status() != 200) {
-        assert_problem(answer, 503, "session.busy");
-        assert_eq!(answer.header("retry-after"), Some("1"));
+    let responses = futures_util::future::join_all(requests).await;
+    let stored = responses.iter().filter(|response| response.status() == 200).count();
+    for response in responses.iter().filter(|response| response.status() != 200) {
+        assert_problem(response, 503, "session.busy");
+        assert_eq!(response.header("retry-after"), Some("1"));
     }
     assert_eq!(ada.value("count").await, stored);
     assert!(stored > 1, "{stored}");
@@ -387,9 +387,9 @@ async fn a_session_ends_unused_and_in_any_case() {
     scenario.advance(4 * 60 - 1);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     scenario.advance(1);
-    let answer = ada.get("/me").send().await;
-    assert_problem(&answer, 401, "auth.credentials-missing");
-    assert!(removes_cookie(&answer));
+    let response = ada.get("/me").send().await;
+    assert_problem(&response, 401, "auth.credentials-missing");
+    assert!(removes_cookie(&response));
 }
 
 #[tokio::test]
@@ -447,8 +447,8 @@ async fn more_sessions_than_allowed_end_the_oldest_or_are_refused() {
 #[tokio::test]
 async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
     let scenario = Scenario::new(all()).await;
-    let answer = scenario.client.post("/planted").origin(OWN).send().await;
-    assert_ne!(cookie_of(&answer), format!("__Host-sid={}", "A".repeat(43)));
+    let response = scenario.client.post("/planted").origin(OWN).send().await;
+    assert_ne!(cookie_of(&response), format!("__Host-sid={}", "A".repeat(43)));
     let alone = scenario.client.get("/planted").send().await;
     assert_eq!(alone.header_all("set-cookie"), ["other=1; Path=/", "__Host-sid2=1"]);
 }
@@ -504,9 +504,9 @@ async fn what_another_device_ended_gets_no_more_rights() {
         scenario.shared.waiting.pass().await;
         assert_eq!(phone.post("/revoke-others/200").send().await.text(), "1");
         scenario.shared.gate.open();
-        let answer = request.await.unwrap();
-        assert_eq!(answer.status(), status);
-        assert!(leaves_cookie(&answer), "{answer:?}");
+        let response = request.await.unwrap();
+        assert_eq!(response.status(), status);
+        assert!(leaves_cookie(&response), "{response:?}");
         assert_eq!((ada.who().await, phone.who().await.as_deref()), (None, Some("ada")));
         phone.post("/logout").send().await;
     }
@@ -522,6 +522,6 @@ async fn end_all(sessions: Sessions) -> Result<(), Problem> {
 #[tokio::test]
 async fn somebody_who_is_not_logged_in_has_no_sessions_to_end() {
     let scenario = Scenario::new(routes![end_all]).await;
-    let answer = scenario.client.post("/end-all").origin(OWN).send().await;
-    assert_problem(&answer, 401, "session.anonymous");
+    let response = scenario.client.post("/end-all").origin(OWN).send().await;
+    assert_problem(&response, 401, "session.anonymous");
 }

@@ -115,7 +115,7 @@ async fn an_app_that_has_one_of_them_misses_the_other_only() {
     assert!(all.scheme(Keys).routes(routes![a, b, c, d, e, f]).build().is_ok());
 }
 
-/// Settings of every kind, and a route, in one answer.
+/// Settings of every kind, and a route, in one response.
 #[tokio::test]
 async fn bad_settings_are_told_all_at_once() {
     let app = || {

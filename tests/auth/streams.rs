@@ -1,4 +1,4 @@
-//! Answers that last end with the credential that opened them, and with nothing else.
+//! Responses that last end with the credential that opened them, and with nothing else.
 
 use std::{convert::Infallible, pin::Pin};
 
@@ -7,7 +7,7 @@ use axum::{
     response::{Sse, sse::Event},
 };
 use futures_util::{Stream, stream};
-use http::{Answer, Connection, Running, soon};
+use http::{Connection, RawResponse, Running, soon};
 use policy_server::session::minutes;
 
 use super::*;
@@ -200,15 +200,15 @@ impl Site {
         Self { server: Running::start(change(app)).await, clock, shared }
     }
 
-    async fn send(&self, what: &str, fields: &[&str]) -> Answer {
-        self.server.answer(raw(what, fields)).await
+    async fn send(&self, what: &str, fields: &[&str]) -> RawResponse {
+        self.server.response(raw(what, fields)).await
     }
 
     /// A user who is logged in: the fields that their pages send.
     async fn login(&self, user: &str) -> [String; 2] {
         let own = ["origin: https://api.example", "content-length: 0"];
-        let answer = self.send(&format!("POST /login/{user}"), &own).await;
-        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        let response = self.send(&format!("POST /login/{user}"), &own).await;
+        let cookie = response.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
         self.fields(&cookie).await
     }
 
@@ -220,18 +220,18 @@ impl Site {
     }
 
     /// A page of ours does something.
-    async fn post(&self, path: &str, fields: &[String], body: &str) -> Answer {
+    async fn post(&self, path: &str, fields: &[String], body: &str) -> RawResponse {
         let length = format!("content-length: {}", body.len());
         let mut all = vec!["origin: https://api.example", &*length];
         all.extend(fields.iter().map(String::as_str));
-        let answer = self.server.answer(raw(&format!("POST {path}"), &all) + body).await;
-        assert_eq!(answer.status, 200, "{path} {answer:?}");
-        answer
+        let response = self.server.response(raw(&format!("POST {path}"), &all) + body).await;
+        assert_eq!(response.status, 200, "{path} {response:?}");
+        response
     }
 
     async fn token(&self) -> String {
-        let answer = self.post("/issue", &[], "").await;
-        format!("authorization: Bearer {}", answer.text())
+        let response = self.post("/issue", &[], "").await;
+        format!("authorization: Bearer {}", response.text())
     }
 
     /// A stream of events that has begun, and ticks.
@@ -251,7 +251,7 @@ impl Site {
         while connection.chunk().await.expect("an event") != last.as_bytes() {}
     }
 
-    /// A WebSocket that has opened, and answers.
+    /// A WebSocket that has opened and sends back what it receives.
     async fn socket(&self, path: &str, field: &str) -> Connection {
         let mut connection = self.server.connect().await;
         let fields = [
@@ -454,11 +454,11 @@ async fn a_ticket_ends_with_the_session_that_it_was_made_in() {
     let other = site.post("/ticket", &ada, "").await.text().to_owned();
     assert_eq!(site.send(&format!("GET /by-ticket?ticket={other}"), &[]).await.text(), "ada");
     site.post("/logout", &ada, "").await;
-    let answer = site.send(&format!("GET /by-ticket?ticket={ticket}"), &[]).await;
-    assert_eq!(answer.problem(), (401, "auth.ticket-invalid".to_owned()));
+    let response = site.send(&format!("GET /by-ticket?ticket={ticket}"), &[]).await;
+    assert_eq!(response.problem(), (401, "auth.ticket-invalid".to_owned()));
 }
 
-/// The answer that tells of the end of a session is not cut off by it.
+/// The response that tells of the end of a session is not cut off by it.
 #[tokio::test]
 async fn the_page_that_says_goodbye_is_whole() {
     let site = Site::new().await;

@@ -44,9 +44,9 @@ fn all() -> Vec<Route<All>> {
 
 impl Scenario {
     async fn issue(&self) -> String {
-        let answer = self.client.post("/issue").send().await;
-        assert_eq!(answer.header("cache-control"), Some("no-store"));
-        answer.text()
+        let response = self.client.post("/issue").send().await;
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        response.text()
     }
 
     async fn status(&self, token: &str) -> u16 {
@@ -90,8 +90,9 @@ async fn a_token_expires_when_it_says() {
     scenario.advance(300 + 29);
     assert_eq!(scenario.status(&token).await, 200);
     scenario.advance(1);
-    let answer = scenario.client.get("/token").header("authorization", bearer(&token)).send().await;
-    assert_problem(&answer, 401, "auth.token-expired");
+    let response =
+        scenario.client.get("/token").header("authorization", bearer(&token)).send().await;
+    assert_problem(&response, 401, "auth.token-expired");
 }
 
 /// A logout ends the session; whoever has a token that was issued in it drops that (only the

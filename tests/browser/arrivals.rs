@@ -95,7 +95,7 @@ impl Arrivals {
     }
 }
 
-/// Notes a request when it was answered, before the answer leaves.
+/// Notes a request when it was answered, before the response leaves.
 pub(crate) async fn note(
     State(arrivals): State<Arrivals>,
     request: Request,

@@ -30,18 +30,18 @@ async fn proxies_say_who_the_client_is_in_the_way_that_is_believed() {
         let speaks_first = of_proxy.is_empty();
         let server = Running::start(deployed(proxies)).await;
         // Whoever is no proxy is who they are, and nobody sees what they say.
-        let answer = ask_from(STRANGER, &server, &get("/client", &all)).await;
-        assert_eq!(answer.text(), "127.0.0.2 over 127.0.0.2, ");
+        let response = ask_from(STRANGER, &server, &get("/client", &all)).await;
+        assert_eq!(response.text(), "127.0.0.2 over 127.0.0.2, ");
         if !speaks_first {
-            let answer = ask_from(PROXY, &server, &get("/client", &all)).await;
-            assert_eq!(answer.text(), of_proxy);
+            let response = ask_from(PROXY, &server, &get("/client", &all)).await;
+            assert_eq!(response.text(), of_proxy);
             let silent = ask_from(PROXY, &server, &get("/client", &[])).await;
             assert_eq!(silent.text(), "127.0.0.1 over 127.0.0.1, ");
         }
     }
     let server = Running::start(app().public_origin("https://api.example")).await;
-    let answer = ask_from(PROXY, &server, &get("/client", &all)).await;
-    assert_eq!(answer.text(), "127.0.0.1 over 127.0.0.1, ");
+    let response = ask_from(PROXY, &server, &get("/client", &all)).await;
+    assert_eq!(response.text(), "127.0.0.1 over 127.0.0.1, ");
 }
 
 /// A proxy that appends its own entry to what its client sent, as nginx does.
@@ -141,10 +141,10 @@ async fn proxies_pass_on_nothing_that_came_without_https() {
         ("forwarded: for=192.0.2.1", 200),
         ("x-forwarded-proto: http", 200),
     ] {
-        let answer = ask_from(PROXY, &server, &get("/client", &[field])).await;
-        assert_eq!(answer.status, status, "{field}");
+        let response = ask_from(PROXY, &server, &get("/client", &[field])).await;
+        assert_eq!(response.status, status, "{field}");
         if status == 421 {
-            assert_eq!(answer.problem().1, "origin.plain-http");
+            assert_eq!(response.problem().1, "origin.plain-http");
         }
         assert_eq!(ask_from(STRANGER, &server, &get("/client", &[field])).await.status, 200);
     }
@@ -159,8 +159,8 @@ async fn proxies_say_whether_browsers_are_to_stay_with_https() {
         (PROXY, "x-forwarded-for: 192.0.2.1", false),
         (STRANGER, "x-forwarded-proto: https", false),
     ] {
-        let answer = ask_from(from, &server, &get("/client", &[field])).await;
-        assert_eq!(answer.header("strict-transport-security").is_some(), is_told, "{field}");
+        let response = ask_from(from, &server, &get("/client", &[field])).await;
+        assert_eq!(response.header("strict-transport-security").is_some(), is_told, "{field}");
     }
 }
 
@@ -203,8 +203,8 @@ async fn proxies_say_which_host_was_asked_where_that_is_believed() {
         (proxies().x_forwarded(), "x-forwarded-host: api.example", 421),
     ] {
         let server = Running::start(deployed(proxies)).await;
-        let answer = ask_from(PROXY, &server, &inside(field)).await;
-        assert_eq!(answer.status, status, "{field}");
+        let response = ask_from(PROXY, &server, &inside(field)).await;
+        assert_eq!(response.status, status, "{field}");
         assert_eq!(ask_from(STRANGER, &server, &inside(field)).await.status, 421, "{field}");
     }
 }
@@ -225,8 +225,8 @@ async fn proxies_on_loopback_serve_development_only_if_they_are_named() {
         (&named, STRANGER, field, 421),
         (&other, PROXY, field, 421),
     ] {
-        let answer = ask_from(from, server, &request("GET /client", &[field])).await;
-        assert_eq!(answer.status, status, "{field} from {from:?}");
+        let response = ask_from(from, server, &request("GET /client", &[field])).await;
+        assert_eq!(response.status, status, "{field} from {from:?}");
     }
 }
 

@@ -20,8 +20,8 @@ async fn proxies_say_who_the_client_is_before_its_first_byte() {
         // What is behind it is nobody's but HTTP's, also in the same packet and pipelined.
         connection.send([header, get.as_bytes(), get.as_bytes()].concat()).await;
         for _ in 0..2 {
-            let answer = connection.answer().await;
-            assert_eq!(answer.text(), format!("{client} over 127.0.0.1, "));
+            let response = connection.response().await;
+            assert_eq!(response.text(), format!("{client} over 127.0.0.1, "));
         }
         let mut connection = server.connect().await;
         for byte in header {
@@ -29,7 +29,7 @@ async fn proxies_say_who_the_client_is_before_its_first_byte() {
             tokio::task::yield_now().await;
         }
         connection.send(&get).await;
-        assert_eq!(connection.answer().await.text(), format!("{client} over 127.0.0.1, "));
+        assert_eq!(connection.response().await.text(), format!("{client} over 127.0.0.1, "));
     }
 }
 
@@ -42,8 +42,8 @@ async fn proxies_speak_http2_behind_the_header_as_well() {
     tokio::spawn(connection);
     let get =
         ::http::Request::builder().uri("http://localhost/client").body(()).expect("a request");
-    let (answer, _) = client.send_request(get, true).expect("a request");
-    let mut body = soon(answer).await.expect("an answer").into_body();
+    let (response, _) = client.send_request(get, true).expect("a request");
+    let mut body = soon(response).await.expect("a response").into_body();
     let text = soon(body.data()).await.expect("a body").expect("a body");
     assert_eq!(text, "192.0.2.1 over 127.0.0.1, ");
 }
@@ -80,10 +80,10 @@ async fn proxies_are_the_only_ones_whose_header_is_read() {
     let mut connection = connect_from(STRANGER, &server).await;
     connection.send([V1, get.as_bytes()].concat()).await;
     assert_eq!(connection.head().await.status, 400);
-    let answer = ask_from(STRANGER, &server, &request("GET /client", &[])).await;
-    assert_eq!(answer.text(), "127.0.0.2 over 127.0.0.2, ");
+    let response = ask_from(STRANGER, &server, &request("GET /client", &[])).await;
+    assert_eq!(response.text(), "127.0.0.2 over 127.0.0.2, ");
     // They pass on what their client wrote: in development nobody knows what that is for.
     let mut connection = server.connect().await;
     connection.send([V1, get.as_bytes()].concat()).await;
-    assert_eq!(connection.answer().await.problem().1, "origin.forwarded-in-development");
+    assert_eq!(connection.response().await.problem().1, "origin.forwarded-in-development");
 }

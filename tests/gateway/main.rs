@@ -70,13 +70,13 @@ async fn connect_from(address: [u8; 4], server: &Running) -> Connection {
     Connection::over(soon(socket.connect(server.address)).await.expect("a server that listens"))
 }
 
-/// The answer to one request on a connection of its own.
+/// The response to one request on a connection of its own.
 async fn ask_from(
     address: [u8; 4],
     server: &Running,
     bytes: &(impl AsRef<[u8]> + ?Sized),
-) -> http::Answer {
+) -> http::RawResponse {
     let mut connection = connect_from(address, server).await;
     connection.send(bytes).await;
-    connection.answer().await
+    connection.response().await
 }

@@ -55,12 +55,12 @@ async fn curl_speaks_the_proxy_protocol() {
     assert_eq!(curl(&["--interface", "127.0.0.2", &url]).await, "127.0.0.2 over 127.0.0.2, ");
 }
 
-/// The content of the answer of a proxy to a request.
-async fn answer(proxy: &Program, bytes: &str) -> String {
+/// The content of the response of a proxy to a request.
+async fn response(proxy: &Program, bytes: &str) -> String {
     let mut connection = Connection::open(proxy.address).await;
     connection.send(bytes.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")).await;
-    let answer = String::from_utf8(connection.rest().await).expect("a text");
-    answer.split_once("\r\n\r\n").expect("an answer").1.to_owned()
+    let response = String::from_utf8(connection.rest().await).expect("a text");
+    response.split_once("\r\n\r\n").expect("a response").1.to_owned()
 }
 
 /// What the documentation of `Proxies` says for nginx.
@@ -91,9 +91,9 @@ async fn nginx_says_who_its_client_is() {
         (&["x-forwarded-for: 192.0.2.1, nonsense"], "127.0.0.1"),
         (&["forwarded: for=192.0.2.1"], "127.0.0.1"),
     ] {
-        let answer = answer(&nginx, &request("GET /client", fields)).await;
+        let response = response(&nginx, &request("GET /client", fields)).await;
         let seen = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
-        assert_eq!(answer, seen, "{fields:?}");
+        assert_eq!(response, seen, "{fields:?}");
     }
     // It says that this came without https, which a deployment does not serve.
     let app = app().public_origin("https://localhost").behind(proxies());
@@ -101,8 +101,8 @@ async fn nginx_says_who_its_client_is() {
     drop(nginx);
     let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
     let nginx = Program::nginx(&configuration).await;
-    let answer = answer(&nginx, &request("GET /client", &["x-forwarded-proto: https"])).await;
-    assert!(answer.contains("origin.plain-http"), "{answer}");
+    let response = response(&nginx, &request("GET /client", &["x-forwarded-proto: https"])).await;
+    assert!(response.contains("origin.plain-http"), "{response}");
 }
 
 const HAPROXY: &str = "
@@ -130,7 +130,7 @@ async fn haproxy_says_who_its_client_is() {
         let stream = soon(socket.connect(haproxy.address)).await.expect("a proxy");
         let mut connection = Connection::over(stream);
         connection.send(request("GET /client", &[])).await;
-        assert_eq!(connection.answer().await.text(), "127.0.0.2 over 127.0.0.1, ", "{how}");
+        assert_eq!(connection.response().await.text(), "127.0.0.2 over 127.0.0.1, ", "{how}");
     }
 }
 

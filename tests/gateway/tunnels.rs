@@ -45,11 +45,11 @@ fn connect(target: &str, fields: &[&str]) -> String {
 async fn opened(server: &Running, target: SocketAddr, fields: &[&str]) -> Connection {
     let mut connection = server.connect().await;
     connection.send(connect(&target.to_string(), fields)).await;
-    let answer = connection.head().await;
-    assert_eq!(answer.status, 200, "{answer:?}");
+    let response = connection.head().await;
+    assert_eq!(response.status, 200, "{response:?}");
     // RFC 9110 9.3.6.
-    assert_eq!(answer.header("content-length"), None);
-    assert_eq!(answer.header("transfer-encoding"), None);
+    assert_eq!(response.header("content-length"), None);
+    assert_eq!(response.header("transfer-encoding"), None);
     assert_eq!(connection.exactly(6).await, b"hello ");
     connection
 }
@@ -69,11 +69,11 @@ async fn tunnels_pass_on_bytes_both_ways_and_each_end_by_itself() {
     soon(write.write_all(&long)).await.expect("a tunnel");
     soon(write.shutdown()).await.expect("an end");
     let mut back = Vec::new();
-    soon(read.read_to_end(&mut back)).await.expect("an answer");
+    soon(read.read_to_end(&mut back)).await.expect("a response");
     assert!(back.len() == long.len() && back.iter().all(|byte| *byte == b'X'));
 }
 
-/// What is sent behind the head, before the answer, is for the target.
+/// What is sent behind the head, before the response, is for the target.
 #[tokio::test]
 async fn tunnels_lose_nothing_that_was_sent_early() {
     let (target, _serving) = target().await;
@@ -95,10 +95,10 @@ async fn tunnels_are_streams_of_http2_too() {
     let (mut client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
     tokio::spawn(connection);
     let connect = ::http::Request::connect(target.to_string()).body(()).expect("a request");
-    let (answer, mut sending) = client.send_request(connect, false).expect("a request");
-    let answer = soon(answer).await.expect("an answer");
-    assert_eq!(answer.status(), 200);
-    let mut receiving = answer.into_body();
+    let (response, mut sending) = client.send_request(connect, false).expect("a request");
+    let response = soon(response).await.expect("a response");
+    assert_eq!(response.status(), 200);
+    let mut receiving = response.into_body();
     assert_eq!(soon(receiving.data()).await.expect("data").expect("data"), "hello ");
     // The connection is not idle while a tunnel is open.
     time.pass(Duration::from_millis(300)).await;
@@ -108,10 +108,10 @@ async fn tunnels_are_streams_of_http2_too() {
         back.extend_from_slice(&data.expect("data"));
     }
     assert_eq!(back, b"A SECRET");
-    // One that is not listed is an answer like others, on the same connection.
+    // One that is not listed is a response like others, on the same connection.
     let connect = ::http::Request::connect("db.example:1").body(()).expect("a request");
-    let (answer, _) = client.send_request(connect, true).expect("a request");
-    assert_eq!(soon(answer).await.expect("an answer").status(), 403);
+    let (response, _) = client.send_request(connect, true).expect("a request");
+    assert_eq!(soon(response).await.expect("a response").status(), 403);
 }
 
 #[tokio::test]
@@ -138,13 +138,13 @@ async fn tunnels_lead_to_nothing_else() {
         (request(&format!("CONNECT {text}"), &[]), 400, "wire.host-malformed"),
         (connect(&with_user, &[]), 400, "wire.target-form"),
     ] {
-        let answer = server.answer(&bytes).await;
-        assert_eq!(answer.problem(), (status, code.to_owned()), "{bytes}");
+        let response = server.response(&bytes).await;
+        assert_eq!(response.problem(), (status, code.to_owned()), "{bytes}");
     }
     // An app without one.
     let server = Running::start(app()).await;
-    let answer = server.answer(connect(&text, &[])).await;
-    assert_eq!(answer.problem(), (400, "wire.target-form".to_owned()));
+    let response = server.response(connect(&text, &[])).await;
+    assert_eq!(response.problem(), (400, "wire.target-form".to_owned()));
 }
 
 /// A name that is listed may turn inside at any time: what it resolves to is looked at.
@@ -154,8 +154,8 @@ async fn tunnels_do_not_turn_inside_with_the_name_of_their_target() {
     let localhost = format!("localhost:{}", target.port());
     let tunnel = || Tunnel::to([&*localhost]).public();
     let server = Running::start(app().tunnel(tunnel())).await;
-    let answer = server.answer(connect(&localhost, &[])).await;
-    assert_eq!(answer.problem(), (403, "tunnel.address-refused".to_owned()));
+    let response = server.response(connect(&localhost, &[])).await;
+    assert_eq!(response.problem(), (403, "tunnel.address-refused".to_owned()));
     let server = Running::start(app().tunnel(tunnel().private(["127.0.0.0/8", "::1"]))).await;
     let mut connection = server.connect().await;
     connection.send(connect(&localhost, &[])).await;
@@ -167,12 +167,12 @@ async fn tunnels_have_limits() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target).at_once(1))).await;
     let first = opened(&server, target, &[]).await;
-    let full = server.answer(connect(&target.to_string(), &[])).await;
+    let full = server.response(connect(&target.to_string(), &[])).await;
     assert_eq!(full.problem(), (503, "limit.concurrency".to_owned()));
     drop(first);
     // Its place is free once the server has seen the end.
     soon(async {
-        while server.answer_head(&connect(&target.to_string(), &[])).await != 200 {
+        while server.response_status(&connect(&target.to_string(), &[])).await != 200 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })
@@ -187,8 +187,8 @@ async fn tunnels_have_limits() {
     let _queue = [waiting().await, waiting().await];
     let late = open_to(address).connect_timeout(Duration::from_millis(200));
     let server = Running::start(app().tunnel(late)).await;
-    let answer = server.answer(connect(&address.to_string(), &[])).await;
-    assert_eq!(answer.problem(), (504, "tunnel.timed-out".to_owned()));
+    let response = server.response(connect(&address.to_string(), &[])).await;
+    assert_eq!(response.problem(), (504, "tunnel.timed-out".to_owned()));
 
     let time = StoppedTime::begin();
     let idle = open_to(target).idle_timeout(Duration::from_millis(100));
@@ -239,10 +239,10 @@ async fn tunnels_ask_for_credentials_as_a_proxy_does() {
         // For whom the tunnel leads to, not for us.
         &["authorization: Basic YWRhOjEyMw=="],
     ] {
-        let answer = server.answer(connect(&text, fields)).await;
-        assert_eq!(answer.problem(), (407, "tunnel.credentials".to_owned()), "{fields:?}");
-        assert_eq!(answer.header("proxy-authenticate"), Some("Basic realm=\"tunnel\""));
-        assert_eq!(answer.header("www-authenticate"), None);
+        let response = server.response(connect(&text, fields)).await;
+        assert_eq!(response.problem(), (407, "tunnel.credentials".to_owned()), "{fields:?}");
+        assert_eq!(response.header("proxy-authenticate"), Some("Basic realm=\"tunnel\""));
+        assert_eq!(response.header("www-authenticate"), None);
     }
     opened(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
 }
@@ -271,19 +271,19 @@ async fn tunnels_end_with_the_token_that_opened_them() {
     let server = Running::start(app.tunnel(tunnel)).await;
     let issued = async |scope: &str| {
         let length = format!("content-length: {}", scope.len());
-        let answer = server.answer(request("POST /token", &[&length]) + scope).await;
-        format!("proxy-authorization: Bearer {}", answer.text())
+        let response = server.response(request("POST /token", &[&length]) + scope).await;
+        format!("proxy-authorization: Bearer {}", response.text())
     };
     let (good, poor) = (issued("tunnel").await, issued("other").await);
     let text = target.to_string();
-    assert_eq!(server.answer(connect(&text, &[&poor])).await.status, 403);
-    let missing = server.answer(connect(&text, &[])).await;
+    assert_eq!(server.response(connect(&text, &[&poor])).await.status, 403);
+    let missing = server.response(connect(&text, &[])).await;
     assert_eq!(missing.status, 407);
     assert_eq!(missing.header("proxy-authenticate"), Some("Bearer realm=\"api\""));
 
     let mut revoked = opened(&server, target, &[&good]).await;
     clock.advance(Duration::from_secs(2));
-    assert_eq!(server.answer(request("POST /cut-off", &["content-length: 0"])).await.status, 200);
+    assert_eq!(server.response(request("POST /cut-off", &["content-length: 0"])).await.status, 200);
     revoked.closed().await;
 
     let again = issued("tunnel").await;
@@ -324,11 +324,11 @@ async fn tunnels_do_not_start_where_they_could_not_be_used() {
 async fn trace_is_another_thing_than_a_tunnel() {
     let server = Running::start(app().trace()).await;
     let fields = ["x-seen: 1", "authorization: Bearer abc", "cookie: a=b"];
-    let answer = server.answer(request("TRACE /any", &fields)).await;
-    assert_eq!(answer.header("content-type"), Some("message/http"));
-    assert_eq!(answer.text(), "TRACE /any HTTP/1.1\r\nhost: localhost\r\nx-seen: 1\r\n\r\n");
+    let response = server.response(request("TRACE /any", &fields)).await;
+    assert_eq!(response.header("content-type"), Some("message/http"));
+    assert_eq!(response.text(), "TRACE /any HTTP/1.1\r\nhost: localhost\r\nx-seen: 1\r\n\r\n");
     for fields in [&["content-length: 1"][..], &["transfer-encoding: chunked"]] {
-        let answer = server.answer(request("TRACE /any", fields) + "1\r\nx\r\n0\r\n\r\n").await;
-        assert_eq!(answer.problem(), (400, "wire.trace-content".to_owned()), "{fields:?}");
+        let response = server.response(request("TRACE /any", fields) + "1\r\nx\r\n0\r\n\r\n").await;
+        assert_eq!(response.problem(), (400, "wire.trace-content".to_owned()), "{fields:?}");
     }
 }

@@ -59,9 +59,9 @@ async fn handshake(server: &Running) -> SendRequest<Bytes> {
     let (client, mut connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
     let ping = connection.ping_pong();
     tokio::spawn(connection);
-    // The server's settings are there with its answer to this.
+    // The server's settings are there with its response to this.
     let ping = ping.map(|mut ping| async move { ping.ping(h2::Ping::opaque()).await });
-    soon(ping.expect("a ping")).await.expect("an answer");
+    soon(ping.expect("a ping")).await.expect("a response");
     client
 }
 
@@ -85,8 +85,8 @@ async fn ask(
     request: Request<()>,
 ) -> (StatusCode, HeaderMap, Socket) {
     *client = soon(client.clone().ready()).await.expect("a connection");
-    let (answer, sending) = client.send_request(request, false).expect("a request");
-    let (head, receiving) = soon(answer).await.expect("an answer").into_parts();
+    let (response, sending) = client.send_request(request, false).expect("a request");
+    let (head, receiving) = soon(response).await.expect("a response").into_parts();
     (head.status, head.headers, Socket { sending, receiving, received: Vec::new() })
 }
 
@@ -196,7 +196,7 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
     let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
     let app = app().clock(clock.clone()).tokens(tokens).routes(routes![mine, token, cut_off]);
     let server = Running::start(app).await;
-    let token = server.answer(request("GET /token", &[])).await.text().to_owned();
+    let token = server.response(request("GET /token", &[])).await.text().to_owned();
     let mut client = handshake(&server).await;
     let request = |token: &str| {
         opening("/mine", "websocket", &[("authorization", &format!("Bearer {token}"))])
@@ -208,7 +208,7 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
     mine.assert_echo().await;
     clock.advance(Duration::from_secs(2));
     let cut_off = http::request("POST /cut-off", &["content-length: 0"]);
-    assert_eq!(server.answer(cut_off).await.status, 200);
+    assert_eq!(server.response(cut_off).await.status, 200);
     mine.assert_ended().await;
     public.assert_echo().await;
     let get = Request::builder().uri("http://localhost/client").body(()).expect("a request");

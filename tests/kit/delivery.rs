@@ -26,7 +26,7 @@ const PAGE: &str = "https://app.shop.example/";
 const HOSTS: [&str; 2] = ["https://api.shop.example", "http://localhost:8080"];
 
 /// A server that lets every page do everything, and says what it got.
-fn answer(method: &Method, url: &str, headers: &HeaderMap, body: &[u8]) -> (HeaderMap, Vec<u8>) {
+fn respond(method: &Method, url: &str, headers: &HeaderMap, body: &[u8]) -> (HeaderMap, Vec<u8>) {
     let mut granted = HeaderMap::new();
     let sent = |name: &str, or: &'static str| {
         headers.get(name).cloned().unwrap_or(HeaderValue::from_static(or))
@@ -53,7 +53,7 @@ async fn served(origin: &str, request: Request) -> (HeaderMap, Vec<u8>) {
     let length = head.headers.get(CONTENT_LENGTH).map(HeaderValue::as_bytes);
     assert_eq!(length.unwrap_or(b"0"), body.len().to_string().as_bytes());
     assert!(origin.ends_with(head.headers[HOST].to_str().expect("text")));
-    answer(&head.method, &format!("{origin}{}", head.uri), &head.headers, &body)
+    respond(&head.method, &format!("{origin}{}", head.uri), &head.headers, &body)
 }
 
 /// What a page sees, but for what HTTP writes by itself.
@@ -78,7 +78,7 @@ fn a_load_over_the_network_is_the_load_of_the_model() {
         let state = State::new(profile, Duration::from_secs(1_800_000_000));
         let (_, expected) = run(state, Some(&page), fetch.clone(), |sent| {
             let body = sent.body.as_deref().unwrap_or_default();
-            let (headers, body) = answer(&sent.method, sent.url.as_str(), &sent.headers, body);
+            let (headers, body) = respond(&sent.method, sent.url.as_str(), &sent.headers, body);
             ServerResponse { status: 200, headers, body }
         });
         let tab = Browser::new(profile).open(PAGE);

@@ -22,9 +22,9 @@ async fn a_form_of_another_site_changes_nothing() {
         let browser = logged_in(&net, profile).await;
         let evil = browser.open("https://evil.example");
         let form = Fetch::form("https://api.shop.example/transfer", [("amount", "1000")]);
-        let answer = evil.fetch(&net, form).await;
+        let response = evil.fetch(&net, form).await;
         // SameSite=Lax keeps the cookie back: to the app it is nobody.
-        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{}", profile.name);
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{}", profile.name);
         let sent = net.requests();
         let arrived = sent.last().expect("the form");
         assert_eq!(arrived.headers["origin"], "https://evil.example");
@@ -41,10 +41,10 @@ async fn a_form_of_the_same_site_without_the_token_changes_nothing() {
         [("https://blog.shop.example", "csrf.origin"), ("https://app.shop.example", "csrf.token")]
     {
         let form = Fetch::form("https://api.shop.example/transfer", [("amount", "1000")]);
-        let answer = browser.open(page).fetch(&net, form).await;
-        assert_eq!(answer.status(), 403);
+        let response = browser.open(page).fetch(&net, form).await;
+        assert_eq!(response.status(), 403);
         assert!(net.requests().last().is_some_and(|sent| sent.headers.contains_key("cookie")));
-        let console = answer.console().expect("words");
+        let console = response.console().expect("words");
         assert!(console.contains(code), "{console}");
     }
 }
@@ -70,8 +70,8 @@ async fn the_page_of_the_shop_brings_the_token_back() {
     let order = Fetch::put("https://api.shop.example/orders/7")
         .credentials(Include)
         .header("x-csrf-token", &csrf["token"]);
-    let answer = page.fetch(&net, order.clone()).await;
-    assert_eq!(answer.text(), "7");
+    let response = page.fetch(&net, order.clone()).await;
+    assert_eq!(response.text(), "7");
     let form = Fetch::form("https://api.shop.example/transfer", [("csrf_token", &csrf["token"])]);
     assert_eq!(page.fetch(&net, form).await.text(), "transferred");
 }

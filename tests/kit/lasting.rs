@@ -1,4 +1,4 @@
-//! Answers that last: WebSockets and streams of events.
+//! Responses that last: WebSockets and streams of events.
 
 use policy_server::testing::*;
 

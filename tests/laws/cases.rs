@@ -13,11 +13,11 @@ fn every_exchange_goes_as_expected() {
         .iter()
         .flat_map(|case| {
             // Below the parser of HTTP there is the engine alone.
-            let answer = match case.level {
-                Level::Any => crate::server::answer,
-                Level::Policy => assembly::answer,
+            let respond = match case.level {
+                Level::Any => crate::server::respond,
+                Level::Policy => assembly::respond,
             };
-            case.differences(&answer(&case.scenario(), &case.request()))
+            case.differences(&respond(&case.scenario(), &case.request()))
         })
         .collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));

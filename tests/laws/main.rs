@@ -32,7 +32,7 @@
 //! | T19 | isolation refuses what CORS does not grant and nothing else, before anybody is asked | `theorems::isolation::t19_`, `auth::preflights::t19_` |
 //! | T20 | what a peer says of itself changes nothing | `theorems::transports::t20_` |
 //! | T21 | how a request was sent changes nothing | `theorems::transports::t21_` |
-//! | T28 | the answer to a preflight is no longer than what policies list | `theorems::preflights::t28_` |
+//! | T28 | the response to a preflight is no longer than what policies list | `theorems::preflights::t28_` |
 //! | T29 | a script calls a name with JSON, and knows nobody | `http::scripts::t29_` |
 //!
 //! Missing, because there is nothing yet that they would be about: the strict form of T3 (requests

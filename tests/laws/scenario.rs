@@ -82,7 +82,7 @@ impl Default for Plan {
 }
 
 impl Scenario {
-    /// The policy that answers for a method at a path: the nearest one. What no route is for, the
+    /// The policy of a method at a path: the nearest one. What no route is for, the
     /// first one answers that is shared.
     pub(crate) fn policy(&self, path: &str, method: &str) -> Option<&Policy> {
         if !is_routed(path) {
@@ -148,7 +148,7 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -257,24 +257,25 @@ fn sent(method: &Method, target: &str, headers: &HeaderMap, body: Body) -> http:
 
 /// Another server, to which a handler redirects: it lets everybody read and sends them back.
 fn stranger(request: &Sent) -> browser::ServerResponse {
-    let mut answer = browser::ServerResponse { status: 307, ..browser::ServerResponse::default() };
+    let mut response =
+        browser::ServerResponse { status: 307, ..browser::ServerResponse::default() };
     let origin = request.headers.get("origin").cloned();
-    let mut write = |name: &'static str, value| answer.headers.insert(name, value);
+    let mut write = |name: &'static str, value| response.headers.insert(name, value);
     write("location", HeaderValue::from_static("https://api.shop.example/r/end"));
     write("access-control-allow-origin", origin.unwrap_or(HeaderValue::from_static("*")));
     write("access-control-allow-credentials", HeaderValue::from_static("true"));
     if request.is_preflight {
-        answer.status = 204;
+        response.status = 204;
         for (asked, allowed) in [
             ("access-control-request-method", "access-control-allow-methods"),
             ("access-control-request-headers", "access-control-allow-headers"),
         ] {
             if let Some(value) = request.headers.get(asked) {
-                answer.headers.insert(allowed, value.clone());
+                response.headers.insert(allowed, value.clone());
             }
         }
     }
-    answer
+    response
 }
 
 async fn handle(

@@ -15,15 +15,15 @@ use policy_server::{App as Server, Body, Mount};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
-use policy_core_tests::exchange::{Answer, App, Request, Scenario};
+use policy_core_tests::exchange::{App, Request, Scenario, TestResponse};
 
 thread_local! {
     static RUNTIME: Runtime =
         Builder::new_current_thread().enable_all().build().expect("a runtime");
 }
 
-/// Builds the app, sends it one request, and reads the whole answer.
-pub(crate) fn answer(scenario: &Scenario, request: &Request) -> Answer {
+/// Builds the app, sends it one request, and reads the whole response.
+pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     let calls = Arc::new(AtomicUsize::new(0));
     let (app, counted) = (scenario.app.clone(), Arc::clone(&calls));
     let service = service_fn(move |request: http::Request<Body>| {
@@ -49,7 +49,7 @@ pub(crate) fn answer(scenario: &Scenario, request: &Request) -> Answer {
             (parts, body.collect().await.expect("a body"))
         })
     });
-    Answer {
+    TestResponse {
         status: parts.status.as_u16(),
         headers: parts.headers,
         body: body.to_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! Which answers a cache that many people share may store: RFC 9111 3, read as a cache would that
+//! Which responses a cache that many people share may store: RFC 9111 3, read as a cache would that
 //! stores whatever it may.
 
 use http::{HeaderMap, Method};
@@ -30,7 +30,7 @@ pub(crate) fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Optio
     named.filter(|(name, _)| !name.is_empty()).collect()
 }
 
-/// Whether it may store an answer to such a request. A cache of one kind that has a field of its
+/// Whether it may store a response to such a request. A cache of one kind that has a field of its
 /// own follows that one alone (RFC 9213 2.2).
 pub(crate) fn may_store(
     method: &Method,

@@ -57,9 +57,9 @@ impl Bidi {
         }
         let capabilities = json!({ "goog:chromeOptions": options, "webSocketUrl": true });
         let body = json!({ "capabilities": { "alwaysMatch": capabilities } });
-        let answer = driver.call("POST", "/session", Some(&body))?;
-        let session = answer["sessionId"].as_str().ok_or("no session")?.to_owned();
-        let capabilities = &answer["capabilities"];
+        let response = driver.call("POST", "/session", Some(&body))?;
+        let session = response["sessionId"].as_str().ok_or("no session")?.to_owned();
+        let capabilities = &response["capabilities"];
         let address = capabilities["webSocketUrl"].as_str().ok_or("no address for BiDi")?;
         let version = format!("Chromium {}", capabilities["browserVersion"]);
         let process = Process::Chromium { driver, session };
@@ -115,7 +115,7 @@ impl Bidi {
         profile: Profile,
         version: String,
     ) -> Result<Self, Failure> {
-        let (socket, _answer) = tungstenite::connect(address)?;
+        let (socket, _response) = tungstenite::connect(address)?;
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_read_timeout(Some(LIMIT))?;
         }
@@ -166,10 +166,10 @@ impl Bidi {
             "awaitPromise": true,
             "target": { "context": self.tab },
         });
-        let answer = self.call("script.callFunction", &call)?;
-        match answer["result"]["value"].as_str() {
+        let response = self.call("script.callFunction", &call)?;
+        match response["result"]["value"].as_str() {
             Some(text) => Ok(serde_json::from_str(text)?),
-            None => Err(format!("the page threw {}", answer["exceptionDetails"]["text"]).into()),
+            None => Err(format!("the page threw {}", response["exceptionDetails"]["text"]).into()),
         }
     }
 
@@ -185,13 +185,13 @@ impl Bidi {
             }
             let message = self.socket.read().map_err(|error| format!("{}: {error}", hangs()))?;
             let Message::Text(text) = message else { continue };
-            let mut answer: Value = serde_json::from_str(&text)?;
-            if answer["id"] != json!(self.commands) {
+            let mut response: Value = serde_json::from_str(&text)?;
+            if response["id"] != json!(self.commands) {
                 continue;
             }
-            return match answer["error"].as_str() {
-                Some(error) => Err(format!("{method}: {error}: {}", answer["message"]).into()),
-                None => Ok(answer["result"].take()),
+            return match response["error"].as_str() {
+                Some(error) => Err(format!("{method}: {error}: {}", response["message"]).into()),
+                None => Ok(response["result"].take()),
             };
         }
     }

@@ -132,7 +132,7 @@ impl Raw {
         soon(self.stream.write_all(bytes.as_ref())).await.is_ok()
     }
 
-    /// Sends all of this, or as much as the server takes, and reads meanwhile, so that answers
+    /// Sends all of this, or as much as the server takes, and reads meanwhile, so that responses
     /// hold up nothing.
     pub async fn pour(&mut self, bytes: impl AsRef<[u8]>) {
         let (mut reading, mut writing) = self.stream.split();
@@ -178,7 +178,7 @@ impl Raw {
         self.end_and(0).await.0
     }
 
-    /// How it ends, and whether there was an answer on a stream before.
+    /// How it ends, and whether there was a response on a stream before.
     pub async fn end_and(&mut self, stream: u32) -> (End, bool) {
         let (mut end, mut is_answered) = (End::Closed, false);
         while let Some(frame) = self.frame().await {
@@ -193,8 +193,8 @@ impl Raw {
         (end, is_answered)
     }
 
-    /// The answer on a stream: its status and its body, or the code of its reset.
-    pub async fn answer(&mut self, stream: u32) -> Result<(u16, String), u32> {
+    /// The response on a stream: its status and its body, or the code of its reset.
+    pub async fn response(&mut self, stream: u32) -> Result<(u16, String), u32> {
         let (mut status, mut body) = (0, Vec::new());
         loop {
             let frame = self.frame_of(stream).await;
@@ -213,7 +213,7 @@ impl Raw {
         }
     }
 
-    /// The answer to a request with these fields and this body.
+    /// The response to a request with these fields and this body.
     pub async fn ask(
         &mut self,
         stream: u32,
@@ -225,7 +225,7 @@ impl Raw {
         if let Some(body) = body {
             self.send(frame(DATA, END_STREAM, stream, body)).await;
         }
-        self.answer(stream).await
+        self.response(stream).await
     }
 }
 

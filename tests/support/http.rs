@@ -100,10 +100,10 @@ impl Running {
     }
 
     /// Sends one request on a connection of its own.
-    pub async fn answer(&self, request: impl AsRef<[u8]>) -> Answer {
+    pub async fn response(&self, request: impl AsRef<[u8]>) -> RawResponse {
         let mut connection = self.connect().await;
         connection.send(request).await;
-        connection.answer().await
+        connection.response().await
     }
 
     /// Asks the server to stop, as a signal would; done when it has.
@@ -118,8 +118,8 @@ impl Running {
         PANICS.get() - self.panics_before
     }
 
-    /// The status of the answer to one request, whatever comes behind it.
-    pub async fn answer_head(&self, bytes: impl AsRef<[u8]>) -> u16 {
+    /// The status of the response to one request, whatever comes behind it.
+    pub async fn response_status(&self, bytes: impl AsRef<[u8]>) -> u16 {
         let mut connection = self.connect().await;
         connection.send(bytes).await;
         connection.head().await.status
@@ -184,15 +184,15 @@ impl Connection {
         soon(self.stream.write_all(bytes.as_ref())).await.is_ok()
     }
 
-    /// The answer to anything but HEAD.
-    pub async fn answer(&mut self) -> Answer {
-        let mut answer = self.head().await;
-        answer.body = self.body_of(&answer).await;
-        answer
+    /// The response to anything but HEAD.
+    pub async fn response(&mut self) -> RawResponse {
+        let mut response = self.head().await;
+        response.body = self.body_of(&response).await;
+        response
     }
 
-    /// The head of an answer: all there is of one to HEAD, and the beginning of a stream.
-    pub async fn head(&mut self) -> Answer {
+    /// The head of a response: all there is of one to HEAD, and the beginning of a stream.
+    pub async fn head(&mut self) -> RawResponse {
         let end = loop {
             if let Some(end) = find(&self.received, b"\r\n\r\n") {
                 break end;
@@ -203,21 +203,21 @@ impl Connection {
             assert!(self.received.len() > before, "closed within a head: `{so_far}`");
         };
         let head: Vec<u8> = self.received.drain(..end + 4).collect();
-        Answer::parse(str::from_utf8(&head).expect("a head in ASCII"))
+        RawResponse::parse(str::from_utf8(&head).expect("a head in ASCII"))
     }
 
-    async fn body_of(&mut self, answer: &Answer) -> Vec<u8> {
-        if matches!(answer.status, 100..200 | 204 | 304) {
+    async fn body_of(&mut self, response: &RawResponse) -> Vec<u8> {
+        if matches!(response.status, 100..200 | 204 | 304) {
             return Vec::new();
         }
-        if answer.header("transfer-encoding") == Some("chunked") {
+        if response.header("transfer-encoding") == Some("chunked") {
             let mut body = Vec::new();
             while let Some(chunk) = self.chunk().await {
                 body.extend(chunk);
             }
             return body;
         }
-        let length = answer.header("content-length").expect("a body with a length");
+        let length = response.header("content-length").expect("a body with a length");
         let length = length.parse().expect("a length");
         self.exactly(length).await
     }
@@ -280,8 +280,8 @@ impl Connection {
     }
 }
 
-/// One answer, as its bytes say it.
-pub struct Answer {
+/// One response, as its bytes say it.
+pub struct RawResponse {
     /// `HTTP/1.1 200 OK`
     pub line: String,
     pub status: u16,
@@ -290,7 +290,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl RawResponse {
     fn parse(head: &str) -> Self {
         let mut lines = head.trim_end().split("\r\n");
         let line = lines.next().expect("a status line").to_owned();
@@ -337,7 +337,7 @@ impl Answer {
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for RawResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?} `{}`", self.line, self.headers, self.body.escape_ascii())
     }

@@ -8,7 +8,7 @@ use policy_core_tests::exchange::Policy;
 
 use crate::fetch::{SAFELISTED_METHODS, is_token};
 
-/// Whether a policy lets a page of this origin read answers.
+/// Whether a policy lets a page of this origin read responses.
 pub fn grants_origin(policy: &Policy, origin: &[u8]) -> bool {
     policy.origins.iter().any(|entry| entry == "*" || matches(entry, origin))
 }
@@ -38,7 +38,7 @@ pub fn covers(pattern: &str, inner: &str) -> bool {
     matches(pattern, witness.as_bytes())
 }
 
-/// The names of the headers that a page sees of an answer that it may read.
+/// The names of the headers that a page sees of a response that it may read.
 pub fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
     let safelisted = "cache-control content-language content-length content-type expires \
         last-modified pragma";

@@ -122,10 +122,10 @@ impl Browser {
                  error => done({{ threw: String(error) }}));"
         );
         let body = json!({ "script": script, "args": [input] });
-        let mut answer = self.post("execute/async", &body)?;
-        match answer["threw"].as_str() {
+        let mut response = self.post("execute/async", &body)?;
+        match response["threw"].as_str() {
             Some(error) => Err(format!("the page threw {error}").into()),
-            None => Ok(answer["value"].take()),
+            None => Ok(response["value"].take()),
         }
     }
 
@@ -249,7 +249,7 @@ impl Driver {
         Err(format!("{} ended at once", program.display()).into())
     }
 
-    /// One command: a request on a connection of its own, and the `value` of its answer.
+    /// One command: a request on a connection of its own, and the `value` of its response.
     pub fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
@@ -261,14 +261,14 @@ impl Driver {
             self.port,
             body.len()
         )?;
-        let mut answer: Value = serde_json::from_slice(&answer_body(stream)?)?;
-        match answer["value"].get("error") {
+        let mut response: Value = serde_json::from_slice(&response_body(stream)?)?;
+        match response["value"].get("error") {
             Some(error) => {
-                let message = answer["value"]["message"].as_str().unwrap_or_default();
+                let message = response["value"]["message"].as_str().unwrap_or_default();
                 let first = message.lines().next().unwrap_or_default();
                 Err(format!("{method} {path}: {error}: {first}").into())
             }
-            None => Ok(answer["value"].take()),
+            None => Ok(response["value"].take()),
         }
     }
 }
@@ -309,7 +309,7 @@ impl Drop for Profile {
 }
 
 /// The body of an HTTP/1.1 response that states its length, as chromedriver's do.
-fn answer_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
+fn response_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
     let mut reader = BufReader::new(stream);
     let mut length = None;
     let mut line = String::new();
@@ -325,7 +325,7 @@ fn answer_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
             length = Some(value.trim().parse()?);
         }
     }
-    let mut body = vec![0; length.ok_or("an answer without a length")?];
+    let mut body = vec![0; length.ok_or("a response without a length")?];
     reader.read_exact(&mut body)?;
     Ok(body)
 }

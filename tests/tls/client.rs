@@ -54,7 +54,7 @@ impl Client {
         self.try_connect(address, "localhost").await.expect("a handshake")
     }
 
-    /// The answer to GET on a connection of its own.
+    /// The response to GET on a connection of its own.
     pub(super) async fn get(&self, address: SocketAddr, host: &str, path: &str) -> String {
         let mut stream = self.try_connect(address, host).await.expect("a handshake");
         let fields = format!("host: {host}\r\nconnection: close");
@@ -65,9 +65,9 @@ impl Client {
 /// Sends a request that asks for the end of the connection, and reads up to that.
 pub(super) async fn exchange(stream: &mut Stream, request: &str) -> String {
     soon(stream.write_all(request.as_bytes())).await.expect("a server that reads");
-    let mut answer = String::new();
-    soon(stream.read_to_string(&mut answer)).await.expect("an orderly end");
-    answer
+    let mut response = String::new();
+    soon(stream.read_to_string(&mut response)).await.expect("an orderly end");
+    response
 }
 
 /// The certificate that the server showed.

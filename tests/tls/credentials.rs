@@ -58,7 +58,7 @@ async fn credentials_of_a_page_over_tls_are_its_own_in_development() {
             "POST /counted HTTP/1.1\r\nhost: localhost:{port}\r\norigin: {origin}\r\n\
              content-length: 0\r\nconnection: close\r\n\r\n"
         );
-        let answer = client::exchange(&mut stream, &asked).await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{origin}: {answer}");
+        let response = client::exchange(&mut stream, &asked).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{origin}: {response}");
     }
 }

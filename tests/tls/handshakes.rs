@@ -26,9 +26,9 @@ async fn handshakes_agree_on_a_protocol() {
         if agreed == Some("h2") {
             assert_eq!(over_http2(stream).await, "HTTP/2.0 200 OK hello");
         } else {
-            let answer = exchange(&mut stream, GET).await;
-            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-            assert!(answer.ends_with("\r\n\r\nhello"), "{answer}");
+            let response = exchange(&mut stream, GET).await;
+            assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+            assert!(response.ends_with("\r\n\r\nhello"), "{response}");
         }
     }
     let client = Client::with(authority.certificate(), &[&version::TLS13], &["spdy/3"]);
@@ -41,7 +41,7 @@ async fn over_http2(stream: client::Stream) -> String {
     tokio::spawn(connection);
     let request = ::http::Request::get("https://localhost/hello").body(()).expect("a request");
     let (response, _body) = client.send_request(request, true).expect("a request");
-    let (head, mut body) = soon(response).await.expect("an answer").into_parts();
+    let (head, mut body) = soon(response).await.expect("a response").into_parts();
     let mut text = format!("{:?} {} ", head.version, head.status);
     while let Some(data) = soon(body.data()).await {
         text.push_str(str::from_utf8(&data.expect("a body")).expect("a text"));

@@ -13,8 +13,9 @@ async fn over_tls(test: &str, host: &str, app: App<()>) -> String {
 
 #[tokio::test]
 async fn hsts_goes_out_over_tls_with_a_public_origin() {
-    let answer = over_tls("hsts", "api.example", app().public_origin("https://api.example")).await;
-    assert!(answer.contains(FIELD), "{answer}");
+    let response =
+        over_tls("hsts", "api.example", app().public_origin("https://api.example")).await;
+    assert!(response.contains(FIELD), "{response}");
 }
 
 #[tokio::test]
@@ -22,9 +23,9 @@ async fn hsts_never_goes_out_over_plain_http() {
     let server = http::Running::start(app().public_origin("https://api.example")).await;
     for path in ["/hello", "/nowhere"] {
         let asked = format!("GET {path} HTTP/1.1\r\nhost: api.example\r\n\r\n");
-        let answer = server.answer(asked).await;
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
-        assert_eq!(answer.header("strict-transport-security"), None, "{path}");
+        let response = server.response(asked).await;
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{response:?}");
+        assert_eq!(response.header("strict-transport-security"), None, "{path}");
     }
 }
 
@@ -32,8 +33,8 @@ async fn hsts_never_goes_out_over_plain_http() {
 #[tokio::test]
 async fn hsts_never_goes_out_for_loopback() {
     for app in [app(), app().public_origin("https://localhost")] {
-        let answer = over_tls("hsts-loopback", "localhost", app).await;
-        assert!(answer.ends_with("hello"), "{answer}");
-        assert!(!answer.contains("strict-transport-security"), "{answer}");
+        let response = over_tls("hsts-loopback", "localhost", app).await;
+        assert!(response.ends_with("hello"), "{response}");
+        assert!(!response.contains("strict-transport-security"), "{response}");
     }
 }

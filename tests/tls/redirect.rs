@@ -17,10 +17,10 @@ async fn public(test: &str, settings: ServerSettings) -> Secure {
     Secure::start(app().public_origin(PUBLIC).settings(settings).tls(tls)).await
 }
 
-async fn answer(address: SocketAddr, bytes: &str) -> http::Answer {
+async fn response(address: SocketAddr, bytes: &str) -> http::RawResponse {
     let mut connection = Connection::open(address).await;
     connection.send(bytes).await;
-    connection.answer().await
+    connection.response().await
 }
 
 fn asked(what: &str, host: &str, fields: &[&str]) -> String {
@@ -39,14 +39,14 @@ async fn the_redirect_keeps_method_path_and_query() {
         ("DELETE http://evil.example/a/b?c=d%20e&f", "evil.example"),
     ] {
         connection.send(asked(what, host, &[])).await;
-        let answer = connection.head().await;
-        assert_eq!(answer.status, 308, "{answer:?}");
+        let response = connection.head().await;
+        assert_eq!(response.status, 308, "{response:?}");
         let location = Some("https://api.example/a/b?c=d%20e&f");
-        assert_eq!(answer.header("location"), location, "{what}");
-        assert_eq!(answer.header("strict-transport-security"), None);
+        assert_eq!(response.header("location"), location, "{what}");
+        assert_eq!(response.header("strict-transport-security"), None);
     }
     let body = asked("POST /a", "api.example", &["content-length: 4"]) + "body";
-    assert_eq!(answer(server.redirect(), &body).await.status, 308);
+    assert_eq!(response(server.redirect(), &body).await.status, 308);
 }
 
 /// What a browser would take for a failure, or what would send its secrets plainly first.
@@ -60,9 +60,9 @@ async fn the_redirect_does_not_lead_preflights_and_upgrades_anywhere() {
         asked("GET /hello", "api.example", &socket),
         asked("OPTIONS *", "api.example", &[]),
     ] {
-        let answer = answer(server.redirect(), &bytes).await;
-        assert_eq!(answer.problem(), (421, "origin.plain-http".to_owned()), "{bytes}");
-        assert_eq!((answer.header("location"), answer.sharing()), (None, vec![]), "{bytes}");
+        let response = response(server.redirect(), &bytes).await;
+        assert_eq!(response.problem(), (421, "origin.plain-http".to_owned()), "{bytes}");
+        assert_eq!((response.header("location"), response.sharing()), (None, vec![]), "{bytes}");
     }
 }
 
@@ -70,13 +70,13 @@ async fn the_redirect_does_not_lead_preflights_and_upgrades_anywhere() {
 async fn the_redirect_in_development_leads_to_this_machine_alone() {
     let (tls, _authority) = identity("redirect-development");
     let server = Secure::start(app().tls(tls.redirect_http("127.0.0.1:0"))).await;
-    let found = answer(server.redirect(), &asked("GET /hello", "127.0.0.1:1", &[])).await;
+    let found = response(server.redirect(), &asked("GET /hello", "127.0.0.1:1", &[])).await;
     let target = format!("https://localhost:{}/hello", server.address.port());
     assert_eq!((found.status, found.header("location")), (308, Some(&*target)));
     assert_eq!(found.header("cache-control"), Some("no-store"));
     for fields in [&["x-forwarded-host: evil.example"][..], &[]] {
         let host = if fields.is_empty() { "evil.example" } else { "localhost" };
-        let refused = answer(server.redirect(), &asked("GET /hello", host, fields)).await;
+        let refused = response(server.redirect(), &asked("GET /hello", host, fields)).await;
         assert_eq!((refused.status, refused.header("location")), (421, None));
     }
 }
@@ -103,8 +103,8 @@ async fn the_redirect_has_the_limits_of_connections() {
     let long = format!("x-long: {}", "x".repeat(256 * 1024));
     let mut large = Connection::open(server.redirect()).await;
     large.try_send(asked("GET /", "api.example", &[&long])).await;
-    let answer = time.until(large.rest()).await;
-    assert!(answer.starts_with(b"HTTP/1.1 431 ") || answer.is_empty(), "{answer:?}");
+    let response = time.until(large.rest()).await;
+    assert!(response.starts_with(b"HTTP/1.1 431 ") || response.is_empty(), "{response:?}");
 }
 
 /// Pieces of targets by which somebody would lead a browser elsewhere.
@@ -149,7 +149,7 @@ fn target() -> impl Strategy<Value = String> {
         .prop_map(|(begun, rest)| begun.to_owned() + &rest.concat())
 }
 
-/// The WHATWG parser, which browsers have, says where an answer leads.
+/// The WHATWG parser, which browsers have, says where a response leads.
 #[test]
 fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -166,7 +166,7 @@ fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
     let law = "a redirect leads to the public origin";
     holds(law, 25, (methods, target(), hosts), |(method, target, host)| {
         let bytes = format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\n\r\n");
-        let answers = runtime.block_on(async {
+        let responses = runtime.block_on(async {
             let mut connection = Connection::open(server.redirect()).await;
             connection.send(&bytes).await;
             // The server closes when it has answered what it got.
@@ -174,7 +174,7 @@ fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
             String::from_utf8_lossy(&connection.rest().await).into_owned()
         });
         let mut led = 0;
-        for line in answers.split("\r\n") {
+        for line in responses.split("\r\n") {
             let Some((name, value)) = line.split_once(": ") else { continue };
             if name != "location" {
                 let known = ["content-length", "content-type", "date", "connection", "vary"];

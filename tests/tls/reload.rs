@@ -20,7 +20,7 @@ async fn ask_on(client: Client, address: SocketAddr, enough: Arc<AtomicBool>) ->
     while !enough.load(Ordering::Relaxed) {
         let request = ::http::Request::get("/hello").header("host", "localhost");
         let request = request.body(String::new()).expect("a request");
-        let response = soon(sender.send_request(request)).await.expect("an answer");
+        let response = soon(sender.send_request(request)).await.expect("a response");
         assert_eq!(response.status(), 200);
         sender.ready().await.expect("a connection that goes on");
         count += 1;
@@ -46,8 +46,8 @@ async fn the_reload_takes_new_files_without_a_failed_request() {
         let client = client();
         tokio::spawn(async move {
             while !enough.load(Ordering::Relaxed) {
-                let answer = client.get(address, "localhost", "/hello").await;
-                assert!(answer.ends_with("hello"), "{answer}");
+                let response = client.get(address, "localhost", "/hello").await;
+                assert!(response.ends_with("hello"), "{response}");
                 begun.fetch_add(1, Ordering::Relaxed);
             }
         })

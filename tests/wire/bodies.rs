@@ -13,9 +13,9 @@ fn with(head: String, body: &str) -> String {
 async fn bodies_that_say_they_are_over_the_limit_are_not_waited_for() {
     for length in ["2097153", "10000000000", "9223372036854775807"] {
         let field = format!("content-length: {length}");
-        let answer = tried(request("POST /upload", &[ORIGIN, &field])).await;
-        assert_eq!(answer.problem(), (413, "request.body-too-large".to_owned()), "{length}");
-        assert_eq!(answer.sharing(), SHARING);
+        let response = tried(request("POST /upload", &[ORIGIN, &field])).await;
+        assert_eq!(response.problem(), (413, "request.body-too-large".to_owned()), "{length}");
+        assert_eq!(response.sharing(), SHARING);
     }
 }
 
@@ -28,18 +28,18 @@ async fn bodies_over_the_limit_are_not_asked_for() {
     connection.send(request("POST /upload", &["content-length: 5", "expect: 100-continue"])).await;
     assert_eq!(connection.head().await.line, "HTTP/1.1 100 Continue");
     connection.send("hello").await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
 }
 
 #[tokio::test]
-async fn bodies_that_are_sent_all_the_same_do_not_keep_the_client_from_the_answer() {
+async fn bodies_that_are_sent_all_the_same_do_not_keep_the_client_from_the_response() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     let body = "x".repeat(3_000_000);
     let head = request("POST /upload", &[ORIGIN, "content-length: 3000000"]);
     connection.try_send(with(head, &body)).await;
-    let answer = connection.answer().await;
-    assert_eq!(answer.problem(), (413, "request.body-too-large".to_owned()));
+    let response = connection.response().await;
+    assert_eq!(response.problem(), (413, "request.body-too-large".to_owned()));
     assert_eq!(connection.rest().await, b"");
     assert_serving(&server).await;
 }
@@ -70,8 +70,8 @@ async fn bodies_with_a_length_and_chunks_end_the_connection() {
         let smuggled = request("GET /names/smuggled", &[]);
         let body = format!("5\r\nhello\r\n0\r\n\r\n{smuggled}");
         connection.send(with(request("POST /upload", &fields), &body)).await;
-        let answer = connection.answer().await;
-        assert_eq!((answer.status, answer.text()), (200, "hello"));
+        let response = connection.response().await;
+        assert_eq!((response.status, response.text()), (200, "hello"));
         assert_eq!(connection.rest().await, b"");
         assert_serving(&server).await;
     }
@@ -99,10 +99,10 @@ async fn bodies_in_chunks_may_have_trailers() {
     let mut connection = server.connect().await;
     let body = "3;a=b\r\nhel\r\n2\r\nlo\r\n0\r\nx-sum: 1\r\norigin: https://shop.example\r\n\r\n";
     connection.send(with(request("POST /upload", &[CHUNKED]), body)).await;
-    let answer = connection.answer().await;
-    assert_eq!((answer.text(), answer.sharing()), ("hello", vec![]));
+    let response = connection.response().await;
+    assert_eq!((response.text(), response.sharing()), ("hello", vec![]));
     connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
     assert_serving(&server).await;
 }
 
@@ -114,8 +114,11 @@ async fn bodies_with_endless_trailers_or_chunk_extensions_are_given_up() {
         let server = Running::start(app()).await;
         let mut connection = server.connect().await;
         connection.try_send(with(request("POST /upload", &[ORIGIN, CHUNKED]), &body)).await;
-        let answer = connection.answer().await;
-        assert_eq!((answer.status, answer.sharing()), (400, SHARING.map(str::to_owned).to_vec()));
+        let response = connection.response().await;
+        assert_eq!(
+            (response.status, response.sharing()),
+            (400, SHARING.map(str::to_owned).to_vec())
+        );
         assert_eq!(connection.rest().await, b"");
         assert_serving(&server).await;
     }
@@ -128,15 +131,15 @@ async fn bodies_in_chunks_are_cut_at_the_limit() {
         let mut connection = server.connect().await;
         let fields = [ORIGIN, CHUNKED, "content-type: application/json"];
         connection.send(request(path, &fields)).await;
-        // The body never ends: the answer does not wait for its end.
+        // The body never ends: the response does not wait for its end.
         let chunk = format!("258\r\n{}\r\n", chunk.repeat(0x258));
         connection.send(&chunk).await;
         connection.send(&chunk).await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.status, 413, "{path}");
-        assert_eq!(answer.sharing(), SHARING);
+        let response = connection.response().await;
+        assert_eq!(response.status, 413, "{path}");
+        assert_eq!(response.sharing(), SHARING);
         if path == "POST /orders" {
-            assert_eq!(answer.problem().1, "request.body-too-large");
+            assert_eq!(response.problem().1, "request.body-too-large");
         }
         assert_eq!(connection.rest().await, b"");
     }
@@ -173,9 +176,9 @@ async fn bodies_in_chunks_of_no_valid_size_are_refused() {
         let mut connection = server.connect().await;
         let fields = [ORIGIN, CHUNKED, "content-type: application/json"];
         connection.send(with(request("POST /orders", &fields), body)).await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.problem(), (400, "request.body-incomplete".to_owned()), "{body:?}");
-        assert_eq!(answer.sharing(), SHARING);
+        let response = connection.response().await;
+        assert_eq!(response.problem(), (400, "request.body-incomplete".to_owned()), "{body:?}");
+        assert_eq!(response.sharing(), SHARING);
         assert_eq!(connection.rest().await, b"");
         assert_serving(&server).await;
     }

@@ -36,7 +36,7 @@ async fn wait(State(events): State<Events>) {
 async fn read(State(events): State<Events>, body: Body) {
     let _guard = Guard::new(&events);
     // One that goes on without the body goes on until its timeout: for all the server knows,
-    // its client still wants the answer.
+    // its client still wants the response.
     if http_body_util::BodyExt::collect(body).await.is_ok() {
         pending::<()>().await;
     }

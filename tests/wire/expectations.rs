@@ -12,13 +12,13 @@ async fn expectations_are_met_when_a_handler_asks_for_the_body() {
         connection.send(request("POST /upload", &fields)).await;
         assert_eq!(connection.head().await.line, "HTTP/1.1 100 Continue");
         connection.send("hello").await;
-        assert_eq!(connection.answer().await.text(), "hello");
+        assert_eq!(connection.response().await.text(), "hello");
     }
     let mut connection = server.connect().await;
     connection.send(request("POST /upload", &[EXPECT, "transfer-encoding: chunked"])).await;
     assert_eq!(connection.head().await.line, "HTTP/1.1 100 Continue");
     connection.send("5\r\nhello\r\n0\r\n\r\n").await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
 }
 
 #[tokio::test]
@@ -32,8 +32,8 @@ async fn expectations_are_not_met_where_nobody_asks_for_the_body() {
     ] {
         let mut connection = server.connect().await;
         connection.send(request(line, &[EXPECT, "content-length: 5"])).await;
-        // The final answer is the first that comes.
-        assert_eq!(connection.answer().await.status, status, "{line}");
+        // The final response is the first that comes.
+        assert_eq!(connection.response().await.status, status, "{line}");
         // Nobody knows whether the body is still sent.
         connection.closed().await;
     }
@@ -42,14 +42,14 @@ async fn expectations_are_not_met_where_nobody_asks_for_the_body() {
 #[tokio::test]
 async fn expectations_that_nobody_knows_are_refused() {
     for expected in ["miracles", "100-continue, miracles", "100-continue=1", ""] {
-        let answer = tried(request("GET /hello", &[&format!("expect: {expected}")])).await;
-        assert_eq!(answer.problem(), (417, "wire.expectation-unknown".to_owned()), "{expected}");
+        let response = tried(request("GET /hello", &[&format!("expect: {expected}")])).await;
+        assert_eq!(response.problem(), (417, "wire.expectation-unknown".to_owned()), "{expected}");
     }
     let twice = tried(request("GET /hello", &[EXPECT, EXPECT])).await;
     assert_eq!(twice.problem(), (417, "wire.expectation-unknown".to_owned()));
 }
 
-/// A client of HTTP/1.0 does not know the answer.
+/// A client of HTTP/1.0 does not know the response.
 #[tokio::test]
 async fn expectations_of_http_1_0_are_passed_over() {
     let server = Running::start(app()).await;
@@ -57,6 +57,6 @@ async fn expectations_of_http_1_0_are_passed_over() {
     let head = "POST /upload HTTP/1.0\r\nhost: localhost\r\ncontent-length: 5\r\n";
     connection.send(format!("{head}{EXPECT}\r\n\r\n")).await;
     connection.send("hello").await;
-    let answer = connection.answer().await;
-    assert_eq!((&*answer.line, answer.text()), ("HTTP/1.0 200 OK", "hello"));
+    let response = connection.response().await;
+    assert_eq!((&*response.line, response.text()), ("HTTP/1.0 200 OK", "hello"));
 }

@@ -4,14 +4,14 @@ use policy_tests::corpus::{self, BEHIND, Want};
 
 use super::*;
 
-/// The statuses of all answers on a connection, and the last body.
+/// The statuses of all responses on a connection, and the last body.
 async fn statuses(connection: &mut http::Connection) -> (Vec<u16>, String) {
     let rest = connection.rest().await;
     let mut statuses = Vec::new();
     let text = String::from_utf8_lossy(&rest).into_owned();
     // No body of this app says so.
-    for answer in text.split("HTTP/1.").skip(1) {
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+    for response in text.split("HTTP/1.").skip(1) {
+        let status = response.split(' ').nth(1).and_then(|status| status.parse().ok());
         statuses.push(status.expect("a status"));
     }
     (statuses, text)
@@ -43,20 +43,20 @@ async fn framing_is_never_anybodys_guess() {
     assert_serving(&server).await;
 }
 
-/// Whoever sent it is told, and does not wait for an answer to what follows.
+/// Whoever sent it is told, and does not wait for a response to what follows.
 #[tokio::test]
 async fn framing_is_said_to_be_that_of_the_connection_where_nothing_behind_is_read() {
     let server = Running::start(app()).await;
     for case in corpus::all() {
-        // A body that breaks off is told to its handler, when the head of the answer may be out.
+        // A body that breaks off is told to its handler, when the head of the response may be out.
         if matches!(case.want, Want::Served(_) | Want::Last(400)) {
             continue;
         }
         let mut connection = server.connect().await;
         connection.try_send(&case.bytes).await;
         connection.try_send(BEHIND).await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.header("connection"), Some("close"), "{}: {answer:?}", case.name);
+        let response = connection.response().await;
+        assert_eq!(response.header("connection"), Some("close"), "{}: {response:?}", case.name);
     }
 }
 
@@ -74,9 +74,9 @@ async fn framing_keeps_the_order_of_many_requests_at_once() {
     }
     connection.send(bytes).await;
     for n in 0..50 {
-        assert_eq!(connection.answer().await.text(), format!("{n}"));
-        assert_eq!(connection.answer().await.text(), format!("{n:02}"));
-        assert_eq!(connection.answer().await.text(), format!("{n:02}"));
+        assert_eq!(connection.response().await.text(), format!("{n}"));
+        assert_eq!(connection.response().await.text(), format!("{n:02}"));
+        assert_eq!(connection.response().await.text(), format!("{n:02}"));
     }
     assert_serving(&server).await;
 }

@@ -101,24 +101,24 @@ async fn handlers_that_panic_are_answered_for() {
     for (count, path) in paths.into_iter().enumerate() {
         // On one connection: it serves on.
         connection.send(request(&format!("GET {path}"), &[ORIGIN])).await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.line, "HTTP/1.1 500 Internal Server Error");
-        assert_eq!(answer.problem().1, "handler.failed", "{path}");
-        assert_eq!(answer.sharing(), SHARING);
-        assert!(!answer.text().contains("purpose"), "{answer:?}");
+        let response = connection.response().await;
+        assert_eq!(response.line, "HTTP/1.1 500 Internal Server Error");
+        assert_eq!(response.problem().1, "handler.failed", "{path}");
+        assert_eq!(response.sharing(), SHARING);
+        assert!(!response.text().contains("purpose"), "{response:?}");
         assert_eq!(server.panics(), count + 1);
-        assert_eq!(server.answer(request("GET /hello", &[])).await.text(), "hello");
+        assert_eq!(server.response(request("GET /hello", &[])).await.text(), "hello");
     }
 }
 
 #[tokio::test]
-async fn handlers_whose_stream_panics_break_their_answer_off() {
+async fn handlers_whose_stream_panics_break_their_response_off() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send(request("GET /stream", &[ORIGIN])).await;
     let rest = connection.rest().await;
     assert!(!rest.ends_with(b"0\r\n\r\n"), "`{}`", rest.escape_ascii());
-    assert_eq!(server.answer(request("GET /hello", &[])).await.text(), "hello");
+    assert_eq!(server.response(request("GET /hello", &[])).await.text(), "hello");
 }
 
 #[tokio::test]
@@ -134,9 +134,9 @@ async fn handlers_outside_of_routes_may_panic_too() {
     );
     let server = Running::start(app).await;
     for path in ["/mount/x", "/nowhere"] {
-        let answer = server.answer(request(&format!("GET {path}"), &[ORIGIN])).await;
-        assert_eq!(answer.problem(), (500, "handler.failed".to_owned()), "{path}");
-        assert_eq!(answer.sharing(), SHARING);
+        let response = server.response(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(response.problem(), (500, "handler.failed".to_owned()), "{path}");
+        assert_eq!(response.sharing(), SHARING);
     }
 }
 
@@ -147,10 +147,10 @@ async fn handlers_that_never_return_are_answered_for() {
     let mut connection = server.connect().await;
     for _ in 0..2 {
         connection.send(request("GET /never", &[ORIGIN])).await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.line, "HTTP/1.1 503 Service Unavailable");
-        assert_eq!(answer.problem().1, "handler.timed-out");
-        assert_eq!(answer.sharing(), SHARING);
+        let response = connection.response().await;
+        assert_eq!(response.line, "HTTP/1.1 503 Service Unavailable");
+        assert_eq!(response.problem().1, "handler.timed-out");
+        assert_eq!(response.sharing(), SHARING);
     }
     assert_serving(&server).await;
 }

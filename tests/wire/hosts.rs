@@ -2,7 +2,7 @@
 
 use super::*;
 
-async fn asked(app: App<()>, fields: &str) -> Answer {
+async fn asked(app: App<()>, fields: &str) -> RawResponse {
     tried_with(app, format!("GET /hello HTTP/1.1\r\n{fields}\r\n")).await
 }
 
@@ -21,12 +21,12 @@ async fn hosts_are_named_exactly_once() {
         ("host: [::1\r\n", "wire.host-malformed"),
         ("host: localhost, a.example\r\n", "wire.host-malformed"),
     ] {
-        let answer = asked(app(), fields).await;
-        assert_eq!(answer.problem(), (400, code.to_owned()), "{fields:?}");
-        assert_eq!(answer.sharing(), [""; 0]);
+        let response = asked(app(), fields).await;
+        assert_eq!(response.problem(), (400, code.to_owned()), "{fields:?}");
+        assert_eq!(response.sharing(), [""; 0]);
     }
-    let answer = tried(b"GET /hello HTTP/1.1\r\nhost: localhost\xff\r\n\r\n").await;
-    assert_eq!(answer.problem(), (400, "wire.host-malformed".to_owned()));
+    let response = tried(b"GET /hello HTTP/1.1\r\nhost: localhost\xff\r\n\r\n").await;
+    assert_eq!(response.problem(), (400, "wire.host-malformed".to_owned()));
 }
 
 /// RFC 9110 7.4, and against DNS rebinding.
@@ -36,9 +36,9 @@ async fn hosts_are_loopback_hosts_in_development() {
         assert_eq!(asked(app(), &format!("host: {host}\r\n")).await.status, 200, "{host}");
     }
     for host in ["a.example", "localhost.a.example", "10.0.0.1", "[::2]", "127.0.0.1.a.example"] {
-        let answer = asked(app(), &format!("host: {host}\r\n{ORIGIN}\r\n")).await;
-        assert_eq!(answer.problem(), (421, "origin.host-not-loopback".to_owned()), "{host}");
-        assert_eq!(answer.sharing(), [""; 0]);
+        let response = asked(app(), &format!("host: {host}\r\n{ORIGIN}\r\n")).await;
+        assert_eq!(response.problem(), (421, "origin.host-not-loopback".to_owned()), "{host}");
+        assert_eq!(response.sharing(), [""; 0]);
     }
 }
 
@@ -50,9 +50,9 @@ async fn hosts_behind_a_proxy_are_none_in_development() {
         "X-Forwarded-Host: a",
         "x-forwarded-proto:",
     ] {
-        let answer = asked(app(), &format!("host: localhost\r\n{field}\r\n")).await;
+        let response = asked(app(), &format!("host: localhost\r\n{field}\r\n")).await;
         assert_eq!(
-            answer.problem(),
+            response.problem(),
             (421, "origin.forwarded-in-development".to_owned()),
             "{field}"
         );
@@ -73,10 +73,10 @@ async fn hosts_are_the_public_origin_in_a_deployment() {
         ("api.example.", 421),
     ] {
         let bytes = format!("GET /hello HTTP/1.1\r\nhost: {host}\r\n\r\n");
-        let answer = server.answer(bytes).await;
-        assert_eq!(answer.status, status, "{host}");
+        let response = server.response(bytes).await;
+        assert_eq!(response.status, status, "{host}");
         if status == 421 {
-            assert_eq!(answer.problem().1, "origin.host-unknown");
+            assert_eq!(response.problem().1, "origin.host-unknown");
         }
     }
     assert_eq!(server.panics(), 0);

@@ -34,10 +34,10 @@ async fn serve_by_hyper() {
     eprintln!("listening on http://{} ", listener.local_addr().expect("an address"));
     loop {
         let (stream, _) = listener.accept().await.expect("a connection");
-        let answer = async |_| Ok::<_, Infallible>(::http::Response::new("hello".to_owned()));
+        let response = async |_| Ok::<_, Infallible>(::http::Response::new("hello".to_owned()));
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new());
-        tokio::spawn(builder.serve_connection(TokioIo::new(stream), service_fn(answer)));
+        tokio::spawn(builder.serve_connection(TokioIo::new(stream), service_fn(response)));
     }
 }
 
@@ -70,7 +70,7 @@ async fn be_clients() {
     for connection in [0, count / 2, count - 1] {
         let connection = &mut connections[connection];
         connection.send(request("GET /hello", &[])).await;
-        assert_eq!(connection.answer().await.text(), "hello");
+        assert_eq!(connection.response().await.text(), "hello");
     }
 }
 
@@ -78,7 +78,7 @@ async fn be_clients() {
 async fn used(server: &ServerProcess) -> http::Connection {
     let mut connection = http::Connection::open(server.address).await;
     connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
     connection
 }
 

@@ -29,13 +29,13 @@ use std::{future::pending, time::Duration};
 
 use bytes::Bytes;
 use policy_server::{ServerSettings, prelude::*};
-use policy_tests::http::{self, Answer, PATIENCE, Running, StoppedTime, request, soon};
+use policy_tests::http::{self, PATIENCE, RawResponse, Running, StoppedTime, request, soon};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
 const ORIGIN: &str = "origin: https://shop.example";
 
-/// What every answer of the app's routes carries for [`ORIGIN`].
+/// What every response of the app's routes carries for [`ORIGIN`].
 const SHARING: [&str; 2] =
     ["access-control-allow-credentials: true", "access-control-allow-origin: https://shop.example"];
 
@@ -86,21 +86,21 @@ fn app() -> App<()> {
 
 /// Asks a server that was tried: it serves a good request, and none of its tasks panicked.
 async fn assert_serving(server: &Running) {
-    let answer = server.answer(request("GET /hello", &[])).await;
-    assert_eq!((answer.status, answer.text()), (200, "hello"));
+    let response = server.response(request("GET /hello", &[])).await;
+    assert_eq!((response.status, response.text()), (200, "hello"));
     assert_eq!(server.panics(), 0);
 }
 
-/// The answer to these bytes, from a server that serves on.
-async fn tried(bytes: impl AsRef<[u8]>) -> Answer {
+/// The response to these bytes, from a server that serves on.
+async fn tried(bytes: impl AsRef<[u8]>) -> RawResponse {
     tried_with(app(), bytes).await
 }
 
-async fn tried_with(app: App<()>, bytes: impl AsRef<[u8]>) -> Answer {
+async fn tried_with(app: App<()>, bytes: impl AsRef<[u8]>) -> RawResponse {
     let server = Running::start(app).await;
-    let answer = server.answer(bytes).await;
+    let response = server.response(bytes).await;
     assert_serving(&server).await;
-    answer
+    response
 }
 
 fn preflight(fields: &[&str]) -> String {

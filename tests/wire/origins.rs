@@ -5,19 +5,19 @@ use super::*;
 #[tokio::test]
 async fn two_origins_grant_nothing() {
     for other in [ORIGIN, "origin: https://evil.example", "origin: null"] {
-        let answer = tried(request("GET /hello", &[ORIGIN, other])).await;
-        assert_eq!((answer.status, answer.text()), (200, "hello"));
-        assert_eq!(answer.sharing(), [""; 0]);
-        assert_eq!(answer.header("vary"), Some("origin"));
+        let response = tried(request("GET /hello", &[ORIGIN, other])).await;
+        assert_eq!((response.status, response.text()), (200, "hello"));
+        assert_eq!(response.sharing(), [""; 0]);
+        assert_eq!(response.header("vary"), Some("origin"));
     }
 }
 
 #[tokio::test]
 async fn two_origins_make_a_refused_preflight() {
-    let answer = tried(preflight(&[ORIGIN, ORIGIN])).await;
-    assert_eq!(answer.problem(), (403, "cors.preflight-origin-repeated".to_owned()));
-    assert_eq!(answer.sharing(), [""; 0]);
-    assert_eq!(answer.header("vary"), Some("accept, origin"));
+    let response = tried(preflight(&[ORIGIN, ORIGIN])).await;
+    assert_eq!(response.problem(), (403, "cors.preflight-origin-repeated".to_owned()));
+    assert_eq!(response.sharing(), [""; 0]);
+    assert_eq!(response.header("vary"), Some("accept, origin"));
 }
 
 #[tokio::test]
@@ -26,12 +26,12 @@ async fn an_origin_that_is_no_text_is_one_that_nobody_granted() {
         let field = [b"\r\norigin: ", value, b"\r\n\r\n"].concat();
         let with_origin = |text: String| [text.trim_end().as_bytes(), &field].concat();
 
-        let answer = tried(with_origin(request("GET /hello", &[]))).await;
-        assert_eq!((answer.status, answer.sharing()), (200, vec![]));
-        assert_eq!(answer.header("vary"), Some("origin"));
+        let response = tried(with_origin(request("GET /hello", &[]))).await;
+        assert_eq!((response.status, response.sharing()), (200, vec![]));
+        assert_eq!(response.header("vary"), Some("origin"));
 
-        let answer = tried(with_origin(preflight(&[]))).await;
-        assert_eq!(answer.problem(), (403, "cors.origin-not-granted".to_owned()));
-        assert_eq!(answer.sharing(), [""; 0]);
+        let response = tried(with_origin(preflight(&[]))).await;
+        assert_eq!(response.problem(), (403, "cors.origin-not-granted".to_owned()));
+        assert_eq!(response.sharing(), [""; 0]);
     }
 }

@@ -5,19 +5,19 @@ use super::*;
 #[tokio::test]
 async fn paths_are_long_as_long_as_the_head_has_room() {
     let long = "x".repeat(60_000);
-    let answer = tried(request(&format!("GET /names/{long}"), &[])).await;
-    assert_eq!((answer.status, answer.text()), (200, &*long));
+    let response = tried(request(&format!("GET /names/{long}"), &[])).await;
+    assert_eq!((response.status, response.text()), (200, &*long));
 }
 
 #[tokio::test]
 async fn paths_of_100_000_bytes_are_too_long() {
     let bytes = request(&format!("GET /{}", "x".repeat(100_000)), &[]);
-    let answer = tried(&bytes).await;
-    assert!(matches!(answer.status, 414 | 431), "{answer:?}");
+    let response = tried(&bytes).await;
+    assert!(matches!(response.status, 414 | 431), "{response:?}");
     // Where the head has room for it, the target has not.
     let settings = ServerSettings::default().header_limit(200_000);
-    let answer = tried_with(app().settings(settings), &bytes).await;
-    assert_eq!(answer.line, "HTTP/1.1 414 URI Too Long");
+    let response = tried_with(app().settings(settings), &bytes).await;
+    assert_eq!(response.line, "HTTP/1.1 414 URI Too Long");
 }
 
 #[tokio::test]
@@ -34,8 +34,8 @@ async fn paths_are_decoded_once_and_after_they_were_matched() {
         ("/n%61mes/%61", "a"),
         ("/names/a|b", "a|b"),
     ] {
-        let answer = tried(request(&format!("GET {path}"), &[])).await;
-        assert_eq!((answer.status, answer.text()), (200, text), "{path}");
+        let response = tried(request(&format!("GET {path}"), &[])).await;
+        assert_eq!((response.status, response.text()), (200, text), "{path}");
     }
 }
 
@@ -54,32 +54,32 @@ async fn paths_that_are_not_percent_encoded_text_are_refused() {
         "/names/%c0%ae",
         "/%",
     ] {
-        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
-        assert_eq!(answer.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
+        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(response.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
     }
 }
 
 #[tokio::test]
 async fn paths_with_control_characters_are_refused() {
     for path in ["/names/a%0d%0ab", "/names/%1f", "/names/%7F", "/names/%c2%85"] {
-        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
-        assert_eq!(answer.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
+        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(response.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
     }
 }
 
 #[tokio::test]
 async fn paths_with_empty_segments_are_refused() {
     for path in ["//", "//hello", "/files//a", "/files/a//", "/hello//"] {
-        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
-        assert_eq!(answer.problem(), (400, "wire.path-empty-segment".to_owned()), "{path}");
+        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(response.problem(), (400, "wire.path-empty-segment".to_owned()), "{path}");
     }
 }
 
 #[tokio::test]
 async fn paths_with_encoded_slashes_are_refused_where_no_parameter_takes_them() {
     for path in ["/hello%2F", "/%2fhello", "/lamps/1%2f2", "/no%5cwhere", "/no\\where"] {
-        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
-        assert_eq!(answer.problem(), (400, "wire.path-encoded-slash".to_owned()), "{path}");
+        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(response.problem(), (400, "wire.path-encoded-slash".to_owned()), "{path}");
     }
 }
 
@@ -97,8 +97,8 @@ async fn paths_with_dot_segments_are_refused() {
         "/files/..%5csecret",
         "/files/%2e/a",
     ] {
-        let answer = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
-        assert_eq!(answer.problem(), (400, "wire.path-dot-segment".to_owned()), "{path}");
+        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        assert_eq!(response.problem(), (400, "wire.path-dot-segment".to_owned()), "{path}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn preflights_have_one_answer_however_many_commas_they_ask_for() {
+async fn preflights_have_one_response_however_many_commas_they_ask_for() {
     let plain = tried(preflight(&[ORIGIN])).await;
     assert_eq!(
         plain.lines(),
@@ -17,18 +17,18 @@ async fn preflights_have_one_answer_however_many_commas_they_ask_for() {
         ]
     );
     let commas = format!("access-control-request-headers: {}", ",".repeat(32 * 1024));
-    let answer = tried(preflight(&[ORIGIN, &commas])).await;
-    assert_eq!((answer.status, answer.lines()), (204, plain.lines()));
+    let response = tried(preflight(&[ORIGIN, &commas])).await;
+    assert_eq!((response.status, response.lines()), (204, plain.lines()));
 }
 
 #[tokio::test]
 async fn preflights_with_more_commas_than_a_head_has_bytes_are_not_read() {
     let commas = |count| format!("access-control-request-headers: {}", ",".repeat(count));
     // The limit is looked at between reads, so a head slightly over it may still get in.
-    let answer = tried(preflight(&[ORIGIN, &commas(64 << 10)])).await;
-    assert!(matches!(answer.status, 204 | 431), "{answer:?}");
-    let answer = tried(preflight(&[ORIGIN, &commas(256 << 10)])).await;
-    assert_eq!(answer.line, "HTTP/1.1 431 Request Header Fields Too Large");
+    let response = tried(preflight(&[ORIGIN, &commas(64 << 10)])).await;
+    assert!(matches!(response.status, 204 | 431), "{response:?}");
+    let response = tried(preflight(&[ORIGIN, &commas(256 << 10)])).await;
+    assert_eq!(response.line, "HTTP/1.1 431 Request Header Fields Too Large");
 }
 
 #[tokio::test]
@@ -39,9 +39,9 @@ async fn preflights_ask_for_exactly_one_method() {
         &["access-control-request-method: GET, PUT"],
         &["access-control-request-method: G\tT"],
     ] {
-        let answer = tried(request("OPTIONS /hello", &[&[ORIGIN], fields].concat())).await;
+        let response = tried(request("OPTIONS /hello", &[&[ORIGIN], fields].concat())).await;
         assert_eq!(
-            answer.problem(),
+            response.problem(),
             (403, "cors.request-method-malformed".to_owned()),
             "{fields:?}"
         );

@@ -12,7 +12,7 @@ fn impatient() -> App<()> {
 /// Sends a byte now and then until the server closes, and says what it answered.
 async fn drip(time: &StoppedTime, connection: &mut http::Connection, byte: u8) -> Vec<u8> {
     let (mut reading, mut writing) = connection.stream.split();
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let dripping = async {
         while tokio::io::AsyncWriteExt::write_all(&mut writing, &[byte]).await.is_ok() {
             time.pass(TICK).await;
@@ -20,10 +20,10 @@ async fn drip(time: &StoppedTime, connection: &mut http::Connection, byte: u8) -
         pending::<()>().await;
     };
     tokio::select! {
-        _ = soon(tokio::io::AsyncReadExt::read_to_end(&mut reading, &mut answer)) => (),
+        _ = soon(tokio::io::AsyncReadExt::read_to_end(&mut reading, &mut response)) => (),
         () = dripping => (),
     }
-    answer
+    response
 }
 
 #[tokio::test]
@@ -33,8 +33,8 @@ async fn slow_clients_do_not_hold_a_connection_by_their_head() {
     for begun in ["", "G", "GET /hello HTTP/1.1\r\nhost: localhost\r\nx: ", "P", "PRI"] {
         let mut connection = server.connect().await;
         connection.send(begun).await;
-        let answer = drip(&time, &mut connection, b'x').await;
-        assert!(!answer.starts_with(b"HTTP/1.1 2"), "`{}`", answer.escape_ascii());
+        let response = drip(&time, &mut connection, b'x').await;
+        assert!(!response.starts_with(b"HTTP/1.1 2"), "`{}`", response.escape_ascii());
     }
     assert_serving(&server).await;
 }
@@ -45,7 +45,7 @@ async fn slow_clients_do_not_hold_a_connection_by_their_second_head() {
     let server = Running::start(impatient()).await;
     let mut connection = server.connect().await;
     connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
     connection.send("GET /hello HTTP/1.1\r\nx: ").await;
     assert_eq!(drip(&time, &mut connection, b'x').await, b"");
     assert_serving(&server).await;
@@ -71,8 +71,8 @@ async fn slow_clients_do_not_hold_a_handler_by_their_body() {
         let mut connection = server.connect().await;
         let fields = [ORIGIN, "content-length: 5000", "content-type: application/json"];
         connection.send(request(path, &fields)).await;
-        let answer = drip(&time, &mut connection, b' ').await;
-        let text = String::from_utf8(answer).unwrap();
+        let response = drip(&time, &mut connection, b' ').await;
+        let text = String::from_utf8(response).unwrap();
         assert!(text.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{text}");
         assert!(text.contains("\"code\":\"request.timed-out\""), "{text}");
         for line in SHARING {

@@ -1,5 +1,5 @@
 //! nginx in front of the server and behind it, on connections that are kept: whatever a client
-//! sends, both see the same requests, and nobody gets the answer to another one's.
+//! sends, both see the same requests, and nobody gets the response to another one's.
 
 use std::{
     fs,
@@ -120,24 +120,25 @@ async fn pairs_agree(buffering: &str) {
         let received = String::from_utf8_lossy(&connection.rest().await).into_owned();
         let what = format!("{}: `{}` got\n{received}", case.name, case.bytes.escape_ascii());
 
-        // The next client on the same connection to the server gets its own answer.
+        // The next client on the same connection to the server gets its own response.
         let mut next = Connection::open(nginx.address()).await;
         next.send(request("GET /names/next", &["connection: close"])).await;
-        let answer = String::from_utf8_lossy(&next.rest().await).into_owned();
-        let is_its_own = answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\nnext");
-        assert!(is_its_own, "{what}\nand then\n{answer}");
+        let response = String::from_utf8_lossy(&next.rest().await).into_owned();
+        let is_its_own =
+            response.starts_with("HTTP/1.1 200 ") && response.ends_with("\r\n\r\nnext");
+        assert!(is_its_own, "{what}\nand then\n{response}");
 
-        // One answer for each request that nginx took, and none that belongs to nobody.
-        // Nginx has HTTP/0.9, where an answer has no head.
+        // One response for each request that nginx took, and none that belongs to nobody.
+        // Nginx has HTTP/0.9, where a response has no head.
         let is_old = !received.is_empty() && !received.starts_with("HTTP/");
-        let answers = received.matches("HTTP/1.1 ").count() + usize::from(is_old) + 1;
+        let responses = received.matches("HTTP/1.1 ").count() + usize::from(is_old) + 1;
         let logged = async {
-            while nginx.answered() < answered + answers {
+            while nginx.answered() < answered + responses {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         soon(logged).await;
-        assert_eq!(nginx.answered(), answered + answers, "{what}");
+        assert_eq!(nginx.answered(), answered + responses, "{what}");
         let forwarded = nginx.forwarded().split_off(before);
         let mut unseen: Vec<_> = forwarded.iter().collect();
         for target in seen.lock().expect("a lock").iter() {
@@ -183,8 +184,8 @@ async fn nginx_behind_the_server_cannot_be_desynchronised() {
         let what = format!("{}: `{}` got\n{received}", case.name, case.bytes.escape_ascii());
 
         // Its log has all that came before this.
-        let answer = server.answer(request("GET /names/next", &[])).await;
-        assert_eq!((answer.status, answer.text()), (200, "/names/next"), "{what}");
+        let response = server.response(request("GET /names/next", &[])).await;
+        assert_eq!((response.status, response.text()), (200, "/names/next"), "{what}");
         let logged = async {
             while !nginx.log().lines().skip(before).any(|line| line.contains("/names/next")) {
                 tokio::time::sleep(Duration::from_millis(2)).await;

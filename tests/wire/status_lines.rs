@@ -1,4 +1,4 @@
-//! The first bytes of answers.
+//! The first bytes of responses.
 
 use super::*;
 

@@ -13,8 +13,8 @@ async fn targets_in_absolute_form_are_served_for_the_own_host() {
         ("GET http://LOCALHOST/hello", "host: localhost\r\n"),
         ("GET http://127.0.0.1:8080/hello", "host: 127.0.0.1:8080\r\n"),
     ] {
-        let answer = tried(raw(line, host)).await;
-        assert_eq!((answer.status, answer.text()), (200, "hello"), "{line}");
+        let response = tried(raw(line, host)).await;
+        assert_eq!((response.status, response.text()), (200, "hello"), "{line}");
     }
 }
 
@@ -26,30 +26,31 @@ async fn targets_in_absolute_form_for_another_host_are_refused() {
         ("GET http://localhost/hello", "a.example", 400, "wire.host-malformed"),
         ("GET http://a@localhost/hello", "a@localhost", 400, "wire.host-malformed"),
     ] {
-        let answer = tried(raw(line, &format!("host: {host}\r\n"))).await;
-        assert_eq!(answer.problem(), (status, code.to_owned()), "{line} {host}");
+        let response = tried(raw(line, &format!("host: {host}\r\n"))).await;
+        assert_eq!(response.problem(), (status, code.to_owned()), "{line} {host}");
     }
 }
 
 /// RFC 9112 3.2: 400 to any HTTP/1.1 request without Host.
 #[tokio::test]
 async fn targets_in_absolute_form_need_a_host_all_the_same() {
-    let answer = tried(raw("GET http://localhost/hello", "")).await;
-    assert_eq!(answer.problem(), (400, "wire.host-missing".to_owned()));
+    let response = tried(raw("GET http://localhost/hello", "")).await;
+    assert_eq!(response.problem(), (400, "wire.host-missing".to_owned()));
 }
 
 #[tokio::test]
 async fn targets_in_asterisk_form_are_for_options() {
-    let answer = tried(request("OPTIONS *", &[])).await;
-    assert_eq!((answer.status, answer.body), (204, vec![]));
-    let answer = tried(request("OPTIONS *", &[ORIGIN, "access-control-request-method: PUT"])).await;
-    assert_eq!((answer.status, answer.sharing()), (204, vec![]));
+    let response = tried(request("OPTIONS *", &[])).await;
+    assert_eq!((response.status, response.body), (204, vec![]));
+    let response =
+        tried(request("OPTIONS *", &[ORIGIN, "access-control-request-method: PUT"])).await;
+    assert_eq!((response.status, response.sharing()), (204, vec![]));
     for method in ["GET", "POST"] {
-        let mut answer = tried(request(&format!("{method} *"), &[])).await;
+        let mut response = tried(request(&format!("{method} *"), &[])).await;
         if method != "HEAD" {
-            answer.body.clear();
+            response.body.clear();
         }
-        assert_eq!(answer.status, 400, "{method}");
+        assert_eq!(response.status, 400, "{method}");
     }
 }
 
@@ -63,8 +64,8 @@ async fn targets_with_a_fragment_are_served_without_it() {
         ("/names/lamp#?x=1", "lamp"),
         ("http://localhost/names/lamp#@a.example/hello", "lamp"),
     ] {
-        let answer = tried(raw(&format!("GET {target}"), "host: localhost\r\n")).await;
-        assert_eq!((answer.status, answer.text()), (200, body), "{target}");
+        let response = tried(raw(&format!("GET {target}"), "host: localhost\r\n")).await;
+        assert_eq!((response.status, response.text()), (200, body), "{target}");
     }
     // The host ends where the fragment begins, and is compared so.
     let target = "GET http://a.example#@localhost/hello";
@@ -74,7 +75,7 @@ async fn targets_with_a_fragment_are_served_without_it() {
 #[tokio::test]
 async fn targets_in_authority_form_are_refused() {
     for line in ["CONNECT localhost:80", "CONNECT a.example:443", "GET localhost:80"] {
-        let answer = tried(raw(line, "host: localhost\r\n")).await;
-        assert_eq!(answer.status, 400, "{line}");
+        let response = tried(raw(line, "host: localhost\r\n")).await;
+        assert_eq!(response.status, 400, "{line}");
     }
 }

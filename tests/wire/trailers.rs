@@ -7,7 +7,7 @@ use policy_server::Body;
 
 use super::*;
 
-/// The trailers of a request, sent back as those of the answer.
+/// The trailers of a request, sent back as those of the response.
 #[post("/sum")]
 #[auth(public)]
 async fn sum(body: Body) -> Response {
@@ -33,8 +33,8 @@ async fn answered(fields: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn trailers_of_a_request_reach_its_handler_and_those_of_an_answer_the_client_that_takes_them()
-{
+async fn trailers_of_a_request_reach_its_handler_and_those_of_a_response_the_client_that_takes_them()
+ {
     let text = answered(&["te: trailers"]).await;
     assert!(text.ends_with("5\r\nhello\r\n0\r\nx-sum: 42\r\n\r\n"), "{text}");
     assert!(text.contains("\r\ntrailer: x-sum\r\n"), "{text}");
@@ -42,7 +42,7 @@ async fn trailers_of_a_request_reach_its_handler_and_those_of_an_answer_the_clie
 
 /// RFC 9110 6.5.1: who does not say so may not expect them.
 #[tokio::test]
-async fn trailers_of_an_answer_are_left_out_for_others() {
+async fn trailers_of_a_response_are_left_out_for_others() {
     let text = answered(&[]).await;
     assert!(text.ends_with("5\r\nhello\r\n0\r\n\r\n"), "{text}");
 }

@@ -77,7 +77,7 @@ fn every_exchange_goes_as_expected() {
     let differences: Vec<String> = cases
         .iter()
         .flat_map(|case| {
-            case.differences(&policy_core_tests::assembly::answer(
+            case.differences(&policy_core_tests::assembly::respond(
                 &case.scenario(),
                 &case.request(),
             ))

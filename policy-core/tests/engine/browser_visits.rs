@@ -25,7 +25,7 @@ impl Visit {
         Self { state: State::new(profile, Duration::from_secs(1_800_000_000)), sent: Vec::new() }
     }
 
-    /// A load that every request of gets this answer.
+    /// A load that every request of gets this response.
     fn load(&mut self, page: Option<&Page>, fetch: Fetch, response: &ServerResponse) -> Outcome {
         self.load_from(page, fetch, |_| response.clone())
     }
@@ -79,7 +79,7 @@ fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
     ServerResponse { status, headers, body: Vec::new() }
 }
 
-/// An answer that lets the page read it, with its cookies.
+/// A response that lets the page read it, with its cookies.
 fn granted(to: &str, fields: &[(&'static str, &str)]) -> ServerResponse {
     let grant = [
         ("access-control-allow-origin", to.trim_end_matches('/')),
@@ -233,7 +233,7 @@ fn a_response_that_still_holds_is_not_sent_again() {
     }
 }
 
-/// Two pages of one site read the same address, whose answer names the one that asks.
+/// Two pages of one site read the same address, whose response names the one that asks.
 fn two_pages(profile: Profile, has_vary: bool) -> [Outcome; 2] {
     let mut visit = Visit::new(profile);
     [APP, ADMIN].map(|address| {

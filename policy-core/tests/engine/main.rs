@@ -1,11 +1,11 @@
-//! The engine by example: whole answers, sets and lists of origins, and visits of a browser.
+//! The engine by example: whole responses, sets and lists of origins, and visits of a browser.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
     reason = "what a test cannot do without fails it"
 )]
 
-mod answers;
 mod browser_visits;
 mod origin_sets;
+mod responses;
 mod run_time_origins;

@@ -8,10 +8,10 @@ use policy_core::{
     gate::Head,
 };
 
-use crate::exchange::{Answer, App, Request, Scenario};
+use crate::exchange::{App, Request, Scenario, TestResponse};
 
 /// Answers a request. Nothing is kept between calls.
-pub fn answer(scenario: &Scenario, request: &Request) -> Answer {
+pub fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     let mut asked = http::Request::new(());
     *asked.method_mut() = request.method.clone();
     *asked.uri_mut() = request.path.parse().expect("a path");
@@ -70,6 +70,6 @@ fn route(app: &App, request: &Request) -> (StatusCode, HeaderMap, usize) {
     (StatusCode::from_u16(app.status).expect("a status"), headers, 1)
 }
 
-fn made(status: StatusCode, headers: HeaderMap, handler_calls: usize) -> Answer {
-    Answer { status: status.as_u16(), headers, body: Vec::new(), handler_calls }
+fn made(status: StatusCode, headers: HeaderMap, handler_calls: usize) -> TestResponse {
+    TestResponse { status: status.as_u16(), headers, body: Vec::new(), handler_calls }
 }

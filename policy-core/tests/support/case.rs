@@ -1,4 +1,4 @@
-//! The cases of `tests/cases/cors.json`, and what they expect of an answer.
+//! The cases of `tests/cases/cors.json`, and what they expect of a response.
 
 use http::{HeaderName, HeaderValue, Method};
 use policy_core::browser::Credentials;
@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::{
-    exchange::{Answer, App, Policy, ROUTE, Request, Scenario, combined, elements},
+    exchange::{App, Policy, ROUTE, Request, Scenario, TestResponse, combined, elements},
     verdict::{self, Stage},
 };
 
@@ -16,7 +16,7 @@ pub struct Cases {
     pub cases: Vec<Case>,
 }
 
-/// A policy, an app, a request, and what is expected of the answer.
+/// A policy, an app, a request, and what is expected of the response.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -82,52 +82,52 @@ impl Case {
     }
 
     /// Everything that differs from what is expected.
-    pub fn differences(&self, answer: &Answer) -> Vec<String> {
-        let mut found = self.broken_invariants(answer);
+    pub fn differences(&self, response: &TestResponse) -> Vec<String> {
+        let mut found = self.broken_invariants(response);
         for (key, want) in &self.expect {
-            if let Err(why) = self.compare(key, want, answer) {
+            if let Err(why) = self.compare(key, want, response) {
                 found.push(format!("{key}: {why}"));
             }
         }
         found.into_iter().map(|why| format!("{}: {why}", self.name)).collect()
     }
 
-    fn compare(&self, key: &str, want: &Value, answer: &Answer) -> Result<(), String> {
+    fn compare(&self, key: &str, want: &Value, response: &TestResponse) -> Result<(), String> {
         match key {
             "note" => Ok(()),
-            "allow_origin" => same(answer, "access-control-allow-origin", want),
-            "allow_credentials" => same(answer, "access-control-allow-credentials", want),
-            "private_network" => same(answer, "access-control-allow-private-network", want),
-            "max_age" => same(answer, "access-control-max-age", want),
-            "allow_methods" => self.covers("access-control-allow-methods", want, answer),
-            "allow_headers" => self.covers("access-control-allow-headers", want, answer),
-            "expose" => self.covers("access-control-expose-headers", want, answer),
-            "allow_methods_lacks" => self.lacks("access-control-allow-methods", want, answer),
-            "allow_headers_lacks" => self.lacks("access-control-allow-headers", want, answer),
+            "allow_origin" => same(response, "access-control-allow-origin", want),
+            "allow_credentials" => same(response, "access-control-allow-credentials", want),
+            "private_network" => same(response, "access-control-allow-private-network", want),
+            "max_age" => same(response, "access-control-max-age", want),
+            "allow_methods" => self.covers("access-control-allow-methods", want, response),
+            "allow_headers" => self.covers("access-control-allow-headers", want, response),
+            "expose" => self.covers("access-control-expose-headers", want, response),
+            "allow_methods_lacks" => self.lacks("access-control-allow-methods", want, response),
+            "allow_headers_lacks" => self.lacks("access-control-allow-headers", want, response),
             "vary_contains" => {
-                let vary = vary(answer);
+                let vary = vary(response);
                 ensure(texts(want)?.iter().all(|token| vary.contains(&lower(token))), &vary)
             }
             "vary_lacks" => {
-                let vary = vary(answer);
+                let vary = vary(response);
                 ensure(!texts(want)?.iter().any(|token| vary.contains(&lower(token))), &vary)
             }
             "vary_exact" => {
-                let vary = vary(answer).join(",");
+                let vary = vary(response).join(",");
                 ensure(want == &Value::from(vary.as_str()), &vary)
             }
-            "status" => ensure(want == &Value::from(answer.status), &answer.status),
-            "status_class" => ensure(self.is_of_class(text(want)?, answer)?, &answer.status),
+            "status" => ensure(want == &Value::from(response.status), &response.status),
+            "status_class" => ensure(self.is_of_class(text(want)?, response)?, &response.status),
             "handler_called" => {
                 let want = want.as_bool().ok_or("no bool")?;
-                ensure(self.reached_the_app(answer) == want, answer)
+                ensure(self.reached_the_app(response) == want, response)
             }
             "outcome" => {
-                let outcome = self.outcome(answer);
+                let outcome = self.outcome(response);
                 ensure(text(want)? == outcome.0, &outcome)
             }
             "fail_stage" => {
-                let stage = self.outcome(answer).1;
+                let stage = self.outcome(response).1;
                 let name = stage.map(|stage| format!("{stage:?}").to_lowercase());
                 ensure(name.as_deref() == Some(text(want)?), &stage)
             }
@@ -143,17 +143,17 @@ impl Case {
     }
 
     /// Every listed element is covered; `null` asks for no field at all.
-    fn covers(&self, name: &str, want: &Value, answer: &Answer) -> Result<(), String> {
-        let have = elements(&answer.headers, name);
+    fn covers(&self, name: &str, want: &Value, response: &TestResponse) -> Result<(), String> {
+        let have = elements(&response.headers, name);
         if want.is_null() {
-            return ensure(!answer.headers.contains_key(name), &have);
+            return ensure(!response.headers.contains_key(name), &have);
         }
         let mut wanted = texts(want)?.into_iter();
         ensure(wanted.all(|text| self.is_covered(name, text, &have)), &have)
     }
 
-    fn lacks(&self, name: &str, want: &Value, answer: &Answer) -> Result<(), String> {
-        let have = elements(&answer.headers, name);
+    fn lacks(&self, name: &str, want: &Value, response: &TestResponse) -> Result<(), String> {
+        let have = elements(&response.headers, name);
         let mut wanted = texts(want)?.into_iter();
         ensure(!wanted.any(|text| self.is_covered(name, text, &have)), &have)
     }
@@ -166,53 +166,53 @@ impl Case {
         have.iter().any(same) || (star && have.iter().any(|one| one == "*"))
     }
 
-    fn is_of_class(&self, class: &str, answer: &Answer) -> Result<bool, String> {
+    fn is_of_class(&self, class: &str, response: &TestResponse) -> Result<bool, String> {
         match class {
-            "2xx" => Ok(answer.status / 100 == 2),
-            "4xx" => Ok(answer.status / 100 == 4),
-            "handler" => Ok(answer.status == self.app.status),
+            "2xx" => Ok(response.status / 100 == 2),
+            "4xx" => Ok(response.status / 100 == 4),
+            "handler" => Ok(response.status == self.app.status),
             "any" => Ok(true),
             _ => Err(format!("the class `{class}` is not understood")),
         }
     }
 
-    /// Whether the answer is the app's own: its handler's, or the router's `Allow` to an OPTIONS
+    /// Whether the response is the app's own: its handler's, or the router's `Allow` to an OPTIONS
     /// that no handler serves.
-    fn reached_the_app(&self, answer: &Answer) -> bool {
+    fn reached_the_app(&self, response: &TestResponse) -> bool {
         let method: Method = self.request.method.parse().expect("a method");
         let has_handler = self.request.path == ROUTE && self.app.serves(&method);
         if has_handler || method != Method::OPTIONS {
-            answer.handler_calls == 1
+            response.handler_calls == 1
         } else {
-            answer.headers.contains_key("allow")
+            response.headers.contains_key("allow")
         }
     }
 
     /// What a browser makes of it.
-    fn outcome(&self, answer: &Answer) -> (&'static str, Option<Stage>) {
+    fn outcome(&self, response: &TestResponse) -> (&'static str, Option<Stage>) {
         let request = self.request();
         let credentials = match self.includes_credentials() {
             true => Credentials::Include,
             false => Credentials::SameOrigin,
         };
         if !request.is_preflight() {
-            return match verdict::is_shared(&request, credentials, answer) {
+            return match verdict::is_shared(&request, credentials, response) {
                 None => ("not_cors", None),
                 Some(true) => ("shared", None),
                 Some(false) => ("not_shared", None),
             };
         }
-        match verdict::preflight(&request, credentials, answer) {
+        match verdict::preflight(&request, credentials, response) {
             Ok(()) => ("preflight_ok", None),
             Err(stage) => ("preflight_fail", Some(stage)),
         }
     }
 
-    /// What holds for every answer.
-    fn broken_invariants(&self, answer: &Answer) -> Vec<String> {
-        let origins = elements(&answer.headers, "access-control-allow-origin");
+    /// What holds for every response.
+    fn broken_invariants(&self, response: &TestResponse) -> Vec<String> {
+        let origins = elements(&response.headers, "access-control-allow-origin");
         let named = origins.first().is_some_and(|origin| origin != "*");
-        let credentials = answer.headers.contains_key("access-control-allow-credentials");
+        let credentials = response.headers.contains_key("access-control-allow-credentials");
         let mut broken = Vec::new();
         let mut demand = |holds: bool, law: &str| {
             if !holds {
@@ -220,19 +220,19 @@ impl Case {
             }
         };
         demand(
-            answer.headers.get_all("access-control-allow-origin").iter().count() < 2,
+            response.headers.get_all("access-control-allow-origin").iter().count() < 2,
             "one line",
         );
         demand(!credentials || named, "credentials need a named origin");
         demand(origins.first().is_none_or(|origin| origin != "null"), "`null` is never allowed");
-        let vary = vary(answer);
+        let vary = vary(response);
         demand(!named || vary.iter().any(|token| token == "origin" || token == "*"), "vary");
         broken
     }
 }
 
-fn same(answer: &Answer, name: &str, want: &Value) -> Result<(), String> {
-    let have = combined(&answer.headers, name);
+fn same(response: &TestResponse, name: &str, want: &Value) -> Result<(), String> {
+    let have = combined(&response.headers, name);
     let have = have.map(|value| String::from_utf8_lossy(&value).into_owned());
     let want = match want {
         Value::Null => None,
@@ -242,8 +242,8 @@ fn same(answer: &Answer, name: &str, want: &Value) -> Result<(), String> {
     ensure(have == want, &have)
 }
 
-fn vary(answer: &Answer) -> Vec<String> {
-    elements(&answer.headers, "vary").iter().map(|token| lower(token)).collect()
+fn vary(response: &TestResponse) -> Vec<String> {
+    elements(&response.headers, "vary").iter().map(|token| lower(token)).collect()
 }
 
 fn lower(text: &str) -> String {
@@ -260,5 +260,5 @@ fn texts(value: &Value) -> Result<Vec<&str>, String> {
 }
 
 fn ensure(holds: bool, have: &impl std::fmt::Debug) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(format!("the answer has {have:?}")) }
+    if holds { Ok(()) } else { Err(format!("the response has {have:?}")) }
 }

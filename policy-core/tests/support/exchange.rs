@@ -1,5 +1,5 @@
 //! The words that cases and laws are written in: a policy, the app behind it, a request, an
-//! answer. Nothing here knows how the product spells them.
+//! response. Nothing here knows how the product spells them.
 
 use std::fmt;
 
@@ -89,7 +89,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The policy that answers for a path: the nearest one.
+    /// The policy of a path: the nearest one.
     pub fn policy_at(&self, path: &str) -> Option<&Policy> {
         let own = if path == self.app.path { self.route.as_ref() } else { None };
         own.or(self.default.as_ref())
@@ -132,7 +132,7 @@ impl fmt::Debug for Request {
 
 /// What came back, and how often the handler was called for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct TestResponse {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a page makes of an answer: the model of a browser loads it.
+//! What a page makes of a response: the model of a browser loads it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use policy_core::browser::{
     Url, run,
 };
 
-use crate::exchange::{Answer, Request, combined, elements};
+use crate::exchange::{Request, TestResponse, combined, elements};
 
 /// Where a preflight failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +19,22 @@ pub enum Stage {
     Headers,
 }
 
-/// Whether the page that asked may read the answer to its request; `None` for a request that no
+/// Whether the page that asked may read the response to its request; `None` for a request that no
 /// page asks by CORS.
-pub fn is_shared(request: &Request, credentials: Credentials, answer: &Answer) -> Option<bool> {
+pub fn is_shared(
+    request: &Request,
+    credentials: Credentials,
+    response: &TestResponse,
+) -> Option<bool> {
     let fetch = Fetch::get(SERVER).credentials(credentials).redirect(Redirect::Manual);
-    Some(load(&page(request)?, fetch, |_| of(answer)).blocked().is_none())
+    Some(load(&page(request)?, fetch, |_| of(response)).blocked().is_none())
 }
 
 /// What a preflight was answered, as the page would have it whose preflight it is.
 pub fn preflight(
     request: &Request,
     credentials: Credentials,
-    answer: &Answer,
+    response: &TestResponse,
 ) -> Result<(), Stage> {
     let page = page(request).expect("a preflight names its origin");
     let method = combined(&request.headers, "access-control-request-method");
@@ -45,7 +49,7 @@ pub fn preflight(
     let mut is_allowed = false;
     let outcome = load(&page, fetch, |sent| {
         is_allowed = !sent.is_preflight;
-        if is_allowed { browser::ServerResponse::default() } else { of(answer) }
+        if is_allowed { browser::ServerResponse::default() } else { of(response) }
     });
     match outcome {
         Outcome::Blocked(blocked) if !is_allowed => Err(stage(&blocked.reason)),
@@ -70,8 +74,8 @@ fn page(request: &Request) -> Option<Page> {
     Some(Page { origin: PageOrigin::Tuple(origin), ..Page::at(url) })
 }
 
-fn of(answer: &Answer) -> browser::ServerResponse {
-    let Answer { status, headers, body, .. } = answer.clone();
+fn of(response: &TestResponse) -> browser::ServerResponse {
+    let TestResponse { status, headers, body, .. } = response.clone();
     browser::ServerResponse { status, headers, body }
 }
 

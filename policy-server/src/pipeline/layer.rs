@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_requests_pass_and_their_answers_are_finished() {
+    async fn other_requests_pass_and_their_responses_are_finished() {
         let layer = PolicyLayer::new(POLICY).unwrap();
         for (method, origin, granted) in [
             (Method::GET, "https://a.test", true),

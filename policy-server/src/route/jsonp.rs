@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_answer_in_json_is_no_script() {
+    async fn what_is_no_response_in_json_is_no_script() {
         for (path, status, media_type) in [
             ("/text?cb=f", 200, "text/plain; charset=utf-8"),
             ("/nothing?cb=f", 404, "application/problem+json"),

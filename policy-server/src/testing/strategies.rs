@@ -290,14 +290,14 @@ mod tests {
             let request = traffic.new_tree(&mut runner).unwrap().current();
             let (method, is_below) =
                 (request.method().clone(), request.uri().path().starts_with("/files/"));
-            let answer = client.send(request).await;
-            let is_granted = answer.header("access-control-allow-origin").is_some();
+            let response = client.send(request).await;
+            let is_granted = response.header("access-control-allow-origin").is_some();
             let of = [
-                !is_below && answer.status() == 200,
-                is_below && answer.status() == 200,
+                !is_below && response.status() == 200,
+                is_below && response.status() == 200,
                 is_granted && method == Method::OPTIONS,
                 is_granted && method != Method::OPTIONS,
-                matches!(answer.status().as_u16(), 403 | 405),
+                matches!(response.status().as_u16(), 403 | 405),
             ];
             for (count, is_one) in seen.iter_mut().zip(of) {
                 *count += u32::from(is_one);

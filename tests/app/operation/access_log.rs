@@ -1,4 +1,4 @@
-//! One line for each answer.
+//! One line for each response.
 
 use policy_tests::log::Log;
 
@@ -44,10 +44,10 @@ async fn the_access_log_says_what_became_of_a_request() {
     for (index, (bytes, parts)) in cases.iter().enumerate() {
         let mut connection = server.connect().await;
         connection.send(bytes).await;
-        let answer = connection.head().await;
+        let response = connection.head().await;
         let line = lines(&log, index + 1).await.remove(index);
         assert_parts(&line, parts);
-        let id = format!("request_id=\"{}\"", answer.header("x-request-id").expect("an id"));
+        let id = format!("request_id=\"{}\"", response.header("x-request-id").expect("an id"));
         let client = "client=127.0.0.1";
         assert_parts(&line, &["protocol=HTTP/1.1", client, "is_complete=true", &id]);
         assert!(line.contains(" duration_us=") && !line.contains("secret"), "{line}");
@@ -59,7 +59,7 @@ async fn the_access_log_knows_the_other_protocol() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app().access_log()).await;
     let client = connect_h2(&server).await;
-    answer_h2(&client, "/hello", "date").await;
+    h2_response(&client, "/hello", "date").await;
     let line = lines(&log, 1).await.remove(0);
     assert_parts(&line, &["protocol=HTTP/2.0", "status=200", "bytes=5", "is_complete=true"]);
 }
@@ -85,7 +85,7 @@ async fn the_access_log_tells_a_client_that_went_away_from_one_that_was_answered
     assert_parts(&line, &["path=/stream", "status=200", "bytes=5", "is_complete=false"]);
 
     gate.add_permits(1);
-    assert_eq!(server.answer(get("/stream")).await.text(), "begunrest");
+    assert_eq!(server.response(get("/stream")).await.text(), "begunrest");
     let line = lines(&log, 3).await.remove(2);
     assert_parts(&line, &["bytes=9", "is_complete=true"]);
 }
@@ -94,7 +94,7 @@ async fn the_access_log_tells_a_client_that_went_away_from_one_that_was_answered
 async fn the_access_log_is_silent_unless_said() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app()).await;
-    assert_eq!(server.answer(get("/hello")).await.status, 200);
+    assert_eq!(server.response(get("/hello")).await.status, 200);
     soon(server.stop()).await.expect("an end");
     assert!(log.with("").is_empty());
 }

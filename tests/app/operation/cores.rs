@@ -22,8 +22,8 @@ async fn a_connection_and_what_it_spawns_stay_on_one_core() {
         let mut own = BTreeSet::new();
         for _ in 0..3 {
             connection.send(get("/thread")).await;
-            let answer = connection.answer().await;
-            let (thread, of_child) = answer.text().split_once(' ').expect("two names");
+            let response = connection.response().await;
+            let (thread, of_child) = response.text().split_once(' ').expect("two names");
             assert_eq!(thread, of_child);
             assert!(thread.starts_with("policy-core-"), "{thread}");
             own.insert(thread.to_owned());
@@ -33,7 +33,7 @@ async fn a_connection_and_what_it_spawns_stay_on_one_core() {
     }
     assert!(threads.len() <= cores && (cores == 1 || threads.len() > 1), "{threads:?}");
     let client = connect_h2(&server).await;
-    assert_eq!(answer_h2(&client, "/hello", "date").await.2, "hello");
+    assert_eq!(h2_response(&client, "/hello", "date").await.2, "hello");
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn the_end_of_the_cores_finishes_what_is_in_flight() {
     }
     let mut idle = server.connect().await;
     idle.send(get("/hello")).await;
-    assert_eq!(idle.answer().await.text(), "hello");
+    assert_eq!(idle.response().await.text(), "hello");
     let stopped = server.stop();
     idle.closed().await;
     assert!(soon(TcpStream::connect(address)).await.is_err());
@@ -87,13 +87,13 @@ async fn the_limit_of_connections_is_that_of_all_cores() {
     for _ in 0..20 {
         let mut first = server.connect().await;
         first.send(get("/hello")).await;
-        assert_eq!(first.answer().await.text(), "hello");
+        assert_eq!(first.response().await.text(), "hello");
         let mut second = server.connect().await;
         second.send(get("/hello")).await;
         let early = tokio::time::timeout(Duration::from_millis(5), second.head()).await;
         assert!(early.is_err(), "served beyond the limit");
         drop(first);
-        assert_eq!(second.answer().await.text(), "hello");
+        assert_eq!(second.response().await.text(), "hello");
     }
 }
 
@@ -116,12 +116,12 @@ async fn sessions_are_those_of_all_cores() {
 
     let app = App::new(()).sessions(Sessions::memory()).settings(per_core());
     let server = Running::start(app.routes(routes![login, me])).await;
-    let login = server.answer(request("POST /login", &["content-length: 0"])).await;
+    let login = server.response(request("POST /login", &["content-length: 0"])).await;
     let cookie = login.header("set-cookie").and_then(|cookie| cookie.split(';').next());
     let cookie = format!("cookie: {}", cookie.expect("a cookie"));
     for _ in 0..20 {
-        let answer = server.answer(request("GET /me", &[&cookie])).await;
-        assert_eq!((answer.status, answer.text()), (200, "ada"));
+        let response = server.response(request("GET /me", &[&cookie])).await;
+        assert_eq!((response.status, response.text()), (200, "ada"));
     }
 }
 

@@ -80,12 +80,16 @@ async fn connect_h2(server: &Running) -> SendRequest<Bytes> {
     client
 }
 
-/// Status, header and body of an answer over HTTP/2.
-async fn answer_h2(client: &SendRequest<Bytes>, path: &str, header: &str) -> (u16, String, String) {
+/// Status, header and body of a response over HTTP/2.
+async fn h2_response(
+    client: &SendRequest<Bytes>,
+    path: &str,
+    header: &str,
+) -> (u16, String, String) {
     let request = Request::get(format!("http://localhost{path}")).body(()).expect("a request");
     let mut client = soon(client.clone().ready()).await.expect("a connection");
     let (response, _) = client.send_request(request, true).expect("a request");
-    let response = soon(response).await.expect("an answer");
+    let response = soon(response).await.expect("a response");
     let value = response.headers().get(header).map(|value| value.to_str().expect("ASCII"));
     let (status, value) = (response.status().as_u16(), value.unwrap_or_default().to_owned());
     let mut body = response.into_body();

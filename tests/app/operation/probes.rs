@@ -4,7 +4,7 @@ use super::*;
 
 async fn status(connection: &mut Connection, path: &str) -> u16 {
     connection.send(get(path)).await;
-    connection.answer().await.status
+    connection.response().await.status
 }
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn readiness_turns_before_anything_else_ends() {
         tokio::task::yield_now().await;
     }
     probe.send(get("/readyz")).await;
-    assert_eq!(probe.answer().await.problem(), (503, "server.stopping".to_owned()));
+    assert_eq!(probe.response().await.problem(), (503, "server.stopping".to_owned()));
     assert_eq!(status(&mut probe, "/healthz").await, 200);
     // Whoever has not noticed yet is served.
     let mut late = Connection::open(address).await;
@@ -37,7 +37,7 @@ async fn readiness_turns_before_anything_else_ends() {
     time.until(late.closed()).await;
     assert!(soon(TcpStream::connect(address)).await.is_err());
     gate.add_permits(1);
-    assert_eq!(busy.answer().await.text(), "waited");
+    assert_eq!(busy.response().await.text(), "waited");
     soon(stopped).await.expect("an end");
 }
 
@@ -45,7 +45,7 @@ async fn readiness_turns_before_anything_else_ends() {
 async fn probes_are_answered_over_http_2_and_to_head() {
     let server = Running::start(app()).await;
     let client = connect_h2(&server).await;
-    let (status, control, text) = answer_h2(&client, "/readyz", "cache-control").await;
+    let (status, control, text) = h2_response(&client, "/readyz", "cache-control").await;
     assert_eq!((status, &*control, &*text), (200, "no-store", "ok\n"));
     let mut connection = server.connect().await;
     connection.send(request("HEAD /healthz", &[])).await;

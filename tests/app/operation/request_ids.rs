@@ -1,4 +1,4 @@
-//! `x-request-id`: on every answer, and nobody's own.
+//! `x-request-id`: on every response, and nobody's own.
 
 use policy_server::Proxies;
 use policy_tests::log::Log;
@@ -11,7 +11,7 @@ fn assert_drawn(id: Option<&str>) {
 }
 
 #[tokio::test]
-async fn every_answer_has_a_request_id() {
+async fn every_response_has_a_request_id() {
     let server = Running::start(app().request_ids()).await;
     let foreign = "GET /hello HTTP/1.1\r\nhost: evil.example\r\n\r\n".to_owned();
     for (bytes, status) in [
@@ -24,17 +24,17 @@ async fn every_answer_has_a_request_id() {
         (foreign, 421),
         (get("/panic"), 500),
     ] {
-        let answer = server.answer(&bytes).await;
+        let response = server.response(&bytes).await;
         if status != 404 {
-            assert_eq!(answer.status, status, "{bytes}");
+            assert_eq!(response.status, status, "{bytes}");
         }
-        assert_drawn(answer.header("x-request-id"));
+        assert_drawn(response.header("x-request-id"));
     }
     let client = connect_h2(&server).await;
-    let (first, id, body) = answer_h2(&client, "/id", "x-request-id").await;
-    assert_eq!((first, &*id), (200, &*body), "the handler has the one of the answer");
+    let (first, id, body) = h2_response(&client, "/id", "x-request-id").await;
+    assert_eq!((first, &*id), (200, &*body), "the handler has the one of the response");
     assert_drawn(Some(&id));
-    let (_, second, _) = answer_h2(&client, "/id", "x-request-id").await;
+    let (_, second, _) = h2_response(&client, "/id", "x-request-id").await;
     assert_ne!(id, second);
 }
 
@@ -42,17 +42,17 @@ async fn every_answer_has_a_request_id() {
 async fn the_request_id_of_a_stranger_is_replaced() {
     let server = Running::start(app().request_ids()).await;
     let forged = request("GET /id", &["x-request-id: 0123456789abcdef"]);
-    let answer = server.answer(forged).await;
-    assert_drawn(answer.header("x-request-id"));
-    assert_eq!(answer.header("x-request-id"), Some(answer.text()));
+    let response = server.response(forged).await;
+    assert_drawn(response.header("x-request-id"));
+    assert_eq!(response.header("x-request-id"), Some(response.text()));
 }
 
 #[tokio::test]
 async fn there_is_no_request_id_unless_said() {
     let server = Running::start(app()).await;
-    assert_eq!(server.answer(get("/hello")).await.header("x-request-id"), None);
-    let answer = server.answer(get("/id")).await;
-    assert_eq!(answer.status, 500, "a handler that wants one is an error of the app");
+    assert_eq!(server.response(get("/hello")).await.header("x-request-id"), None);
+    let response = server.response(get("/id")).await;
+    assert_eq!(response.status, 500, "a handler that wants one is an error of the app");
 }
 
 /// The app's proxy names the request, and for whom it asks.
@@ -64,9 +64,9 @@ async fn a_proxy_of_the_apps_brings_its_own_request_id() {
     let server = Running::start(app.request_ids().access_log()).await;
     let sent = "GET /id HTTP/1.1\r\nhost: api.example\r\nx-forwarded-proto: https\r\n\
                 x-forwarded-for: 203.0.113.7\r\nx-request-id: front-17\r\n\r\n";
-    let answer = server.answer(sent).await;
-    assert_eq!((answer.status, answer.text()), (200, "front-17"));
-    assert_eq!(answer.header("x-request-id"), Some("front-17"));
+    let response = server.response(sent).await;
+    assert_eq!((response.status, response.text()), (200, "front-17"));
+    assert_eq!(response.header("x-request-id"), Some("front-17"));
     let line = soon(async {
         loop {
             match log.with("status=200").pop() {
@@ -80,5 +80,5 @@ async fn a_proxy_of_the_apps_brings_its_own_request_id() {
         assert!(line.contains(part), "no `{part}` in `{line}`");
     }
     let malformed = sent.replace("front-17", "two words");
-    assert_drawn(server.answer(malformed).await.header("x-request-id"));
+    assert_drawn(server.response(malformed).await.header("x-request-id"));
 }

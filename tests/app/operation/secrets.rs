@@ -81,17 +81,18 @@ async fn secrets_stand_in_no_log() {
 
     let password = made_up("password");
     let json = format!("{{\"password\":\"{password}\"}}");
-    let answer = server.answer(body_of("POST /login", &[], &json)).await;
-    assert_eq!(answer.status, 204);
-    let cookie = answer.header("set-cookie").and_then(|cookie| cookie.split(';').next());
+    let response = server.response(body_of("POST /login", &[], &json)).await;
+    assert_eq!(response.status, 204);
+    let cookie = response.header("set-cookie").and_then(|cookie| cookie.split(';').next());
     let cookie = cookie.expect("a cookie").to_owned();
     let with_cookie = format!("cookie: {cookie}");
-    let csrf = server.answer(request("GET /csrf", &[&with_cookie])).await.text().to_owned();
+    let csrf = server.response(request("GET /csrf", &[&with_cookie])).await.text().to_owned();
     let with_csrf = format!("x-csrf-token: {csrf}");
     let own = ["origin: http://localhost", &with_cookie, &with_csrf];
-    let token = server.answer(body_of("POST /tokens", &own, "")).await.text().to_owned();
+    let token = server.response(body_of("POST /tokens", &own, "")).await.text().to_owned();
     let with_token = format!("authorization: Bearer {token}");
-    let ticket = server.answer(body_of("POST /ticket", &[&with_token], "")).await.text().to_owned();
+    let ticket =
+        server.response(body_of("POST /ticket", &[&with_token], "")).await.text().to_owned();
 
     let mut secrets = vec![password];
     // What is signed or drawn is the secret part of it.
@@ -147,7 +148,7 @@ async fn secrets_stand_in_no_log() {
         let request = request.header(name, value).body(()).expect("a request");
         let mut client = soon(client.clone().ready()).await.expect("a connection");
         let (response, _) = client.send_request(request, true).expect("a request");
-        soon(response).await.expect("an answer");
+        soon(response).await.expect("a response");
     }
     soon(server.stop()).await.expect("an end");
 

@@ -9,7 +9,7 @@ use super::*;
 /// Answers with the status and the headers that the request asks for.
 type Asked = (StatusCode, HeaderMap, &'static str);
 
-fn answer(headers: &HeaderMap) -> Asked {
+fn respond(headers: &HeaderMap) -> Asked {
     let status =
         headers.get("x-status").map_or(200, |value| value.to_str().unwrap().parse().unwrap());
     (StatusCode::from_u16(status).unwrap(), asked_for(headers), "")
@@ -19,20 +19,20 @@ fn answer(headers: &HeaderMap) -> Asked {
 #[cache(public, max_age = 60, stale_while_revalidate = 30, vary = ["accept", "X-Region"])]
 #[auth(public)]
 async fn public(headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 #[get("/undeclared")]
 #[auth(public)]
 async fn undeclared(headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 #[get("/public/session")]
 #[cache(private, max_age = 60)]
 #[auth(public)]
 async fn public_session(_session: Session, headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 /// What a macro does not see by its name is still what it is.
@@ -50,7 +50,7 @@ async fn public_form(csrf: Alias) -> Html<String> {
 #[cache(private, max_age = 60)]
 #[auth(session)]
 async fn session(headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 #[get("/session/writes")]
@@ -64,21 +64,21 @@ async fn writes(session: Session) -> Result<(), Problem> {
 #[cache(private, max_age = 60)]
 #[auth(token)]
 async fn token(headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 #[get("/optional")]
 #[cache(private, max_age = 60)]
 #[auth(session | token, optional)]
 async fn optional(headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 #[post("/search")]
 #[cache(public, max_age = 60)]
 #[auth(public)]
 async fn search(headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 #[patch("/undeclared")]
@@ -87,7 +87,7 @@ async fn search(headers: HeaderMap) -> Asked {
 #[delete("/undeclared")]
 #[auth(public)]
 async fn change(headers: HeaderMap) -> Asked {
-    answer(&headers)
+    respond(&headers)
 }
 
 #[delete("/public")]
@@ -151,8 +151,8 @@ impl Scenario {
                 issue,
             ])
             .test();
-        let answer = client.post("/login").origin(OWN).send().await;
-        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        let response = client.post("/login").origin(OWN).send().await;
+        let cookie = response.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
         let token = client.post("/issue").origin(OWN).send().await.text();
         Self { client, cookie, token }
     }
@@ -173,16 +173,16 @@ impl Scenario {
 }
 
 /// The directives, sorted.
-fn control(answer: &TestResponse) -> String {
-    let lines = answer.header_all("cache-control").join(",");
+fn control(response: &TestResponse) -> String {
+    let lines = response.header_all("cache-control").join(",");
     let mut directives: Vec<_> =
         lines.split(',').map(str::trim).filter(|directive| !directive.is_empty()).collect();
     directives.sort_unstable();
     directives.join(" ")
 }
 
-fn names(answer: &TestResponse) -> BTreeSet<String> {
-    let lines = answer.header_all("vary").join(",").to_ascii_lowercase();
+fn names(response: &TestResponse) -> BTreeSet<String> {
+    let lines = response.header_all("vary").join(",").to_ascii_lowercase();
     lines.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
@@ -213,11 +213,11 @@ async fn the_table_of_who_it_is_for_holds() {
         ("/optional", "stale", 200, "no-store", "cookie"),
     ] {
         for method in [Method::GET, Method::HEAD] {
-            let answer = scenario.by(method, path, who).send().await;
-            assert_eq!(answer.status(), status, "{path} {who}");
-            assert_eq!(control(&answer), expected, "{path} {who} {answer:?}");
-            let names = Vec::from_iter(names(&answer)).join(" ");
-            assert_eq!(names, varies, "{path} {who} {answer:?}");
+            let response = scenario.by(method, path, who).send().await;
+            assert_eq!(response.status(), status, "{path} {who}");
+            assert_eq!(control(&response), expected, "{path} {who} {response:?}");
+            let names = Vec::from_iter(names(&response)).join(" ");
+            assert_eq!(names, varies, "{path} {who} {response:?}");
         }
     }
     // A cookie of the session, or the end of it, is for one person once.
@@ -228,26 +228,26 @@ async fn the_table_of_who_it_is_for_holds() {
         (Method::GET, "/session/writes", "session"),
         (Method::POST, "/logout", "session"),
     ] {
-        let answer = scenario.by(method, path, who).send().await;
-        assert_eq!(control(&answer), "no-store", "{path} {answer:?}");
+        let response = scenario.by(method, path, who).send().await;
+        assert_eq!(control(&response), "no-store", "{path} {response:?}");
     }
 }
 
 /// RFC 9111 3, for a cache that many people share, written after the standard.
-fn is_kept_for_others(has_authorization: bool, answer: &TestResponse) -> bool {
-    let control = control(answer).to_ascii_lowercase();
+fn is_kept_for_others(has_authorization: bool, response: &TestResponse) -> bool {
+    let control = control(response).to_ascii_lowercase();
     let has = |name: &str| control.split(' ').any(|one| one.split('=').next() == Some(name));
     let opens = has("public") || has("s-maxage") || has("must-revalidate");
     let by_default = matches!(
-        answer.status().as_u16(),
+        response.status().as_u16(),
         200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
     );
-    let is_named = opens || has("max-age") || answer.header("expires").is_some() || by_default;
+    let is_named = opens || has("max-age") || response.header("expires").is_some() || by_default;
     is_named && !has("no-store") && !has("private") && (!has_authorization || opens)
 }
 
 #[tokio::test]
-async fn no_answer_to_one_person_is_kept_for_others_whatever_its_handler_writes() {
+async fn no_response_to_one_person_is_kept_for_others_whatever_its_handler_writes() {
     let scenario = Scenario::new().await;
     let written = [
         "",
@@ -287,20 +287,20 @@ async fn no_answer_to_one_person_is_kept_for_others_whatever_its_handler_writes(
                     format!("cache-control: {written}")
                 };
                 let request =
-                    scenario.get(path, who).header("x-status", status).header("x-answer", asks);
-                let answer = request.send().await;
+                    scenario.get(path, who).header("x-status", status).header("x-response", asks);
+                let response = request.send().await;
                 assert!(
-                    !is_kept_for_others(who == "token", &answer),
-                    "{path} {written} {answer:?}"
+                    !is_kept_for_others(who == "token", &response),
+                    "{path} {written} {response:?}"
                 );
                 for rival in
                     ["expires", "cdn-cache-control", "surrogate-control", "x-accel-expires"]
                 {
-                    assert!(answer.header(rival).is_none(), "{rival} {answer:?}");
+                    assert!(response.header(rival).is_none(), "{rival} {response:?}");
                 }
                 if who != "token" {
-                    let names = names(&answer);
-                    assert!(names.contains("cookie") || names.contains("*"), "{answer:?}");
+                    let names = names(&response);
+                    assert!(names.contains("cookie") || names.contains("*"), "{response:?}");
                 }
                 asked += 1;
             }
@@ -332,10 +332,10 @@ async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
     ] {
         let request = scenario
             .get("/public", "nobody")
-            .header("x-answer", format!("cache-control: {written}"));
-        let answer = request.send().await;
+            .header("x-response", format!("cache-control: {written}"));
+        let response = request.send().await;
         // A restriction makes ages that it rules out meaningless; they may stand there or not.
-        let got = control(&answer);
+        let got = control(&response);
         let is_expected = match expected {
             "no-store" | "no-cache" => got.split(' ').any(|directive| directive == expected),
             _ => got == expected,
@@ -345,26 +345,26 @@ async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
 }
 
 #[tokio::test]
-async fn a_declaration_is_for_good_answers() {
+async fn a_declaration_is_for_good_responses() {
     let scenario = Scenario::new().await;
     for status in 200..600 {
         if matches!(status, 205 | 304) {
             continue;
         }
         let get = || scenario.get("/public", "nobody").header("x-status", status.to_string());
-        let answer = get().send().await;
+        let response = get().send().await;
         let is_kept = matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308);
-        assert_eq!(control(&answer), if is_kept { DECLARED } else { "no-store" }, "{status}");
-        assert_eq!(names(&answer).len(), 2, "{status} {answer:?}");
+        assert_eq!(control(&response), if is_kept { DECLARED } else { "no-store" }, "{status}");
+        assert_eq!(names(&response).len(), 2, "{status} {response:?}");
         // Unless the handler says how long.
-        let answer = get().header("x-answer", "cache-control: max-age=5").send().await;
-        assert_eq!(control(&answer), "max-age=5", "{status}");
+        let response = get().header("x-response", "cache-control: max-age=5").send().await;
+        assert_eq!(control(&response), "max-age=5", "{status}");
     }
     assert_eq!(control(&scenario.client.get("/public/none").send().await), "");
 }
 
 #[tokio::test]
-async fn answers_to_methods_that_change_something_are_kept_only_where_they_may() {
+async fn responses_to_methods_that_change_something_are_kept_only_where_they_may() {
     let scenario = Scenario::new().await;
     let (location, fresh) = ("content-location: /search?q=1", "cache-control: public, max-age=30");
     for (method, path, asks, expected) in [
@@ -381,9 +381,9 @@ async fn answers_to_methods_that_change_something_are_kept_only_where_they_may()
         (Method::DELETE, "/undeclared", String::new(), ""),
         (Method::DELETE, "/public", String::new(), "no-store"),
     ] {
-        let answer =
-            scenario.by(method.clone(), path, "nobody").header("x-answer", &asks).send().await;
-        assert_eq!(control(&answer), expected, "{method} {path} {asks}");
+        let response =
+            scenario.by(method.clone(), path, "nobody").header("x-response", &asks).send().await;
+        assert_eq!(control(&response), expected, "{method} {path} {asks}");
     }
 }
 
@@ -493,8 +493,8 @@ async fn a_default_is_taken_over_by_what_everybody_may_read() {
             (Method::GET, "/default/argument", "no-cache private"),
             (Method::GET, "/default/form", "no-cache private"),
         ] {
-            let answer = client.request(method.clone(), &format!("{prefix}{path}")).send().await;
-            assert_eq!(control(&answer), expected, "{method} {prefix}{path} {answer:?}");
+            let response = client.request(method.clone(), &format!("{prefix}{path}")).send().await;
+            assert_eq!(control(&response), expected, "{method} {prefix}{path} {response:?}");
         }
     }
     assert_eq!(control(&client.get("/mount/x").send().await), "max-age=7 public");

@@ -66,22 +66,22 @@ async fn compression_adds_to_vary_and_leaves_the_policy() {
     let server = server().await;
     let expected: BTreeSet<_> = ["accept-encoding", "origin", "x-region"].map(str::to_owned).into();
     for fields in [&[PAGE, GZIP][..], &[PAGE]] {
-        let answer = ask(&server, "GET /long", fields).await;
-        assert_eq!(vary(&answer), expected, "{answer:?}");
-        assert_eq!(answer.sharing(), SHARED);
-        assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
+        let response = ask(&server, "GET /long", fields).await;
+        assert_eq!(vary(&response), expected, "{response:?}");
+        assert_eq!(response.sharing(), SHARED);
+        assert_eq!(response.header("cache-control"), Some("public, max-age=60"));
         let is_zipped = fields.contains(&GZIP);
-        assert_eq!(answer.header("content-encoding"), is_zipped.then_some("gzip"));
-        let text = if is_zipped { unzipped(&answer.body) } else { answer.text().to_owned() };
+        assert_eq!(response.header("content-encoding"), is_zipped.then_some("gzip"));
+        let text = if is_zipped { unzipped(&response.body) } else { response.text().to_owned() };
         assert_eq!(text, LONG.repeat(100));
     }
     for path in ["/short", "/stream", "/scripts?cb=f"] {
-        let answer = ask(&server, &format!("GET {path}"), &[GZIP]).await;
-        let text = match answer.header("content-encoding") {
-            Some("gzip") => unzipped(&answer.body),
+        let response = ask(&server, &format!("GET {path}"), &[GZIP]).await;
+        let text = match response.header("content-encoding") {
+            Some("gzip") => unzipped(&response.body),
             other => {
                 assert_eq!((other, path), (None, "/short"));
-                answer.text().to_owned()
+                response.text().to_owned()
             }
         };
         match path {
@@ -100,14 +100,14 @@ async fn compression_adds_to_vary_and_leaves_the_policy() {
 #[tokio::test]
 async fn compression_leaves_what_has_no_body_and_what_is_a_part() {
     let server = server().await;
-    let answer = ask(&server, "GET /long", &[PAGE, GZIP, "if-none-match: \"1\""]).await;
-    assert_eq!((answer.status, answer.header("content-encoding")), (304, None));
-    assert_eq!(answer.sharing(), SHARED);
-    assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
-    assert_eq!(answer.header("etag"), Some("\"1\""));
-    let answer = ask(&server, "GET /long", &[GZIP, "range: bytes=0-99"]).await;
-    assert_eq!((answer.status, answer.header("content-encoding")), (206, None));
-    assert_eq!(answer.text(), &LONG.repeat(3)[..100]);
+    let response = ask(&server, "GET /long", &[PAGE, GZIP, "if-none-match: \"1\""]).await;
+    assert_eq!((response.status, response.header("content-encoding")), (304, None));
+    assert_eq!(response.sharing(), SHARED);
+    assert_eq!(response.header("cache-control"), Some("public, max-age=60"));
+    assert_eq!(response.header("etag"), Some("\"1\""));
+    let response = ask(&server, "GET /long", &[GZIP, "range: bytes=0-99"]).await;
+    assert_eq!((response.status, response.header("content-encoding")), (206, None));
+    assert_eq!(response.text(), &LONG.repeat(3)[..100]);
     let head = ask(&server, "HEAD /long", &[GZIP]).await;
     assert_eq!((head.status, head.body.len()), (200, 0));
     // The stream was compressed to its end, and left its place.
@@ -128,15 +128,15 @@ async fn declared() -> (ETag, String) {
 /// The layer looks at bodies, of which 304 and HEAD have none: a route that says itself what it
 /// depends on says it there, too (RFC 9110 15.4.5), and the layer says it no second time.
 #[tokio::test]
-async fn a_route_that_declares_its_encodings_names_them_on_every_answer() {
+async fn a_route_that_declares_its_encodings_names_them_on_every_response() {
     let server = server().await;
     for (line, field, status) in [
         ("GET /declared", "accept: */*", 200),
         ("HEAD /declared", "accept: */*", 200),
         ("GET /declared", "if-none-match: \"1\"", 304),
     ] {
-        let answer = ask(&server, line, &[GZIP, field]).await;
-        assert_eq!(answer.status, status);
-        assert_eq!(vary(&answer), ["accept-encoding".to_owned()].into(), "{line} {answer:?}");
+        let response = ask(&server, line, &[GZIP, field]).await;
+        assert_eq!(response.status, status);
+        assert_eq!(vary(&response), ["accept-encoding".to_owned()].into(), "{line} {response:?}");
     }
 }

@@ -12,7 +12,7 @@ const AFTER: &str = "Mon, 07 Nov 1994 08:49:37 GMT";
 
 /// Ten bytes with the validators that the request asks for.
 #[get("/doc")]
-#[cache(public, max_age = 60, vary = ["x-answer"])]
+#[cache(public, max_age = 60, vary = ["x-response"])]
 #[auth(public)]
 async fn doc(headers: HeaderMap) -> (ByteRanges, HeaderMap, &'static str) {
     (ByteRanges, asked_for(&headers), CONTENT)
@@ -136,49 +136,49 @@ async fn every_combination_is_answered_as_the_standard_says() {
             })
             .collect();
         let (status, part) = expected(method, state, &asks);
-        let mut fields = vec![PAGE.to_owned(), format!("x-answer: {}", state.join("|"))];
+        let mut fields = vec![PAGE.to_owned(), format!("x-response: {}", state.join("|"))];
         let stated = asks.iter().filter(|(_, value)| !value.is_empty());
         fields.extend(stated.map(|(name, value)| format!("{name}: {value}")));
         let fields: Vec<_> = fields.iter().map(String::as_str).collect();
         connection.send(request(&format!("{method} /doc"), &fields)).await;
-        let answer = match method {
+        let response = match method {
             "HEAD" => connection.head().await,
-            _ => connection.answer().await,
+            _ => connection.response().await,
         };
-        assert_eq!(answer.status, status, "{method} {fields:?} {answer:?}");
+        assert_eq!(response.status, status, "{method} {fields:?} {response:?}");
         *seen.entry((method, status)).or_insert(0) += 1;
-        assert_eq!(answer.sharing(), SHARED);
-        assert!(vary(&answer).is_superset(&["origin", "x-answer"].map(str::to_owned).into()));
+        assert_eq!(response.sharing(), SHARED);
+        assert!(vary(&response).is_superset(&["origin", "x-response"].map(str::to_owned).into()));
         let body = if method == "HEAD" { "" } else { CONTENT };
         match (status, part) {
             (206, Some((first, last))) => {
-                assert_eq!(answer.text(), &body[first..=last]);
+                assert_eq!(response.text(), &body[first..=last]);
                 let said = format!("bytes {first}-{last}/10");
-                assert_eq!(answer.header("content-range"), Some(&*said));
+                assert_eq!(response.header("content-range"), Some(&*said));
             }
             (200, _) => {
-                assert_eq!(answer.text(), body);
-                assert_eq!(answer.header("content-length"), Some("10"));
-                assert_eq!(answer.header("content-range"), None);
-                assert_eq!(answer.header("accept-ranges"), Some("bytes"));
+                assert_eq!(response.text(), body);
+                assert_eq!(response.header("content-length"), Some("10"));
+                assert_eq!(response.header("content-range"), None);
+                assert_eq!(response.header("accept-ranges"), Some("bytes"));
             }
             (304, _) => {
                 for name in ["content-type", "content-length", "content-range"] {
-                    assert_eq!(answer.header(name), None, "{answer:?}");
+                    assert_eq!(response.header(name), None, "{response:?}");
                 }
-                assert_eq!(answer.header("cache-control"), Some("public, max-age=60"));
+                assert_eq!(response.header("cache-control"), Some("public, max-age=60"));
                 let etag = state.iter().find_map(|line| line.strip_prefix("etag: "));
-                assert_eq!(answer.header("etag"), etag);
+                assert_eq!(response.header("etag"), etag);
             }
-            (416, _) => assert_eq!(answer.header("content-range"), Some("bytes */10")),
-            (412, _) => assert_eq!(answer.header("content-range"), None),
+            (416, _) => assert_eq!(response.header("content-range"), Some("bytes */10")),
+            (412, _) => assert_eq!(response.header("content-range"), None),
             other => panic!("{other:?}"),
         }
         if status == 416 {
-            assert!(answer.text().contains("\"request.range-not-satisfiable\""), "{answer:?}");
+            assert!(response.text().contains("\"request.range-not-satisfiable\""), "{response:?}");
         }
         if matches!(status, 412 | 416) {
-            assert_eq!(answer.header("cache-control"), Some("no-store"), "{fields:?}");
+            assert_eq!(response.header("cache-control"), Some("no-store"), "{fields:?}");
         }
     }
     for outcome in [
@@ -195,7 +195,7 @@ async fn every_combination_is_answered_as_the_standard_says() {
     }
 }
 
-/// The problem is the answer to one client's conditions. A cache that kept it would serve it to
+/// The problem is the response to one client's conditions. A cache that kept it would serve it to
 /// all others, which is how one request takes a page away from everybody.
 #[tokio::test]
 async fn a_refused_condition_does_not_take_over_how_long_the_page_is_fresh() {
@@ -207,14 +207,14 @@ async fn a_refused_condition_does_not_take_over_how_long_the_page_is_fresh() {
 
     let app = App::new(()).cors(SHOP).routes(routes![doc, undeclared]);
     let server = Running::start(app).await;
-    let lasting = "x-answer: etag: \"1\"|cache-control: public, max-age=3600|expires: Sun, 06 Nov 2094 08:49:37 GMT|cdn-cache-control: max-age=3600";
+    let lasting = "x-response: etag: \"1\"|cache-control: public, max-age=3600|expires: Sun, 06 Nov 2094 08:49:37 GMT|cdn-cache-control: max-age=3600";
     for path in ["/doc", "/undeclared"] {
         let line = format!("GET {path}");
         for (field, status) in [("if-match: \"2\"", 412), ("range: bytes=10-", 416)] {
-            let answer = ask(&server, &line, &[lasting, field]).await;
-            assert_eq!(answer.status, status);
+            let response = ask(&server, &line, &[lasting, field]).await;
+            assert_eq!(response.status, status);
             for name in ["cache-control", "expires", "cdn-cache-control"] {
-                let value = answer.header(name);
+                let value = response.header(name);
                 assert!(
                     matches!(value, None | Some("no-store")),
                     "{name}: {value:?} on {status} of {path}"
@@ -247,37 +247,37 @@ async fn streamed() -> (ByteRanges, ETag, Body) {
 }
 
 #[tokio::test]
-async fn a_range_is_served_only_where_the_answer_has_parts() {
+async fn a_range_is_served_only_where_the_response_has_parts() {
     let server = Running::start(app()).await;
     let range = "range: bytes=0-3";
-    let answer = ask(&server, "GET /unranged", &[range]).await;
-    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    let response = ask(&server, "GET /unranged", &[range]).await;
+    assert_eq!((response.status, response.text()), (200, CONTENT));
     // Nobody knows how long a stream is.
-    let answer = ask(&server, "GET /streamed", &[range]).await;
-    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    let response = ask(&server, "GET /streamed", &[range]).await;
+    assert_eq!((response.status, response.text()), (200, CONTENT));
     for (fields, status) in
         [(&[range][..], 416), (&["range: bytes=-1"], 200), (&[range, "if-range: \"2\""], 200)]
     {
-        let answer = ask(&server, "GET /empty", fields).await;
-        assert_eq!(answer.status, status, "{fields:?}");
+        let response = ask(&server, "GET /empty", fields).await;
+        assert_eq!(response.status, status, "{fields:?}");
     }
     // Twice is not once.
-    let answer = ask(&server, "GET /doc", &[range, "range: bytes=4-"]).await;
-    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    let response = ask(&server, "GET /doc", &[range, "range: bytes=4-"]).await;
+    assert_eq!((response.status, response.text()), (200, CONTENT));
     // Many small ones are an attack.
     let many = format!("range: bytes={}", vec!["0-0,2-2"; 500].join(","));
-    let answer = ask(&server, "GET /doc", &[&many]).await;
-    assert_eq!((answer.status, answer.text()), (200, CONTENT));
+    let response = ask(&server, "GET /doc", &[&many]).await;
+    assert_eq!((response.status, response.text()), (200, CONTENT));
     // No number is too large.
     let huge = format!("range: bytes=2-{}", "9".repeat(60));
-    let answer = ask(&server, "GET /doc", &[&huge]).await;
-    assert_eq!((answer.status, answer.text()), (206, &CONTENT[2..]));
+    let response = ask(&server, "GET /doc", &[&huge]).await;
+    assert_eq!((response.status, response.text()), (206, &CONTENT[2..]));
 }
 
 #[tokio::test]
 async fn lists_may_stand_in_several_lines() {
     let server = Running::start(app()).await;
-    let state = "x-answer: etag: \"a\"";
+    let state = "x-response: etag: \"a\"";
     for (fields, status) in [
         (&["if-none-match: \"x\"", "if-none-match: \"a\""][..], 304),
         (&["if-match: \"x\"", "if-match: \"a\""], 200),
@@ -320,15 +320,15 @@ async fn what_is_no_success_stays_as_it_is() {
             &["range: bytes=10-"],
             &["range: bytes=0-3", "if-range: \"1\""],
         ] {
-            let answer = ask(&server, &line, fields).await;
-            assert_eq!((answer.status, answer.text()), (status, CONTENT), "{fields:?}");
+            let response = ask(&server, &line, fields).await;
+            assert_eq!((response.status, response.text()), (status, CONTENT), "{fields:?}");
         }
     }
     for (line, status) in
         [("GET /nowhere", 404), ("PUT /doc", 405), ("GET /%", 400), ("BREW /doc", 501)]
     {
-        let answer = ask(&server, line, &["if-none-match: *", "range: bytes=0-0"]).await;
-        assert_eq!(answer.status, status, "{line}");
+        let response = ask(&server, line, &["if-none-match: *", "range: bytes=0-0"]).await;
+        assert_eq!(response.status, status, "{line}");
     }
 }
 
@@ -355,8 +355,8 @@ async fn a_session_does_not_break_a_304() {
     let clock = Clock::at(START);
     let app = App::new(()).public_origin(OWN).clock(clock.clone()).sessions(Sessions::memory());
     let client = app.routes(routes![account, login]).test();
-    let answer = client.post("/login").origin(OWN).send().await;
-    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let response = client.post("/login").origin(OWN).send().await;
+    let cookie = response.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let get = |fields: &[(&str, &str)]| {
         let request =
             client.get("/account").header("cookie", &cookie).origin("https://shop.example");
@@ -369,17 +369,17 @@ async fn a_session_does_not_break_a_304() {
     );
     clock.advance(Duration::from_secs(300));
     for condition in [("if-none-match", "\"1\""), ("if-none-match", "*")] {
-        let answer = get(&[condition]).await;
-        assert_eq!((answer.status().as_u16(), answer.text()), (304, String::new()));
-        assert_eq!(answer.header("access-control-allow-origin"), Some("https://shop.example"));
-        assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
-        assert_eq!(answer.header_all("vary").join(", "), "cookie, origin");
-        assert_eq!(answer.header("cache-control"), Some("private, max-age=9"));
-        assert_eq!(answer.header("etag"), Some("\"1\""));
+        let response = get(&[condition]).await;
+        assert_eq!((response.status().as_u16(), response.text()), (304, String::new()));
+        assert_eq!(response.header("access-control-allow-origin"), Some("https://shop.example"));
+        assert_eq!(response.header("access-control-allow-credentials"), Some("true"));
+        assert_eq!(response.header_all("vary").join(", "), "cookie, origin");
+        assert_eq!(response.header("cache-control"), Some("private, max-age=9"));
+        assert_eq!(response.header("etag"), Some("\"1\""));
     }
     // Somebody who is not logged in any more has nothing.
-    let answer = client.get("/account").header("if-none-match", "*").send().await;
-    assert_eq!(answer.status(), 401);
+    let response = client.get("/account").header("if-none-match", "*").send().await;
+    assert_eq!(response.status(), 401);
 }
 
 type Version = Arc<AtomicUsize>;
@@ -433,11 +433,11 @@ async fn of_two_who_read_the_same_state_one_may_replace_it() {
         ("range: bytes=0-", 204),
         ("x-nothing: 1", 204),
     ] {
-        let answer = ask(&server, "PUT /state", &[PAGE, field]).await;
-        assert_eq!(answer.status, status, "{field}");
-        assert_eq!(answer.sharing(), SHARED, "{field}");
+        let response = ask(&server, "PUT /state", &[PAGE, field]).await;
+        assert_eq!(response.status, status, "{field}");
+        assert_eq!(response.sharing(), SHARED, "{field}");
         if status == 412 {
-            assert_eq!(code(&answer).1, "request.precondition-failed");
+            assert_eq!(code(&response).1, "request.precondition-failed");
         }
     }
     let missing = ask(&server, "PATCH /state", &[PAGE]).await;

@@ -39,12 +39,12 @@ async fn the_best_of_what_there_is_is_chosen() {
     ] {
         let field = format!("accept: {accept}");
         let fields: &[&str] = if accept.is_empty() { &[] } else { &[&field] };
-        let answer = ask(&server, "GET /lamp", fields).await;
-        assert_eq!(vary(&answer), ["accept".to_owned()].into(), "{accept}");
+        let response = ask(&server, "GET /lamp", fields).await;
+        assert_eq!(vary(&response), ["accept".to_owned()].into(), "{accept}");
         if chosen.is_empty() {
-            assert_eq!(answer.status, 406, "{accept}");
+            assert_eq!(response.status, 406, "{accept}");
         } else {
-            assert_eq!((answer.status, answer.text()), (200, chosen), "{accept}");
+            assert_eq!((response.status, response.text()), (200, chosen), "{accept}");
         }
     }
     let lines = ["accept: text/html;q=0.4", "accept: text/csv;q=0.6"];
@@ -70,9 +70,9 @@ async fn no_simple_request_carries_json() {
         "application/json/x",
     ] {
         let field = format!("content-type: {media_type}");
-        let answer = ask_with(&server, "POST /orders", &[EVIL, &field], "{}").await;
-        assert_eq!(answer.status, 415, "{media_type}");
-        assert_eq!(answer.sharing(), [""; 0]);
+        let response = ask_with(&server, "POST /orders", &[EVIL, &field], "{}").await;
+        assert_eq!(response.status, 415, "{media_type}");
+        assert_eq!(response.sharing(), [""; 0]);
     }
     assert_eq!(ask_with(&server, "POST /orders", &[EVIL], "{}").await.status, 415);
     let twice = ["content-type: text/plain", "content-type: application/json"];

@@ -169,19 +169,19 @@ async fn each_error_is_sent_in_three_forms_that_say_the_same() {
         ] {
             let fields: Vec<_> =
                 [PAGE, accept, field].into_iter().filter(|field| !field.is_empty()).collect();
-            let answer = ask_with(&server, line, &fields, body).await;
+            let response = ask_with(&server, line, &fields, body).await;
             assert_eq!(
-                (answer.status, answer.header("content-type")),
+                (response.status, response.header("content-type")),
                 (status, Some(media_type)),
-                "{line} {answer:?}"
+                "{line} {response:?}"
             );
-            assert_eq!(answer.sharing(), SHARED, "{line}");
+            assert_eq!(response.sharing(), SHARED, "{line}");
             assert!(
-                vary(&answer).is_superset(&["accept", "origin"].map(str::to_owned).into()),
-                "{answer:?}"
+                vary(&response).is_superset(&["accept", "origin"].map(str::to_owned).into()),
+                "{response:?}"
             );
-            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-            let text = answer.text();
+            assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+            let text = response.text();
             assert!(text.contains(code) && text.contains(&status.to_string()), "{line} {text}");
             if media_type == "application/problem+json" {
                 let problem: Value = serde_json::from_str(text).unwrap();
@@ -225,20 +225,20 @@ async fn what_a_request_quotes_is_escaped() {
     ] {
         let fields: Vec<_> =
             ["accept: text/html", field].into_iter().filter(|field| !field.is_empty()).collect();
-        let answer = ask_with(&server, &line, &fields, body).await;
-        assert!(answer.status >= 400, "{line}");
-        assert!(!answer.text().contains("<img"), "{}", answer.text());
+        let response = ask_with(&server, &line, &fields, body).await;
+        assert!(response.status >= 400, "{line}");
+        assert!(!response.text().contains("<img"), "{}", response.text());
         // Nothing runs on the page, even if something got through.
-        let policy = answer.header("content-security-policy").unwrap();
+        let policy = response.header("content-security-policy").unwrap();
         assert!(
             policy.contains("default-src 'none'") && !policy.contains("script-src"),
             "{policy}"
         );
-        assert!(answer.header("x-frame-options").is_some(), "{answer:?}");
+        assert!(response.header("x-frame-options").is_some(), "{response:?}");
         let fields: Vec<_> =
             ["accept: text/plain", field].into_iter().filter(|field| !field.is_empty()).collect();
-        let answer = ask_with(&server, &line, &fields, body).await;
-        assert!(!answer.body.contains(&0x1b), "{}", answer.text());
+        let response = ask_with(&server, &line, &fields, body).await;
+        assert!(!response.body.contains(&0x1b), "{}", response.text());
     }
 }
 
@@ -246,10 +246,10 @@ async fn what_a_request_quotes_is_escaped() {
 async fn all_that_is_invalid_is_listed() {
     let server = Running::start(app()).await;
     let body = "{\"name\":\"\",\"price\":0,\"tags\":[\"a\",\"<b>\",\"<c>\"]}";
-    let answer = ask_with(&server, "POST /lamps", &[PAGE, JSON], body).await;
-    assert_eq!(code(&answer), (422, "request.invalid".to_owned()));
-    assert_eq!(answer.sharing(), SHARED);
-    let problem: Value = serde_json::from_str(answer.text()).unwrap();
+    let response = ask_with(&server, "POST /lamps", &[PAGE, JSON], body).await;
+    assert_eq!(code(&response), (422, "request.invalid".to_owned()));
+    assert_eq!(response.sharing(), SHARED);
+    let problem: Value = serde_json::from_str(response.text()).unwrap();
     let places: Vec<_> =
         problem["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
     assert_eq!(places, ["/name", "/price", "/tags/1", "/tags/2"]);
@@ -258,9 +258,9 @@ async fn all_that_is_invalid_is_listed() {
         assert!(page.text().contains(part), "{part} in {}", page.text());
     }
     let form = ["content-type: application/x-www-form-urlencoded"];
-    let answer = ask_with(&server, "POST /forms", &form, "name=&price=0").await;
-    let problem: Value = serde_json::from_str(answer.text()).unwrap();
-    assert_eq!((answer.status, problem["errors"].as_array().unwrap().len()), (422, 2));
+    let response = ask_with(&server, "POST /forms", &form, "name=&price=0").await;
+    let problem: Value = serde_json::from_str(response.text()).unwrap();
+    assert_eq!((response.status, problem["errors"].as_array().unwrap().len()), (422, 2));
     assert_eq!(problem["errors"][0]["field"], "name");
     let fine = "{\"name\":\"a\",\"price\":1,\"tags\":[]}";
     assert_eq!(ask_with(&server, "POST /lamps", &[JSON], fine).await.status, 201);

@@ -42,14 +42,14 @@ async fn files_have_the_policies_of_their_mount() {
     let folder = Folder::new("policies");
     let server = server(&folder).await;
     for method in ["GET", "HEAD"] {
-        let answer = ask(&server, &format!("{method} /files/digits.txt"), &[PAGE]).await;
-        assert_eq!((answer.status, answer.header("content-length")), (200, Some("10")));
-        assert_eq!(answer.text(), if method == "GET" { "0123456789" } else { "" });
-        assert_eq!(answer.sharing(), SHARED);
-        assert_eq!(answer.header("cache-control"), Some("public, max-age=600, immutable"));
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.header("content-security-policy"), None);
-        assert!(vary(&answer).contains("origin"));
+        let response = ask(&server, &format!("{method} /files/digits.txt"), &[PAGE]).await;
+        assert_eq!((response.status, response.header("content-length")), (200, Some("10")));
+        assert_eq!(response.text(), if method == "GET" { "0123456789" } else { "" });
+        assert_eq!(response.sharing(), SHARED);
+        assert_eq!(response.header("cache-control"), Some("public, max-age=600, immutable"));
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(response.header("content-security-policy"), None);
+        assert!(vary(&response).contains("origin"));
     }
     let page = ask(&server, "GET /files/page.html", &[]).await;
     assert!(page.header("content-security-policy").is_some());
@@ -63,19 +63,22 @@ async fn files_have_the_policies_of_their_mount() {
         ("PUT /files/digits.txt", 405),
         ("BREW /files/digits.txt", 501),
     ] {
-        let answer = ask(&server, line, &[PAGE]).await;
-        let is_expected =
-            if status == 0 { matches!(answer.status, 400 | 404) } else { answer.status == status };
-        assert!(is_expected, "{line} {answer:?}");
+        let response = ask(&server, line, &[PAGE]).await;
+        let is_expected = if status == 0 {
+            matches!(response.status, 400 | 404)
+        } else {
+            response.status == status
+        };
+        assert!(is_expected, "{line} {response:?}");
         // What has no path is answered outside of every policy.
-        if answer.status != 400 {
-            assert_eq!(answer.sharing(), SHARED, "{line}");
+        if response.status != 400 {
+            assert_eq!(response.sharing(), SHARED, "{line}");
         }
         assert!(
-            !answer.header("cache-control").is_some_and(|value| value.contains("max-age")),
-            "{line} {answer:?}"
+            !response.header("cache-control").is_some_and(|value| value.contains("max-age")),
+            "{line} {response:?}"
         );
-        assert!(!answer.text().contains("secret"), "{line}");
+        assert!(!response.text().contains("secret"), "{line}");
     }
 }
 
@@ -121,26 +124,28 @@ async fn files_are_revalidated_and_cut_by_what_the_request_says() {
         (&[range, "if-match: \"x\""], 412, "!"),
         (&[range, &*matches], 206, "2345"),
     ] {
-        let answer = ask(&server, line, &[&[PAGE], fields].concat()).await;
-        assert_eq!(answer.status, status, "{fields:?} {answer:?}");
-        assert_eq!(answer.sharing(), SHARED, "{fields:?}");
-        assert!(vary(&answer).contains("origin"));
+        let response = ask(&server, line, &[&[PAGE], fields].concat()).await;
+        assert_eq!(response.status, status, "{fields:?} {response:?}");
+        assert_eq!(response.sharing(), SHARED, "{fields:?}");
+        assert!(vary(&response).contains("origin"));
         if body != "!" {
-            assert_eq!(answer.text(), body, "{fields:?}");
+            assert_eq!(response.text(), body, "{fields:?}");
         }
         let control = match status {
             412 | 416 => "no-store",
             _ => "public, max-age=600, immutable",
         };
-        assert_eq!(answer.header("cache-control"), Some(control), "{fields:?}");
+        assert_eq!(response.header("cache-control"), Some(control), "{fields:?}");
         match status {
-            304 => assert_eq!(answer.header("etag"), Some(&*etag)),
+            304 => assert_eq!(response.header("etag"), Some(&*etag)),
             206 => {
-                assert!(answer.header("content-range").is_some_and(|range| range.ends_with("/10")));
-                assert_eq!(answer.header("content-length"), Some(&*body.len().to_string()));
+                assert!(
+                    response.header("content-range").is_some_and(|range| range.ends_with("/10"))
+                );
+                assert_eq!(response.header("content-length"), Some(&*body.len().to_string()));
             }
-            416 => assert_eq!(answer.header("content-range"), Some("bytes */10")),
-            _ => assert_eq!(answer.header("content-range"), None),
+            416 => assert_eq!(response.header("content-range"), Some("bytes */10")),
+            _ => assert_eq!(response.header("content-range"), None),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which pages of others may load an answer, for every combination of what browsers say.
+//! Which pages of others may load a response, for every combination of what browsers say.
 
 use super::*;
 
@@ -129,22 +129,22 @@ async fn every_combination_is_let_in_as_the_standard_says() {
                         .collect();
                     let before = calls.load(Ordering::Relaxed);
                     connection.send(request(&format!("{method} {path}"), &fields)).await;
-                    let answer = if method == "HEAD" {
+                    let response = if method == "HEAD" {
                         connection.head().await
                     } else {
-                        connection.answer().await
+                        connection.response().await
                     };
                     let expected = is_let_in(path, method, site, mode, dest, origin);
                     assert_eq!(
-                        answer.status,
+                        response.status,
                         if expected { 200 } else { 403 },
                         "{method} {path} {fields:?}"
                     );
                     let called = calls.load(Ordering::Relaxed) - before;
                     assert_eq!(called, usize::from(expected), "{method} {path} {fields:?}");
                     let named = ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "origin"];
-                    let varies = vary(&answer);
-                    assert!(named.iter().all(|name| varies.contains(*name)), "{answer:?}");
+                    let varies = vary(&response);
+                    assert!(named.iter().all(|name| varies.contains(*name)), "{response:?}");
                     if expected { admitted += 1 } else { refused += 1 }
                 }
             }

@@ -1,4 +1,4 @@
-//! Answers that are scripts: for everybody, with nothing in them that a stranger wrote.
+//! Responses that are scripts: for everybody, with nothing in them that a stranger wrote.
 
 use super::*;
 
@@ -67,37 +67,41 @@ fn app() -> App<()> {
 }
 
 /// As much of the body as does not depend on its data.
-fn is_script(answer: &Answer, callback: &str) -> bool {
+fn is_script(response: &RawResponse, callback: &str) -> bool {
     let begin = format!("/**/typeof {callback}==='function'&&{callback}(");
-    answer.text().starts_with(&begin)
-        && answer.text().ends_with(");")
-        && answer.header("content-type") == Some("text/javascript; charset=utf-8")
-        && answer.header("x-content-type-options") == Some("nosniff")
+    response.text().starts_with(&begin)
+        && response.text().ends_with(");")
+        && response.header("content-type") == Some("text/javascript; charset=utf-8")
+        && response.header("x-content-type-options") == Some("nosniff")
 }
 
 #[tokio::test]
 async fn a_function_is_called_by_its_name() {
     let server = Running::start(app()).await;
     for name in ["f", "_", "$", "jQuery36_1", "a2", "callback", &"x".repeat(64)] {
-        let answer = ask(&server, &format!("GET /prices?cb={name}"), &[]).await;
-        assert!(answer.status == 200 && is_script(&answer, name), "{answer:?}");
-        let body = answer.text();
+        let response = ask(&server, &format!("GET /prices?cb={name}"), &[]).await;
+        assert!(response.status == 200 && is_script(&response, name), "{response:?}");
+        let body = response.text();
         assert!(
             !body.contains(['<', '>', '&', '\u{2028}']) || body.matches('&').count() == 2,
             "{body}"
         );
     }
     for query in ["cb=%66%6F%6f", "%63b=foo", "a=b&cb=foo&c", "&cb=foo&", "CB=x&cb=foo"] {
-        let answer = ask(&server, &format!("GET /prices?{query}"), &[]).await;
-        assert!(answer.status == 200 && is_script(&answer, "foo"), "{query} {answer:?}");
+        let response = ask(&server, &format!("GET /prices?{query}"), &[]).await;
+        assert!(response.status == 200 && is_script(&response, "foo"), "{query} {response:?}");
     }
     for name in ["a.b", "a.b.c", "f"] {
-        let answer = ask(&server, &format!("GET /dotted?call.back={name}"), &[]).await;
-        assert!(is_script(&answer, name), "{answer:?}");
+        let response = ask(&server, &format!("GET /dotted?call.back={name}"), &[]).await;
+        assert!(is_script(&response, name), "{response:?}");
     }
     for query in ["", "?callback=f", "?CB=f", "?cb%00=f", "?%2563b=f", "?c%62%20=f"] {
-        let answer = ask(&server, &format!("GET /prices{query}"), &[]).await;
-        assert_eq!(answer.header("content-type"), Some("application/json"), "{query} {answer:?}");
+        let response = ask(&server, &format!("GET /prices{query}"), &[]).await;
+        assert_eq!(
+            response.header("content-type"),
+            Some("application/json"),
+            "{query} {response:?}"
+        );
     }
 }
 
@@ -146,21 +150,21 @@ async fn a_hostile_name_is_refused_and_written_nowhere() {
     ] {
         for accept in ["accept: */*", "accept: text/html", "accept: text/plain"] {
             let line = format!("GET /prices?cb={value}");
-            let answer = ask(&server, &line, &[PAGE, accept]).await;
-            assert_eq!(answer.status, 400, "{line} {answer:?}");
-            assert_eq!(answer.sharing(), SHARED);
-            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-            assert!(!answer.header("content-type").unwrap().contains("javascript"));
-            let (headers, text) = (answer.lines().join("\n"), answer.text());
+            let response = ask(&server, &line, &[PAGE, accept]).await;
+            assert_eq!(response.status, 400, "{line} {response:?}");
+            assert_eq!(response.sharing(), SHARED);
+            assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+            assert!(!response.header("content-type").unwrap().contains("javascript"));
+            let (headers, text) = (response.lines().join("\n"), response.text());
             assert!(text.contains("jsonp.callback-invalid"), "{text}");
             for part in ["alert", "script>", "zzzz", "set-cookie", "CWS", "eval", "%25"] {
-                assert!(!headers.contains(part) && !text.contains(part), "{line} {answer:?}");
+                assert!(!headers.contains(part) && !text.contains(part), "{line} {response:?}");
             }
         }
     }
     for query in ["cb=f&cb=f", "cb=f&%63b=g", "cb=f&cb", "cb&cb=f", "cb", "cb=f&x&cb="] {
-        let answer = ask(&server, &format!("GET /prices?{query}"), &[]).await;
-        assert_eq!(code(&answer), (400, "jsonp.callback-invalid".to_owned()), "{query}");
+        let response = ask(&server, &format!("GET /prices?{query}"), &[]).await;
+        assert_eq!(code(&response), (400, "jsonp.callback-invalid".to_owned()), "{query}");
     }
 }
 
@@ -170,15 +174,15 @@ async fn nobody_is_known_where_a_script_is_made() {
     let fields =
         ["cookie: __Host-sid=x; a=b", "cookie: c=d", "authorization: Bearer x", "authorization: y"];
     for path in ["/prices", "/prices?cb=f"] {
-        let answer = ask(&server, &format!("GET {path}"), &fields).await;
-        assert!(answer.text().contains("\"credentials\":[]"), "{answer:?}");
+        let response = ask(&server, &format!("GET {path}"), &fields).await;
+        assert!(response.text().contains("\"credentials\":[]"), "{response:?}");
     }
     let set =
-        "x-answer: set-cookie: a=b|cross-origin-resource-policy: same-origin|content-length: 3";
-    let answer = ask(&server, "GET /prices?cb=f", &[set]).await;
-    assert_eq!(answer.header("set-cookie"), None, "{answer:?}");
-    assert_eq!(answer.header("cross-origin-resource-policy"), Some("cross-origin"));
-    assert!(is_script(&answer, "f"));
+        "x-response: set-cookie: a=b|cross-origin-resource-policy: same-origin|content-length: 3";
+    let response = ask(&server, "GET /prices?cb=f", &[set]).await;
+    assert_eq!(response.header("set-cookie"), None, "{response:?}");
+    assert_eq!(response.header("cross-origin-resource-policy"), Some("cross-origin"));
+    assert!(is_script(&response, "f"));
 }
 
 /// The token of a session would let any page that loads the script act for its owner.
@@ -200,16 +204,16 @@ async fn no_script_has_the_token_of_a_session_in_it() {
     const OWN: &str = "https://api.example";
     let app = App::new(()).public_origin(OWN).clock(Clock::at(START)).sessions(Sessions::memory());
     let client = app.routes(routes![login, secret, plain]).test();
-    let answer = client.post("/login").origin(OWN).send().await;
-    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let response = client.post("/login").origin(OWN).send().await;
+    let cookie = response.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let token = client.get("/plain").header("cookie", &cookie).send().await.json::<Value>();
     assert!(token["token"].is_string());
     for path in ["/secret", "/secret?cb=f"] {
-        let answer = client.get(path).header("cookie", &cookie).send().await;
+        let response = client.get(path).header("cookie", &cookie).send().await;
         // Where a script is made nobody is known, so there is no session to take one from.
-        assert_eq!(answer.status(), 500, "{}", answer.text());
-        assert!(!answer.text().contains(token["token"].as_str().unwrap()));
-        assert!(answer.header("set-cookie").is_none());
+        assert_eq!(response.status(), 500, "{}", response.text());
+        assert!(!response.text().contains(token["token"].as_str().unwrap()));
+        assert!(response.header("set-cookie").is_none());
     }
 }
 
@@ -221,27 +225,27 @@ async fn errors_and_what_is_no_json_are_not_wrapped() {
         ("/fails/panic?cb=f", 500, "application/problem+json"),
         ("/text?cb=f", 200, "text/plain; charset=utf-8"),
     ] {
-        let answer = ask(&server, &format!("GET {path}"), &[]).await;
-        assert_eq!((answer.status, answer.header("content-type")), (status, Some(media_type)));
-        assert!(!answer.text().contains("typeof"), "{answer:?}");
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        let response = ask(&server, &format!("GET {path}"), &[]).await;
+        assert_eq!((response.status, response.header("content-type")), (status, Some(media_type)));
+        assert!(!response.text().contains("typeof"), "{response:?}");
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
     }
     assert_eq!(ask(&server, "POST /prices?cb=f", &[]).await.status, 405);
 }
 
 #[tokio::test]
-async fn scripts_are_revalidated_and_cut_as_other_answers() {
+async fn scripts_are_revalidated_and_cut_as_other_responses() {
     let server = Running::start(app()).await;
     let script = "/**/typeof f==='function'&&f(7);";
-    let answer = ask(&server, "GET /tagged?cb=f", &[]).await;
+    let response = ask(&server, "GET /tagged?cb=f", &[]).await;
     assert_eq!(
-        (answer.text(), answer.header("cache-control")),
+        (response.text(), response.header("cache-control")),
         (script, Some("public, max-age=60"))
     );
-    let answer = ask(&server, "GET /tagged?cb=f", &["if-none-match: \"1\""]).await;
-    assert_eq!((answer.status, answer.header("content-type")), (304, None));
-    let answer = ask(&server, "GET /tagged?cb=f", &["range: bytes=4-9"]).await;
-    assert_eq!((answer.status, answer.text()), (206, &script[4..10]));
+    let response = ask(&server, "GET /tagged?cb=f", &["if-none-match: \"1\""]).await;
+    assert_eq!((response.status, response.header("content-type")), (304, None));
+    let response = ask(&server, "GET /tagged?cb=f", &["range: bytes=4-9"]).await;
+    assert_eq!((response.status, response.text()), (206, &script[4..10]));
     let head = ask(&server, "HEAD /tagged?cb=f", &[]).await;
     assert_eq!(head.header("content-length"), Some(&*script.len().to_string()));
     let shared = ask(&server, "GET /prices?cb=f", &[PAGE]).await;
@@ -252,7 +256,7 @@ async fn scripts_are_revalidated_and_cut_as_other_answers() {
 #[tokio::test]
 async fn a_script_does_not_say_what_is_true_of_its_json_alone() {
     let server = Running::start(app()).await;
-    let asks = "x-answer: content-digest: sha-256=:AAAA:|repr-digest: sha-256=:AAAA:|\
+    let asks = "x-response: content-digest: sha-256=:AAAA:|repr-digest: sha-256=:AAAA:|\
                 digest: sha-256=AAAA|content-md5: AAAA|content-language: en";
     let json = ask(&server, "GET /prices", &[asks]).await;
     assert_eq!(json.header("content-digest"), Some("sha-256=:AAAA:"));
@@ -263,7 +267,7 @@ async fn a_script_does_not_say_what_is_true_of_its_json_alone() {
     }
     assert_eq!(script.header("content-language"), Some("en"));
     // JSON that is encoded cannot be put between the brackets of a call.
-    let asks = "x-answer: content-encoding: gzip";
+    let asks = "x-response: content-encoding: gzip";
     let encoded = ask(&server, "GET /prices?cb=f", &[asks]).await;
     assert!(!encoded.text().starts_with("/**/"), "{encoded:?}");
 }

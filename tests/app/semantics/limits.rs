@@ -131,9 +131,9 @@ async fn a_body_over_its_limit_by_its_length_is_refused_unread() {
         let fields = [PAGE, &length, "expect: 100-continue", "content-type: application/json"];
         let mut connection = server.connect().await;
         connection.send(request(&format!("POST {path}"), &fields)).await;
-        let answer = connection.answer().await;
-        assert_eq!(code(&answer), (413, "request.body-too-large".to_owned()), "{path}");
-        assert_eq!(answer.sharing(), SHARED, "{path}");
+        let response = connection.response().await;
+        assert_eq!(code(&response), (413, "request.body-too-large".to_owned()), "{path}");
+        assert_eq!(response.sharing(), SHARED, "{path}");
     }
     assert_eq!(seen.calls.load(Ordering::Relaxed), 0);
 }
@@ -142,8 +142,9 @@ async fn a_body_over_its_limit_by_its_length_is_refused_unread() {
 async fn a_body_at_its_limit_is_taken() {
     let server = Running::start(bodies(&Seen::default())).await;
     for (path, length) in [("/bytes", 10), ("/text", 10), ("/default", 20), ("/large", 3 * MIB)] {
-        let answer = ask_with(&server, &format!("POST {path}"), &[PAGE], &"x".repeat(length)).await;
-        assert_eq!(answer.status, 200, "{path} {answer:?}");
+        let response =
+            ask_with(&server, &format!("POST {path}"), &[PAGE], &"x".repeat(length)).await;
+        assert_eq!(response.status, 200, "{path} {response:?}");
     }
     let fields = [PAGE, "content-type: application/json"];
     assert_eq!(ask_with(&server, "POST /json", &fields, "[1,2,3,456]").await.status, 413);
@@ -169,9 +170,9 @@ async fn a_body_without_a_length_is_cut_at_its_limit() {
         for _ in 0..3 {
             connection.try_send("8\r\n01234567\r\n").await;
         }
-        let answer = connection.answer().await;
-        assert_eq!(code(&answer), (413, "request.body-too-large".to_owned()), "{path}");
-        assert_eq!(answer.sharing(), SHARED, "{path}");
+        let response = connection.response().await;
+        assert_eq!(code(&response), (413, "request.body-too-large".to_owned()), "{path}");
+        assert_eq!(response.sharing(), SHARED, "{path}");
     }
 }
 
@@ -191,9 +192,9 @@ async fn no_more_than_the_limit_reaches_a_handler_that_streams() {
         while sent < 2 * MIB && connection.try_send(&part).await {
             sent += part.len();
         }
-        let answer = connection.answer().await;
-        assert_eq!(answer.status, 413, "{chunk}");
-        assert_eq!(answer.sharing(), SHARED, "{chunk}");
+        let response = connection.response().await;
+        assert_eq!(response.status, 413, "{chunk}");
+        assert_eq!(response.sharing(), SHARED, "{chunk}");
         let read = seen.bytes.load(Ordering::Relaxed);
         assert!(read <= LIMIT, "{read} bytes by chunks of {chunk}");
         // It was read as it came, up to the frame in which the limit is.
@@ -216,7 +217,7 @@ async fn slow_body(bytes: Bytes) -> String {
     bytes.len().to_string()
 }
 
-/// Its answer is ready in time; only the body takes longer.
+/// Its response is ready in time; only the body takes longer.
 #[get("/slow-stream")]
 #[limit(timeout = "50ms")]
 #[auth(public)]
@@ -238,16 +239,16 @@ async fn who_takes_too_long_is_told_whose_fault_it_is() {
     let seen = Seen::default();
     let app = App::new(seen.clone()).cors(SHOP).routes(routes![slow, slow_body, slow_stream]);
     let server = Running::start(app).await;
-    let answer = ask(&server, "GET /slow", &[PAGE]).await;
-    assert_eq!(code(&answer), (503, "handler.timed-out".to_owned()));
-    assert_eq!(answer.sharing(), SHARED);
+    let response = ask(&server, "GET /slow", &[PAGE]).await;
+    assert_eq!(code(&response), (503, "handler.timed-out".to_owned()));
+    assert_eq!(response.sharing(), SHARED);
     // A cache that kept it would keep the trouble.
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
     let mut connection = server.connect().await;
     connection.send(request("POST /slow-body", &[PAGE, "content-length: 2"]) + "1").await;
-    let answer = connection.answer().await;
-    assert_eq!(code(&answer), (408, "request.timed-out".to_owned()));
-    assert_eq!(answer.sharing(), SHARED);
+    let response = connection.response().await;
+    assert_eq!(code(&response), (408, "request.timed-out".to_owned()));
+    assert_eq!(response.sharing(), SHARED);
     let mut connection = server.connect().await;
     connection.send(request("GET /slow-stream", &[PAGE])).await;
     assert_eq!(connection.head().await.status, 200);
@@ -304,10 +305,10 @@ async fn connect_from(server: &Running, address: &str) -> Connection {
     Connection::over(soon(socket.connect(server.address)).await.unwrap())
 }
 
-async fn from(server: &Running, address: &str, line: &str) -> Answer {
+async fn from(server: &Running, address: &str, line: &str) -> RawResponse {
     let mut connection = connect_from(server, address).await;
     connection.send(request(line, &[PAGE])).await;
-    connection.answer().await
+    connection.response().await
 }
 
 #[tokio::test]
@@ -315,20 +316,20 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
     let clock = Clock::at(START);
     let server = Running::start(rates(&clock)).await;
     for left in [2, 1, 0] {
-        let answer = ask(&server, "GET /rated", &[PAGE]).await;
-        assert_eq!(answer.status, 200);
-        assert_eq!(answer.header("ratelimit-policy"), Some("\"default\";q=3;w=60"));
-        let said = answer.header("ratelimit").unwrap();
+        let response = ask(&server, "GET /rated", &[PAGE]).await;
+        assert_eq!(response.status, 200);
+        assert_eq!(response.header("ratelimit-policy"), Some("\"default\";q=3;w=60"));
+        let said = response.header("ratelimit").unwrap();
         assert!(said.starts_with(&format!("\"default\";r={left};t=")), "{said}");
-        assert_eq!(answer.header("retry-after"), None);
+        assert_eq!(response.header("retry-after"), None);
     }
     let mut refused = 0;
     for _ in 0..10 {
-        let answer = ask(&server, "GET /rated", &[PAGE]).await;
-        assert_eq!(code(&answer), (429, "limit.rate".to_owned()));
-        assert_eq!(answer.sharing(), SHARED);
-        let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
-        assert_eq!(answer.header("ratelimit"), Some(&*format!("\"default\";r=0;t={wait}")));
+        let response = ask(&server, "GET /rated", &[PAGE]).await;
+        assert_eq!(code(&response), (429, "limit.rate".to_owned()));
+        assert_eq!(response.sharing(), SHARED);
+        let wait: u64 = response.header("retry-after").unwrap().parse().unwrap();
+        assert_eq!(response.header("ratelimit"), Some(&*format!("\"default\";r=0;t={wait}")));
         assert!((1..=60).contains(&wait), "{wait}");
         refused = wait;
     }
@@ -354,7 +355,7 @@ async fn no_window_has_more_than_the_rate_over_a_socket() {
         clock.advance(Duration::from_secs(step));
         now += step;
         connection.send(request("GET /rated", &[])).await;
-        if connection.answer().await.status == 200 {
+        if connection.response().await.status == 200 {
             granted.push(now);
         }
     }
@@ -385,9 +386,9 @@ async fn preflights_and_what_no_route_serves_are_not_counted() {
     let server = Running::start(rates(&Clock::at(START))).await;
     for _ in 0..20 {
         let asks = [PAGE, "access-control-request-method: PUT"];
-        let answer = ask(&server, "OPTIONS /rated", &asks).await;
-        assert_eq!(answer.status, 204);
-        assert_eq!(answer.header("ratelimit"), None);
+        let response = ask(&server, "OPTIONS /rated", &asks).await;
+        assert_eq!(response.status, 204);
+        assert_eq!(response.header("ratelimit"), None);
     }
     for _ in 0..3 {
         assert_eq!(ask(&server, "PUT /rated", &[PAGE]).await.status, 200);
@@ -403,9 +404,9 @@ async fn preflights_and_what_no_route_serves_are_not_counted() {
 async fn a_limit_of_the_app_counts_all_routes_that_take_it_over() {
     let server = Running::start(rates(&Clock::at(START))).await;
     for (path, left) in [("/one", 3), ("/two", 2), ("/one", 1), ("/two", 0)] {
-        let answer = ask(&server, &format!("GET {path}"), &[]).await;
-        assert_eq!(answer.status, 200, "{path}");
-        let said = answer.header("ratelimit").unwrap();
+        let response = ask(&server, &format!("GET {path}"), &[]).await;
+        assert_eq!(response.status, 200, "{path}");
+        let said = response.header("ratelimit").unwrap();
         assert!(said.starts_with(&format!("\"default\";r={left};")), "{path}: {said}");
     }
     for path in ["/one", "/two"] {
@@ -426,10 +427,10 @@ async fn a_refusal_is_kept_by_nobody_and_is_no_304() {
     assert_eq!(first.header("cache-control"), Some("public, max-age=60"));
     assert_eq!(first.header("ratelimit"), Some("\"default\";r=0;t=60"));
     for fields in [&[][..], &["if-none-match: *"], &["if-none-match: \"1\""]] {
-        let answer = ask(&server, "GET /cached", fields).await;
-        assert_eq!((answer.status, answer.header("cache-control")), (429, Some("no-store")));
-        assert_eq!(answer.header("retry-after"), Some("60"));
-        assert_eq!(answer.header("ratelimit-policy"), Some("\"default\";q=1;w=60"));
+        let response = ask(&server, "GET /cached", fields).await;
+        assert_eq!((response.status, response.header("cache-control")), (429, Some("no-store")));
+        assert_eq!(response.header("retry-after"), Some("60"));
+        assert_eq!(response.header("ratelimit-policy"), Some("\"default\";q=1;w=60"));
     }
 }
 
@@ -468,8 +469,8 @@ async fn a_rate_per_principal_is_that_of_a_person_wherever_they_are() {
     let client = app.test();
     let mut cookies = Vec::new();
     for user in ["ada", "ada", "bob"] {
-        let answer = client.post(&format!("/login/{user}")).origin(OWN).send().await;
-        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        let response = client.post(&format!("/login/{user}")).origin(OWN).send().await;
+        let cookie = response.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
         cookies.push(cookie);
     }
     let get = |path: &str, who: usize| client.get(path).header("cookie", &cookies[who]);
@@ -531,7 +532,7 @@ async fn hangs() {
     pending::<()>().await;
 }
 
-/// Asks until an answer has this status: what frees a place happens on another task.
+/// Asks until a response has this status: what frees a place happens on another task.
 async fn until(server: &Running, line: &str, status: u16) {
     soon(async {
         loop {
@@ -566,7 +567,7 @@ async fn places_are_taken_while_something_is_at_work_and_no_longer() {
     drop(leaving);
     until(&server, "GET /wait?now", 200).await;
     seen.gate.open.add_permits(1);
-    assert_eq!(waiting.answer().await.text(), "waited");
+    assert_eq!(waiting.response().await.text(), "waited");
     // Streams hold theirs until they end; for them that is when their client is gone.
     let mut streams = Vec::new();
     for _ in 0..2 {
@@ -634,14 +635,14 @@ async fn what_is_refused_unread_is_not_read_as_a_request() {
             };
             let mut connection = server.connect().await;
             connection.send(request(line, &[fields, &[framing]].concat()) + &sent).await;
-            let answer = connection.answer().await;
-            assert!(answer.status == status || framing != length, "{line} {answer:?}");
-            // Whether the connection goes on or not: what is next is an answer to this, if any.
+            let response = connection.response().await;
+            assert!(response.status == status || framing != length, "{line} {response:?}");
+            // Whether the connection goes on or not: what is next is a response to this, if any.
             connection.try_send(request("GET /nowhere", &["connection: close"])).await;
             let rest = String::from_utf8(connection.rest().await).unwrap();
-            let answers = rest.matches("HTTP/1.1 ").count();
+            let responses = rest.matches("HTTP/1.1 ").count();
             assert!(
-                answers == rest.matches("HTTP/1.1 404").count() && answers <= 1,
+                responses == rest.matches("HTTP/1.1 404").count() && responses <= 1,
                 "{line} {rest}"
             );
         }
@@ -683,7 +684,7 @@ async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
     gate.reached(1).await;
     assert_eq!(ask(&server, "GET /mount/x", &[]).await.status, 503);
     gate.open.add_permits(1);
-    assert_eq!(waiting.answer().await.text(), "0");
+    assert_eq!(waiting.response().await.text(), "0");
     for (path, body, status) in [
         ("/mount/x", "012345678", 413),
         ("/mount/x", "01234567", 200),
@@ -692,9 +693,9 @@ async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
         ("/lost", "012345678", 200),
         ("/found", "", 429),
     ] {
-        let answer = ask_with(&server, &format!("POST {path}"), &[PAGE], body).await;
-        assert_eq!(answer.status, status, "{path} {body} {answer:?}");
-        assert_eq!(answer.sharing(), SHARED);
+        let response = ask_with(&server, &format!("POST {path}"), &[PAGE], body).await;
+        assert_eq!(response.status, status, "{path} {body} {response:?}");
+        assert_eq!(response.sharing(), SHARED);
     }
 }
 
@@ -769,6 +770,6 @@ async fn places_of_the_app_are_for_all_routes_that_take_them_over() {
         assert_eq!(ask(&server, line, &[]).await.status, status, "{line}");
     }
     gate.open.add_permits(1);
-    assert_eq!(waiting.answer().await.text(), "waited");
+    assert_eq!(waiting.response().await.text(), "waited");
     assert_eq!(ask(&server, "GET /quick", &[]).await.status, 200);
 }

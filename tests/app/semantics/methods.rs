@@ -60,20 +60,24 @@ async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
             if allow.split(", ").any(|served| served == method) {
                 continue;
             }
-            let answer = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
-            assert_eq!(answer.status, 405, "{method} {path}: {answer:?}");
+            let response = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
+            assert_eq!(response.status, 405, "{method} {path}: {response:?}");
             if method != "HEAD" {
-                assert_eq!(code(&answer).1, "route.method-not-allowed", "{method} {path}");
+                assert_eq!(code(&response).1, "route.method-not-allowed", "{method} {path}");
             }
-            assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
-            assert_eq!(answer.sharing(), SHARED, "{method} {path}");
+            assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
+            assert_eq!(response.sharing(), SHARED, "{method} {path}");
         }
         // The name of a method is case-sensitive, and extensions have names of all kinds.
         for method in ["get", "Get", "GETT", "QUERY", "M-SEARCH", "BREW", "!#$%&'*+.^_`|~", "x"] {
-            let answer = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
-            assert_eq!(code(&answer), (501, "route.method-unknown".to_owned()), "{method} {path}");
-            assert_eq!(answer.header("allow"), None, "{method} {path}");
-            assert_eq!(answer.sharing(), SHARED, "{method} {path}");
+            let response = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
+            assert_eq!(
+                code(&response),
+                (501, "route.method-unknown".to_owned()),
+                "{method} {path}"
+            );
+            assert_eq!(response.header("allow"), None, "{method} {path}");
+            assert_eq!(response.sharing(), SHARED, "{method} {path}");
         }
     }
     for (line, status) in [
@@ -98,14 +102,14 @@ async fn options_says_what_there_is_and_changes_nothing() {
         ("/cache", "OPTIONS, PURGE"),
     ] {
         for fields in [&[][..], &[PAGE], &[EVIL], &["content-length: 0"]] {
-            let answer = ask(&server, &format!("OPTIONS {path}"), fields).await;
-            assert_eq!((answer.status, answer.header("allow")), (204, Some(allow)), "{path}");
-            assert_eq!(answer.header("content-length"), None, "{path}");
+            let response = ask(&server, &format!("OPTIONS {path}"), fields).await;
+            assert_eq!((response.status, response.header("allow")), (204, Some(allow)), "{path}");
+            assert_eq!(response.header("content-length"), None, "{path}");
             let shared = if fields == [PAGE] { &SHARED[..] } else { &[] };
-            assert_eq!(answer.sharing(), shared, "{path}");
+            assert_eq!(response.sharing(), shared, "{path}");
         }
     }
-    // A handler of one's own answers in its place.
+    // A handler of the app takes its place.
     let own = ask(&server, "OPTIONS /own", &[]).await;
     assert_eq!(
         (own.status, own.header("allow"), own.text()),
@@ -122,9 +126,9 @@ async fn a_second_delete_finds_nothing_and_leaves_the_same_state() {
     for (line, status) in
         [("DELETE /lamps/1", 204), ("DELETE /lamps/1", 404), ("DELETE /lamps/1", 404)]
     {
-        let answer = ask(&server, line, &[PAGE]).await;
-        assert_eq!(answer.status, status);
-        assert_eq!(answer.sharing(), SHARED);
+        let response = ask(&server, line, &[PAGE]).await;
+        assert_eq!(response.status, status);
+        assert_eq!(response.sharing(), SHARED);
         assert_eq!(ask(&server, "GET /lamps", &[]).await.text(), "[2]");
     }
 }
@@ -301,10 +305,10 @@ async fn head_is_answered_as_get_header_for_header() {
             connection.send(request(&format!("GET {path}"), &fields)).await;
             let of_get = connection.head().await;
             assert_eq!(of_head.line, of_get.line, "{path} {fields:?}");
-            let lines = |answer: &Answer| {
-                let mut lines = answer.lines();
+            let lines = |response: &RawResponse| {
+                let mut lines = response.lines();
                 lines.retain(|line| line != "transfer-encoding: chunked");
-                // Each answer counts.
+                // Each response counts.
                 lines.retain(|line| !line.starts_with("ratelimit: "));
                 lines
             };
@@ -313,13 +317,13 @@ async fn head_is_answered_as_get_header_for_header() {
         }
     }
     assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 308, 400, 403, 404, 405, 406, 412, 500]);
-    // Bytes of a body would be read as the head of the next answer.
+    // Bytes of a body would be read as the head of the next response.
     let mut connection = server.connect().await;
     for path in ["/json", "/stream", "/endless", "/nothing", "/panics"] {
         connection.send(request(&format!("HEAD {path}"), &[])).await;
         connection.head().await;
         connection.send(request("GET /json", &[])).await;
-        assert_eq!(connection.answer().await.text(), "[1,2,3]", "{path}");
+        assert_eq!(connection.response().await.text(), "[1,2,3]", "{path}");
     }
 }
 
@@ -335,13 +339,13 @@ async fn connect_and_trace_do_nothing() {
         "TRACE /lamps",
         "TRACE *",
     ] {
-        let answer = ask(&server, line, &["max-forwards: 0", "cookie: secret=1"]).await;
-        assert!((400..500).contains(&answer.status), "{line} {answer:?}");
-        assert!(!answer.text().contains("secret"), "{line}");
+        let response = ask(&server, line, &["max-forwards: 0", "cookie: secret=1"]).await;
+        assert!((400..500).contains(&response.status), "{line} {response:?}");
+        assert!(!response.text().contains("secret"), "{line}");
     }
     let long = "X".repeat(2000);
-    let answer = ask(&server, &format!("{long} /lamps"), &[]).await;
-    assert!(matches!(answer.status, 400 | 501), "{answer:?}");
-    assert!(!answer.text().contains("XXX"));
+    let response = ask(&server, &format!("{long} /lamps"), &[]).await;
+    assert!(matches!(response.status, 400 | 501), "{response:?}");
+    assert!(!response.text().contains("XXX"));
     assert_eq!(server.panics(), 0);
 }

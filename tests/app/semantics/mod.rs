@@ -35,7 +35,7 @@ use policy_server::{
     testing::{TestClient, TestRequest, TestResponse},
 };
 use policy_tests::{
-    http::{Answer, Connection, Running, request, soon},
+    http::{Connection, RawResponse, Running, request, soon},
     random::Random,
 };
 use serde::Deserialize;
@@ -51,21 +51,21 @@ const EVIL: &str = "origin: https://evil.example";
 const SHOP: CorsPolicy =
     CorsPolicy::origins(&["https://shop.example"]).credentials().expose(&["etag"]).build();
 
-/// What an answer to [`PAGE`] carries where [`SHOP`] holds.
+/// What a response to [`PAGE`] carries where [`SHOP`] holds.
 const SHARED: [&str; 3] = [
     "access-control-allow-credentials: true",
     "access-control-allow-origin: https://shop.example",
     "access-control-expose-headers: etag",
 ];
 
-/// Sends one request on a connection of its own, reads the answer, and makes sure that nothing
+/// Sends one request on a connection of its own, reads the response, and makes sure that nothing
 /// follows it.
-async fn ask(server: &Running, line: &str, fields: &[&str]) -> Answer {
+async fn ask(server: &Running, line: &str, fields: &[&str]) -> RawResponse {
     ask_with(server, line, fields, "").await
 }
 
 /// The same with a body.
-async fn ask_with(server: &Running, line: &str, fields: &[&str], body: &str) -> Answer {
+async fn ask_with(server: &Running, line: &str, fields: &[&str], body: &str) -> RawResponse {
     let length = format!("content-length: {}", body.len());
     let mut all = vec!["connection: close"];
     if !body.is_empty() {
@@ -75,36 +75,39 @@ async fn ask_with(server: &Running, line: &str, fields: &[&str], body: &str) -> 
     let mut connection = server.connect().await;
     // The server may refuse before it has read everything.
     connection.try_send(request(line, &all) + body).await;
-    let answer =
-        if line.starts_with("HEAD ") { connection.head().await } else { connection.answer().await };
+    let response = if line.starts_with("HEAD ") {
+        connection.head().await
+    } else {
+        connection.response().await
+    };
     let rest = connection.rest().await;
-    assert!(rest.is_empty(), "{line}: behind the answer: `{}`", rest.escape_ascii());
-    answer
+    assert!(rest.is_empty(), "{line}: behind the response: `{}`", rest.escape_ascii());
+    response
 }
 
 /// Every line of a field.
-fn all<'a>(answer: &'a Answer, name: &str) -> Vec<&'a str> {
-    let named = answer.headers.iter().filter(|header| header.0 == name);
+fn all<'a>(response: &'a RawResponse, name: &str) -> Vec<&'a str> {
+    let named = response.headers.iter().filter(|header| header.0 == name);
     named.map(|header| header.1.as_str()).collect()
 }
 
 /// The names in `Vary`, of which none stands there twice.
-fn vary(answer: &Answer) -> BTreeSet<String> {
-    let lines = all(answer, "vary").join(",").to_ascii_lowercase();
+fn vary(response: &RawResponse) -> BTreeSet<String> {
+    let lines = all(response, "vary").join(",").to_ascii_lowercase();
     let names: Vec<_> = lines.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let set: BTreeSet<_> = names.iter().map(|name| (*name).to_owned()).collect();
-    assert_eq!(set.len(), names.len(), "twice in `vary`: {answer:?}");
+    assert_eq!(set.len(), names.len(), "twice in `vary`: {response:?}");
     set
 }
 
 /// Status and code of a problem.
-fn code(answer: &Answer) -> (u16, String) {
-    answer.problem()
+fn code(response: &RawResponse) -> (u16, String) {
+    response.problem()
 }
 
-/// The headers that a request asks for in `x-answer`: lines of `name: value` with `|` between.
+/// The headers that a request asks for in `x-response`: lines of `name: value` with `|` between.
 fn asked_for(headers: &HeaderMap) -> HeaderMap {
-    let asked = headers.get("x-answer").map_or("", |value| value.to_str().expect("text"));
+    let asked = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
     let lines = asked.split('|').filter_map(|line| line.split_once(": "));
     let header = |(name, value): (&str, &str)| {
         (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))

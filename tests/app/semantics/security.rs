@@ -95,9 +95,9 @@ const NAMES: [&str; 9] = [
     "cross-origin-resource-policy",
 ];
 
-/// The security fields of an answer.
-fn fields(answer: &Answer) -> Vec<String> {
-    let mut lines = answer.lines();
+/// The security fields of a response.
+fn fields(response: &RawResponse) -> Vec<String> {
+    let mut lines = response.lines();
     lines.retain(|line| NAMES.contains(&line.split_once(": ").unwrap().0));
     lines
 }
@@ -165,8 +165,8 @@ async fn pages_have_more_than_data_and_a_route_says_its_own() {
         ),
     ] {
         for method in ["GET", "HEAD"] {
-            let answer = ask(&server, &format!("{method} {path}"), &[]).await;
-            assert_eq!(fields(&answer), expected, "{method} {path}");
+            let response = ask(&server, &format!("{method} {path}"), &[]).await;
+            assert_eq!(fields(&response), expected, "{method} {path}");
         }
     }
     // An app that says none has none, and a route of it can have its own.
@@ -184,8 +184,12 @@ async fn pages_have_more_than_data_and_a_route_says_its_own() {
 async fn only_a_service_with_https_promises_it() {
     let client = app().public_origin("https://api.example").test();
     for path in ["/page", "/data", "/nowhere", "/api"] {
-        let answer = client.get(path).send().await;
-        assert_eq!(answer.header("strict-transport-security"), Some("max-age=31536000"), "{path}");
+        let response = client.get(path).send().await;
+        assert_eq!(
+            response.header("strict-transport-security"),
+            Some("max-age=31536000"),
+            "{path}"
+        );
     }
     assert!(client.get("/bare").send().await.header("strict-transport-security").is_none());
 }
@@ -195,21 +199,21 @@ async fn each_page_has_a_nonce_of_its_own() {
     let server = Running::start(app()).await;
     let mut seen = BTreeSet::new();
     for _ in 0..20 {
-        let answer = ask(&server, "GET /nonce", &[]).await;
-        let nonce = answer.text().split('"').nth(1).unwrap().to_owned();
+        let response = ask(&server, "GET /nonce", &[]).await;
+        let nonce = response.text().split('"').nth(1).unwrap().to_owned();
         assert_eq!(nonce.len(), 22, "{nonce}");
-        let policy = answer.header("content-security-policy").unwrap();
+        let policy = response.header("content-security-policy").unwrap();
         assert_eq!(policy.matches("'nonce-").count(), 2, "{policy}");
         assert_eq!(policy.matches(&format!("'nonce-{nonce}'")).count(), 2, "{policy}");
         assert!(seen.insert(nonce));
     }
-    let answer = ask(&server, "GET /own-nonce", &[]).await;
-    let policy = answer.header("content-security-policy").unwrap();
-    assert!(policy.contains(&format!("'nonce-{}'", answer.text())), "{policy}");
+    let response = ask(&server, "GET /own-nonce", &[]).await;
+    let policy = response.header("content-security-policy").unwrap();
+    assert!(policy.contains(&format!("'nonce-{}'", response.text())), "{policy}");
     // A page that is kept keeps its policy: a 304 with another nonce would break it.
     for field in ["if-none-match: \"1\"", "if-none-match: *"] {
-        let answer = ask(&server, "GET /nonce", &[field]).await;
-        assert_eq!((answer.status, answer.header("content-security-policy")), (304, None));
+        let response = ask(&server, "GET /nonce", &[field]).await;
+        assert_eq!((response.status, response.header("content-security-policy")), (304, None));
     }
     assert_eq!(ask(&server, "GET /no-nonce", &[]).await.status, 500);
     // What is no page needs none, and a page about a problem lets no script run.
@@ -242,9 +246,9 @@ async fn an_app_whose_fields_contradict_its_sharing_does_not_start() {
 #[tokio::test]
 async fn a_304_does_not_take_fields_from_a_page() {
     let server = Running::start(app()).await;
-    let answer = ask(&server, "GET /tagged", &["if-none-match: *"]).await;
+    let response = ask(&server, "GET /tagged", &["if-none-match: *"]).await;
     assert_eq!(
-        (answer.status, &*fields(&answer)),
+        (response.status, &*fields(&response)),
         (304, &["x-content-type-options: nosniff".to_owned()][..])
     );
 }

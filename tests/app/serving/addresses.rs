@@ -33,5 +33,5 @@ async fn addresses_of_version_6_are_served_too() {
     let mut connection = Connection::open(address).await;
     let host = format!("host: {address}");
     connection.send(format!("GET /peer HTTP/1.1\r\n{host}\r\n\r\n")).await;
-    assert!(connection.answer().await.text().starts_with("[::1]:"));
+    assert!(connection.response().await.text().starts_with("[::1]:"));
 }

@@ -9,7 +9,7 @@ async fn connections_serve_one_request_after_the_other() {
     for _ in 0..3 {
         assert_hello(&mut connection).await;
         connection.send(post("/echo", "text/plain", "a lamp")).await;
-        assert_eq!(connection.answer().await.text(), "a lamp");
+        assert_eq!(connection.response().await.text(), "a lamp");
     }
 }
 
@@ -18,8 +18,8 @@ async fn connections_end_when_the_client_says_so() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send(request("GET /hello", &["connection: close"])).await;
-    let answer = connection.answer().await;
-    assert_eq!(answer.header("connection"), Some("close"));
+    let response = connection.response().await;
+    assert_eq!(response.header("connection"), Some("close"));
     connection.closed().await;
 }
 
@@ -30,8 +30,8 @@ async fn connections_end_after_one_request_if_the_app_says_so() {
     for path in ["/hello", "/stream", "/nowhere"] {
         let mut connection = server.connect().await;
         connection.send(get(path) + &get("/hello")).await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.header("connection"), Some("close"), "{path}");
+        let response = connection.response().await;
+        assert_eq!(response.header("connection"), Some("close"), "{path}");
         connection.closed().await;
     }
 }
@@ -41,8 +41,8 @@ async fn connections_of_http_1_0_end_after_one_request() {
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     connection.send("GET /hello HTTP/1.0\r\nhost: localhost\r\n\r\n").await;
-    let answer = connection.answer().await;
-    assert_eq!((&*answer.line, answer.text()), ("HTTP/1.0 200 OK", "hello"));
+    let response = connection.response().await;
+    assert_eq!((&*response.line, response.text()), ("HTTP/1.0 200 OK", "hello"));
     connection.closed().await;
 }
 
@@ -53,8 +53,8 @@ async fn connections_of_http_1_0_stay_if_the_client_says_so() {
     for _ in 0..2 {
         let fields = "host: localhost\r\nconnection: keep-alive\r\n";
         connection.send(format!("GET /hello HTTP/1.0\r\n{fields}\r\n")).await;
-        let answer = connection.answer().await;
-        assert_eq!((answer.header("connection"), answer.text()), (Some("keep-alive"), "hello"));
+        let response = connection.response().await;
+        assert_eq!((response.header("connection"), response.text()), (Some("keep-alive"), "hello"));
     }
 }
 
@@ -68,7 +68,7 @@ async fn connections_of_http_1_0_get_streams_up_to_their_end() {
     assert_eq!(connection.rest().await, b"abc");
 }
 
-/// RFC 9112 9.3.2: answers come in the order of the requests.
+/// RFC 9112 9.3.2: responses come in the order of the requests.
 #[tokio::test]
 async fn connections_take_requests_before_earlier_ones_are_answered() {
     let gate = gate();
@@ -83,14 +83,14 @@ async fn connections_take_requests_before_earlier_ones_are_answered() {
     ];
     connection.send(requests.concat()).await;
     gate.add_permits(1);
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for _ in 0..requests.len() {
-        answers.push(connection.answer().await);
+        responses.push(connection.response().await);
     }
     let texts: Vec<_> =
-        answers.iter().filter(|answer| answer.status == 200).map(Answer::text).collect();
+        responses.iter().filter(|response| response.status == 200).map(RawResponse::text).collect();
     assert_eq!(texts, ["waited", "two", "abc", "hello"]);
-    assert_eq!(answers[3].status, 404);
+    assert_eq!(responses[3].status, 404);
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn connections_know_the_address_of_the_client() {
     let mut connection = server.connect().await;
     connection.send(get("/peer")).await;
     let own = connection.stream.local_addr().unwrap().to_string();
-    assert_eq!(connection.answer().await.text(), own);
+    assert_eq!(connection.response().await.text(), own);
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn connections_over_the_limit_wait_for_their_turn() {
     }
     assert!(third.stream.try_read(&mut [0]).is_err());
     drop(second);
-    assert_eq!(third.answer().await.text(), "hello");
+    assert_eq!(third.response().await.text(), "hello");
     assert_hello(&mut first).await;
 }
 
@@ -125,10 +125,10 @@ async fn connections_over_the_limit_wait_for_their_turn() {
 async fn connections_have_a_limit_for_their_heads() {
     let server =
         Running::start(app().settings(ServerSettings::default().header_limit(8 * 1024))).await;
-    let answer =
-        server.answer(request("GET /hello", &[&format!("x: {}", "y".repeat(6_000))])).await;
-    assert_eq!(answer.status, 200);
-    let answer =
-        server.answer(request("GET /hello", &[&format!("x: {}", "y".repeat(60_000))])).await;
-    assert_eq!(answer.line, "HTTP/1.1 431 Request Header Fields Too Large");
+    let response =
+        server.response(request("GET /hello", &[&format!("x: {}", "y".repeat(6_000))])).await;
+    assert_eq!(response.status, 200);
+    let response =
+        server.response(request("GET /hello", &[&format!("x: {}", "y".repeat(60_000))])).await;
+    assert_eq!(response.line, "HTTP/1.1 431 Request Header Fields Too Large");
 }

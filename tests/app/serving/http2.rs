@@ -34,13 +34,13 @@ fn asked(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
     request.body(()).expect("a request")
 }
 
-pub(super) async fn answer(client: &mut Client, request: Request<()>, body: &str) -> Answer {
+pub(super) async fn send(client: &mut Client, request: Request<()>, body: &str) -> RawResponse {
     *client = soon(client.clone().ready()).await.expect("a connection");
     let (response, mut sending) = client.send_request(request, body.is_empty()).expect("a request");
     if !body.is_empty() {
         sending.send_data(Bytes::from(body.to_owned()), true).expect("a body");
     }
-    let (head, mut receiving) = soon(response).await.expect("an answer").into_parts();
+    let (head, mut receiving) = soon(response).await.expect("a response").into_parts();
     let mut body = Vec::new();
     while let Some(data) = soon(receiving.data()).await {
         let data = data.expect("a body");
@@ -48,7 +48,7 @@ pub(super) async fn answer(client: &mut Client, request: Request<()>, body: &str
         body.extend_from_slice(&data);
     }
     let line = format!("{:?} {}", head.version, head.status);
-    Answer { line, status: head.status.as_u16(), headers: lines(&head.headers), body }
+    RawResponse { line, status: head.status.as_u16(), headers: lines(&head.headers), body }
 }
 
 fn lines(headers: &HeaderMap) -> Vec<(String, String)> {
@@ -60,18 +60,18 @@ fn lines(headers: &HeaderMap) -> Vec<(String, String)> {
 async fn http2_is_served_with_prior_knowledge() {
     let server = Running::start(app()).await;
     let (mut client, _connection) = connect(&server).await;
-    let of_get = answer(&mut client, get("/hello"), "").await;
+    let of_get = send(&mut client, get("/hello"), "").await;
     assert_eq!((of_get.status, of_get.text()), (200, "hello"));
     assert_eq!(of_get.sharing(), SHARING);
     // It says what the other version says.
-    assert_eq!(server.answer(super::get("/hello")).await.lines(), of_get.lines());
+    assert_eq!(server.response(super::get("/hello")).await.lines(), of_get.lines());
 
     let head = asked("HEAD", "/hello", &[("origin", "https://shop.example")]);
-    let of_head = answer(&mut client, head, "").await;
+    let of_head = send(&mut client, head, "").await;
     assert_eq!((of_head.lines(), &*of_head.body), (of_get.lines(), &b""[..]));
 
     let posted = asked("POST", "/orders", &[("content-type", "application/json")]);
-    let posted = answer(&mut client, posted, "{\"lamps\":3}").await;
+    let posted = send(&mut client, posted, "{\"lamps\":3}").await;
     assert_eq!((posted.status, posted.text()), (201, "3"));
 }
 
@@ -81,17 +81,17 @@ async fn http2_has_preflights() {
     let (mut client, _connection) = connect(&server).await;
     let method = ("access-control-request-method", "DELETE");
     let granted = asked("OPTIONS", "/hello", &[("origin", "https://shop.example"), method]);
-    let granted = answer(&mut client, granted, "").await;
+    let granted = send(&mut client, granted, "").await;
     assert_eq!(granted.status, 204);
     assert_eq!(granted.header("access-control-allow-methods"), Some("DELETE,GET,HEAD"));
     let refused = asked("OPTIONS", "/hello", &[("origin", "https://evil.example"), method]);
-    let refused = answer(&mut client, refused, "").await;
+    let refused = send(&mut client, refused, "").await;
     assert_eq!(refused.problem(), (403, "cors.origin-not-granted".to_owned()));
     assert_eq!(refused.sharing(), [""; 0]);
 }
 
 #[tokio::test]
-async fn http2_carries_the_policy_on_answers_of_every_class() {
+async fn http2_carries_the_policy_on_responses_of_every_class() {
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)))
             .await;
@@ -113,9 +113,9 @@ async fn http2_carries_the_policy_on_answers_of_every_class() {
         (get("/panic"), String::new(), 500),
         (get("/never"), String::new(), 503),
     ] {
-        let answer = answer(&mut client, request, &body).await;
+        let response = send(&mut client, request, &body).await;
         assert_eq!(
-            (answer.status, answer.sharing()),
+            (response.status, response.sharing()),
             (status, SHARING.map(str::to_owned).to_vec())
         );
     }
@@ -129,7 +129,7 @@ async fn http2_has_many_requests_at_once() {
     let waiting: Vec<_> =
         (0..50).map(|_| client.send_request(get("/wait"), true).expect("a request").0).collect();
     // They wait, and this one does not wait for them.
-    assert_eq!(answer(&mut client, get("/hello"), "").await.text(), "hello");
+    assert_eq!(send(&mut client, get("/hello"), "").await.text(), "hello");
     gate.add_permits(waiting.len());
     for response in waiting {
         assert_eq!(soon(response).await.unwrap().status(), 200);
@@ -150,11 +150,11 @@ async fn http2_names_its_host_as_every_request() {
         if let Some(host) = host {
             request = request.header("host", host);
         }
-        let answer = answer(&mut client, request.body(()).unwrap(), "").await;
-        assert_eq!(answer.problem(), (status, code.to_owned()), "{uri}");
+        let response = send(&mut client, request.body(()).unwrap(), "").await;
+        assert_eq!(response.problem(), (status, code.to_owned()), "{uri}");
     }
     let connect = Request::builder().method("CONNECT").uri("localhost:80").body(()).unwrap();
-    assert_eq!(answer(&mut client, connect, "").await.problem().1, "wire.target-form");
+    assert_eq!(send(&mut client, connect, "").await.problem().1, "wire.target-form");
 }
 
 #[tokio::test]
@@ -163,8 +163,8 @@ async fn http2_has_the_limit_for_heads_too() {
     let (mut client, _connection) = connect(&server).await;
     let long = "x".repeat(70_000);
     let request = asked("GET", "/hello", &[("x-long", &long)]);
-    assert_eq!(answer(&mut client, request, "").await.status, 431);
-    assert_eq!(answer(&mut client, get("/hello"), "").await.text(), "hello");
+    assert_eq!(send(&mut client, request, "").await.status, 431);
+    assert_eq!(send(&mut client, get("/hello"), "").await.text(), "hello");
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn http2_drops_the_handler_of_a_stream_that_is_reset() {
     let server = Running::start(app_with(&gate)).await;
     let (mut client, _connection) = connect(&server).await;
     let (response, mut sending) = client.send_request(get("/wait"), true).unwrap();
-    assert_eq!(answer(&mut client, get("/hello"), "").await.text(), "hello");
+    assert_eq!(send(&mut client, get("/hello"), "").await.text(), "hello");
     // Handlers that wait hold the state.
     let held = Arc::strong_count(&gate);
     sending.send_reset(h2::Reason::CANCEL);

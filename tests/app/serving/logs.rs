@@ -11,7 +11,7 @@ async fn logs_name_refused_requests_escaped() {
     let request =
         b"OPTIONS /hello HTTP/1.1\r\nhost: localhost\r\naccess-control-request-method: PUT\r\n\
         origin: https://evil.example\xff\t\"\r\n\r\n";
-    assert_eq!(server.answer(request).await.status, 403);
+    assert_eq!(server.response(request).await.status, 403);
     let lines = log.with("request refused");
     assert_eq!(lines.len(), 1, "{lines:?}");
     for part in [
@@ -33,7 +33,7 @@ async fn logs_of_refused_requests_are_no_flood() {
     let mut connection = server.connect().await;
     for _ in 0..200 {
         connection.send(get("/nowhere")).await;
-        assert_eq!(connection.answer().await.status, 404);
+        assert_eq!(connection.response().await.status, 404);
     }
     let lines = log.with("request refused").len();
     assert!((1..200).contains(&lines), "{lines} lines");
@@ -44,8 +44,8 @@ async fn logs_name_panics_and_timeouts() {
     let (log, _guard) = Log::of("policy_server");
     let server =
         Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
-    assert_eq!(server.answer(get("/panic")).await.status, 500);
-    assert_eq!(server.answer(get("/never")).await.status, 503);
+    assert_eq!(server.response(get("/panic")).await.status, 500);
+    assert_eq!(server.response(get("/never")).await.status, 503);
     let panics = log.of_code("handler.panicked");
     assert_eq!(panics.len(), 1, "{:?}", log.with(""));
     assert!(panics[0].starts_with("ERROR ") && panics[0].contains("a panic on purpose"));
@@ -71,7 +71,7 @@ async fn logs_have_a_span_for_every_request_with_its_outcome() {
         (preflight("https://shop.example"), &["method=OPTIONS", "status=204"]),
         (preflight("https://evil.example"), &["status=403", "code=\"cors.origin-not-granted\""]),
     ] {
-        server.answer(&bytes).await;
+        server.response(&bytes).await;
         let spans = log.with("request method=");
         let span = spans.last().expect("a span");
         for part in parts {

@@ -1,11 +1,11 @@
 //! Serving over real sockets: connections and their ends, both versions of HTTP, WebSockets, and
-//! the headers that every answer carries.
+//! the headers that every response carries.
 
 mod addresses;
-mod answers;
 mod connections;
 mod http2;
 mod logs;
+mod responses;
 mod shutdown;
 mod timeouts;
 mod websockets;
@@ -16,7 +16,7 @@ use axum::response::{Redirect, Sse, sse::Event};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use policy_server::{Body, ServerSettings, prelude::*};
-use policy_tests::http::{Answer, Connection, Running, StoppedTime, request, soon};
+use policy_tests::http::{Connection, RawResponse, Running, StoppedTime, request, soon};
 use serde::Deserialize;
 use tokio::net::TcpSocket;
 
@@ -27,7 +27,7 @@ const ORIGIN: &str = "origin: https://shop.example";
 const SHOP: CorsPolicy =
     CorsPolicy::origins(&["https://shop.example"]).credentials().expose(&["etag"]).build();
 
-/// What every answer of the app's routes carries for [`ORIGIN`].
+/// What every response of the app's routes carries for [`ORIGIN`].
 const SHARING: [&str; 3] = [
     "access-control-allow-credentials: true",
     "access-control-allow-origin: https://shop.example",
@@ -160,5 +160,5 @@ fn post(path: &str, media_type: &str, body: &str) -> String {
 
 async fn assert_hello(connection: &mut Connection) {
     connection.send(get("/hello")).await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
 }

@@ -32,8 +32,8 @@ async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
 
     assert!(!stopped.is_finished());
     gate.add_permits(2);
-    let answer = waiting.answer().await;
-    assert_eq!((answer.text(), answer.header("connection")), ("waited", Some("close")));
+    let response = waiting.response().await;
+    assert_eq!((response.text(), response.header("connection")), ("waited", Some("close")));
     waiting.closed().await;
     assert_eq!(streaming.chunk().await.unwrap(), b"data: tick\n\n");
     drop(streaming);
@@ -66,7 +66,7 @@ async fn the_shutdown_finishes_streams_of_http_2() {
     let server = Running::start(app_with(&gate)).await;
     let (mut client, connection) = http2::connect(&server).await;
     let waiting =
-        tokio::spawn(async move { http2::answer(&mut client, http2::get("/wait"), "").await });
+        tokio::spawn(async move { http2::send(&mut client, http2::get("/wait"), "").await });
     // The request is there when a later one is answered.
     assert_hello(&mut server.connect().await).await;
     let stopped = server.stop();
@@ -101,7 +101,7 @@ async fn the_shutdown_begins_with_sigterm() {
     assert_hello(&mut idle).await;
     process.terminate();
     idle.closed().await;
-    assert_eq!(busy.answer().await.text(), "finished");
+    assert_eq!(busy.response().await.text(), "finished");
     let (success, rest) = process.ended();
     assert!(success, "{rest}");
 }

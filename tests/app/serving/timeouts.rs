@@ -34,7 +34,7 @@ async fn timeouts_do_not_close_a_connection_whose_handler_is_at_work() {
     assert_hello(&mut server.connect().await).await;
     time.pass(SHORT * 4).await;
     gate.add_permits(1);
-    assert_eq!(connection.answer().await.text(), "waited");
+    assert_eq!(connection.response().await.text(), "waited");
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn read_slowly(time: &StoppedTime, connection: &mut Connection, length: us
 }
 
 #[tokio::test]
-async fn timeouts_do_not_cut_an_answer_that_is_taken_slowly() {
+async fn timeouts_do_not_cut_a_response_that_is_taken_slowly() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(Duration::from_secs(1)))).await;
     let mut connection = narrow(&server).await;
@@ -82,7 +82,7 @@ async fn timeouts_do_not_cut_an_answer_that_is_taken_slowly() {
 
 /// The next request waits in the socket meanwhile; its head is not late.
 #[tokio::test]
-async fn timeouts_do_not_cut_an_answer_for_the_next_request() {
+async fn timeouts_do_not_cut_a_response_for_the_next_request() {
     let time = StoppedTime::begin();
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     let server = Running::start(app().settings(settings)).await;
@@ -91,7 +91,7 @@ async fn timeouts_do_not_cut_an_answer_for_the_next_request() {
     assert_eq!(connection.head().await.status, 200);
     connection.send(get("/hello")).await;
     read_slowly(&time, &mut connection, LARGE).await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn timeouts_close_a_connection_whose_client_opens_no_window() {
     }
 }
 
-/// An answer of known length that comes slowly, as from a server behind this one.
+/// A response of known length that comes slowly, as from a server behind this one.
 struct Relayed(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl http_body::Body for Relayed {
@@ -152,7 +152,7 @@ impl http_body::Body for Relayed {
 }
 
 #[tokio::test]
-async fn timeouts_do_not_close_a_connection_whose_answer_comes_slowly() {
+async fn timeouts_do_not_close_a_connection_whose_response_comes_slowly() {
     let (time, gate) = (StoppedTime::begin(), gate());
     let held = Arc::clone(&gate);
     let relay = Mount::new(tower::service_fn(move |_request: policy_server::Request| {
@@ -171,7 +171,7 @@ async fn timeouts_do_not_close_a_connection_whose_answer_comes_slowly() {
     time.pass(SHORT * 4).await;
     gate.add_permits(1);
     assert_eq!(connection.exactly(7).await, b"relayed");
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn timeouts_close_a_connection_of_http_2_that_nobody_uses() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let (mut client, connection) = http2::connect(&server).await;
-    assert_eq!(http2::answer(&mut client, http2::get("/hello"), "").await.status, 200);
+    assert_eq!(http2::send(&mut client, http2::get("/hello"), "").await.status, 200);
     // Whether or not it says goodbye.
     let _ = time.until(connection).await;
 }

@@ -61,18 +61,18 @@ async fn assert_echo(connection: &mut Connection) {
 async fn opened(server: &Running, bytes: String) -> Connection {
     let mut connection = server.connect().await;
     connection.send(&bytes).await;
-    let answer = connection.head().await;
-    assert_eq!(answer.line, "HTTP/1.1 101 Switching Protocols", "{bytes}");
-    assert_eq!(answer.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-    assert_eq!(answer.header("upgrade"), Some("websocket"));
+    let response = connection.head().await;
+    assert_eq!(response.line, "HTTP/1.1 101 Switching Protocols", "{bytes}");
+    assert_eq!(response.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+    assert_eq!(response.header("upgrade"), Some("websocket"));
     connection
 }
 
 async fn assert_refused(server: &Running, bytes: String) {
-    let answer = server.answer(&bytes).await;
+    let response = server.response(&bytes).await;
     let refused = (403, "cors.websocket-origin-not-granted".to_owned());
-    assert_eq!(answer.problem(), refused, "{bytes}");
-    assert_eq!(answer.sharing(), [""; 0]);
+    assert_eq!(response.problem(), refused, "{bytes}");
+    assert_eq!(response.sharing(), [""; 0]);
 }
 
 #[tokio::test]

@@ -102,7 +102,7 @@ fn send(step: &str) -> Value {
     json!({ "send": step })
 }
 
-/// The statuses of all requests, and the text of an answer.
+/// The statuses of all requests, and the text of a response.
 fn statuses(seen: &[Value]) -> Vec<u64> {
     seen.iter().filter_map(|step| step["status"].as_u64()).collect()
 }

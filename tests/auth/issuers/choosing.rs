@@ -14,8 +14,8 @@ async fn every_algorithm_of_an_issuer_is_accepted_and_its_name_is_told() {
     let keys = [Signer::es256("e"), Signer::ed25519("d"), Signer::rs256("r")];
     let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &keys.each_ref())));
     for key in &keys {
-        let answer = caller.me(&key.token(claims(A))).await;
-        assert_eq!(answer, (StatusCode::OK, format!("ada of {A}")), "{}", key.algorithm());
+        let response = caller.me(&key.token(claims(A))).await;
+        assert_eq!(response, (StatusCode::OK, format!("ada of {A}")), "{}", key.algorithm());
     }
     let own = caller.own_token().await;
     assert_eq!(caller.me(&own).await, (StatusCode::OK, "ada of this app".to_owned()));
@@ -49,13 +49,16 @@ async fn keys_of_one_id_are_each_asked_for_their_own_issuer() {
         assert_eq!(caller.status(&a.token(claims(B))).await, 401);
         assert_eq!(caller.status(&b.token(claims(A))).await, 401);
         let expired = a.token(Claims { issued: START - 1000, ..claims(A) });
-        let answer = caller.send("GET", "/me", &expired).await;
-        assert_eq!((answer.status().as_u16(), code(&answer)), (401, "auth.token-expired".into()));
+        let response = caller.send("GET", "/me", &expired).await;
+        assert_eq!(
+            (response.status().as_u16(), code(&response)),
+            (401, "auth.token-expired".into())
+        );
     }
 }
 
-fn code(answer: &policy_server::testing::TestResponse) -> String {
-    answer.json::<serde_json::Value>()["code"].as_str().unwrap().to_owned()
+fn code(response: &policy_server::testing::TestResponse) -> String {
+    response.json::<serde_json::Value>()["code"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]

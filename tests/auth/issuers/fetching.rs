@@ -34,14 +34,14 @@ fn token(signer: &Signer, clock: &Clock) -> String {
     signer.token(Claims { issued: clock.now().seconds(), ..claims(A) })
 }
 
-/// Asks until the answer is this one, as keys are fetched behind the requests.
+/// Asks until the response is this one, as keys are fetched behind the requests.
 async fn until(caller: &Caller, token: &str, status: u16) {
     let asked = async {
         while caller.status(token).await != status {
             tokio::task::yield_now().await;
         }
     };
-    timeout(Duration::from_secs(60), asked).await.expect("another answer");
+    timeout(Duration::from_secs(60), asked).await.expect("another response");
 }
 
 /// As [`until`], where fetches failed: moves the time, as a fetch may still be on its way that
@@ -103,12 +103,12 @@ async fn a_new_key_is_fetched_when_it_is_first_seen() {
     let (old, new) = (Signer::es256("1"), Signer::ed25519("2"));
     let provider = IdentityProvider::new(keys(&[&old], "")).await;
     let (caller, clock) = opened(published(&provider)).await;
-    provider.answer(keys(&[&old, &new], ""));
+    provider.set_reply(keys(&[&old, &new], ""));
     clock.advance(MINUTE);
-    let answer = caller.send("GET", "/me", &token(&new, &clock)).await;
-    let code = answer.json::<serde_json::Value>()["code"].clone();
-    assert_eq!((answer.status().as_u16(), code), (503, "auth.credentials-unchecked".into()));
-    assert_eq!(answer.header("retry-after"), Some("1"));
+    let response = caller.send("GET", "/me", &token(&new, &clock)).await;
+    let code = response.json::<serde_json::Value>()["code"].clone();
+    assert_eq!((response.status().as_u16(), code), (503, "auth.credentials-unchecked".into()));
+    assert_eq!(response.header("retry-after"), Some("1"));
     until(&caller, &token(&new, &clock), 200).await;
     assert_eq!(caller.status(&token(&old, &clock)).await, 200);
     assert_eq!(provider.asked(), 2);
@@ -120,7 +120,7 @@ async fn a_key_that_is_taken_out_is_good_until_the_next_fetch() {
     let provider =
         IdentityProvider::new(keys(&[&old, &new], "cache-control: max-age=600\r\n")).await;
     let (caller, clock) = opened(published(&provider)).await;
-    provider.answer(keys(&[&new], ""));
+    provider.set_reply(keys(&[&new], ""));
     clock.advance(10 * MINUTE - Duration::from_millis(1));
     assert_eq!(caller.status(&token(&old, &clock)).await, 200);
     clock.advance(Duration::from_millis(1));
@@ -128,7 +128,7 @@ async fn a_key_that_is_taken_out_is_good_until_the_next_fetch() {
     assert_eq!(caller.status(&token(&new, &clock)).await, 200);
     provider.until_asked(2).await;
     // All of them, by a document without any.
-    provider.answer(keys(&[], ""));
+    provider.set_reply(keys(&[], ""));
     clock.advance(5 * MINUTE);
     until(&caller, &token(&new, &clock), 401).await;
 }
@@ -171,7 +171,7 @@ async fn unknown_keys_lead_to_one_fetch_in_30_seconds() {
     flood(401, &clock).await;
     assert_eq!(provider.asked(), 1);
     clock.advance(Duration::from_millis(1));
-    // Whoever comes before the answer gets 503, and nobody asks for another one.
+    // Whoever comes before the response gets 503, and nobody asks for another one.
     let stranger = token(&Signer::ed25519("x"), &clock);
     assert_eq!(caller.status(&stranger).await, 503);
     until(&caller, &stranger, 401).await;
@@ -190,7 +190,7 @@ async fn many_who_miss_a_key_share_one_fetch() {
     let (caller, clock) = opened(published(&provider)).await;
     let caller = Arc::new(caller);
     clock.advance(MINUTE);
-    provider.answer(Reply::Silence);
+    provider.set_reply(Reply::Silence);
     let token = Arc::new(token(&new, &clock));
     let all: Vec<_> = (0..100)
         .map(|_| {
@@ -202,9 +202,9 @@ async fn many_who_miss_a_key_share_one_fetch() {
         assert_eq!(one.await.unwrap(), 503, "nobody waits for it");
     }
     provider.until_asked(2).await;
-    provider.answer(keys(&[&old, &new], ""));
+    provider.set_reply(keys(&[&old, &new], ""));
     assert_eq!(caller.status(&token).await, 503);
-    // The silent answer is given up, and asked for again.
+    // The silent response is given up, and asked for again.
     until_repeated(&caller, &clock, &new).await;
     assert_eq!(provider.asked(), 3);
 }
@@ -266,7 +266,7 @@ async fn an_app_starts_without_the_keys_of_an_issuer_and_its_own_tokens_are_good
         let own = caller.own_token().await;
         assert_eq!(caller.status(&own).await, 200, "{name}");
         // It is tried again 10 seconds later at the latest.
-        provider.answer(keys(&[&key], ""));
+        provider.set_reply(keys(&[&key], ""));
         clock.advance(Duration::from_secs(10));
         until(&caller, &token(&key, &clock), 200).await;
         provider.until_asked(2).await;
@@ -290,7 +290,7 @@ async fn the_last_keys_are_kept_for_24_hours_after_they_were_due() {
         let provider =
             IdentityProvider::new(keys(&[&key], "cache-control: max-age=3600\r\n")).await;
         let (caller, clock) = opened(published(&provider)).await;
-        provider.answer(reply);
+        provider.set_reply(reply);
         clock.advance(HOUR);
         provider.until_asked(2).await;
         clock.advance(24 * HOUR - Duration::from_millis(1));
@@ -299,7 +299,7 @@ async fn the_last_keys_are_kept_for_24_hours_after_they_were_due() {
         assert_eq!(caller.status(&token(&key, &clock)).await, 503, "{name}");
         let own = caller.own_token().await;
         assert_eq!(caller.status(&own).await, 200, "{name}");
-        provider.answer(keys(&[&key], ""));
+        provider.set_reply(keys(&[&key], ""));
         until_repeated(&caller, &clock, &key).await;
     }
 }

@@ -85,10 +85,10 @@ impl IdentityProvider {
                 let (tls, replies, heads) = (tls.clone(), Arc::clone(&replies), Arc::clone(&heads));
                 tokio::spawn(async move {
                     match tls {
-                        None => answer(stream, &replies, &heads).await,
+                        None => respond(stream, &replies, &heads).await,
                         Some(tls) => {
                             if let Ok(stream) = tls.accept(stream).await {
-                                answer(stream, &replies, &heads).await;
+                                respond(stream, &replies, &heads).await;
                             }
                         }
                     }
@@ -102,7 +102,7 @@ impl IdentityProvider {
         format!("{}://localhost:{}/keys?v=1", self.scheme, self.address.port())
     }
 
-    pub(crate) fn answer(&self, reply: Reply) {
+    pub(crate) fn set_reply(&self, reply: Reply) {
         *self.reply.lock().unwrap() = reply;
     }
 
@@ -124,7 +124,7 @@ impl IdentityProvider {
     }
 }
 
-async fn answer(
+async fn respond(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     reply: &Mutex<Reply>,
     heads: &watch::Sender<Vec<String>>,

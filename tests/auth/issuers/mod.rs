@@ -108,9 +108,9 @@ impl Caller {
 
     /// The status and, where it is 200, who they are.
     async fn me(&self, token: &str) -> (StatusCode, String) {
-        let answer = self.send("GET", "/me", token).await;
-        let status = answer.status();
-        (status, if status == 200 { answer.text() } else { String::new() })
+        let response = self.send("GET", "/me", token).await;
+        let status = response.status();
+        (status, if status == 200 { response.text() } else { String::new() })
     }
 
     async fn status(&self, token: &str) -> u16 {

@@ -61,8 +61,8 @@ async fn a_ticket_stands_for_the_user_of_its_issuer() {
     let (caller, _, a, _) = caller();
     let token = a.token(claims(A));
     let get = async |ticket: &str| {
-        let answer = caller.0.get(&format!("/me?ticket={ticket}")).send().await;
-        (answer.status().as_u16(), answer.text())
+        let response = caller.0.get(&format!("/me?ticket={ticket}")).send().await;
+        (response.status().as_u16(), response.text())
     };
     let ticket = async || caller.send("POST", "/ticket", &token).await.text();
     assert_eq!(get(&ticket().await).await, (200, format!("ada of {A}")));

@@ -51,14 +51,14 @@ fn a_login_changes_the_id_and_a_logout_takes_the_cookie_away() -> Result<(), Fai
     let refused = call(&browser, &shop, "POST", "/login/ada")?;
     assert_eq!(refused[0], 403);
     let token = token(&browser, &shop)?;
-    let answer = call_with(&browser, &shop, "POST", "/login/ada", &token)?;
-    assert_eq!(answer, json!([200, "ada"]));
+    let response = call_with(&browser, &shop, "POST", "/login/ada", &token)?;
+    assert_eq!(response, json!([200, "ada"]));
     let after = the_cookie(&browser)?;
     assert_ne!(before["value"], after["value"]);
 
     let token = self::token(&browser, &shop)?;
-    let answer = call_with(&browser, &shop, "POST", "/logout", &token)?;
-    assert_eq!(answer, json!([200, "logged out"]));
+    let response = call_with(&browser, &shop, "POST", "/logout", &token)?;
+    assert_eq!(response, json!([200, "logged out"]));
     assert_eq!(browser.cookies()?, [Value::Null; 0]);
     // Whoever knew an id of before or kept one has nothing.
     for mut old in [before, after] {
@@ -127,8 +127,8 @@ fn only_somebody_who_navigates_is_sent_to_the_login_page() -> Result<(), Failure
 
 /// The header with the CSRF token of the session.
 pub(crate) fn token(browser: &Browser, shop: &Shop) -> Result<Value, Failure> {
-    let answer = call(browser, shop, "GET", "/csrf")?;
-    assert_eq!(answer[0], 200);
-    let body: Value = serde_json::from_str(answer[1].as_str().unwrap_or_default())?;
+    let response = call(browser, shop, "GET", "/csrf")?;
+    assert_eq!(response[0], 200);
+    let body: Value = serde_json::from_str(response[1].as_str().unwrap_or_default())?;
     Ok(json!({ "x-csrf-token": body["token"] }))
 }

@@ -16,8 +16,8 @@ fn a_granted_page_of_the_same_site_acts_for_the_user_with_the_token() -> Result<
     let token = token(&browser, &shop)?;
     for method in ["POST", "PUT"] {
         let target = format!("/transfer?{method}");
-        let answer = call_with(&browser, &shop, method, &target, &token)?;
-        assert_eq!(answer, json!([200, "transferred"]), "{method}");
+        let response = call_with(&browser, &shop, method, &target, &token)?;
+        assert_eq!(response, json!([200, "transferred"]), "{method}");
         assert_eq!(shop.methods(&target), ["OPTIONS", method]);
     }
     assert_eq!(shop.transfers(), 2);
@@ -59,8 +59,8 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
         }
         // With a header that asks for a preflight nothing arrives but that.
         let target = format!("{path}?preflighted-{method}");
-        let answer = call_with(&browser, &shop, method, &target, &stolen)?;
-        assert_eq!(answer, json!(["TypeError"]), "{target}");
+        let response = call_with(&browser, &shop, method, &target, &stolen)?;
+        assert_eq!(response, json!(["TypeError"]), "{target}");
         assert_eq!(shop.methods(&target), ["OPTIONS"], "{target}");
     }
     assert_eq!(shop.transfers(), 0);
@@ -84,16 +84,16 @@ fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(),
         shop.log_in(&browser, "ada")?;
         assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]));
         browser.goto(&shop.partner())?;
-        let answer = call(&browser, &shop, "GET", "/me?partner")?;
+        let response = call(&browser, &shop, "GET", "/me?partner")?;
         let arrival = shop.arrival("/me?partner");
         let case = format!("{same_site:?} {third_party:?}");
         assert_eq!(arrival.fetch_site.as_deref(), Some("cross-site"), "{case}");
         assert_eq!(arrival.has_session_cookie(), arrives, "{case}");
-        assert_eq!(answer[0], if arrives { 200 } else { 401 }, "{case}");
+        assert_eq!(response[0], if arrives { 200 } else { 401 }, "{case}");
         if arrives {
             let token = token(&browser, &shop)?;
-            let answer = call_with(&browser, &shop, "POST", "/transfer", &token)?;
-            assert_eq!(answer, json!([200, "transferred"]));
+            let response = call_with(&browser, &shop, "POST", "/transfer", &token)?;
+            assert_eq!(response, json!([200, "transferred"]));
         }
     }
     Ok(())

@@ -202,8 +202,8 @@ impl Shop {
     /// Logs in on a page of the API's own origin.
     pub(crate) fn log_in(&self, browser: &Browser, user: &str) -> Result<(), Failure> {
         browser.goto(&self.api())?;
-        let answer = call(browser, self, "POST", &format!("/login/{user}"))?;
-        assert_eq!(answer, json!([200, user]));
+        let response = call(browser, self, "POST", &format!("/login/{user}"))?;
+        assert_eq!(response, json!([200, user]));
         Ok(())
     }
 
@@ -271,8 +271,8 @@ pub(crate) fn call_with(
     const FETCH: &str = "
         const { url, method, headers } = input;
         try {
-            const answer = await fetch(url, { method, headers, credentials: 'include' });
-            return [answer.status, await answer.text()];
+            const response = await fetch(url, { method, headers, credentials: 'include' });
+            return [response.status, await response.text()];
         } catch (error) {
             return [error.name];
         }";

@@ -47,10 +47,10 @@ pub(crate) struct Route {
     /// To the first preflight, the second, ..; the last one counts from then on.
     pub(crate) preflights: Vec<Canned>,
     /// To all else.
-    pub(crate) answers: Vec<Canned>,
+    pub(crate) responses: Vec<Canned>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Canned {
     pub(crate) status: u16,
@@ -119,7 +119,7 @@ impl Case {
                 .map(|route| Route {
                     path: route.path,
                     preflights: route.preflights.iter().map(canned).collect(),
-                    answers: route.answers.iter().map(canned).collect(),
+                    responses: route.responses.iter().map(canned).collect(),
                 })
                 .collect(),
         }
@@ -213,7 +213,7 @@ impl Servers {
     }
 
     /// Answers a request for a path. One with conditions that hold is told so.
-    pub(crate) fn answer(
+    pub(crate) fn respond(
         &mut self,
         method: &Method,
         path: &str,
@@ -222,41 +222,41 @@ impl Servers {
         let Some(route) = self.routes.iter().find(|route| {
             path.strip_prefix(&format!("/{}/", self.id)).is_some_and(|rest| rest == route.path)
         }) else {
-            let mut answer = ServerResponse { status: 404, ..ServerResponse::default() };
-            answer.headers.insert(header::CONTENT_LENGTH, 0.into());
-            return answer;
+            let mut response = ServerResponse { status: 404, ..ServerResponse::default() };
+            response.headers.insert(header::CONTENT_LENGTH, 0.into());
+            return response;
         };
         let is_preflight =
             method == Method::OPTIONS && headers.contains_key("access-control-request-method");
-        let all = if is_preflight { &route.preflights } else { &route.answers };
+        let all = if is_preflight { &route.preflights } else { &route.responses };
         let count = self.counts.entry((route.path, is_preflight)).or_default();
-        let canned = all.get(*count).or(all.last()).expect("an answer");
+        let canned = all.get(*count).or(all.last()).expect("a response");
         let number = *count;
         *count += 1;
-        let mut answer = ServerResponse { status: canned.status, ..ServerResponse::default() };
+        let mut response = ServerResponse { status: canned.status, ..ServerResponse::default() };
         for (name, value) in &canned.headers {
             let bytes: Vec<u8> = value.chars().map(|sign| sign as u8).collect();
             let value = HeaderValue::from_bytes(&bytes).expect("a field value");
-            answer.headers.append(HeaderName::from_static(name), value);
+            response.headers.append(HeaderName::from_static(name), value);
         }
         let is_read = matches!(*method, Method::GET | Method::HEAD);
         let holds = |condition: &HeaderName, validator: &HeaderName| {
             let stated = headers.get(condition);
-            stated.is_some() && stated == answer.headers.get(validator)
+            stated.is_some() && stated == response.headers.get(validator)
         };
         if is_read
-            && answer.status == 200
+            && response.status == 200
             && (holds(&header::IF_NONE_MATCH, &header::ETAG)
                 || (!headers.contains_key(header::IF_NONE_MATCH)
                     && holds(&header::IF_MODIFIED_SINCE, &header::LAST_MODIFIED)))
         {
-            answer.status = 304;
+            response.status = 304;
         }
-        if matches!(answer.status, 101 | 204 | 304) {
-            return answer;
+        if matches!(response.status, 101 | 204 | 304) {
+            return response;
         }
         let what = format!("{}-{number}", route.path);
-        answer.body = match canned.body {
+        response.body = match canned.body {
             Body::Script => format!("ran({:?}, {what:?})", self.id).into_bytes(),
             Body::Document => format!(
                 "<!doctype html><script>(window.opener ?? parent).postMessage(\
@@ -265,11 +265,11 @@ impl Servers {
             .into_bytes(),
             Body::Image => PIXEL.to_vec(),
         };
-        answer.headers.insert(header::CONTENT_LENGTH, answer.body.len().into());
+        response.headers.insert(header::CONTENT_LENGTH, response.body.len().into());
         if *method == Method::HEAD {
-            answer.body.clear();
+            response.body.clear();
         }
-        answer
+        response
     }
 }
 
@@ -293,7 +293,8 @@ impl fmt::Display for Case {
         }
         for route in &self.routes {
             let preflights = route.preflights.iter().map(|canned| ("preflight", canned));
-            for (what, canned) in preflights.chain(route.answers.iter().map(|one| ("answer", one)))
+            for (what, canned) in
+                preflights.chain(route.responses.iter().map(|one| ("response", one)))
             {
                 writeln!(text, "{what} at {}: {} {:?}", route.path, canned.status, canned.body)?;
                 for (name, value) in &canned.headers {

@@ -6,10 +6,10 @@
 //! - contents as streams, which Chromium sends over HTTP/2 only and Firefox not at all
 //! - documents that scripts and images ask for too: Chromium keeps them from pages by what they
 //!   look like (Opaque Response Blocking)
-//! - stored answers of other statuses than 200: for how long they are used, and whether they are asked
-//!   for with conditions, differs from one to the next
-//! - parts of stored answers, which Chromium cuts itself
-//! - answers without type to `XMLHttpRequest` and to elements with `crossorigin`: Chromium reads
+//! - stored responses of other statuses than 200: for how long they are used, and whether they are
+//!   asked for with conditions, differs from one to the next
+//! - parts of stored responses, which Chromium cuts itself
+//! - responses without type to `XMLHttpRequest` and to elements with `crossorigin`: Chromium reads
 //!   their content to guess the type before it asks whether the page may see them, and has stored
 //!   all of it if the first bytes say nothing
 //! - redirects of a page to its own origin with a password, which `fetch()` of Chromium refuses and
@@ -327,8 +327,8 @@ fn headers(random: &mut Random, has_body: bool) -> Vec<(String, String)> {
 fn route(random: &mut Random, case: &Case, path: &'static str) -> Route {
     let count = *random.of(&[1, 1, 1, 1, 2, 3]);
     let preflights = (0..count).map(|_| preflight(random, case)).collect();
-    let answers = (0..count).map(|_| answer(random, case)).collect();
-    Route { path, preflights, answers }
+    let responses = (0..count).map(|_| response(random, case)).collect();
+    Route { path, preflights, responses }
 }
 
 fn preflight(random: &mut Random, case: &Case) -> Canned {
@@ -432,7 +432,7 @@ fn preflight(random: &mut Random, case: &Case) -> Canned {
     Canned { status, headers, body: Body::Script }
 }
 
-/// The answer to the CORS check.
+/// The response to the CORS check.
 fn grant(random: &mut Random, case: &Case, headers: &mut Vec<(&'static str, String)>) {
     const ORIGIN: &str = "access-control-allow-origin";
     const CREDENTIALS: &str = "access-control-allow-credentials";
@@ -494,7 +494,7 @@ fn grant(random: &mut Random, case: &Case, headers: &mut Vec<(&'static str, Stri
     }
 }
 
-fn answer(random: &mut Random, case: &Case) -> Canned {
+fn response(random: &mut Random, case: &Case) -> Canned {
     let mut headers = Vec::new();
     grant(random, case, &mut headers);
     let mut status = match random.below(10) {

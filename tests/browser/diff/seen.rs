@@ -86,9 +86,10 @@ fn load(
         state = next;
         event = match outputs.into_iter().next().expect("a load goes on until it is done") {
             Output::Request { id, request } => {
-                let answer = servers.answer(&request.method, request.url.path(), &request.headers);
+                let response =
+                    servers.respond(&request.method, request.url.path(), &request.headers);
                 log.push(request);
-                Event::Response { id, response: answer }
+                Event::Response { id, response }
             }
             Output::Done { outcome, .. } => return (state, outcome),
         };

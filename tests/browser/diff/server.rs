@@ -112,7 +112,7 @@ async fn serve(
 ) -> Option<()> {
     let service = service_fn(move |request| {
         let cases = Arc::clone(&cases);
-        async move { Ok::<_, Infallible>(answer(request, scheme, &cases).await) }
+        async move { Ok::<_, Infallible>(respond(request, scheme, &cases).await) }
     });
     let mut builder = http1::Builder::new();
     // A browser is shown the fields of the case and no other.
@@ -120,7 +120,7 @@ async fn serve(
     builder.serve_connection(TokioIo::new(stream), service).with_upgrades().await.ok()
 }
 
-async fn answer(
+async fn respond(
     mut request: Request<Incoming>,
     scheme: &str,
     cases: &Cases,
@@ -140,27 +140,27 @@ async fn answer(
     let body = body.collect().await.map(|body| body.to_bytes().to_vec()).unwrap_or_default();
     let mut cases = cases.lock().expect("a lock");
     let Some(noted) = cases.get_mut(&id) else { return refusal() };
-    let answer = noted.servers.answer(&parts.method, url.path(), &parts.headers);
+    let canned = noted.servers.respond(&parts.method, url.path(), &parts.headers);
     let is_preflight = parts.headers.contains_key("access-control-request-method");
     let body = (!body.is_empty()).then_some(body);
     let key = parts.headers.get(header::SEC_WEBSOCKET_KEY).cloned();
     let (method, headers) = (parts.method, parts.headers);
     noted.arrivals.push(Sent { method, url, headers, body, is_preflight });
-    if answer.status == 101 {
+    if canned.status == 101 {
         // Open until the browser closes it.
         tokio::spawn(async move {
             let mut socket = TokioIo::new(upgrade.await.ok()?);
             tokio::io::copy(&mut socket, &mut tokio::io::sink()).await.ok()
         });
     }
-    response(answer, key.as_ref().map(header::HeaderValue::as_bytes))
+    into_http(canned, key.as_ref().map(header::HeaderValue::as_bytes))
 }
 
-fn response(answer: ServerResponse, websocket_key: Option<&[u8]>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(answer.body));
-    *response.status_mut() = StatusCode::from_u16(answer.status).expect("a status");
-    *response.headers_mut() = answer.headers;
-    if let (101, Some(key)) = (answer.status, websocket_key) {
+fn into_http(canned: ServerResponse, websocket_key: Option<&[u8]>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(canned.body));
+    *response.status_mut() = StatusCode::from_u16(canned.status).expect("a status");
+    *response.headers_mut() = canned.headers;
+    if let (101, Some(key)) = (canned.status, websocket_key) {
         let accept = tungstenite::handshake::derive_accept_key(key);
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, header::HeaderValue::from_static("upgrade"));

@@ -34,10 +34,10 @@ enum Part {
     /// Of a step: a field.
     Field(usize, usize),
     Route(usize),
-    /// Of a route, of its preflights or of its answers: one.
-    Answer(usize, bool, usize),
-    /// Of such an answer: a field.
-    AnswerField(usize, bool, usize, usize),
+    /// Of a route, of its preflights or of its responses: one.
+    Response(usize, bool, usize),
+    /// Of such a response: a field.
+    ResponseField(usize, bool, usize, usize),
 }
 
 fn parts(case: &Case) -> Vec<Part> {
@@ -53,15 +53,16 @@ fn parts(case: &Case) -> Vec<Part> {
         }
     }
     for (index, route) in case.routes.iter().enumerate() {
-        for (is_preflight, list) in [(true, &route.preflights), (false, &route.answers)] {
+        for (is_preflight, list) in [(true, &route.preflights), (false, &route.responses)] {
             // The last one counts for all that follow.
             if list.len() > 1 {
-                let each = (0..list.len()).map(|one| Part::Answer(index, is_preflight, one));
+                let each = (0..list.len()).map(|one| Part::Response(index, is_preflight, one));
                 parts.extend(each);
             }
             for (one, canned) in list.iter().enumerate() {
                 let each = 0..canned.headers.len();
-                parts.extend(each.map(|field| Part::AnswerField(index, is_preflight, one, field)));
+                parts
+                    .extend(each.map(|field| Part::ResponseField(index, is_preflight, one, field)));
             }
         }
     }
@@ -70,9 +71,9 @@ fn parts(case: &Case) -> Vec<Part> {
 
 /// Whether a load or a redirect may lead to a path.
 fn is_named(case: &Case, path: &str) -> bool {
-    let answers = case.routes.iter().flat_map(|route| &route.answers);
-    let locations = answers
-        .flat_map(|answer| &answer.headers)
+    let responses = case.routes.iter().flat_map(|route| &route.responses);
+    let locations = responses
+        .flat_map(|response| &response.headers)
         .filter(|(name, _)| *name == "location")
         .map(|(_, value)| value);
     let mut addresses = case.loads().map(|fetch| &fetch.url).chain(locations);
@@ -89,10 +90,10 @@ fn without(case: &Case, part: Part) -> Case {
                 fetch.headers.remove(field);
             }
         }
-        Part::Answer(route, is_preflight, one) => {
+        Part::Response(route, is_preflight, one) => {
             drop(list(&mut case, route, is_preflight).remove(one));
         }
-        Part::AnswerField(route, is_preflight, one, field) => {
+        Part::ResponseField(route, is_preflight, one, field) => {
             drop(list(&mut case, route, is_preflight)[one].headers.remove(field));
         }
     }
@@ -101,5 +102,5 @@ fn without(case: &Case, part: Part) -> Case {
 
 fn list(case: &mut Case, route: usize, is_preflight: bool) -> &mut Vec<Canned> {
     let route = &mut case.routes[route];
-    if is_preflight { &mut route.preflights } else { &mut route.answers }
+    if is_preflight { &mut route.preflights } else { &mut route.responses }
 }

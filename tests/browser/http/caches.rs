@@ -8,7 +8,7 @@ use super::{
     *,
 };
 
-/// The two addresses that are asked for twice each: one whose answer is new, one whose is not.
+/// The two addresses that are asked for twice each: one whose response changes, one whose does not.
 fn targets(declaration: &Declaration) -> [String; 2] {
     [declaration.path.to_owned(), format!("{}?age={AGE}", declaration.path)]
 }
@@ -33,7 +33,7 @@ fn seen(site: &Site, target: &str) -> Second {
     }
 }
 
-/// Both answers of each, by their targets: bytes transferred, as the browser counts them.
+/// Both responses of each, by their targets: bytes transferred, as the browser counts them.
 const TWICE: &str = "
     const token = (await (await fetch('/login', { method: 'POST' })).json()).access_token;
     const sizes = {};

@@ -1,4 +1,4 @@
-//! Routes that declare who keeps their answers, and what a cache of one user makes of each.
+//! Routes that declare who keeps their responses, and what a cache of one user makes of each.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use policy_server::tokens::Issued;
 
 use super::*;
 
-/// How old the answers are that are asked for by `?age=100`: older than any `max_age` here.
+/// How old the responses are that are asked for by `?age=100`: older than any `max_age` here.
 pub(crate) const AGE: u64 = 100;
 
 /// What a second request for the same brings.
@@ -26,7 +26,7 @@ pub(crate) enum Second {
 
 use Second::{Asked, Behind, Fetched, Kept};
 
-/// A route, and what becomes of a second request: at once, and where the first answer was
+/// A route, and what becomes of a second request: at once, and where the first response was
 /// [`AGE`] seconds old already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Declaration {
@@ -84,12 +84,12 @@ pub(crate) const DECLARATIONS: &[Declaration] = &[
     of("/s-maxage", Asked, Asked),
     of("/s-maxage-max-age", Kept, Asked),
     of("/vary", Kept, Asked).accepting("text/plain", "text/plain"),
-    // Another field, another answer. A browser asks with the tag that it has.
+    // Another field, another response. A browser asks with the tag that it has.
     of("/vary-other", Asked, Asked).accepting("text/plain", "text/html").client(Fetched, Fetched),
     of("/without-vary", Kept, Asked).accepting("text/plain", "text/html"),
     of("/no-tag", Kept, Fetched),
     of("/no-tag-no-cache", Fetched, Fetched),
-    // A declaration is for good answers.
+    // A declaration is for good responses.
     of("/not-found", Fetched, Fetched),
     of("/failed", Fetched, Fetched),
     of("/found-elsewhere", Fetched, Fetched),
@@ -109,11 +109,11 @@ pub(crate) const DECLARATIONS: &[Declaration] = &[
     of("/session/written", Fetched, Fetched),
     of("/token", Asked, Asked),
     of("/token/max-age", Kept, Asked),
-    // Beside other policies, whose fields vary the answer, too.
+    // Beside other policies, whose fields vary the response, too.
     of("/shared", Kept, Asked),
     of("/limited", Kept, Asked),
     of("/prices", Kept, Asked),
-    // A cache of one user keeps no answers to these.
+    // A cache of one user keeps no responses to these.
     of("/post", Fetched, Fetched).method("POST"),
     of("/put", Fetched, Fetched).method("PUT"),
 ];
@@ -121,7 +121,7 @@ pub(crate) const DECLARATIONS: &[Declaration] = &[
 /// What a handler is asked for.
 #[derive(serde::Deserialize)]
 struct Aged {
-    /// How many seconds ago the answer was made, as if it had been under way so long.
+    /// How many seconds ago the response was made, as if it had been under way so long.
     #[serde(default)]
     age: u64,
 }
@@ -132,19 +132,19 @@ impl Aged {
         [("date", httpdate::fmt_http_date(made))]
     }
 
-    fn answer(&self) -> impl IntoResponse + use<> {
-        (ETag::version(1), self.date(), "an answer that is worth keeping")
+    fn response(&self) -> impl IntoResponse + use<> {
+        (ETag::version(1), self.date(), "a response that is worth keeping")
     }
 }
 
-/// A route that declares this and answers as all do.
+/// A route that declares this and responds as all the others do.
 macro_rules! declared {
     ($($name:ident $path:literal $(#[$($attribute:tt)*])*;)*) => {$(
         #[get($path)]
         $(#[$($attribute)*])*
         #[auth(public)]
         async fn $name(Query(aged): Query<Aged>) -> impl IntoResponse {
-            aged.answer()
+            aged.response()
         }
     )*};
 }
@@ -209,7 +209,7 @@ async fn not_found() -> Problem {
 #[cache(public, max_age = 60)]
 #[auth(public)]
 async fn failed(Query(aged): Query<Aged>) -> impl IntoResponse {
-    (StatusCode::BAD_GATEWAY, aged.answer())
+    (StatusCode::BAD_GATEWAY, aged.response())
 }
 
 #[get("/found-elsewhere")]
@@ -226,19 +226,19 @@ async fn moved(Query(aged): Query<Aged>) -> impl IntoResponse {
     (aged.date(), Redirect::permanent("/no-store?moved"))
 }
 
-/// The handler knows something that makes this answer special.
+/// The handler knows something that makes this response special.
 #[get("/handler-forbids")]
 #[cache(public, max_age = 60)]
 #[auth(public)]
 async fn handler_forbids(Query(aged): Query<Aged>) -> impl IntoResponse {
-    ([("cache-control", "no-store")], aged.answer())
+    ([("cache-control", "no-store")], aged.response())
 }
 
 #[get("/handler-shortens")]
 #[cache(public, max_age = 60)]
 #[auth(public)]
 async fn handler_shortens(Query(aged): Query<Aged>) -> impl IntoResponse {
-    ([("cache-control", "max-age=0")], aged.answer())
+    ([("cache-control", "max-age=0")], aged.response())
 }
 
 #[get("/handler-lengthens")]
@@ -247,24 +247,24 @@ async fn handler_shortens(Query(aged): Query<Aged>) -> impl IntoResponse {
 async fn handler_lengthens(Query(aged): Query<Aged>) -> impl IntoResponse {
     (
         [("cache-control", "public, max-age=86400"), ("expires", "Sun, 01 Jan 2090 00:00:00 GMT")],
-        aged.answer(),
+        aged.response(),
     )
 }
 
 #[get("/session")]
 #[auth(session)]
 async fn of_session(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.answer()
+    aged.response()
 }
 
 #[get("/session/max-age")]
 #[cache(private, max_age = 60)]
 #[auth(session)]
 async fn of_session_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.answer()
+    aged.response()
 }
 
-/// A login's answer sets a cookie: nobody keeps it, whatever it says.
+/// A login's response sets a cookie: nobody keeps it, whatever it says.
 #[get("/session/written")]
 #[cache(private, max_age = 60)]
 #[auth(session)]
@@ -274,20 +274,20 @@ async fn of_session_written(
     Query(aged): Query<Aged>,
 ) -> Result<impl IntoResponse, Problem> {
     sessions.login(me.subject()).await?;
-    Ok(aged.answer())
+    Ok(aged.response())
 }
 
 #[get("/token")]
 #[auth(token)]
 async fn of_token(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.answer()
+    aged.response()
 }
 
 #[get("/token/max-age")]
 #[cache(private, max_age = 60)]
 #[auth(token)]
 async fn of_token_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.answer()
+    aged.response()
 }
 
 #[get("/prices")]
@@ -302,13 +302,13 @@ async fn prices(Query(aged): Query<Aged>) -> impl IntoResponse {
 #[cache(public, max_age = 60)]
 #[auth(public)]
 async fn post_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
-    ([("content-location", "/post")], aged.answer())
+    ([("content-location", "/post")], aged.response())
 }
 
 #[put("/put")]
 #[auth(public)]
 async fn put_answered(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.answer()
+    aged.response()
 }
 
 /// Logs in by a cookie and gives a token.
@@ -331,7 +331,7 @@ pub(crate) fn app() -> App<()> {
     let minute = CachePolicy::public().max_age(60).build();
     let mounted = tower::service_fn(async |request: policy_server::Request| {
         let aged = axum::extract::Query::<Aged>::try_from_uri(request.uri()).expect("an age");
-        Ok::<_, std::convert::Infallible>(aged.answer().into_response())
+        Ok::<_, std::convert::Infallible>(aged.response().into_response())
     });
     App::new(())
         .sessions(Sessions::memory())

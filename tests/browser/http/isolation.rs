@@ -143,8 +143,8 @@ fn what_cors_grants_and_links_are_let_in() -> Result<(), Failure> {
     browser.goto(&site.foreign())?;
     let call = "
         try {
-            const answer = await fetch(input.url, { method: input.method });
-            return [answer.status, await answer.json()];
+            const response = await fetch(input.url, { method: input.method });
+            return [response.status, await response.json()];
         } catch (error) {
             return [error.name];
         }";

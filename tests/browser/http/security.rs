@@ -96,7 +96,7 @@ fn a_script_with_the_nonce_runs_and_a_smuggled_one_does_not() -> Result<(), Fail
         await new Promise(resolve => setTimeout(resolve, 50));
         const { own = null, smuggled = null } = window;
         return { own, smuggled, base: document.baseURI };";
-    // A nonce that was seen once is of no use in another answer.
+    // A nonce that was seen once is of no use in another response.
     open("/nonce", "")?;
     let seen = browser.run("return document.querySelector('script').nonce;", &Value::Null)?;
     let seen = seen.as_str().filter(|nonce| nonce.len() >= 20).ok_or("no nonce")?;

@@ -36,14 +36,14 @@ impl Quickstart {
     }
 
     /// What the refused page's server answers to somebody who opens it without a browser.
-    pub(crate) fn answer(&self) -> Result<String, Failure> {
+    pub(crate) fn response(&self) -> Result<String, Failure> {
         let host = self.refused().strip_prefix("http://").ok_or("no address")?;
         let mut stream = TcpStream::connect(host)?;
         stream.set_read_timeout(Some(LIMIT))?;
         write!(stream, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
+        let mut response = String::new();
+        stream.read_to_string(&mut response)?;
+        Ok(response)
     }
 
     pub(crate) fn stop(self) -> Result<(), Failure> {

@@ -128,8 +128,8 @@ fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
 #[test]
 fn the_quickstart_serves_its_page_and_ends_in_order() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
-    let answer = quickstart.answer()?;
-    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    assert!(answer.contains(quickstart.granted()), "the page knows the other: {answer}");
+    let response = quickstart.response()?;
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    assert!(response.contains(quickstart.granted()), "the page knows the other: {response}");
     quickstart.stop()
 }

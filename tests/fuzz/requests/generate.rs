@@ -3,7 +3,7 @@
 
 use policy_tests::{every_policy::BODY, random::Random};
 
-/// Bytes to send, and what answers to expect for them.
+/// Bytes to send, and which responses to expect for them.
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,
     pub(super) is_head: bool,
@@ -11,7 +11,7 @@ pub(super) struct Sent {
     pub(super) asked_status: Option<u16>,
     /// Whether it has content, which the server may not want: it closes the connection then.
     pub(super) has_content: bool,
-    /// Whether it is well-formed, so that it has exactly one answer.
+    /// Whether it is well-formed, so that it has exactly one response.
     pub(super) is_sound: bool,
 }
 
@@ -319,7 +319,7 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
 pub(super) fn spoilt(random: &mut Random, own: &Credentials) -> Sent {
     let is_last = random.below(2) == 0;
     let Sent { mut bytes, is_head, .. } = request(random, own, is_last);
-    // Who asks for a head gets one: what an answer has depends on it.
+    // Who asks for a head gets one: what a response has depends on it.
     let first = if is_head { 5 } else { 0 };
     for _ in 0..=random.below(3) {
         let at = first + random.below((bytes.len() - first).min(400));

@@ -1,10 +1,10 @@
 //! Random requests to a server with every policy on: nothing panics, nothing fails that was not
-//! asked to, and every answer is HTTP to the byte.
+//! asked to, and every response is HTTP to the byte.
 //!
 //! As a test some thousand requests; `cargo xtask long requests` sends a million others.
 
-mod answer;
 mod generate;
+mod response;
 
 use std::{
     collections::BTreeMap,
@@ -14,61 +14,61 @@ use std::{
 
 use tokio::runtime::Builder;
 
-pub(super) use answer::{Answer, Fault};
 use generate::{Credentials, Sent};
 use policy_tests::{
     every_policy::app,
     http::{Received, Running, exchange},
     random::Random,
 };
+pub(super) use response::{Fault, ParsedResponse};
 
 /// How many requests are answered as a test.
 const SHORT: usize = 20_000;
 
-/// Reads all answers of a connection.
-fn answers(sent: &[Sent], received: &Received) -> Result<Vec<Answer>, String> {
-    let (mut rest, mut answers) = (&received.bytes[..], Vec::new());
+/// Reads all responses of a connection.
+fn responses(sent: &[Sent], received: &Received) -> Result<Vec<ParsedResponse>, String> {
+    let (mut rest, mut responses) = (&received.bytes[..], Vec::new());
     let last = sent.last().expect("a request");
     while !rest.is_empty() {
         // What follows what was spoilt is no HEAD.
-        let request = sent.get(answers.len());
+        let request = sent.get(responses.len());
         if request.is_none() && last.is_sound {
-            return Err(format!("{} answers to {} requests", answers.len() + 1, sent.len()));
+            return Err(format!("{} answers to {} requests", responses.len() + 1, sent.len()));
         }
         let is_of_head = request.is_some_and(|request| request.is_head);
-        match Answer::read(rest, is_of_head) {
-            Ok((answer, behind)) => {
+        match ParsedResponse::read(rest, is_of_head) {
+            Ok((response, behind)) => {
                 rest = behind;
-                // What says that the request may go on comes before its answer (RFC 9110 15.2.1).
-                if answer.status == 100 {
+                // What says that the request may go on comes before its response (RFC 9110 15.2.1).
+                if response.status == 100 {
                     continue;
                 }
                 if let Some(request) = request {
-                    judge(request, &answer)?;
+                    judge(request, &response)?;
                 }
-                answers.push(answer);
+                responses.push(response);
             }
             Err(Fault::Unfinished) if received.was_reset => break,
             // Nobody answers a head that was spoilt as one to HEAD.
-            Err(fault) => return Err(format!("answer {}: {fault:?}", answers.len() + 1)),
+            Err(fault) => return Err(format!("answer {}: {fault:?}", responses.len() + 1)),
         }
     }
-    let asked = answers.len().checked_sub(1).and_then(|last| sent.get(last));
-    let has_closed = answers.last().is_some_and(|last| last.field("connection") == Some("close"))
+    let asked = responses.len().checked_sub(1).and_then(|last| sent.get(last));
+    let has_closed = responses.last().is_some_and(|last| last.field("connection") == Some("close"))
         || asked.is_some_and(|request| request.has_content);
     let is_sound = sent.iter().all(|request| request.is_sound);
-    if is_sound && answers.len() < sent.len() && !received.was_reset && !has_closed {
-        return Err(format!("{} answers to {} requests", answers.len(), sent.len()));
+    if is_sound && responses.len() < sent.len() && !received.was_reset && !has_closed {
+        return Err(format!("{} answers to {} requests", responses.len(), sent.len()));
     }
-    Ok(answers)
+    Ok(responses)
 }
 
-/// What holds for every single answer beyond its form.
-fn judge(request: &Sent, answer: &Answer) -> Result<(), String> {
-    let has = |name| answer.field(name).is_some();
-    let says = |what: &str| Err(format!("{what}: {answer:?}"));
-    match answer.status {
-        500.. if request.asked_status == Some(answer.status) => (),
+/// What holds for every single response beyond its form.
+fn judge(request: &Sent, response: &ParsedResponse) -> Result<(), String> {
+    let has = |name| response.field(name).is_some();
+    let says = |what: &str| Err(format!("{what}: {response:?}"));
+    match response.status {
+        500.. if request.asked_status == Some(response.status) => (),
         // A method that the standard does not know (RFC 9110 15.6.2).
         501 if is_unknown_method(&request.bytes) => (),
         // A transfer coding that nobody knows (RFC 9112 6.1).
@@ -84,9 +84,11 @@ fn judge(request: &Sent, answer: &Answer) -> Result<(), String> {
         }
         _ => (),
     }
-    if answer.field("content-type") == Some("application/problem+json") && !answer.body.is_empty() {
-        let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        if problem["status"] != answer.status {
+    if response.field("content-type") == Some("application/problem+json")
+        && !response.body.is_empty()
+    {
+        let problem: serde_json::Value = serde_json::from_slice(&response.body).unwrap_or_default();
+        if problem["status"] != response.status {
             return says("no problem");
         }
     }
@@ -108,9 +110,9 @@ async fn log_in(address: std::net::SocketAddr) -> Credentials {
         let text =
             format!("{head} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{fields}\r\n");
         let received = exchange(address, text.as_bytes()).await;
-        let (answer, _) = Answer::read(&received.bytes, false).expect("an answer");
-        assert!((200..300).contains(&answer.status), "{head}: {answer:?}");
-        answer
+        let (response, _) = ParsedResponse::read(&received.bytes, false).expect("a response");
+        assert!((200..300).contains(&response.status), "{head}: {response:?}");
+        response
     };
     let login = exchange("POST /login", "origin: http://localhost\r\ncontent-length: 0\r\n").await;
     let cookie = login.field("set-cookie").and_then(|cookie| cookie.split(';').next());
@@ -127,7 +129,7 @@ async fn log_in(address: std::net::SocketAddr) -> Credentials {
 }
 
 #[test]
-fn every_request_gets_an_answer_that_is_http() {
+fn every_request_gets_a_response_that_is_http() {
     let number = |name| env::var(name).ok().map(|text| text.parse().expect("a number"));
     let count = number("POLICY_FUZZ_REQUESTS").map(|count: u64| count as usize);
     let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
@@ -165,16 +167,16 @@ async fn run(count: usize, seed: u64) {
         requests += sent.len();
         let bytes = sent.iter().map(|sent| &*sent.bytes).collect::<Vec<_>>().concat();
         let received = exchange(address, &bytes).await;
-        let answers = answers(&sent, &received).unwrap_or_else(|fault| {
+        let responses = responses(&sent, &received).unwrap_or_else(|fault| {
             panic!(
                 "seed {seed}, connection {connections}: {fault}\nsent: {}\nreceived: {}",
                 bytes.escape_ascii(),
                 received.bytes.escape_ascii(),
             )
         });
-        answered += answers.len();
-        for answer in answers {
-            *statuses.entry(answer.status).or_default() += 1;
+        answered += responses.len();
+        for response in responses {
+            *statuses.entry(response.status).or_default() += 1;
         }
         assert_eq!(
             server.panics(),

@@ -62,7 +62,7 @@ async fn a_client_that_takes_nothing_stops_the_upstream() {
     let upstream = Upstream::with_small_buffers();
     let server = stripping(&upstream).await;
     let mut client = client(&server).await;
-    let (answer, _) = client.send_request(to(&server, "GET"), true).expect("a stream");
+    let (response, _) = client.send_request(to(&server, "GET"), true).expect("a stream");
     let mut line = upstream.accept().await;
     line.request().await;
     line.send(format!("HTTP/1.1 200 OK\r\ncontent-length: {ALL}\r\n\r\n")).await;
@@ -74,7 +74,7 @@ async fn a_client_that_takes_nothing_stops_the_upstream() {
             count.fetch_add(length, Relaxed);
         }
     });
-    let mut body = soon(answer).await.expect("an answer").into_body();
+    let mut body = soon(response).await.expect("a response").into_body();
     let first = settled(&sent).await;
     println!("{first} bytes ahead of a client that takes nothing");
     assert!(first < AHEAD, "{first} bytes are on their way to a client that takes nothing");
@@ -101,7 +101,7 @@ async fn an_upstream_that_takes_nothing_stops_the_client() {
         .limits(Limits::NONE.body(ALL as u64).timeout(Duration::from_secs(60)));
     let server = started(proxy).await;
     let mut client = client(&server).await;
-    let (answer, mut body) = client.send_request(to(&server, "PUT"), false).expect("a stream");
+    let (response, mut body) = client.send_request(to(&server, "PUT"), false).expect("a stream");
     let sent = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&sent);
     let writing = tokio::spawn(async move {
@@ -135,7 +135,7 @@ async fn an_upstream_that_takes_nothing_stops_the_client() {
     // The upstream is gone: the client learns of it.
     driver.abort();
     drop((body, respond));
-    assert_eq!(soon(answer).await.expect("an answer").status(), 502);
+    assert_eq!(soon(response).await.expect("a response").status(), 502);
     writing.abort();
 }
 
@@ -170,7 +170,7 @@ async fn chunks_arrive_before_the_next_one_is_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_never_looks_complete() {
+async fn a_response_that_breaks_off_never_looks_complete() {
     for (head, is_chunked) in [
         ("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc", false),
         ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n", true),
@@ -192,7 +192,7 @@ async fn an_answer_that_breaks_off_never_looks_complete() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
+async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin()).idle_timeout(Duration::from_millis(300));
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
@@ -210,9 +210,9 @@ async fn an_upstream_that_says_nothing_more_breaks_the_answer_off() {
     assert_eq!(line.rest().await, b"");
 }
 
-/// Bytes behind an answer are none of the next one's.
+/// Bytes behind a response are none of the next one's.
 #[tokio::test]
-async fn what_is_sent_behind_an_answer_reaches_nobody() {
+async fn what_is_sent_behind_a_response_reaches_nobody() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let mut connection = server.connect().await;
@@ -223,24 +223,24 @@ async fn what_is_sent_behind_an_answer_reaches_nobody() {
         "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil",
     )
     .await;
-    assert_eq!(connection.answer().await.text(), "ok");
+    assert_eq!(connection.response().await.text(), "ok");
     connection.send(request("GET /api/2", &[])).await;
     let mut line = upstream.accept().await;
     assert_eq!(line.request().await.path(), "/2");
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood").await;
-    assert_eq!(connection.answer().await.text(), "good");
+    assert_eq!(connection.response().await.text(), "good");
 }
 
 #[tokio::test]
 async fn a_client_that_goes_away_takes_its_request_with_it() {
-    // While it waits for an answer.
+    // While it waits for a response.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let (connection, mut line) = asked(&server, &upstream).await;
     drop(connection);
     assert_eq!(line.rest().await, b"");
 
-    // While the answer comes.
+    // While the response comes.
     let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
     connection.head().await;
@@ -267,7 +267,7 @@ async fn a_body_over_the_limit_is_413_and_never_looks_complete() {
     let upstream = Upstream::start().await;
     let proxy = Proxy::new("/api", upstream.origin()).limits(Limits::NONE.body(10));
     let server = started(proxy).await;
-    let stated = server.answer(request("PUT /api", &["content-length: 11"])).await;
+    let stated = server.response(request("PUT /api", &["content-length: 11"])).await;
     assert_eq!(stated.problem(), (413, "request.body-too-large".to_owned()));
     let mut connection = server.connect().await;
     connection
@@ -277,8 +277,8 @@ async fn a_body_over_the_limit_is_413_and_never_looks_complete() {
     line.request().await;
     line.exactly(13).await;
     connection.send("8\r\n12345678\r\n0\r\n\r\n").await;
-    let answer = connection.answer().await;
-    assert_eq!(answer.problem(), (413, "request.body-too-large".to_owned()));
+    let response = connection.response().await;
+    assert_eq!(response.problem(), (413, "request.body-too-large".to_owned()));
     let rest = line.rest().await;
     assert!(!rest.ends_with(b"0\r\n\r\n"), "{}", rest.escape_ascii());
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Upstream, asked,
-    http::{Answer, StoppedTime, request, soon},
+    http::{RawResponse, StoppedTime, request, soon},
     started, stripping,
 };
 
@@ -25,21 +25,21 @@ async fn nobody_there_is_502_with_the_policy() {
     let proxy = Proxy::new("/api", format!("http://{address}"))
         .cors(CorsPolicy::origins(&["https://app.example"]).build());
     let server = started(proxy).await;
-    let answer = server.answer(request("GET /api", &["origin: https://app.example"])).await;
-    assert_eq!(answer.problem(), problem(502, "proxy.unreachable"));
-    assert_eq!(answer.sharing(), ["access-control-allow-origin: https://app.example"]);
-    assert!(!answer.text().contains(&address.port().to_string()), "{answer:?}");
+    let response = server.response(request("GET /api", &["origin: https://app.example"])).await;
+    assert_eq!(response.problem(), problem(502, "proxy.unreachable"));
+    assert_eq!(response.sharing(), ["access-control-allow-origin: https://app.example"]);
+    assert!(!response.text().contains(&address.port().to_string()), "{response:?}");
 }
 
 #[tokio::test]
-async fn no_answer_in_time_is_504() {
+async fn no_response_in_time_is_504() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(200));
     let server = started(proxy).await;
     let begun = Instant::now();
     let (mut connection, mut line) = asked(&server, &upstream).await;
-    let answer = time.until(connection.answer()).await;
-    assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
+    let response = time.until(connection.response()).await;
+    assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
     assert!(begun.elapsed() >= Duration::from_millis(200));
     // The upstream is told that nobody waits any more.
     assert_eq!(line.rest().await, b"");
@@ -62,11 +62,11 @@ async fn no_connection_in_time_is_504() {
     }
     let proxy =
         Proxy::new("/api", format!("http://{address}")).connect_timeout(Duration::from_millis(200));
-    let answer = started(proxy).await.answer(request("GET /api", &[])).await;
-    assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
+    let response = started(proxy).await.response(request("GET /api", &[])).await;
+    assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
 }
 
-/// The time for an answer begins when the upstream has the request.
+/// The time for a response begins when the upstream has the request.
 #[tokio::test]
 async fn a_slow_upload_is_not_a_slow_upstream() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
@@ -84,19 +84,19 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
     }
     line.exactly(8).await;
     line.send(OK).await;
-    assert_eq!(connection.answer().await.text(), "ok");
+    assert_eq!(connection.response().await.text(), "ok");
 
     // A client that sends nothing more is told so.
     connection.send(request("PUT /api", &["content-length: 8"])).await;
     line.request().await;
-    let answer = time.until(connection.answer()).await;
-    assert_eq!(answer.problem(), problem(408, "request.timed-out"));
+    let response = time.until(connection.response()).await;
+    assert_eq!(response.problem(), problem(408, "request.timed-out"));
     assert_eq!(line.rest().await, b"");
 }
 
-/// What hostile or broken servers say in place of an answer.
+/// What hostile or broken servers say in place of a response.
 #[tokio::test]
-async fn what_is_no_answer_is_502() {
+async fn what_is_no_response_is_502() {
     let huge = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(200_000));
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(5000));
     for bytes in [
@@ -124,7 +124,7 @@ async fn what_is_no_answer_is_502() {
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut line.stream).await;
         let shown = bytes.get(..60).unwrap_or(bytes);
         assert_eq!(
-            connection.answer().await.problem(),
+            connection.response().await.problem(),
             problem(502, "proxy.bad-answer"),
             "{shown}"
         );
@@ -135,13 +135,13 @@ async fn what_is_no_answer_is_502() {
         let mut line = upstream.accept().await;
         line.request().await;
         line.send(OK).await;
-        assert_eq!(connection.answer().await.text(), "ok", "{shown}");
+        assert_eq!(connection.response().await.text(), "ok", "{shown}");
     }
 }
 
 /// RFC 9110 15.2: as many as a server likes, but not for ever.
 #[tokio::test]
-async fn a_flood_of_interim_answers_ends() {
+async fn a_flood_of_interim_responses_ends() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(500));
     let server = started(proxy).await;
@@ -155,24 +155,24 @@ async fn a_flood_of_interim_answers_ends() {
         }
         sent
     });
-    let answer = time.until(connection.answer()).await;
-    assert_eq!(answer.problem(), problem(504, "proxy.timed-out"));
+    let response = time.until(connection.response()).await;
+    assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
     assert!(soon(flood).await.expect("an end") > 0);
 }
 
 #[tokio::test]
-async fn interim_answers_are_passed_over() {
+async fn interim_responses_are_passed_over() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n").await;
     line.send(OK).await;
-    assert_eq!(connection.answer().await.text(), "ok");
+    assert_eq!(connection.response().await.text(), "ok");
 }
 
-/// A connection is kept, and lost when the next request came over it: the answer to that one, or
+/// A connection is kept, and lost when the next request came over it: the response to that one, or
 /// nothing if it was 502.
-async fn answer_to_lost(next: &str) -> Result<Answer, ()> {
+async fn response_to_lost(next: &str) -> Result<RawResponse, ()> {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let mut connection = server.connect().await;
@@ -180,7 +180,7 @@ async fn answer_to_lost(next: &str) -> Result<Answer, ()> {
     let mut line = upstream.accept().await;
     line.request().await;
     line.send(OK).await;
-    assert_eq!(connection.answer().await.text(), "ok");
+    assert_eq!(connection.response().await.text(), "ok");
     connection.send(next).await;
     line.request().await;
     drop(line);
@@ -189,10 +189,10 @@ async fn answer_to_lost(next: &str) -> Result<Answer, ()> {
         mut line = upstream.accept() => {
             line.request().await;
             line.send(OK).await;
-            Ok(connection.answer().await)
+            Ok(connection.response().await)
         }
-        answer = connection.answer() => {
-            assert_eq!(answer.problem(), problem(502, "proxy.bad-answer"));
+        response = connection.response() => {
+            assert_eq!(response.problem(), problem(502, "proxy.bad-answer"));
             Err(())
         }
     }
@@ -209,42 +209,42 @@ async fn what_can_be_repeated_is_sent_once_more_over_a_connection_that_lives() {
         // Its body is gone.
         (request("PUT /api", &["content-length: 1"]) + "x", false),
     ] {
-        assert_eq!(answer_to_lost(&next).await.is_ok(), is_repeated, "{next}");
+        assert_eq!(response_to_lost(&next).await.is_ok(), is_repeated, "{next}");
     }
 }
 
 #[tokio::test]
-async fn nothing_is_sent_three_times_and_nothing_once_an_answer_began() {
+async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
     // A new connection that dies is no connection that was kept.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let (mut connection, line) = asked(&server, &upstream).await;
     drop(line);
-    assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"));
+    assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
     // One that was kept, and dies twice.
     connection.send(request("GET /api", &[])).await;
     let mut line = upstream.accept().await;
     line.request().await;
     line.send(OK).await;
-    assert_eq!(connection.answer().await.text(), "ok");
+    assert_eq!(connection.response().await.text(), "ok");
     connection.send(request("GET /api", &[])).await;
     line.request().await;
     drop(line);
     let mut line = upstream.accept().await;
     line.request().await;
     drop(line);
-    assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"));
+    assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
-    // One byte of an answer came.
+    // One byte of a response came.
     connection.send(request("GET /api", &[])).await;
     let mut line = upstream.accept().await;
     line.request().await;
     line.send(OK).await;
-    assert_eq!(connection.answer().await.text(), "ok");
+    assert_eq!(connection.response().await.text(), "ok");
     connection.send(request("GET /api", &[])).await;
     line.request().await;
     line.send("H").await;
     drop(line);
-    assert_eq!(connection.answer().await.problem(), problem(502, "proxy.bad-answer"));
+    assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 }

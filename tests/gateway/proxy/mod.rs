@@ -1,12 +1,12 @@
 //! The development proxy over real sockets: what an upstream gets, what comes back, and what
 //! becomes of both when somebody is slow, dead or hostile. The upstreams write bytes of their own.
 
-mod answers;
 mod bodies;
 mod failures;
 mod nginx;
 mod paths;
 mod requests;
+mod responses;
 mod secure;
 mod starts;
 mod upstream;

@@ -33,26 +33,26 @@ async fn nginx_behind_the_proxy_is_a_part_of_this_server() {
     fs::write(files.join("large"), vec![b'x'; 3 << 20]).expect("a file");
     let upstream = format!("http://{}/v1", nginx.address);
     let server = started(Proxy::new("/api", upstream).strip_prefix()).await;
-    let page = server.answer(request("GET /api/index.html", &[])).await;
+    let page = server.response(request("GET /api/index.html", &[])).await;
     assert_eq!((page.status, page.text()), (200, "<p>index</p>"));
     let tag = format!("if-none-match: {}", page.header("etag").expect("a tag"));
-    assert_eq!(server.answer(request("GET /api/index.html", &[&tag])).await.status, 304);
-    let part = server.answer(request("GET /api/large", &["range: bytes=0-9"])).await;
+    assert_eq!(server.response(request("GET /api/index.html", &[&tag])).await.status, 304);
+    let part = server.response(request("GET /api/large", &["range: bytes=0-9"])).await;
     assert_eq!((part.status, part.body.len()), (206, 10));
-    let large = server.answer(request("GET /api/large", &[])).await;
+    let large = server.response(request("GET /api/large", &[])).await;
     assert!(large.body.len() == 3 << 20 && large.body.iter().all(|byte| *byte == b'x'));
     let mut connection = server.connect().await;
     connection.send(request("HEAD /api/large", &[])).await;
     assert_eq!(connection.head().await.header("content-length"), Some("3145728"));
 
-    let moved = server.answer(request("GET /api/moved", &[])).await;
+    let moved = server.response(request("GET /api/moved", &[])).await;
     assert_eq!(moved.header("location"), Some("/api/index.html"), "{moved:?}");
-    let cookie = server.answer(request("GET /api/cookie", &[])).await;
+    let cookie = server.response(request("GET /api/cookie", &[])).await;
     assert_eq!(cookie.header("set-cookie"), Some("a=1; Path=/api/x"));
-    let seen = server.answer(request("GET /api/seen?x=%2e", &["x-real-ip: 6.6.6.6"])).await;
+    let seen = server.response(request("GET /api/seen?x=%2e", &["x-real-ip: 6.6.6.6"])).await;
     assert_eq!(seen.text(), "127.0.0.1 127.0.0.1 http /v1/seen?x=%2e");
-    let missing = server.answer(request("GET /api/missing", &[])).await;
+    let missing = server.response(request("GET /api/missing", &[])).await;
     assert_eq!(missing.status, 404);
     let long = request("PUT /api/index.html", &["content-length: 5"]) + "hello";
-    assert_eq!(server.answer(long).await.status, 405);
+    assert_eq!(server.response(long).await.status, 405);
 }

@@ -162,12 +162,12 @@ fn judge((target, fields): (String, Vec<String>)) -> Judged {
     };
     runtime.block_on(async {
         let mut arrived = arrived.lock().await;
-        let answer = server.answer(request(&format!("GET {target}"), &fields)).await;
+        let response = server.response(request(&format!("GET {target}"), &fields)).await;
         let Ok(got) = arrived.try_recv() else {
-            let refused = matches!(answer.status, 400 | 404 | 405 | 421);
+            let refused = matches!(response.status, 400 | 404 | 405 | 421);
             return match refused {
                 true => Ok(Precondition::Unmet),
-                false => Err(TestCaseError::fail(format!("{target}: {answer:?}"))),
+                false => Err(TestCaseError::fail(format!("{target}: {response:?}"))),
             };
         };
         if got.header("host") != Some(host) {
@@ -230,7 +230,7 @@ async fn a_path_that_could_be_another_one_is_400() {
         ("/bare//evil.test", "wire.path-empty-segment"),
         ("/bare/%2fevil.test", "proxy.path"),
     ] {
-        let answer = server.answer(request(&format!("GET {path}"), &[])).await;
-        assert_eq!(answer.problem(), (400, code.to_owned()), "{path}");
+        let response = server.response(request(&format!("GET {path}"), &[])).await;
+        assert_eq!(response.problem(), (400, code.to_owned()), "{path}");
     }
 }

@@ -19,7 +19,7 @@ async fn an_upstream_gets_the_request_and_who_sent_it() {
          keep-alive: timeout=5\r\nproxy-authorization: Basic eDp5\r\nte: gzip\r\n\
          upgrade: h2c\r\nx-other: 2\r\n\r\n"
     );
-    assert_eq!(server.answer(sent).await.status, 204);
+    assert_eq!(server.response(sent).await.status, 204);
     let got = arrived.recv().await.expect("a request");
     assert_eq!(got.line, "GET /orders?page=2 HTTP/1.1");
     let want = [
@@ -48,7 +48,7 @@ async fn who_sent_it_is_what_this_server_knows() {
                 x-forwarded-proto: gopher\r\nx-forwarded-host: evil.example\r\n\
                 forwarded: for=6.6.6.6\r\nx-real-ip: 6.6.6.6\r\nx-forwarded-prefix: /x\r\n\
                 connection: x-forwarded-for, forwarded, via, host\r\nvia: 1.0 other\r\n\r\n";
-    assert_eq!(server.answer(sent).await.status, 204);
+    assert_eq!(server.response(sent).await.status, 204);
     let got = arrived.recv().await.expect("a request");
     assert_eq!(got.path(), "/api/x");
     assert_eq!(got.header("forwarded"), Some("for=127.0.0.1;host=shop.example;proto=http"));
@@ -70,7 +70,7 @@ async fn the_cookie_of_a_session_stays_here_unless_asked() {
         for cookies in ["a=1; __Host-sid=x; b=2", "__Host-sid=x"] {
             let sent =
                 format!("GET /api HTTP/1.1\r\nhost: shop.example\r\ncookie: {cookies}\r\n\r\n");
-            assert_eq!(server.answer(sent).await.status, 204);
+            assert_eq!(server.response(sent).await.status, 204);
         }
         let first = arrived.recv().await.expect("a request");
         assert_eq!(first.header("cookie"), cookie);
@@ -98,14 +98,14 @@ async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
         );
     }
     for (method, status) in [("TRACE", 405), ("LOCK", 501)] {
-        let refused = server.answer(request(&format!("{method} /api/x"), &[])).await;
+        let refused = server.response(request(&format!("{method} /api/x"), &[])).await;
         assert_eq!(refused.status, status, "{method}");
     }
     let preflight = ["origin: https://app.example", "access-control-request-method: PUT"];
-    let answer = server.answer(request("OPTIONS /api/x", &preflight)).await;
-    assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example"));
+    let response = server.response(request("OPTIONS /api/x", &preflight)).await;
+    assert_eq!(response.header("access-control-allow-origin"), Some("https://app.example"));
     let cross = ["origin: https://evil.example", "access-control-request-method: PUT"];
-    assert_eq!(server.answer(request("OPTIONS /api/x", &cross)).await.status, 403);
+    assert_eq!(server.response(request("OPTIONS /api/x", &cross)).await.status, 403);
     assert!(arrived.try_recv().is_err());
 }
 
@@ -122,7 +122,7 @@ async fn a_length_is_said_by_the_body_alone() {
     assert_eq!(got.header("content-length"), Some("5"));
     assert_eq!(line.exactly(5).await, b"hello");
     line.send(NOTHING).await;
-    assert_eq!(connection.answer().await.status, 204);
+    assert_eq!(connection.response().await.status, 204);
 
     for method in ["POST", "GET"] {
         let chunked = format!(
@@ -134,13 +134,13 @@ async fn a_length_is_said_by_the_body_alone() {
         assert_eq!(got.header("content-length"), None);
         assert_eq!(line.exactly(15).await, b"5\r\nhello\r\n0\r\n\r\n");
         line.send(NOTHING).await;
-        assert_eq!(connection.answer().await.status, 204);
+        assert_eq!(connection.response().await.status, 204);
     }
 
     connection.send("POST /api HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n").await;
     assert_eq!(line.request().await.header("content-length"), Some("0"));
     line.send(NOTHING).await;
-    assert_eq!(connection.answer().await.status, 204);
+    assert_eq!(connection.response().await.status, 204);
 }
 
 /// RFC 9110 10.1.1: this server is the one that says 100, once the body is asked for.
@@ -157,7 +157,7 @@ async fn a_client_that_waits_for_100_gets_it() {
     connection.send("hello").await;
     assert_eq!(line.exactly(5).await, b"hello");
     line.send(NOTHING).await;
-    assert_eq!(connection.answer().await.status, 204);
+    assert_eq!(connection.response().await.status, 204);
 }
 
 #[tokio::test]
@@ -202,6 +202,6 @@ async fn connections_are_kept_for_the_next_request() {
         let line = line.as_mut().expect("a connection");
         line.request().await;
         line.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
-        assert_eq!(connection.answer().await.text(), "ok");
+        assert_eq!(connection.response().await.text(), "ok");
     }
 }

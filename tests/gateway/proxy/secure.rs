@@ -94,8 +94,8 @@ async fn echo(
         HeaderMap::from_iter([("x-sum".parse().expect("a name"), "1".parse().expect("a value"))]);
     let frames = [Frame::data(body), Frame::trailers(trailers)].map(Ok::<_, Infallible>);
     let body = StreamBody::new(futures_util::stream::iter(frames));
-    let answer = Response::builder().header("trailer", "x-sum").body(body.boxed());
-    Ok(answer.expect("an answer"))
+    let response = Response::builder().header("trailer", "x-sum").body(body.boxed());
+    Ok(response.expect("a response"))
 }
 
 /// Starts an upstream, with TLS if there is a configuration for it; in HTTP/2 where the client
@@ -162,8 +162,8 @@ async fn assert_echo(
 ) -> Got {
     let mut connection = server.connect().await;
     connection.send(POST).await;
-    let answer = connection.head().await;
-    assert_eq!(answer.status, 200, "{answer:?}");
+    let response = connection.head().await;
+    assert_eq!(response.status, 200, "{response:?}");
     let rest = connection.exactly(b"5\r\nhello\r\n0\r\nx-sum: 1\r\n\r\n".len()).await;
     assert_eq!(rest.escape_ascii().to_string(), "5\\r\\nhello\\r\\n0\\r\\nx-sum: 1\\r\\n\\r\\n");
     let got = soon(got.recv()).await.expect("a request");
@@ -220,8 +220,8 @@ async fn an_upstream_that_is_not_who_it_should_be_is_502() {
         Proxy::new("/api", &origin).authority(&trusted.pem),
         Proxy::new("/api", &origin),
     ] {
-        let answer = started(proxy).await.answer(plain("GET /api", &[])).await;
-        assert_eq!(answer.problem(), (502, "proxy.unreachable".to_owned()));
+        let response = started(proxy).await.response(plain("GET /api", &[])).await;
+        assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
     }
     assert!(got.try_recv().is_err());
 }
@@ -232,8 +232,8 @@ async fn an_upstream_without_http2_is_502_where_nothing_else_will_do() {
     let (address, _got) = upstream(Some(certificate.config.clone()), false).await;
     let origin = format!("https://localhost:{}", address.port());
     let proxy = Proxy::new("/api", origin).authority(&certificate.pem).http2();
-    let answer = started(proxy).await.answer(plain("GET /api", &[])).await;
-    assert_eq!(answer.problem(), (502, "proxy.unreachable".to_owned()));
+    let response = started(proxy).await.response(plain("GET /api", &[])).await;
+    assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
 }
 
 /// A client of HTTP/2 on one connection.
@@ -263,7 +263,7 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     let mut sent = request("GET", "/api/x");
     sent.headers_mut().append("cookie", "a=1".parse().expect("a value"));
     sent.headers_mut().append("cookie", "b=2".parse().expect("a value"));
-    let answer = client.send_request(sent);
+    let response = client.send_request(sent);
     let serve = async {
         let mut line = upstream.accept().await;
         let got = line.request().await;
@@ -273,23 +273,23 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
         assert_eq!(got.header("x-forwarded-host"), Some("localhost"));
         line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nkeep-alive: timeout=5\r\n\r\n2\r\nok\r\n0\r\n\r\n").await;
     };
-    let (answer, ()) = soon(async { tokio::join!(answer, serve) }).await;
-    let answer = answer.expect("an answer");
-    assert!(!answer.headers().contains_key("transfer-encoding"));
-    assert_eq!(answer.into_body().collect().await.expect("a body").to_bytes(), "ok");
+    let (response, ()) = soon(async { tokio::join!(response, serve) }).await;
+    let response = response.expect("a response");
+    assert!(!response.headers().contains_key("transfer-encoding"));
+    assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "ok");
 }
 
 /// RFC 9113 8.1: what breaks off is reset.
 #[tokio::test]
-async fn broken_answers_are_reset_and_cancelled_requests_end_at_the_upstream() {
+async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream() {
     let upstream = Upstream::start().await;
     let server = started(Proxy::new("/api", upstream.origin())).await;
     let mut client = http2_client(&server).await;
-    let answer = tokio::spawn(client.send_request(request("GET", "/api")));
+    let response = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
     line.request().await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab").await;
-    let mut body = soon(answer).await.expect("an end").expect("an answer").into_body();
+    let mut body = soon(response).await.expect("an end").expect("a response").into_body();
     assert_eq!(
         soon(body.frame()).await.expect("a frame").expect("data").into_data().expect("data"),
         "ab"
@@ -303,11 +303,11 @@ async fn broken_answers_are_reset_and_cancelled_requests_end_at_the_upstream() {
     line.request().await;
     waiting.abort();
     assert_eq!(line.rest().await, b"");
-    let answer = tokio::spawn(client.send_request(request("GET", "/api")));
+    let response = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
     line.request().await;
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
-    let body = soon(answer).await.expect("an end").expect("an answer").into_body();
+    let body = soon(response).await.expect("an end").expect("a response").into_body();
     drop(body);
     assert_eq!(line.rest().await, b"");
 }
@@ -348,7 +348,7 @@ async fn a_cancelled_request_is_reset_at_an_upstream_of_http2() {
     assert_eq!(connection.head().await.status, 200);
     drop(connection);
     assert_eq!(soon(reset.recv()).await.expect("a reset"), h2::Reason::CANCEL);
-    assert_eq!(server.answer(plain("GET /api", &[])).await.status, 200);
+    assert_eq!(server.response(plain("GET /api", &[])).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -396,7 +396,7 @@ async fn a_client_that_takes_nothing_stops_one_stream_of_an_upstream_of_http2() 
     }
     println!("{sent} bytes ahead of a client that takes nothing");
     // The connection is free for others.
-    assert_eq!(server.answer(plain("GET /api/small", &[])).await.status, 200);
+    assert_eq!(server.response(plain("GET /api/small", &[])).await.status, 200);
     assert!(slow.exactly(4 << 20).await.ends_with(b"x"));
 }
 

@@ -1,4 +1,5 @@
-//! A server behind the proxy that says what it got, byte for byte, and answers what it is told to.
+//! A server behind the proxy that records what it received, byte for byte, and responds as it is
+//! told.
 
 use std::net::SocketAddr;
 
@@ -45,9 +46,9 @@ impl Upstream {
         Line { stream, received: Vec::new() }
     }
 
-    /// Gives this answer to every request, and what it got to the test. Bodies are read where
+    /// Gives this response to every request, and what it got to the test. Bodies are read where
     /// their length is stated.
-    pub(crate) fn answering(self, answer: &'static str) -> mpsc::UnboundedReceiver<Arrived> {
+    pub(crate) fn answering(self, response: &'static str) -> mpsc::UnboundedReceiver<Arrived> {
         let (tell, arrived) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             loop {
@@ -60,7 +61,7 @@ impl Upstream {
                         request.body = line.exactly(length).await;
                         // The test may have seen enough.
                         let _ = tell.send(request);
-                        line.send(answer).await;
+                        line.send(response).await;
                     }
                 });
             }

@@ -49,11 +49,11 @@ fn echo() -> String {
 async fn opened(server: &Running, fields: &[&str]) -> Connection {
     let mut connection = server.connect().await;
     connection.send(opening(fields)).await;
-    let answer = connection.head().await;
-    assert_eq!(answer.status, 101, "{answer:?}");
-    assert_eq!(answer.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-    assert_eq!(answer.header("upgrade"), Some("websocket"));
-    assert_eq!(answer.header("connection"), Some("upgrade"));
+    let response = connection.head().await;
+    assert_eq!(response.status, 101, "{response:?}");
+    assert_eq!(response.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+    assert_eq!(response.header("upgrade"), Some("websocket"));
+    assert_eq!(response.header("connection"), Some("upgrade"));
     connection
 }
 
@@ -121,7 +121,7 @@ async fn pages_of_others_open_none() {
     let server = started(Proxy::new("/api", echo()).cors(policy)).await;
     opened(&server, &["origin: https://app.example"]).await;
     opened(&server, &["origin: http://localhost"]).await;
-    let foreign = server.answer(opening(&["origin: https://evil.example"])).await;
+    let foreign = server.response(opening(&["origin: https://evil.example"])).await;
     assert_eq!(foreign.problem(), (403, "cors.websocket-origin-not-granted".to_owned()));
 }
 
@@ -134,8 +134,8 @@ async fn an_upstream_may_decline() {
     let mut line = upstream.accept().await;
     line.request().await;
     line.send("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await;
-    let answer = connection.answer().await;
-    assert_eq!((answer.status, answer.text()), (403, "no"));
+    let response = connection.response().await;
+    assert_eq!((response.status, response.text()), (403, "no"));
 }
 
 #[tokio::test]
@@ -151,8 +151,8 @@ async fn an_upstream_switches_to_nothing_else() {
         let mut line = upstream.accept().await;
         line.request().await;
         line.send(switched).await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.problem(), (502, "proxy.bad-answer".to_owned()));
+        let response = connection.response().await;
+        assert_eq!(response.problem(), (502, "proxy.bad-answer".to_owned()));
         assert_eq!(soon(line.rest()).await, b"");
     }
 }
@@ -169,7 +169,7 @@ async fn no_other_protocol_is_asked_for() {
             &format!("upgrade: {upgrade}"),
             "http2-settings: AAMAAABkAARAAAAAAAIAAAAA",
         ];
-        assert_eq!(server.answer(request("GET /api", &fields)).await.status, 204);
+        assert_eq!(server.response(request("GET /api", &fields)).await.status, 204);
         let got = arrived.recv().await.expect("a request");
         for name in ["connection", "upgrade", "http2-settings"] {
             assert_eq!(got.header(name), None, "{upgrade}");
@@ -201,7 +201,7 @@ async fn a_stream_of_http2_becomes_one() {
             .body(())
             .expect("a request")
     };
-    let (answer, mut sender) = client.send_request(connect(), false).expect("a stream");
+    let (response, mut sender) = client.send_request(connect(), false).expect("a stream");
     let mut line = upstream.accept().await;
     let got = line.request().await;
     assert_eq!(got.line, "GET /live HTTP/1.1");
@@ -213,23 +213,23 @@ async fn a_stream_of_http2_becomes_one() {
         data_encoding::BASE64.decode(got.header("sec-websocket-key").expect("a key").as_bytes());
     assert_eq!(key.expect("base64").len(), 16);
     line.send(SWITCHED).await;
-    let answer = soon(answer).await.expect("an answer");
-    assert_eq!(answer.status(), 200);
+    let response = soon(response).await.expect("a response");
+    assert_eq!(response.status(), 200);
     for name in ["sec-websocket-accept", "upgrade", "connection"] {
-        assert!(!answer.headers().contains_key(name), "{answer:?}");
+        assert!(!response.headers().contains_key(name), "{response:?}");
     }
     sender.send_data("up".into(), false).expect("a stream");
     assert_eq!(line.exactly(2).await, b"up");
     line.send("down").await;
-    let mut body = answer.into_body();
+    let mut body = response.into_body();
     assert_eq!(soon(body.data()).await.expect("more").expect("data"), "down");
     drop((sender, body));
     assert_eq!(line.rest().await, b"");
 
     // A page is no WebSocket, though its status would open one.
-    let (answer, _sender) = client.send_request(connect(), false).expect("a stream");
+    let (response, _sender) = client.send_request(connect(), false).expect("a stream");
     let mut line = upstream.accept().await;
     line.request().await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npage").await;
-    assert_eq!(soon(answer).await.expect("an answer").status(), 502);
+    assert_eq!(soon(response).await.expect("a response").status(), 502);
 }

@@ -131,7 +131,7 @@ thread_local! {
 }
 
 /// Sends a request to a server that has seen many before.
-fn answer(row: &AccessRow, shows: &Shows) -> Reply {
+fn response(row: &AccessRow, shows: &Shows) -> Reply {
     SERVER.with(|(server, store)| {
         let request = present(server, row.path, shows);
         if shows.is_store_lost {
@@ -320,16 +320,16 @@ fn ran(reply: &Reply) -> Option<String> {
     (reply.status == 200).then(|| reply.body.clone())
 }
 
-/// T16, auth gate. A handler runs only for a principal that satisfies the row of its
-/// `#[auth]`: the credential of a scheme that it names, all its scopes, one of its roles, and a
-/// login that is as fresh as it asks; or for nobody, where it says so. Otherwise the answer is 400
-/// for a field that cannot be read, 401 without a good credential or a fresh login, 403 without the
-/// rights, and 503 where nobody can tell: the store does not answer.
+/// T16, auth gate. A handler runs only for a principal that satisfies the row of its `#[auth]`: the
+/// credential of a scheme that it names, all its scopes, one of its roles, and a login that is as
+/// fresh as it asks; or for nobody, where it says so. Otherwise the response is 400 for a field
+/// that cannot be read, 401 without a good credential or a fresh login, 403 without the rights, and
+/// 503 where nobody can tell: the store does not answer.
 #[test]
 fn t16_the_handler_runs_for_whom_the_access_matrix_lets_in() {
     let cases = (select(ACCESS_MATRIX), shows());
     holds("T16", 39, cases, |(row, shows)| {
-        let reply = answer(&row, &shows);
+        let reply = response(&row, &shows);
         let (status, says) = due(&row, &shows);
         prop_assert_eq!(reply.status, status, "{:?}", reply);
         prop_assert_eq!(ran(&reply), says);
@@ -339,11 +339,11 @@ fn t16_the_handler_runs_for_whom_the_access_matrix_lets_in() {
     });
 }
 
-/// T16, monotony. Whoever is let in is let in as well with one more credential that is valid and sufficient:
-/// one with which alone, and with nothing else, the same route lets its owner in. A bearer token
-/// decides alone where it is taken, so that a valid token without the rights of the route is not
-/// sufficient, and takes the place of the session that had them. Where a route takes no credential
-/// of that kind, it changes nothing at all.
+/// T16, monotony. Whoever is let in is let in as well with one more credential that is valid and
+/// sufficient: one with which alone, and with nothing else, the same route lets its owner in. A
+/// bearer token decides alone where it is taken, so that a valid token without the rights of the
+/// route is not sufficient, and takes the place of the session that had them. Where a route takes
+/// no credential of that kind, it changes nothing at all.
 #[test]
 fn t16_one_more_sufficient_credential_lets_nobody_out() {
     let cases = (select(ACCESS_MATRIX), shows(), select(vec!["session", "token", "key"]));
@@ -364,8 +364,8 @@ fn t16_one_more_sufficient_credential_lets_nobody_out() {
                 row.key
             }
         };
-        let answer = |shows: &Shows| answer(&row, shows);
-        let (before, alone, both) = (answer(&without), answer(&alone), answer(&shows));
+        let response = |shows: &Shows| response(&row, shows);
+        let (before, alone, both) = (response(&without), response(&alone), response(&shows));
         if before.status == 200 && alone.status == 200 {
             prop_assert_eq!(both.status, 200, "{:?}", both);
         }

@@ -29,25 +29,25 @@ enum Deed {
 
 /// Fields that the handler writes, and whether it ran.
 #[derive(Clone, Debug)]
-struct Answer {
+struct PlannedResponse {
     deed: Deed,
     status: u16,
     fields: Vec<(&'static str, &'static str)>,
     has_run: Arc<Mutex<bool>>,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Answer {
+impl<S: Send + Sync> FromRequestParts<S> for PlannedResponse {
     type Rejection = StatusCode;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, StatusCode> {
         PLANNED
             .with(|planned| planned.lock().expect("no panic").clone())
-            .ok_or_else(|| panic!("no answer is planned for {}", parts.uri))
+            .ok_or_else(|| panic!("no response is planned for {}", parts.uri))
     }
 }
 
 thread_local! {
-    static PLANNED: Mutex<Option<Answer>> = const { Mutex::new(None) };
+    static PLANNED: Mutex<Option<PlannedResponse>> = const { Mutex::new(None) };
     static SERVER: TestServer = {
         let app = App::new(()).sessions(Sessions::memory()).tokens(token_settings());
         let app = app.routes(routes![login, login_by_token, issue]);
@@ -55,10 +55,10 @@ thread_local! {
     };
 }
 
-impl Answer {
+impl PlannedResponse {
     fn give(self) -> Response {
         *self.has_run.lock().expect("no panic") = true;
-        let mut response = "an answer".into_response();
+        let mut response = "a response".into_response();
         *response.status_mut() = StatusCode::from_u16(self.status).expect("a status");
         for (name, value) in self.fields {
             response.headers_mut().append(name, value.parse().expect("a value"));
@@ -70,61 +70,65 @@ impl Answer {
 #[get("/open")]
 #[post("/open")]
 #[auth(public)]
-async fn open(answer: Answer) -> Response {
-    answer.give()
+async fn open(response: PlannedResponse) -> Response {
+    response.give()
 }
 
 #[get("/held")]
 #[post("/held")]
 #[auth(public)]
 #[csrf(origin)]
-async fn held(answer: Answer, session: Session, sessions: Sessions) -> Result<Response, Problem> {
-    match answer.deed {
+async fn held(
+    response: PlannedResponse,
+    session: Session,
+    sessions: Sessions,
+) -> Result<Response, Problem> {
+    match response.deed {
         Deed::Write => session.set("a", 1)?,
         Deed::Login => sessions.login(identity("ada")).await?,
         Deed::Logout => session.logout(),
         _ => drop(session.identity()),
     }
-    Ok(answer.give())
+    Ok(response.give())
 }
 
 #[get("/rendered")]
 #[auth(public)]
-async fn rendered(answer: Answer, token: CsrfToken) -> Response {
+async fn rendered(response: PlannedResponse, token: CsrfToken) -> Response {
     let _rendered = token.field();
-    answer.give()
+    response.give()
 }
 
 #[get("/issued")]
 #[post("/issued")]
 #[auth(public)]
-async fn issued(answer: Answer, tokens: Tokens) -> Result<Response, Problem> {
+async fn issued(response: PlannedResponse, tokens: Tokens) -> Result<Response, Problem> {
     tokens.issue(&identity("ada"))?;
-    Ok(answer.give())
+    Ok(response.give())
 }
 
 #[get("/session")]
 #[auth(session)]
-async fn by_session(answer: Answer) -> Response {
-    answer.give()
+async fn by_session(response: PlannedResponse) -> Response {
+    response.give()
 }
 
 #[get("/token")]
 #[auth(token, scopes = ["s"])]
-async fn by_token(answer: Answer) -> Response {
-    answer.give()
+async fn by_token(response: PlannedResponse) -> Response {
+    response.give()
 }
 
 #[get("/either")]
 #[auth(session | token)]
-async fn either(answer: Answer) -> Response {
-    answer.give()
+async fn either(response: PlannedResponse) -> Response {
+    response.give()
 }
 
 #[get("/maybe")]
 #[auth(session | token, optional)]
-async fn maybe(answer: Answer) -> Response {
-    answer.give()
+async fn maybe(response: PlannedResponse) -> Response {
+    response.give()
 }
 
 fn may_be_shared(request: &Request, reply: &Reply, own_field: &str) -> bool {
@@ -160,7 +164,7 @@ fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     vec(field, 0..4)
 }
 
-/// No shared cache may store an answer that depended on a session or a token, sets or removes the
+/// No shared cache may store a response that depended on a session or a token, sets or removes the
 /// cookie of a session, or has a CSRF token or a credential in it, whatever the handler
 /// said of caching, on any route, with any method and status, for whomever; refusals included. One
 /// that depends on a cookie varies by it. What has a credential in it is stored nowhere at all. And
@@ -194,9 +198,9 @@ fn no_shared_cache_keeps_what_is_personal() {
                 request = request.bearer(&reply.text("access_token"));
             }
             let has_run = Arc::new(Mutex::new(false));
-            let answer = Answer { deed, status, fields, has_run: Arc::clone(&has_run) };
-            let plan = |answer| PLANNED.with(|it| *it.lock().expect("no panic") = answer);
-            plan(Some(answer.clone()));
+            let response = PlannedResponse { deed, status, fields, has_run: Arc::clone(&has_run) };
+            let plan = |response| PLANNED.with(|it| *it.lock().expect("no panic") = response);
+            plan(Some(response.clone()));
             let reply = server.send(request.clone());
             plan(None);
             let has_run = *has_run.lock().expect("no panic");
@@ -205,9 +209,9 @@ fn no_shared_cache_keeps_what_is_personal() {
             }
             let is_personal = path != "/open" || reply.headers.contains_key("set-cookie");
             if !is_personal {
-                // An answer to POST says for how long, and of what it is, or it is stored nowhere.
+                // A response to POST says for how long, and of what it is, or it is stored nowhere.
                 let is_kept = |name: &str| request.method != Method::POST || name == "vary";
-                for (name, value) in answer.fields.iter().filter(|(name, _)| is_kept(name)) {
+                for (name, value) in response.fields.iter().filter(|(name, _)| is_kept(name)) {
                     let lines = reply.headers.get_all(*name);
                     prop_assert!(lines.iter().any(|line| line == value), "{} is lost", name);
                 }
@@ -232,7 +236,7 @@ fn no_shared_cache_keeps_what_is_personal() {
             // Interesting is where the handler tried to have it shared.
             let mut plain = reply.clone();
             plain.headers.clear();
-            for (name, value) in &answer.fields {
+            for (name, value) in &response.fields {
                 plain.headers.append(*name, value.parse().expect("a value"));
             }
             let tried = OWN_FIELDS.iter().any(|field| may_be_shared(&request, &plain, field));

@@ -103,11 +103,11 @@ fn wanted() -> impl Strategy<Value = Wanted> {
     )
 }
 
-/// The cookies of a browser after an answer with these fields.
+/// The cookies of a browser after a response with these fields.
 fn browse(state: State, lines: HeaderMap) -> State {
     let fetch = Fetch::get(format!("{OWN}/shop/x")).cache(browser::CacheMode::NoStore);
-    let answer = ServerResponse { status: 200, headers: lines, body: Vec::new() };
-    run(state, Some(&own_page()), fetch, |_| answer.clone()).0
+    let response = ServerResponse { status: 200, headers: lines, body: Vec::new() };
+    run(state, Some(&own_page()), fetch, |_| response.clone()).0
 }
 
 /// T18, cookies that can be set. What the engine writes as `Set-Cookie`, every browser keeps, as
@@ -206,7 +206,7 @@ async fn planted(_session: Session) -> impl IntoResponse {
     [("set-cookie", format!("__Host-sid={PLANTED}; Secure; Path=/"))]
 }
 
-/// T18, cookies and shared caches. No cache that many people share may store an answer that sets a
+/// T18, cookies and shared caches. No cache that many people share may store a response that sets a
 /// cookie, whoever wrote it and whatever is declared.
 #[test]
 fn t18_what_sets_a_cookie_is_in_no_shared_cache() {
@@ -220,18 +220,18 @@ fn t18_what_sets_a_cookie_is_in_no_shared_cache() {
         request.method = Method::GET;
         scenario.groups = vec![Group { methods: vec!["GET"], cache, ..Group::default() }];
         let site = Site::new(&scenario);
-        let answer = site.ask(&request);
-        let sets = answer.headers.contains_key(SET_COOKIE);
+        let response = site.ask(&request);
+        let sets = response.headers.contains_key(SET_COOKIE);
         if sets {
             for field in ["cache-control", "cdn-cache-control", "surrogate-control"] {
                 let stored = may_store(
                     &request.method,
                     &request.headers,
-                    answer.status,
-                    &answer.headers,
+                    response.status,
+                    &response.headers,
                     field,
                 );
-                prop_assert!(!stored, "{}: {:?}", field, answer);
+                prop_assert!(!stored, "{}: {:?}", field, response);
             }
         }
         met(sets)

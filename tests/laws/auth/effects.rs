@@ -129,7 +129,7 @@ fn judge(
 ) -> Result<Precondition, TestCaseError> {
     let login = |user| Step::Login { user, is_remembered: false };
     let made = |steps| {
-        let reply = play(server, None, steps, Outcome::Answered(200)).expect("an answer");
+        let reply = play(server, None, steps, Outcome::Answered(200)).expect("a response");
         reply.set_id().expect("a session")
     };
     // Two sessions of one user, and one of another.

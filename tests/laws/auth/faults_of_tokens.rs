@@ -208,19 +208,19 @@ impl Fault {
     }
 }
 
-/// T17, uniform refusals. The answers to any two tokens that are refused are equal, byte for byte,
-/// status, fields and body, whatever is wrong with them. Only an expired one is told so, and where
-/// there is none that: by the code and the challenge alone.
+/// T17, uniform refusals. The responses to any two tokens that are refused are equal, byte for
+/// byte, status, fields and body, whatever is wrong with them. Only an expired one is told so, and
+/// where there is none that: by the code and the challenge alone.
 #[test]
 fn t17_nobody_learns_what_is_wrong_with_a_token() {
     let cases = (select(FAULTS), select(FAULTS), select(vec!["GET", "POST"]));
     holds("T17", 91, cases, |(one, other, method)| {
         SERVER.with(|server| {
-            let answer = |fault: Fault| {
+            let response = |fault: Fault| {
                 let token = fault.token(server);
                 server.send(at(method).bearer(&token))
             };
-            let (first, second): (Reply, Reply) = (answer(one), answer(other));
+            let (first, second): (Reply, Reply) = (response(one), response(other));
             prop_assert_eq!(first.status, 401);
             prop_assert_eq!(&first, &second);
             let expired = signed(SECRET, |claims| {
@@ -260,14 +260,14 @@ enum Dead {
     Old,
 }
 
-/// T17 for sessions. Nobody learns from an answer whether an id was ever that of a session, and how
-/// it ended.
+/// T17 for sessions. Nobody learns from a response whether an id was ever that of a session, and
+/// how it ended.
 #[test]
 fn t17_nobody_learns_what_became_of_a_session() {
     let dead = select(vec![Dead::Unknown, Dead::LoggedOut, Dead::Idle, Dead::Old]);
     holds("T17, sessions", 72, (dead.clone(), dead), |(one, other)| {
         SERVER.with(|server| {
-            let answer = |dead: Dead| {
+            let response = |dead: Dead| {
                 let login =
                     || server.send(Request::post("/login").body("ada")).set_id().expect("an id");
                 let id = match dead {
@@ -286,7 +286,7 @@ fn t17_nobody_learns_what_became_of_a_session() {
                 };
                 server.send(Request::get("/mine").cookie(Some(&id)))
             };
-            let (first, second) = (answer(one), answer(other));
+            let (first, second) = (response(one), response(other));
             prop_assert_eq!(first.status, 401);
             prop_assert_eq!(&first, &second);
             let missing = server.send(Request::get("/mine"));

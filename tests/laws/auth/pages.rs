@@ -248,11 +248,11 @@ fn serve(
 }
 
 fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> ServerResponse {
-    let mut answer = ServerResponse {
+    let mut response = ServerResponse {
         status: if sent.is_preflight { 204 } else { 307 },
         ..ServerResponse::default()
     };
-    let mut write = |name: &'static str, value: HeaderValue| answer.headers.insert(name, value);
+    let mut write = |name: &'static str, value: HeaderValue| response.headers.insert(name, value);
     let location = match hops.get(place) {
         Some(hop) => format!("{hop}/?hop={}", place + 1),
         None => target.to_owned(),
@@ -268,7 +268,7 @@ fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> ServerRes
             write(allowed, value.clone());
         }
     }
-    answer
+    response
 }
 
 /// Logs the user of a browser in, and gives the CSRF token of the session.
@@ -277,7 +277,7 @@ fn log_in(server: &TestServer, state: State) -> (State, String) {
     let ask = |state, fetch| {
         let (state, outcome) =
             run(state, Some(&own), fetch, |sent| serve(server, &[], "", true, sent));
-        (state, String::from_utf8_lossy(&outcome.response().expect("an answer").body).into_owned())
+        (state, String::from_utf8_lossy(&outcome.response().expect("a response").body).into_owned())
     };
     let (state, _) = ask(state, Fetch::post(format!("{OWN}/login")).body("ada"));
     let (state, body) = ask(state, Fetch::get(format!("{OWN}/csrf")));
@@ -355,10 +355,10 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
             REACHED.with(|reached| reached.set(0));
             let mut last = None;
             let (_, outcome) = run(state, Some(&page), fetch, |sent| {
-                let answer = serve(server, &hops, &url, is_modern, sent);
+                let response = serve(server, &hops, &url, is_modern, sent);
                 let is_at_target = sent.url.path() == target.path && !sent.is_preflight;
                 last = is_at_target.then(|| sent.clone()).or(last.take());
-                answer
+                response
             });
             let is_reached = REACHED.with(Cell::get) > 0;
             let Some(last) = last else {
@@ -395,7 +395,7 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
     assert_usual("T4: visits let in", visits, tried, 3);
 }
 
-/// Foreign pages use what may read the answer; the rest says less of who asks.
+/// Foreign pages use what may read the response; the rest says less of who asks.
 fn is_open(vehicle: Vehicle, origin: &str) -> bool {
     origin == OWN || matches!(vehicle, Vehicle::Script(Mode::Cors) | Vehicle::WebSocket)
 }

@@ -85,7 +85,7 @@ fn shown(server: &TestServer) -> impl Strategy<Value = Vec<(&'static str, String
 #[isolation(same_origin)]
 async fn guarded(_me: Principal) {}
 
-/// T9, nobody is asked. The answer to a preflight is the same with and without credentials, good
+/// T9, nobody is asked. The response to a preflight is the same with and without credentials, good
 /// ones and bad ones; and for it no store is asked, no scheme, no CSRF check and no rate.
 #[test]
 fn t09_a_preflight_asks_nobody_who_sent_it() {

@@ -74,7 +74,7 @@ struct Pending {
     presented: Option<String>,
 }
 
-/// Everything that happened, as somebody knows it who sees each request and each answer.
+/// Everything that happened, as somebody knows it who sees each request and each response.
 struct History {
     server: TestServer,
     /// Ids that clients have: handed out, or made up.
@@ -224,7 +224,7 @@ impl History {
         Ok(())
     }
 
-    /// An id in an answer was presented by nobody before. Only the id that a renewal gave once
+    /// An id in a response was presented by nobody before. Only the id that a renewal gave once
     /// is given again, to whoever shows an older one of the same line.
     fn note_id(
         &mut self,
@@ -278,10 +278,10 @@ impl History {
 /// several clients with old cookies, some of them answered late or never, brings a dead session
 /// back: an id that once led to nothing, was logged out or exchanged for rights leads to nothing
 /// ever after, and so does every id of a session that was ended by its public name or its user. No
-/// session outlives its last login by more than the absolute limit. And no id in an answer was
+/// session outlives its last login by more than the absolute limit. And no id in a response was
 /// presented before, but for the successor that a renewal gives to all requests of its grace.
 #[test]
-fn a_dead_session_stays_dead_and_an_id_in_an_answer_is_new() {
+fn a_dead_session_stays_dead_and_an_id_in_a_response_is_new() {
     let totals = Cell::new(Counts::default());
     let tried = Cell::new(0);
     holds("resurrection", 8, (acts(), prop::bool::weighted(0.7)), |(acts, is_renewing)| {

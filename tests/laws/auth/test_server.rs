@@ -37,7 +37,7 @@ pub(crate) struct TestServer {
     pub(crate) clock: Clock,
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -135,7 +135,7 @@ impl Reply {
         self.headers.get(name).map(|value| value.to_str().expect("text"))
     }
 
-    /// The id of a session that the answer sets.
+    /// The id of a session that the response sets.
     pub(crate) fn set_id(&self) -> Option<String> {
         let (name, value) = self.field("set-cookie")?.split(';').next()?.split_once('=')?;
         assert_eq!(name, "__Host-sid");

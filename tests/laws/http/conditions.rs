@@ -160,7 +160,7 @@ fn conditional(mut request: Request, conditions: Vec<(&'static str, &'static str
     request
 }
 
-/// What a handler says its answer is.
+/// What a handler says its response is.
 const VALIDATORS: [&[(&str, &str)]; 4] = [
     &[("etag", "\"1\""), ("accept-ranges", "bytes")],
     &[("etag", "W/\"1\""), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")],
@@ -246,7 +246,7 @@ fn judge(range: &str, length: u64, whole: &Reply, reply: &Reply) -> Result<(), T
             prop_assert_eq!(reply.status, 416);
             prop_assert_eq!(stated, Some(&*format!("bytes */{length}")));
         }
-        // An answer in several parts is nobody's duty (RFC 9110 14.2).
+        // A response in several parts is nobody's duty (RFC 9110 14.2).
         Some(Wanted::Parts(parts)) if reply.status == 200 => {
             prop_assert!(parts.len() > 1);
             prop_assert_eq!(reply, whole);

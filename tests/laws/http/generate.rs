@@ -187,7 +187,7 @@ const PATHS: [&str; 24] = [
     "/%2e/open",
 ];
 
-/// The fields of requests that an answer may depend on, with values that some of it knows.
+/// The fields of requests that a response may depend on, with values that some of it knows.
 pub(crate) const ASKED: [(&str, &[&str]); 15] = [
     (
         "accept",

@@ -1,4 +1,4 @@
-//! Handlers that answer as they are planned to.
+//! Handlers that response as they are planned to.
 
 use std::{
     convert::Infallible,
@@ -51,7 +51,7 @@ pub(crate) enum Content {
 }
 
 impl Plan {
-    fn answer(&self) -> Response {
+    fn response(&self) -> Response {
         let mut response = match self.content {
             Content::Nothing => ().into_response(),
             Content::Whole(len) => content(len).into_response(),
@@ -74,9 +74,9 @@ impl Plan {
         response
     }
 
-    /// The answer, and before it who gets it.
-    fn answer_to(&self, who: &str) -> Response {
-        let mut response = self.answer();
+    /// The response, and before it who gets it.
+    fn response_for(&self, who: &str) -> Response {
+        let mut response = self.response();
         response.headers_mut().insert("x-who", who.parse().expect("a name"));
         response
     }
@@ -115,7 +115,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Plan {
 #[post("/open")]
 #[auth(public)]
 async fn open(plan: Plan) -> Response {
-    plan.answer()
+    plan.response()
 }
 
 /// Has every policy of its own.
@@ -126,12 +126,12 @@ async fn open(plan: Plan) -> Response {
 #[headers(frame = none, every_answer)]
 #[isolation(same_site)]
 async fn declared(plan: Plan, region: Region) -> Response {
-    let mut response = plan.answer();
+    let mut response = plan.response();
     response.headers_mut().insert("x-of", region.0);
     response
 }
 
-/// A field of the request that an answer depends on.
+/// A field of the request that a response depends on.
 struct Region(HeaderValue);
 
 impl<S: Send + Sync> FromRequestParts<S> for Region {
@@ -147,13 +147,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Region {
 #[auth(public)]
 #[jsonp(callback = "cb")]
 async fn script(plan: Plan) -> Response {
-    plan.answer()
+    plan.response()
 }
 
 #[get("/chosen")]
 #[auth(public)]
 async fn chosen(plan: Plan, accept: Accept) -> Result<Response, Problem> {
-    Ok((accept.best(["application/json", "text/html"])?, plan.answer()).into_response())
+    Ok((accept.best(["application/json", "text/html"])?, plan.response()).into_response())
 }
 
 #[get("/session")]
@@ -161,27 +161,27 @@ async fn chosen(plan: Plan, accept: Accept) -> Result<Response, Problem> {
 #[auth(session)]
 #[csrf(origin)]
 async fn by_session(plan: Plan, who: Principal) -> Response {
-    plan.answer_to(who.subject())
+    plan.response_for(who.subject())
 }
 
 #[get("/token")]
 #[post("/token")]
 #[auth(token)]
 async fn by_token(plan: Plan, who: Principal) -> Response {
-    plan.answer_to(who.subject())
+    plan.response_for(who.subject())
 }
 
 #[get("/maybe")]
 #[auth(session | token, optional)]
 async fn maybe(plan: Plan, who: Option<Principal>) -> Response {
-    plan.answer_to(who.as_ref().map_or("nobody", |who| who.subject()))
+    plan.response_for(who.as_ref().map_or("nobody", |who| who.subject()))
 }
 
 #[get("/held")]
 #[auth(public)]
 async fn held(plan: Plan, session: Session) -> Response {
     let identity = session.identity();
-    plan.answer_to(identity.as_ref().map_or("nobody", |identity| &identity.subject))
+    plan.response_for(identity.as_ref().map_or("nobody", |identity| &identity.subject))
 }
 
 /// Changes what is there.
@@ -257,7 +257,7 @@ pub(crate) async fn file(request: http::Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     match parts.extensions.get::<Plan>() {
         _ if body.collect().await.is_err() => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
-        Some(plan) => plan.answer(),
+        Some(plan) => plan.response(),
         None => StatusCode::NOT_IMPLEMENTED.into_response(),
     }
 }

@@ -1,7 +1,7 @@
 //! One resource, one path: who decides about a request does not depend on how its path is spelt.
 //!
-//! What meets it: parameters, the rest of a path, fixed paths beside parameters, mounts and services
-//! that decode slashes, guarded routes below both, the fallback.
+//! What meets it: parameters, the rest of a path, fixed paths beside parameters, mounts and
+//! services that decode slashes, guarded routes below both, the fallback.
 
 use std::sync::LazyLock;
 

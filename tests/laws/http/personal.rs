@@ -16,9 +16,9 @@ use crate::{
 const PERSONAL: [&str; 6] =
     ["/my/session", "/my/held", "/token", "/maybe", "/in/maybe", "/my/session"];
 
-/// T7, owners. Whoever is logged in, by a session or a token: an answer that differs from what nobody in
-/// particular gets, or that differs from what somebody else gets, is one that no shared cache may
-/// store, whatever the app declares, the handler writes and the request assumes.
+/// T7, owners. Whoever is logged in, by a session or a token: a response that differs from what
+/// nobody in particular gets, or that differs from what somebody else gets, is one that no shared
+/// cache may store, whatever the app declares, the handler writes and the request assumes.
 #[test]
 fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
     let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];

@@ -78,7 +78,7 @@ macro_rules! stated {
     };
 }
 
-/// Random bytes that are all different, but for nonces: so two answers can be compared.
+/// Random bytes that are all different, but for nonces: so two responses can be compared.
 fn drawn() -> impl FnMut(&mut [u8]) + Send {
     let mut drawn = 0_u64;
     move |bytes| {
@@ -98,7 +98,7 @@ pub(crate) struct Site {
     pub(crate) clock: Clock,
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,

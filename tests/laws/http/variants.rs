@@ -1,4 +1,4 @@
-//! Which fields of a request an answer depends on (RFC 9110 12.5.5, RFC 9111 4.1).
+//! Which fields of a request a response depends on (RFC 9110 12.5.5, RFC 9111 4.1).
 
 use http::{HeaderValue, Method};
 use proptest::prelude::*;
@@ -12,11 +12,11 @@ use crate::{
     law::{Precondition, holds},
 };
 
-/// Where another value of one field, or its absence, makes another answer, both answers name the
-/// field in `Vary`: a cache would give one for the other. What no cache stores is exempt, and
+/// Where another value of one field, or its absence, makes another response, both responses name
+/// the field in `Vary`: a cache would give one for the other. What no cache stores is exempt, and
 /// `Authorization`, of which shared caches know (RFC 9111 3.5), is not changed.
 #[test]
-fn vary_names_what_changed_the_answer() {
+fn vary_names_what_changed_the_response() {
     // A number that names no value is for none.
     let change = (0..ASKED.len() * 3, 0_usize..7, 0_usize..7);
     let cases = (scenario(), plan(), request(&[Method::GET, Method::HEAD]), change, 0..5);
@@ -26,7 +26,7 @@ fn vary_names_what_changed_the_answer() {
             request = request.with("authorization", site.bearer("ada"));
         }
         let (name, values) = ASKED[if field < ASKED.len() { field } else { field % 4 }];
-        let answer_to = |value: usize| {
+        let response_for = |value: usize| {
             let mut request = request.clone();
             request.headers.remove(name);
             if let Some(value) = values.get(value) {
@@ -35,26 +35,26 @@ fn vary_names_what_changed_the_answer() {
             }
             site.ask(&site.with_cookie(request), &plan)
         };
-        let answers = (answer_to(one), answer_to(other));
-        if answers.0 == answers.1 {
+        let responses = (response_for(one), response_for(other));
+        if responses.0 == responses.1 {
             return Ok(Precondition::Unmet);
         }
-        for answer in [&answers.0, &answers.1] {
+        for response in [&responses.0, &responses.1] {
             prop_assert!(
-                is_named(name, answer) || is_kept_nowhere(answer),
+                is_named(name, response) || is_kept_nowhere(response),
                 "{name}: {:#?}",
-                answers
+                responses
             );
         }
         Ok(Precondition::Met)
     });
 }
 
-fn is_named(name: &str, answer: &Reply) -> bool {
-    let tokens = elements(&answer.headers, "vary");
+fn is_named(name: &str, response: &Reply) -> bool {
+    let tokens = elements(&response.headers, "vary");
     tokens.iter().any(|token| token == "*" || token.eq_ignore_ascii_case(name))
 }
 
-fn is_kept_nowhere(answer: &Reply) -> bool {
-    elements(&answer.headers, "cache-control").iter().any(|directive| directive == "no-store")
+fn is_kept_nowhere(response: &Reply) -> bool {
+    elements(&response.headers, "cache-control").iter().any(|directive| directive == "no-store")
 }

@@ -1,4 +1,4 @@
-//! What caches do with answers.
+//! What caches do with responses.
 
 use http::Method;
 use policy_core::browser::{Fetch, Outcome, Page, Sent, ServerResponse, State, run};
@@ -16,29 +16,29 @@ use crate::{
 };
 
 /// A cache in front of the server that many people share and that stores whatever it may: for
-/// each answer the request that it was for.
+/// each response the request that it was for.
 #[derive(Debug, Default)]
 struct SharedCache(Vec<(Sent, ServerResponse)>);
 
 impl SharedCache {
-    fn store(&mut self, sent: &Sent, answer: &ServerResponse) {
-        let ServerResponse { status, headers, .. } = answer;
+    fn store(&mut self, sent: &Sent, response: &ServerResponse) {
+        let ServerResponse { status, headers, .. } = response;
         if may_store(&sent.method, &sent.headers, *status, headers, "cache-control") {
-            self.0.push((sent.clone(), answer.clone()));
+            self.0.push((sent.clone(), response.clone()));
         }
     }
 
-    /// What it answers by itself (RFC 9111 4.1): GET is the one method that it keeps apart.
-    fn answer(&self, sent: &Sent) -> Option<&ServerResponse> {
-        let matches = |(stored, answer): &&(Sent, ServerResponse)| {
+    /// What it serves from its store (RFC 9111 4.1): GET is the one method that it keeps apart.
+    fn response(&self, sent: &Sent) -> Option<&ServerResponse> {
+        let matches = |(stored, response): &&(Sent, ServerResponse)| {
             stored.url == sent.url
                 && stored.method == Method::GET
                 && sent.method == Method::GET
-                && vary(&answer.headers).iter().all(|name| {
+                && vary(&response.headers).iter().all(|name| {
                     name != "*" && lines(&stored.headers, name) == lines(&sent.headers, name)
                 })
         };
-        self.0.iter().find(matches).map(|(_, answer)| answer)
+        self.0.iter().find(matches).map(|(_, response)| response)
     }
 }
 
@@ -76,14 +76,14 @@ fn t07_caches_change_nothing_that_a_page_may_read() {
         let mut shared = SharedCache::default();
         let new = || State::new(second.profile, START);
         let (state, _) = run(new(), Some(&page), one, |sent| {
-            let answer = site.serve(sent);
-            shared.store(sent, &answer);
-            answer
+            let response = site.serve(sent);
+            shared.store(sent, &response);
+            response
         });
         let load = |state: State, page: &Page, through: Option<&SharedCache>| {
             let mut was_served = false;
             let (_, outcome) = run(state, Some(page), two.clone(), |sent| {
-                let stored = through.and_then(|cache| cache.answer(sent)).cloned();
+                let stored = through.and_then(|cache| cache.response(sent)).cloned();
                 was_served |= stored.is_some() && is_ours(sent);
                 stored.unwrap_or_else(|| site.serve(sent))
             });

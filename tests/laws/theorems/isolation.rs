@@ -35,12 +35,12 @@ fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
                 }
             }
             site.calls();
-            let answer = site.serve(&sent);
-            hops.push((sent, answer.clone(), site.calls().len()));
-            answer
+            let response = site.serve(&sent);
+            hops.push((sent, response.clone(), site.calls().len()));
+            response
         });
         let mut was_decided = false;
-        for (sent, answer, calls) in hops {
+        for (sent, response, calls) in hops {
             let (path, method) = (sent.url.path(), sent.method.as_str());
             let is_asked = is_ours(&sent) && !sent.is_preflight && is_routed(path);
             // Who opens a WebSocket is another question.
@@ -64,9 +64,9 @@ fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
                 _ => false,
             };
             let is_due = is_granted || is_link || is_near;
-            let is_refused = answer.status == 403 && calls == 0;
-            prop_assert_eq!(is_refused, !is_due, "{:?}: {:?}", sent, answer);
-            prop_assert_eq!(calls, usize::from(is_due), "{:?}: {:?}", sent, answer);
+            let is_refused = response.status == 403 && calls == 0;
+            prop_assert_eq!(is_refused, !is_due, "{:?}: {:?}", sent, response);
+            prop_assert_eq!(calls, usize::from(is_due), "{:?}: {:?}", sent, response);
             was_decided |= is_modern;
         }
         met(was_decided)

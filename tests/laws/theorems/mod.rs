@@ -62,7 +62,7 @@ pub(crate) fn decided_by(request: &Request) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Hop {
     pub(crate) sent: Sent,
-    pub(crate) answer: ServerResponse,
+    pub(crate) response: ServerResponse,
     pub(crate) calls: usize,
     /// Whether a preflight went before it.
     pub(crate) was_asked: bool,
@@ -82,13 +82,13 @@ pub(crate) fn load(site: &Site, state: State, page: &Page, fetch: Fetch) -> (Sta
     let mut hops: Vec<Hop> = Vec::new();
     let (state, outcome) = run(state, Some(page), fetch, |sent| {
         site.calls();
-        let answer = site.serve(sent);
+        let response = site.serve(sent);
         let before = hops.last();
         let is_tainted = before.is_some_and(|hop| hop.is_tainted || !is_ours(&hop.sent));
         let was_asked = before.is_some_and(|hop| hop.sent.is_preflight);
         let (sent, calls) = (sent.clone(), site.calls().len());
-        hops.push(Hop { sent, answer: answer.clone(), calls, was_asked, is_tainted });
-        answer
+        hops.push(Hop { sent, response: response.clone(), calls, was_asked, is_tainted });
+        response
     });
     (state, Visit { hops, outcome })
 }

@@ -1,4 +1,4 @@
-//! What answers say of origins and credentials, to whoever asks whatever.
+//! What responses say about origins and credentials, for any request.
 
 use http::{HeaderMap, HeaderValue};
 use proptest::{prelude::*, sample::subsequence};
@@ -63,7 +63,7 @@ pub(super) const NOISE: &[(&str, &str)] = &[
     ("x-csrf-token", "A"),
 ];
 
-/// T6, echo integrity. The origin that an answer names is the one that asked, byte for byte, where
+/// T6, echo integrity. The origin that a response names is the one that asked, byte for byte, where
 /// there is one alone and the policy grants it, whatever stands in other fields; `null` is never
 /// named, and a policy for everybody names `*` to everybody. Credentials are allowed only beside
 /// it.
@@ -74,9 +74,9 @@ fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
         for (name, value) in noise {
             request.headers.insert(name, HeaderValue::from_static(value));
         }
-        let answer = Site::new(&scenario).ask(&request);
-        let named = combined(&answer.headers, "access-control-allow-origin");
-        prop_assert!(named.as_deref() != Some(b"null"), "{:?}", answer);
+        let response = Site::new(&scenario).ask(&request);
+        let named = combined(&response.headers, "access-control-allow-origin");
+        prop_assert!(named.as_deref() != Some(b"null"), "{:?}", response);
         let policy = scenario.policy(&request.path, &decided_by(&request));
         let due = policy.and_then(|policy| {
             if is_any_origin(policy) {
@@ -86,25 +86,26 @@ fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
         });
         // A preflight may be refused for its method too.
         if named.is_some() || !request.is_preflight() {
-            prop_assert_eq!(&named, &due, "{:?}", answer);
+            prop_assert_eq!(&named, &due, "{:?}", response);
         }
-        let credentials = answer.headers.contains_key("access-control-allow-credentials");
-        prop_assert!(!credentials || named.is_some(), "{:?}", answer);
+        let credentials = response.headers.contains_key("access-control-allow-credentials");
+        prop_assert!(!credentials || named.is_some(), "{:?}", response);
         met(due.is_some_and(|origin| origin != b"*"))
     });
 }
 
-/// T8, stability of `Vary`. Whether an answer varies by Origin depends on its path, its method and
+/// T8, stability of `Vary`. Whether a response varies by Origin depends on its path, its method and
 /// the policies alone: it is the same for every status, after a panic, with and without Origin, for
-/// those who are granted something and those who are not, so nobody can fill a cache with an answer
-/// that does not say so. What the handler says about `Vary` stays, and nothing stands there twice.
+/// those who are granted something and those who are not, so nobody can fill a cache with a
+/// response that does not say so. What the handler says about `Vary` stays, and nothing stands
+/// there twice.
 #[test]
 fn t08_vary_depends_on_the_policy_alone() {
     holds("T8", 65, generate::exchange(), |(scenario, request)| {
         let site = Site::new(&scenario);
-        let answer = site.ask(&request);
+        let response = site.ask(&request);
         let is_called = !site.calls().is_empty();
-        let vary = vary(&answer.headers);
+        let vary = vary(&response.headers);
         let varies = vary.iter().any(|token| token == "origin" || token == "*");
         let policy = scenario.policy(&request.path, &decided_by(&request));
         let listed = policy.is_some_and(|policy| !is_any_origin(policy));
@@ -114,30 +115,30 @@ fn t08_vary_depends_on_the_policy_alone() {
             .map(|token| token.trim().to_lowercase())
             .collect();
         let says_so = written.iter().any(|token| token == "origin" || token == "*");
-        prop_assert!(varies || !listed, "{:?}", answer);
-        prop_assert!(!varies || listed || (is_called && says_so), "{:?}", answer);
+        prop_assert!(varies || !listed, "{:?}", response);
+        prop_assert!(!varies || listed || (is_called && says_so), "{:?}", response);
         if is_called && matches!(scenario.plan.ending, Ending::Whole | Ending::Stream) {
             for token in &written {
-                prop_assert!(vary.contains(token), "{}: {:?}", token, answer);
+                prop_assert!(vary.contains(token), "{}: {:?}", token, response);
             }
         }
         let mut once = vary.clone();
         once.sort();
         once.dedup();
-        prop_assert_eq!(once.len(), vary.len(), "a token twice: {:?}", answer);
+        prop_assert_eq!(once.len(), vary.len(), "a token twice: {:?}", response);
         met(listed)
     });
 }
 
-/// No field of CORS stands in an answer twice, whatever the handler wrote.
+/// No field of CORS stands in a response twice, whatever the handler wrote.
 #[test]
 fn every_field_of_sharing_stands_there_once_at_the_most() {
     holds("once", 27, generate::exchange(), |(scenario, request)| {
         let site = Site::new(&scenario);
-        let answer = site.ask(&request);
+        let response = site.ask(&request);
         for name in SHARING {
-            let lines = answer.headers.get_all(name).iter().count();
-            prop_assert!(lines < 2, "{}: {:?}", name, answer);
+            let lines = response.headers.get_all(name).iter().count();
+            prop_assert!(lines < 2, "{}: {:?}", name, response);
         }
         met(is_forged(&scenario) && !site.calls().is_empty())
     });
@@ -151,8 +152,8 @@ fn nothing_is_shared_without_a_policy() {
         let groups = groups.map(|group| Group { policy: None, ..group }).collect();
         let scenario = Scenario { groups, default: None, plan: scenario.plan };
         let site = Site::new(&scenario);
-        let answer = site.ask(&request);
-        prop_assert!(shares_nothing(&answer.headers), "{:?}", answer);
+        let response = site.ask(&request);
+        prop_assert!(shares_nothing(&response.headers), "{:?}", response);
         met(is_forged(&scenario) && !site.calls().is_empty())
     });
 }
@@ -171,8 +172,8 @@ fn a_refused_origin_gets_no_field_of_sharing() {
             !is_any_origin(policy)
                 && origin.is_none_or(|origin| !oracle::grants_origin(policy, &origin))
         });
-        let answer = Site::new(&scenario).ask(&request);
-        prop_assert!(!refused || shares_nothing(&answer.headers), "{:?}", answer);
+        let response = Site::new(&scenario).ask(&request);
+        prop_assert!(!refused || shares_nothing(&response.headers), "{:?}", response);
         met(refused && request.headers.contains_key("origin"))
     });
 }

@@ -45,7 +45,7 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
     });
 }
 
-/// T9, purity of preflights. No handler is called for a preflight, its answer sets no cookie, and
+/// T9, purity of preflights. No handler is called for a preflight, its response sets no cookie, and
 /// it is the same, byte for byte, whatever credentials, proofs and conditions come along, and
 /// whatever was sent before.
 #[test]
@@ -56,9 +56,9 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
             return met(false);
         }
         let site = Site::new(&scenario);
-        let answer = site.ask(&request);
+        let response = site.ask(&request);
         prop_assert_eq!(&site.calls()[..], &[]);
-        prop_assert!(!answer.headers.contains_key("set-cookie"), "{:?}", answer);
+        prop_assert!(!response.headers.contains_key("set-cookie"), "{:?}", response);
         site.ask(&before.request(&scenario));
         site.calls();
         let mut noisy = request.clone();
@@ -68,14 +68,14 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
         for (name, value) in [("if-none-match", "*"), ("range", "bytes=0-1"), ("accept", "*/*")] {
             noisy.headers.insert(name, HeaderValue::from_static(value));
         }
-        prop_assert_eq!(&answer, &site.ask(&noisy));
+        prop_assert_eq!(&response, &site.ask(&noisy));
         prop_assert_eq!(&site.calls()[..], &[]);
         met(is_routed(&request.path))
     });
 }
 
 /// T10, agreement of preflight and request. A preflight names the origin, and allows credentials,
-/// exactly if the answer to the method that it asks about does; and where a policy does not list
+/// exactly if the response to the method that it asks about does; and where a policy does not list
 /// methods by itself, every method that it allows is served there under the same declaration.
 #[test]
 fn t10_a_preflight_says_what_the_request_will_be_answered() {
@@ -92,15 +92,15 @@ fn t10_a_preflight_says_what_the_request_will_be_answered() {
         actual.headers.remove(ASKED_METHOD);
         actual.headers.remove(ASKED_NAMES);
         actual.method = method.clone();
-        let answer = site.ask(&actual);
+        let response = site.ask(&actual);
         for name in ["access-control-allow-origin", "access-control-allow-credentials"] {
             prop_assert_eq!(
                 lines(&preflight.headers, name),
-                lines(&answer.headers, name),
+                lines(&response.headers, name),
                 "{}: {:?} and {:?}",
                 name,
                 preflight,
-                answer
+                response
             );
         }
         let is_granted = preflight.headers.contains_key("access-control-allow-origin");
@@ -187,36 +187,36 @@ fn t12_only_a_preflight_is_answered_as_one() {
     holds("T12", 16, generate::exchange(), |(scenario, mut request)| {
         request.method = Method::OPTIONS;
         let site = Site::new(&scenario);
-        let answer = site.ask(&request);
+        let response = site.ask(&request);
         let calls = site.calls().len();
         let (origins, asked) =
             (lines(&request.headers, "origin").len(), lines(&request.headers, ASKED_METHOD).len());
         let is_served = is_routed(&request.path) && scenario.serving("OPTIONS").is_some();
         match (origins, asked) {
-            (0, _) | (_, 0) if is_served => prop_assert_eq!(calls, 1, "{:?}", answer),
+            (0, _) | (_, 0) if is_served => prop_assert_eq!(calls, 1, "{:?}", response),
             (0, _) | (_, 0) => {
-                prop_assert_eq!(calls, 0, "{:?}", answer);
-                let says = answer.headers.contains_key("allow");
-                prop_assert!(says || !is_routed(&request.path), "{:?}", answer);
+                prop_assert_eq!(calls, 0, "{:?}", response);
+                let says = response.headers.contains_key("allow");
+                prop_assert!(says || !is_routed(&request.path), "{:?}", response);
             }
             _ => {
-                prop_assert_eq!(calls, 0, "{:?}", answer);
+                prop_assert_eq!(calls, 0, "{:?}", response);
                 let is_any = scenario
                     .policy(&request.path, &decided_by(&request))
                     .is_some_and(is_any_origin);
                 let is_ambiguous = asked > 1 || (origins > 1 && !is_any);
-                prop_assert!(!is_ambiguous || answer.status >= 400, "{:?}", answer);
+                prop_assert!(!is_ambiguous || response.status >= 400, "{:?}", response);
             }
         }
         met(is_served && (origins == 0 || asked == 0))
     });
 }
 
-/// T28, resource bound. The answer to a preflight is the same, byte for byte, whatever
+/// T28, resource bound. The response to a preflight is the same, byte for byte, whatever
 /// Access-Control-Request-Headers says, also if it is 64 KiB of commas: its length is that of what
 /// the policies list, and nothing is done for each name.
 #[test]
-fn t28_the_asked_headers_do_not_change_the_answer() {
+fn t28_the_asked_headers_do_not_change_the_response() {
     let asked = prop_oneof![
         Just(vec![]),
         Just(vec![",".repeat(64 * 1024)]),
@@ -231,17 +231,20 @@ fn t28_the_asked_headers_do_not_change_the_answer() {
             other.headers.append(ASKED_NAMES, line);
         }
         let site = Site::new(&scenario);
-        let answer = site.ask(&request);
-        prop_assert_eq!(&answer, &site.ask(&other));
+        let response = site.ask(&request);
+        prop_assert_eq!(&response, &site.ask(&other));
         let is_preflight = request.is_preflight();
         if is_preflight {
             let lists = scenario.policies().flat_map(|policy| {
                 policy.headers.iter().chain(policy.methods.iter().flatten()).chain(&policy.expose)
             });
             let listed = 1000 + lists.map(|name| name.len() + 1).sum::<usize>();
-            let len: usize =
-                answer.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-            prop_assert!(len + answer.body.len() < listed, "{:?}", answer);
+            let len: usize = response
+                .headers
+                .iter()
+                .map(|(name, value)| name.as_str().len() + value.len())
+                .sum();
+            prop_assert!(len + response.body.len() < listed, "{:?}", response);
         }
         met(is_preflight && is_routed(&request.path))
     });

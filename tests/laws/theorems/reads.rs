@@ -73,7 +73,7 @@ fn t02_what_is_granted_is_read_whatever_its_status() {
             }
         }
         let leads_elsewhere = visitor.fetch.redirect != Redirect::Follow
-            || visit.hops.iter().any(|hop| hop.answer.headers.contains_key("location"));
+            || visit.hops.iter().any(|hop| hop.response.headers.contains_key("location"));
         let is_due = visitor.fetch.mode == Mode::Cors
             && !leads_elsewhere
             && wanted.is_granted(&scenario, &visitor.profile, &page, &visitor.fetch);
@@ -84,11 +84,11 @@ fn t02_what_is_granted_is_read_whatever_its_status() {
                     page.origin
                 )));
             };
-            prop_assert_eq!(response.status, last.answer.status, "{:?}", visit);
+            prop_assert_eq!(response.status, last.response.status, "{:?}", visit);
             let mut names: Vec<String> = response.headers.keys().map(ToString::to_string).collect();
             names.sort();
             let policy = scenario.policy(last.path(), last.sent.method.as_str());
-            let due = oracle::visible(policy.expect("a policy"), &last.answer.headers);
+            let due = oracle::visible(policy.expect("a policy"), &last.response.headers);
             prop_assert_eq!(names, due, "{:?}", visit);
         }
         met(is_due)

@@ -41,11 +41,11 @@ enum Deed {
     Wait(u64),
 }
 
-/// T13, bound of a revocation. From the moment when a list of origins is replaced every answer is
+/// T13, bound of a revocation. From the moment when a list of origins is replaced every response is
 /// that of the new list: what a page reads, the new list grants. What a page has to ask for and is
 /// granted no more, a browser may send for as long as it keeps the preflight from before, which is
 /// what the policy says and no longer than the engine keeps any; after that it reaches no handler.
-/// (What a browser has stored of an answer, it shows to the page that was granted it, until it is
+/// (What a browser has stored of a response, it shows to the page that was granted it, until it is
 /// stale; and while that is confirmed by a 304, which says of other fields that they stay.)
 #[test]
 fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
@@ -105,7 +105,7 @@ fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
             state = next;
             prop_assert!(is_granted || !visit.outcome.is_readable(), "{page} reads: {visit:?}");
             for hop in visit.hops.iter().filter(|hop| is_ours(&hop.sent)) {
-                let names = hop.answer.headers.contains_key("access-control-allow-origin");
+                let names = hop.response.headers.contains_key("access-control-allow-origin");
                 prop_assert_eq!(names, is_granted, "{} of {:?}: {:?}", page, list, hop);
                 if hop.calls > 0 && hop.needs_preflight(&profile, &fetch) && !is_granted {
                     let last = last_granted.get(page).copied().unwrap_or_default();

@@ -100,7 +100,7 @@ fn t20_what_a_peer_says_of_itself_changes_nothing() {
         let limits = Limits::NONE.rate(Rate::per_minute(2));
         let app = App::new(()).clock(clock.clone()).limits(limits);
         let site = Site::with(&scenario, front.of(app.public_origin(OWN)));
-        let answers = |is_forged: bool| -> (Vec<Reply>, Vec<_>) {
+        let responses = |is_forged: bool| -> (Vec<Reply>, Vec<_>) {
             // Whatever was counted is forgotten.
             clock.advance(Duration::from_secs(600));
             let sent = forged.iter().map(|fields| {
@@ -112,8 +112,8 @@ fn t20_what_a_peer_says_of_itself_changes_nothing() {
             });
             (sent.collect(), site.calls().into_iter().map(seen).collect())
         };
-        let honest = answers(false);
-        prop_assert_eq!(&answers(true), &honest);
+        let honest = responses(false);
+        prop_assert_eq!(&responses(true), &honest);
         let is_counted = honest.0.last().is_some_and(|reply| reply.status == 429);
         met(is_counted || request.is_preflight())
     });
@@ -131,8 +131,8 @@ fn refused_in_development(
         request.headers.append(*name, HeaderValue::from_static(value));
     }
     let is_due = forged.iter().any(|(name, _)| is_forwarding(name));
-    let answer = site.ask_from(STRANGER.parse().expect("an address"), &request);
-    prop_assert_eq!(answer.status == 421, is_due, "{:?}", answer);
+    let response = site.ask_from(STRANGER.parse().expect("an address"), &request);
+    prop_assert_eq!(response.status == 421, is_due, "{:?}", response);
     prop_assert!(!is_due || site.calls().is_empty());
     met(is_due)
 }
@@ -178,7 +178,7 @@ const LISTS: &[(&str, &[&str], &str)] = &[
     ("cache-control", &["no-cache", "max-age=0"], ", "),
 ];
 
-/// T21, independence of the transport. An answer is the same over HTTP/1.1 with `Host` and over
+/// T21, independence of the transport. A response is the same over HTTP/1.1 with `Host` and over
 /// HTTP/2 with `:authority`, in whatever order the fields come, and whether lists come in one line
 /// or in several. (The case of names, chunks and frames are gone before a gate is asked.)
 #[test]

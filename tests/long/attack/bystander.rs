@@ -32,7 +32,7 @@ impl Bystander {
         Self { is_over, times }
     }
 
-    /// How long the answers took, when the attack is over.
+    /// How long the responses took, when the attack is over.
     pub(crate) fn report(self, attack: &str) {
         self.is_over.store(true, Relaxed);
         let mut times = self.times.join().expect("each question is answered");
@@ -63,5 +63,5 @@ async fn ask(address: SocketAddr, is_over: &AtomicBool) -> Vec<Duration> {
 
 async fn hello(connection: &mut Connection) {
     connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
 }

@@ -35,7 +35,7 @@ async fn used(server: &ServerProcess) -> Connection {
 
 async fn ask(connection: &mut Connection) {
     connection.send(request("GET /hello", &[])).await;
-    assert_eq!(connection.answer().await.text(), "hello");
+    assert_eq!(connection.response().await.text(), "hello");
 }
 
 async fn be_clients() {

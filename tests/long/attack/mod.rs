@@ -67,7 +67,7 @@ async fn busy_server(test: &str) -> (ServerProcess, usize) {
     for _ in 0..500 {
         let mut connection = Connection::open(server.address).await;
         connection.send(http::request("GET /hello", &[])).await;
-        assert_eq!(connection.answer().await.text(), "hello");
+        assert_eq!(connection.response().await.text(), "hello");
         connections.push(connection);
     }
     let taken = server.memory().saturating_sub(before);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use policy_tests::random::Random;
 
-use super::connection::{Answer, Connection, Lost};
+use super::connection::{Connection, Lost, RawResponse};
 
 /// The most sessions that a user has.
 const MAX_SESSIONS: usize = 4;
@@ -19,7 +19,7 @@ enum State {
     Good,
     /// It must not be.
     Ended,
-    /// The answer that would say so did not arrive.
+    /// The response that would say so did not arrive.
     Open,
 }
 
@@ -68,8 +68,8 @@ fn cookie_field(cookie: &str) -> String {
     format!("cookie: {cookie}\r\n")
 }
 
-fn done(answer: &Answer) {
-    assert_eq!(answer.status, 200, "{}", answer.body);
+fn done(response: &RawResponse) {
+    assert_eq!(response.status, 200, "{}", response.body);
 }
 
 impl Client {
@@ -114,8 +114,8 @@ impl Client {
             self.sessions[at].state = State::Open;
             field = cookie_field(&self.sessions[at].cookie);
         }
-        let answer = to.ask(&format!("POST /login/{}", self.name), &field).await?;
-        done(&answer);
+        let response = to.ask(&format!("POST /login/{}", self.name), &field).await?;
+        done(&response);
         self.acknowledged.logins += 1;
         let mut value = 0;
         if let Some(at) = within {
@@ -123,7 +123,7 @@ impl Client {
             value = self.sessions[at].value;
             self.sessions[at].state = State::Ended;
         }
-        let cookie = answer.cookie.expect("a session");
+        let cookie = response.cookie.expect("a session");
         self.sessions.push(Session { cookie, state: State::Good, value, sent: None });
         Ok(())
     }
@@ -163,9 +163,9 @@ impl Client {
 
     /// Gets a token, which is stored nowhere, and revokes it.
     async fn revoke_token(&mut self, to: &mut Connection, at: usize) -> Result<(), Lost> {
-        let answer = to.ask("POST /token", &cookie_field(&self.sessions[at].cookie)).await?;
-        done(&answer);
-        let field = format!("authorization: Bearer {}\r\n", answer.body);
+        let response = to.ask("POST /token", &cookie_field(&self.sessions[at].cookie)).await?;
+        done(&response);
+        let field = format!("authorization: Bearer {}\r\n", response.body);
         self.tokens.push(Token { field: field.clone(), state: State::Good });
         if self.random.below(4) == 0 {
             // One that stays good.
@@ -187,17 +187,17 @@ impl Client {
     ) -> Result<(usize, Vec<String>), Lost> {
         let mut wrong = Vec::new();
         for session in &mut self.sessions {
-            let answer = to.ask("GET /read", &cookie_field(&session.cookie)).await?;
-            let is_good = answer.status == 200;
-            assert!(is_good || answer.status == 401, "{}: {}", answer.status, answer.body);
-            let read = answer.body.strip_prefix(&format!("{} ", self.name));
+            let response = to.ask("GET /read", &cookie_field(&session.cookie)).await?;
+            let is_good = response.status == 200;
+            assert!(is_good || response.status == 401, "{}: {}", response.status, response.body);
+            let read = response.body.strip_prefix(&format!("{} ", self.name));
             let read = read.and_then(|value| value.parse().ok());
             let is_known = read == Some(session.value) || (read.is_some() && read == session.sent);
             match session.state {
                 State::Good if !is_good => wrong.push(format!("a login is gone: {session:?}")),
                 State::Ended if is_good => wrong.push(format!("an end is undone: {session:?}")),
                 _ if is_good && !is_known => {
-                    wrong.push(format!("{} instead of the value of {session:?}", answer.body));
+                    wrong.push(format!("{} instead of the value of {session:?}", response.body));
                 }
                 _ => (),
             }
@@ -206,9 +206,9 @@ impl Client {
             session.sent = None;
         }
         for token in &mut self.tokens {
-            let answer = to.ask("GET /token/use", &token.field).await?;
-            let is_good = answer.status == 200;
-            assert!(is_good || answer.status == 401, "{}: {}", answer.status, answer.body);
+            let response = to.ask("GET /token/use", &token.field).await?;
+            let is_good = response.status == 200;
+            assert!(is_good || response.status == 401, "{}: {}", response.status, response.body);
             match token.state {
                 State::Good if !is_good => wrong.push(format!("a token is gone: {token:?}")),
                 State::Ended if is_good => wrong.push(format!("a revocation is undone: {token:?}")),

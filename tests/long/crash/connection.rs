@@ -12,15 +12,15 @@ pub(super) struct Connection {
     address: SocketAddr,
 }
 
-/// An answer that arrived whole.
-pub(super) struct Answer {
+/// A response that arrived whole.
+pub(super) struct RawResponse {
     pub(super) status: u16,
     /// `name=value` of the cookie that it sets.
     pub(super) cookie: Option<String>,
     pub(super) body: String,
 }
 
-/// The connection ended before the answer did: nobody knows what was done.
+/// The connection ended before the response did: nobody knows what was done.
 #[derive(Debug)]
 pub(super) struct Lost;
 
@@ -37,15 +37,15 @@ impl Connection {
         Ok(Self { stream: BufReader::new(stream), address })
     }
 
-    /// Sends `POST /path` with one more field, and waits for the whole answer.
-    pub(super) async fn ask(&mut self, what: &str, field: &str) -> Result<Answer, Lost> {
+    /// Sends `POST /path` with one more field, and waits for the whole response.
+    pub(super) async fn ask(&mut self, what: &str, field: &str) -> Result<RawResponse, Lost> {
         let Self { stream, address } = self;
         let length = if what.starts_with("POST") { "content-length: 0\r\n" } else { "" };
         let request = format!(
             "{what} HTTP/1.1\r\nhost: {address}\r\norigin: http://{address}\r\n{length}{field}\r\n"
         );
         stream.get_mut().write_all(request.as_bytes()).await?;
-        let mut answer = Answer { status: 0, cookie: None, body: String::new() };
+        let mut response = RawResponse { status: 0, cookie: None, body: String::new() };
         let mut length = 0;
         loop {
             let mut line = String::new();
@@ -57,17 +57,17 @@ impl Connection {
                 break;
             }
             match line.split_once(": ") {
-                None => answer.status = line[9..12].parse().expect("a status"),
+                None => response.status = line[9..12].parse().expect("a status"),
                 Some(("content-length", text)) => length = text.parse().expect("a length"),
                 Some(("set-cookie", text)) => {
-                    answer.cookie = text.split(';').next().map(str::to_owned);
+                    response.cookie = text.split(';').next().map(str::to_owned);
                 }
                 Some(_) => (),
             }
         }
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await?;
-        answer.body = String::from_utf8(body).expect("a text");
-        Ok(answer)
+        response.body = String::from_utf8(body).expect("a text");
+        Ok(response)
     }
 }

@@ -1,5 +1,5 @@
 //! A client as it should be: it keeps its connection, and repeats what may be repeated if that
-//! ends without an answer (RFC 9110 9.2.2).
+//! ends without a response (RFC 9110 9.2.2).
 
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -39,7 +39,7 @@ impl Sender {
         }
     }
 
-    /// No answer is an error, whatever the reason.
+    /// No response is an error, whatever the reason.
     async fn send(&mut self, request: ::http::Request<Body>) -> hyper::Result<Response<Incoming>> {
         match self {
             Self::Http1(sender) => sender.send_request(request).await,
@@ -74,7 +74,7 @@ impl Client {
             match number % 8 {
                 0 => self.ask("POST", "/echo", "echoed", &tally).await,
                 1 => self.ask("GET", "/waits", "waited", &tally).await,
-                2 | 6 => self.ask("GET", "/api/hello", upstream::ANSWER, &tally).await,
+                2 | 6 => self.ask("GET", "/api/hello", upstream::RESPONSE, &tally).await,
                 _ => self.ask("GET", "/hello", "hello", &tally).await,
             }
             if number % 500 == 0 {
@@ -85,7 +85,7 @@ impl Client {
         }
     }
 
-    /// Asks until there is an answer, which must be the right one to its last byte.
+    /// Asks until there is a response, which must be the right one to its last byte.
     async fn ask(&mut self, method: &str, path: &str, expected: &str, tally: &Tally) {
         loop {
             let sender = match &mut self.sender {
@@ -110,18 +110,18 @@ impl Client {
             let changes = tally.upstream_changes();
             match soon(sender.send(request)).await {
                 // Nobody answers for an upstream that is dead.
-                Ok(answer)
-                    if answer.status() == 502
+                Ok(response)
+                    if response.status() == 502
                         && path.starts_with("/api/")
                         && !tally.had_upstream_since(changes) =>
                 {
-                    soon(answer.into_body().collect()).await.expect("a whole problem");
+                    soon(response.into_body().collect()).await.expect("a whole problem");
                     return tally.without_upstream();
                 }
-                Ok(answer) => {
-                    assert_eq!(answer.status(), 200, "{method} {path}");
-                    let body = soon(answer.into_body().collect()).await;
-                    let body = body.expect("an answer that does not break off").to_bytes();
+                Ok(response) => {
+                    assert_eq!(response.status(), 200, "{method} {path}");
+                    let body = soon(response.into_body().collect()).await;
+                    let body = body.expect("a response that does not break off").to_bytes();
                     assert_eq!(body, expected, "{method} {path}");
                     return tally.answered();
                 }

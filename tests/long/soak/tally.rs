@@ -9,9 +9,9 @@ use std::{
 pub(crate) struct Tally {
     answered: AtomicUsize,
     connections: AtomicUsize,
-    /// Sent again, since the connection ended without an answer, and might be.
+    /// Sent again, since the connection ended without a response, and might be.
     repeated: AtomicUsize,
-    /// Without an answer, and nobody knows whether it was done.
+    /// Without a response, and nobody knows whether it was done.
     unknown: AtomicUsize,
     /// Of what is proxied, while there was nobody to answer.
     without_upstream: AtomicUsize,

@@ -10,7 +10,7 @@ use tokio::{
 
 use super::*;
 
-pub(crate) const ANSWER: &str = "from above";
+pub(crate) const RESPONSE: &str = "from above";
 
 /// A server with a thread of its own: when it dies, its connections die with it.
 pub(crate) struct Upstream {
@@ -46,13 +46,13 @@ impl Upstream {
 async fn accept(listener: &TcpListener) {
     loop {
         let (stream, _) = listener.accept().await.expect("a connection");
-        tokio::spawn(answer(stream));
+        tokio::spawn(respond(stream));
     }
 }
 
 /// Requests without a body, one after the other.
-async fn answer(mut stream: TcpStream) {
-    let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{ANSWER}", ANSWER.len());
+async fn respond(mut stream: TcpStream) {
+    let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{RESPONSE}", RESPONSE.len());
     let mut received = Vec::new();
     loop {
         match stream.read_buf(&mut received).await {

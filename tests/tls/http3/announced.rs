@@ -9,7 +9,7 @@ use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 use super::*;
 use sockets::Running;
 
-/// `Alt-Svc` of an answer over TLS, in the version that ALPN chooses.
+/// `Alt-Svc` of a response over TLS, in the version that ALPN chooses.
 async fn announced(server: &Server, alpn: &[u8], path: &str) -> Option<String> {
     let mut config = server.trust();
     config.alpn_protocols = vec![alpn.to_vec()];
@@ -19,7 +19,7 @@ async fn announced(server: &Server, alpn: &[u8], path: &str) -> Option<String> {
     let io = TokioIo::new(stream);
     let get = http::Request::get(format!("https://localhost{path}")).header("host", "localhost");
     let get = get.body(Empty::<Bytes>::new()).unwrap();
-    let answer = if alpn == b"h2" {
+    let response = if alpn == b"h2" {
         let (mut send, driver) =
             hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
         tokio::spawn(driver);
@@ -29,7 +29,7 @@ async fn announced(server: &Server, alpn: &[u8], path: &str) -> Option<String> {
         tokio::spawn(driver);
         soon(send.send_request(get)).await.unwrap()
     };
-    answer.headers().get("alt-svc").map(|value| value.to_str().unwrap().to_owned())
+    response.headers().get("alt-svc").map(|value| value.to_str().unwrap().to_owned())
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn http3_is_announced_to_clients_over_tls() {
             assert_eq!(found.as_ref(), Some(&want), "{} {path}", alpn.escape_ascii());
         }
     }
-    assert_eq!(server.answer("GET", "/hello").await.header("alt-svc"), None, "here already");
+    assert_eq!(server.response("GET", "/hello").await.header("alt-svc"), None, "here already");
 }
 
 /// What leads to the server may have another port than it.
@@ -58,8 +58,8 @@ async fn the_port_is_that_of_the_public_origin() {
 #[tokio::test]
 async fn http3_is_announced_to_nobody_where_it_is_not_served_or_over_plain_http() {
     let plain = Running::start(app()).await;
-    let answer = plain.answer(sockets::request("GET /hello", &[])).await;
-    assert_eq!(answer.header("alt-svc"), None);
+    let response = plain.response(sockets::request("GET /hello", &[])).await;
+    assert_eq!(response.header("alt-svc"), None);
     let server = Server::start_with(app(), |tls| tls).await;
     assert_eq!(announced(&server, b"h2", "/hello").await, None);
     let redirecting: fn(Tls) -> Tls = |tls| tls.http3().redirect_http("127.0.0.1:0");

@@ -20,8 +20,8 @@ async fn page() -> ([(&'static str, &'static str); 1], &'static str) {
 /// What the page reads, and over which protocol each part of it came.
 const VISIT: &str = "
     const text = async (path, init) => {
-        const answer = await fetch(path, init);
-        return [answer.status, await answer.text()];
+        const response = await fetch(path, init);
+        return [response.status, await response.text()];
     };
     const body = 'x'.repeat(300000);
     const echoed = await text('/echo', { method: 'POST', body });

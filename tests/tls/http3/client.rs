@@ -100,8 +100,8 @@ impl Server {
         soon(quic).await.expect("a handshake")
     }
 
-    pub(crate) async fn answer(&self, method: &str, path: &str) -> Answer {
-        self.connect().await.answer(request(method, path), "").await
+    pub(crate) async fn response(&self, method: &str, path: &str) -> TestResponse {
+        self.connect().await.response(request(method, path), "").await
     }
 }
 
@@ -140,16 +140,20 @@ impl Session {
         soon(self.requests.send_request(request)).await.expect("a stream")
     }
 
-    /// Sends a whole request and reads its answer.
-    pub(crate) async fn answer(&mut self, request: Request<()>, body: impl Into<Bytes>) -> Answer {
-        self.try_answer(request, body).await.expect("an answer")
-    }
-
-    pub(crate) async fn try_answer(
+    /// Sends a whole request and reads its response.
+    pub(crate) async fn response(
         &mut self,
         request: Request<()>,
         body: impl Into<Bytes>,
-    ) -> Result<Answer, h3::error::StreamError> {
+    ) -> TestResponse {
+        self.try_response(request, body).await.expect("a response")
+    }
+
+    pub(crate) async fn try_response(
+        &mut self,
+        request: Request<()>,
+        body: impl Into<Bytes>,
+    ) -> Result<TestResponse, h3::error::StreamError> {
         let mut stream = soon(self.requests.send_request(request)).await?;
         let body = body.into();
         if !body.is_empty() {
@@ -161,25 +165,25 @@ impl Session {
     }
 }
 
-/// The answer on a stream, to its end.
-pub(crate) async fn read(stream: &mut Stream) -> Result<Answer, h3::error::StreamError> {
+/// The response on a stream, to its end.
+pub(crate) async fn read(stream: &mut Stream) -> Result<TestResponse, h3::error::StreamError> {
     let head = soon(stream.recv_response()).await?;
     let mut body = Vec::new();
     while let Some(mut data) = soon(stream.recv_data()).await? {
         body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
     }
     let trailers = soon(stream.recv_trailers()).await?;
-    Ok(Answer { head, body, trailers })
+    Ok(TestResponse { head, body, trailers })
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) head: Response<()>,
     pub(crate) body: Vec<u8>,
     pub(crate) trailers: Option<HeaderMap>,
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn status(&self) -> u16 {
         self.head.status().as_u16()
     }
@@ -245,7 +249,7 @@ pub(crate) async fn exchange(quic: &quinn::Connection, bytes: &[u8]) -> Result<V
     let _ = soon(send.write_all(bytes)).await;
     let _ = send.finish();
     match soon(receive.read_to_end(1 << 20)).await {
-        Ok(answer) => Ok(answer),
+        Ok(response) => Ok(response),
         Err(quinn::ReadToEndError::Read(quinn::ReadError::Reset(code))) => Err(code.into_inner()),
         Err(quinn::ReadToEndError::Read(quinn::ReadError::ConnectionLost(error))) => {
             Err(closed(&error))

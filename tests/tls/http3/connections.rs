@@ -14,13 +14,13 @@ async fn a_client_may_change_its_address() {
     let client = server.client();
     let quic = client.connect(server.address(), "localhost").unwrap();
     let mut session = Session::over(soon(quic).await.unwrap()).await;
-    let before = session.answer(request("GET", "/peer"), "").await.text().to_owned();
+    let before = session.response(request("GET", "/peer"), "").await.text().to_owned();
     let mut waiting = session.send(request("GET", "/wait")).await;
     soon(waiting.finish()).await.unwrap();
     assert_eq!(soon(seen.recv()).await, Some("begun"));
 
     client.rebind(UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
-    let after = session.answer(request("GET", "/peer"), "").await.text().to_owned();
+    let after = session.response(request("GET", "/peer"), "").await.text().to_owned();
     assert_ne!(before, after);
     assert_eq!(after, client.local_addr().unwrap().to_string());
     site.gate.add_permits(1);
@@ -35,7 +35,7 @@ async fn there_are_no_more_connections_than_allowed() {
     let refused = server.client().connect(server.address(), "localhost").unwrap();
     let refused = soon(refused).await.unwrap_err();
     assert!(matches!(refused, quinn::ConnectionError::ConnectionClosed(_)), "{refused}");
-    assert_eq!(first.answer(request("GET", "/hello"), "").await.text(), "hello");
+    assert_eq!(first.response(request("GET", "/hello"), "").await.text(), "hello");
     second.quic.close(0_u32.into(), b"");
     // It gives its place back.
     let mut third = loop {
@@ -44,7 +44,7 @@ async fn there_are_no_more_connections_than_allowed() {
             break Session::over(quic).await;
         }
     };
-    assert_eq!(third.answer(request("GET", "/hello"), "").await.text(), "hello");
+    assert_eq!(third.response(request("GET", "/hello"), "").await.text(), "hello");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn one_request_is_all_if_the_settings_say_so() {
     let settings = ServerSettings::default().one_request_per_connection();
     let server = Server::start(app().settings(settings)).await;
     let mut session = server.connect().await;
-    assert_eq!(session.answer(request("GET", "/hello"), "").await.text(), "hello");
+    assert_eq!(session.response(request("GET", "/hello"), "").await.text(), "hello");
     assert!(soon(session.ended).await.unwrap().is_h3_no_error());
 }
 

@@ -79,7 +79,7 @@ async fn early(server: &Server, relay: &Relay) -> (quinn::Connection, quinn::Zer
     let quic = client.connect(relay.address, "localhost").unwrap();
     let mut session = Session::over(soon(quic).await.unwrap()).await;
     // The tickets are there once anything is.
-    assert_eq!(session.answer(request("GET", "/early"), "").await.text(), "None");
+    assert_eq!(session.response(request("GET", "/early"), "").await.text(), "None");
     session.quic.close(0x100_u32.into(), b"");
     relay.hold.send(true).unwrap();
     let connecting = client.connect(relay.address, "localhost").unwrap();
@@ -93,8 +93,8 @@ async fn handlers_see_what_came_early() {
     let relay = Relay::start(server.address()).await;
     let (quic, accepted) = early(&server, &relay).await;
     let get = client::head(&client::lines("GET", "/early"));
-    let answer = client::exchange(&quic, &get).await.unwrap();
-    assert!(answer.ends_with(b"Some(\"1\")"), "{}", answer.escape_ascii());
+    let response = client::exchange(&quic, &get).await.unwrap();
+    assert!(response.ends_with(b"Some(\"1\")"), "{}", response.escape_ascii());
     relay.hold.send(false).unwrap();
     assert!(soon(accepted).await, "early data was taken");
     assert!(client::exchange(&quic, &get).await.unwrap().ends_with(b"None"));
@@ -117,7 +117,7 @@ async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete()
         raw("GET", "/nowhere"),
     );
     let text =
-        |answer: Result<Vec<u8>, u64>| String::from_utf8_lossy(&answer.unwrap()).into_owned();
+        |response: Result<Vec<u8>, u64>| String::from_utf8_lossy(&response.unwrap()).into_owned();
     assert!(text(early).ends_with("hello"), "a safe method in public");
     let (posted, owned, asking) = (text(posted), text(owned), text(asking));
     assert!(posted.contains("wire.too-early"), "an unsafe method: {posted}");
@@ -129,11 +129,11 @@ async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete()
     relay.hold.send(false).unwrap();
     assert!(soon(accepted).await, "early data was taken");
     let mut session = Session::over(quic).await;
-    let posted = session.answer(request("POST", "/echo"), "again").await;
+    let posted = session.response(request("POST", "/echo"), "again").await;
     assert_eq!((posted.status(), posted.text()), (200, "again"));
-    let owned = session.answer(request("GET", "/mine"), "").await;
+    let owned = session.response(request("GET", "/mine"), "").await;
     assert_eq!(owned.problem(), (401, "auth.credentials-missing".to_owned()));
-    assert_eq!(session.answer(request("GET", "/early"), "").await.text(), "None");
+    assert_eq!(session.response(request("GET", "/early"), "").await.text(), "None");
 }
 
 /// RFC 8470 5.1: what a proxy says of a request counts in every version.
@@ -149,7 +149,7 @@ async fn what_a_proxy_took_early_is_early() {
         ("OPTIONS /echo", 204),
     ] {
         let fields = ["early-data: 1", "content-length: 0"];
-        let answer = server.answer(sockets::request(what, &fields)).await;
-        assert_eq!(answer.status, status, "{what}");
+        let response = server.response(sockets::request(what, &fields)).await;
+        assert_eq!(response.status, status, "{what}");
     }
 }

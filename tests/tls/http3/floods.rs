@@ -28,10 +28,10 @@ async fn requests_that_are_given_up_again_and_again_end_the_connection() {
     };
     assert_eq!(client::closed(&ended), EXCESSIVE_LOAD);
     assert!(sent > 300, "{sent} requests");
-    assert_eq!(server.answer("GET", "/hello").await.text(), "hello", "others go on");
+    assert_eq!(server.response("GET", "/hello").await.text(), "hello", "others go on");
 }
 
-/// A client that opens its window for one answer and gives up another now and then goes on.
+/// A client that opens its window for one response and gives up another now and then goes on.
 #[tokio::test]
 async fn a_client_that_gives_up_some_requests_goes_on() {
     let server = Server::start(app()).await;
@@ -84,17 +84,17 @@ async fn a_flood_of_first_packets_costs_no_places() {
         ServerSettings::default().max_connections(80).header_timeout(Duration::from_secs(600));
     let server = Server::start(app().settings(settings)).await;
     let mut retries = 0;
-    let mut answer = vec![0; 2048];
+    let mut response = vec![0; 2048];
     for packet in first_packets(&server, FLOOD).await {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         socket.send_to(&packet, server.address()).await.unwrap();
-        let length = soon(socket.recv(&mut answer)).await.unwrap();
-        retries += usize::from(is_retry(&answer[..length]));
+        let length = soon(socket.recv(&mut response)).await.unwrap();
+        retries += usize::from(is_retry(&response[..length]));
     }
     // From the sixty-fifth on, they are asked to show that they receive where they send from.
     assert_eq!(retries, FLOOD - 64);
     // Who does that gets in: there are places left.
-    assert_eq!(server.answer("GET", "/hello").await.text(), "hello");
+    assert_eq!(server.response("GET", "/hello").await.text(), "hello");
 }
 
 /// What a thousand abandoned handshakes took comes back.

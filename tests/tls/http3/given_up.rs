@@ -37,10 +37,10 @@ async fn a_body_that_is_reset_is_not_complete() {
     assert_eq!(soon(seen.recv()).await, Some("begun"));
     send.reset(CANCELLED).unwrap();
     site.gate.add_permits(1);
-    let answer = soon(receive.read_to_end(4096)).await.unwrap();
+    let response = soon(receive.read_to_end(4096)).await.unwrap();
     assert_eq!(soon(seen.recv()).await, Some("dropped"));
     // `:status: 400` is number 67 of the static table.
-    assert_eq!(&answer[2..6], b"\x00\x00\xff\x04", "{}", answer.escape_ascii());
+    assert_eq!(&response[2..6], b"\x00\x00\xff\x04", "{}", response.escape_ascii());
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn a_handler_that_reads_nothing_is_sent_no_more() {
     // It goes on where it stopped once somebody reads.
     site.gate.add_permits(1);
     drop(send);
-    let _answer = soon(receive.read_to_end(4096)).await;
+    let _response = soon(receive.read_to_end(4096)).await;
     assert_eq!(soon(seen.recv()).await, Some("dropped"));
 }
 
@@ -99,6 +99,6 @@ async fn many_small_frames_are_one_body() {
     let quic = server.raw().await;
     let parts = b"\x00\x01x".repeat(50_000);
     let bytes = [client::head(&client::lines("POST", "/echo")), parts].concat();
-    let answer = client::exchange(&quic, &bytes).await.unwrap();
-    assert!(answer.len() > 50_000 && answer.ends_with(&[b'x'; 1000]), "{}", answer.len());
+    let response = client::exchange(&quic, &bytes).await.unwrap();
+    assert!(response.len() > 50_000 && response.ends_with(&[b'x'; 1000]), "{}", response.len());
 }

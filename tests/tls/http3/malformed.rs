@@ -60,11 +60,11 @@ async fn fields_of_another_version_are_refused() {
     ] {
         let mut wrong = request("GET", "/hello");
         wrong.headers_mut().insert(name, value.parse().unwrap());
-        assert_eq!(session.answer(wrong, "").await.status(), 400, "{name}");
+        assert_eq!(session.response(wrong, "").await.status(), 400, "{name}");
     }
     let mut right = request("GET", "/hello");
     right.headers_mut().insert("te", "trailers".parse().unwrap());
-    assert_eq!(session.answer(right, "").await.status(), 200);
+    assert_eq!(session.response(right, "").await.status(), 200);
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn frames_where_they_may_not_be_end_the_connection() {
         assert!(exchange(&quic, &bytes).await.is_err(), "{what}");
         assert_eq!(client::closed(&soon(quic.closed()).await), code, "{what}");
     }
-    assert_eq!(server.answer("GET", "/hello").await.text(), "hello", "others go on");
+    assert_eq!(server.response("GET", "/hello").await.text(), "hello", "others go on");
 }
 
 #[tokio::test]
@@ -153,28 +153,28 @@ async fn a_head_over_the_limit_gets_431() {
     let read = with(&many);
     assert!(read.len() < 8192, "{}", read.len());
     for (what, bytes) in [("sent", sent), ("read", read)] {
-        let answer = exchange(&quic, &bytes).await.unwrap();
-        assert_eq!(status_line(&answer), "431", "{what}");
+        let response = exchange(&quic, &bytes).await.unwrap();
+        assert_eq!(status_line(&response), "431", "{what}");
     }
     let (mut send, mut receive) = quic.open_bi().await.unwrap();
     // HEADERS of a gibibyte.
     send.write_all(b"\x01\xc0\x00\x00\x00\x40\x00\x00\x00").await.unwrap();
-    let answer = soon(receive.read_to_end(1024)).await.unwrap();
-    assert_eq!(status_line(&answer), "431");
+    let response = soon(receive.read_to_end(1024)).await.unwrap();
+    assert_eq!(status_line(&response), "431");
     assert!(exchange(&quic, &with(&[])).await.unwrap().ends_with(b"hello"), "it goes on");
 }
 
 /// The status in a section whose first line is `:status` with a value that is spelled out.
-fn status_line(answer: &[u8]) -> String {
-    let Some((&[HEADERS, _, 0, 0, 0x5f, 0x09, length], rest)) = answer.split_first_chunk::<7>()
+fn status_line(response: &[u8]) -> String {
+    let Some((&[HEADERS, _, 0, 0, 0x5f, 0x09, length], rest)) = response.split_first_chunk::<7>()
     else {
-        panic!("`{}`", answer.escape_ascii());
+        panic!("`{}`", response.escape_ascii());
     };
     let value = &rest[..usize::from(length & 0x7f)];
     if length & 0x80 == 0 {
         return String::from_utf8(value.to_vec()).unwrap();
     }
     // RFC 7541, appendix B: `4` is 011010, `3` is 011001 and `1` is 00001.
-    assert_eq!(value, [0b0110_1001, 0b1001_0000, 0b1111_1111], "`{}`", answer.escape_ascii());
+    assert_eq!(value, [0b0110_1001, 0b1001_0000, 0b1111_1111], "`{}`", response.escape_ascii());
     "431".to_owned()
 }

@@ -1,4 +1,4 @@
-//! Requests and answers, as over every other version.
+//! Requests and responses, as over every other version.
 
 use std::time::SystemTime;
 
@@ -8,28 +8,28 @@ use super::*;
 use client::{exchange, head};
 
 #[tokio::test]
-async fn an_answer_has_what_one_over_http1_has() {
+async fn a_response_has_what_one_over_http1_has() {
     let server = Server::start(app()).await;
     let mut session = server.connect().await;
     let mut get = request("GET", "/hello");
     get.headers_mut().insert("origin", "https://shop.example".parse().unwrap());
-    let answer = session.answer(get, "").await;
-    assert_eq!((answer.status(), answer.text()), (200, "hello"));
-    assert_eq!(answer.header("content-length"), Some("5"));
-    assert_eq!(answer.header("access-control-allow-origin"), Some("https://shop.example"));
-    assert_eq!(answer.header("strict-transport-security"), None, "the development profile");
-    let date = httpdate::parse_http_date(answer.header("date").unwrap()).unwrap();
+    let response = session.response(get, "").await;
+    assert_eq!((response.status(), response.text()), (200, "hello"));
+    assert_eq!(response.header("content-length"), Some("5"));
+    assert_eq!(response.header("access-control-allow-origin"), Some("https://shop.example"));
+    assert_eq!(response.header("strict-transport-security"), None, "the development profile");
+    let date = httpdate::parse_http_date(response.header("date").unwrap()).unwrap();
     let age = SystemTime::now().duration_since(date).unwrap_or_default();
     assert!(age < Duration::from_secs(60), "{age:?}");
 
-    let head = session.answer(request("HEAD", "/hello"), "").await;
+    let head = session.response(request("HEAD", "/hello"), "").await;
     assert_eq!((head.status(), head.text(), head.header("content-length")), (200, "", Some("5")));
-    let missing = session.answer(request("GET", "/nowhere"), "").await;
+    let missing = session.response(request("GET", "/nowhere"), "").await;
     assert_eq!(missing.problem(), (404, "route.not-found".to_owned()));
-    let refused = session.answer(request("DELETE", "/hello"), "").await;
+    let refused = session.response(request("DELETE", "/hello"), "").await;
     assert_eq!((refused.status(), refused.header("allow")), (405, Some("GET, HEAD, OPTIONS")));
     let foreign = http::Request::get("https://evil.example/hello").body(()).unwrap();
-    assert_eq!(session.answer(foreign, "").await.status(), 421);
+    assert_eq!(session.response(foreign, "").await.status(), 421);
 }
 
 /// A tunnel is a connection that becomes something else, which a stream of QUIC does not here.
@@ -41,8 +41,8 @@ async fn tunnels_are_not_opened() {
     let server = Server::start(app().tunnel(tunnel)).await;
     let quic = server.raw().await;
     let connect = head(&[(":method", "CONNECT"), (":authority", &authority)]);
-    let answer = exchange(&quic, &connect).await.unwrap();
-    let text = String::from_utf8_lossy(&answer);
+    let response = exchange(&quic, &connect).await.unwrap();
+    let text = String::from_utf8_lossy(&response);
     assert!(text.contains(r#""status":501,"code":"route.protocol-unknown""#), "{text}");
     let connected = tokio::time::timeout(Duration::from_millis(100), target.accept()).await;
     assert!(connected.is_err(), "nobody was connected");
@@ -57,9 +57,9 @@ async fn a_preflight_is_answered() {
     {
         preflight.headers_mut().insert(name, value.parse().unwrap());
     }
-    let answer = server.connect().await.answer(preflight, "").await;
-    assert_eq!(answer.status(), 204);
-    assert_eq!(answer.header("access-control-allow-methods"), Some("POST"));
+    let response = server.connect().await.response(preflight, "").await;
+    assert_eq!(response.status(), 204);
+    assert_eq!(response.header("access-control-allow-methods"), Some("POST"));
 }
 
 #[tokio::test]
@@ -69,11 +69,11 @@ async fn bodies_go_both_ways() {
     let body: Vec<u8> =
         (0..1 << 20).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for length in [0, 1, 65_536, 1 << 20] {
-        let answer = session.answer(request("POST", "/echo"), body[..length].to_vec()).await;
-        assert_eq!(answer.status(), 200);
-        assert!(answer.body == body[..length], "{length}");
+        let response = session.response(request("POST", "/echo"), body[..length].to_vec()).await;
+        assert_eq!(response.status(), 200);
+        assert!(response.body == body[..length], "{length}");
     }
-    let too_large = session.answer(request("POST", "/echo"), vec![0; 5 << 20]).await;
+    let too_large = session.response(request("POST", "/echo"), vec![0; 5 << 20]).await;
     assert_eq!(too_large.problem(), (413, "request.body-too-large".to_owned()));
 }
 
@@ -89,16 +89,16 @@ async fn trailers_go_both_ways() {
         }
         soon(stream.send_trailers(trailers.clone())).await.unwrap();
         soon(stream.finish()).await.unwrap();
-        let answer = client::read(&mut stream).await.unwrap();
-        assert_eq!((answer.text(), answer.trailers.as_ref()), (body, Some(&trailers)));
+        let response = client::read(&mut stream).await.unwrap();
+        assert_eq!((response.text(), response.trailers.as_ref()), (body, Some(&trailers)));
     }
 }
 
 #[tokio::test]
 async fn fields_of_a_connection_are_not_sent() {
     let server = Server::start(app()).await;
-    let answer = server.answer("GET", "/fields").await;
-    let mut names: Vec<_> = answer.head.headers().keys().map(http::HeaderName::as_str).collect();
+    let response = server.response("GET", "/fields").await;
+    let mut names: Vec<_> = response.head.headers().keys().map(http::HeaderName::as_str).collect();
     names.sort_unstable();
     assert_eq!(names, ["date", "vary", "x-content-type-options", "x-kept"]);
 }
@@ -110,26 +110,26 @@ async fn cookie_lines_are_one() {
     for crumb in ["a=1", "b=2", "c=3"] {
         crumbs.headers_mut().append("cookie", crumb.parse().unwrap());
     }
-    let answer = server.connect().await.answer(crumbs, "").await;
-    assert_eq!(answer.text(), r#"["a=1; b=2; c=3"]"#);
+    let response = server.connect().await.response(crumbs, "").await;
+    assert_eq!(response.text(), r#"["a=1; b=2; c=3"]"#);
 }
 
 #[tokio::test]
-async fn a_panic_is_an_answer_and_no_end() {
+async fn a_panic_is_a_response_and_no_end() {
     let server = Server::start(app()).await;
     let mut session = server.connect().await;
-    let answer = session.answer(request("GET", "/panic"), "").await;
-    assert_eq!(answer.problem(), (500, "handler.failed".to_owned()));
-    assert_eq!(session.answer(request("GET", "/hello"), "").await.text(), "hello");
+    let response = session.response(request("GET", "/panic"), "").await;
+    assert_eq!(response.problem(), (500, "handler.failed".to_owned()));
+    assert_eq!(session.response(request("GET", "/hello"), "").await.text(), "hello");
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_does_not_look_complete() {
+async fn a_response_that_breaks_off_does_not_look_complete() {
     let server = Server::start(app()).await;
     let mut session = server.connect().await;
-    let broken = session.try_answer(request("GET", "/broken"), "").await;
+    let broken = session.try_response(request("GET", "/broken"), "").await;
     assert!(broken.is_err(), "{broken:?}");
-    assert_eq!(session.answer(request("GET", "/hello"), "").await.text(), "hello");
+    assert_eq!(session.response(request("GET", "/hello"), "").await.text(), "hello");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use policy_server::{Route, prelude::*};
 
-use crate::protocols::Answer;
+use crate::protocols::TestResponse;
 
 /// A request and its status.
 pub(crate) struct Case {
@@ -12,12 +12,12 @@ pub(crate) struct Case {
     pub(crate) fields: Vec<(&'static str, String)>,
     pub(crate) payload: Payload,
     pub(crate) status: u16,
-    /// A name for something that the answer has, and how to find it.
+    /// A name for something that the response has, and how to find it.
     pub(crate) draws: Option<(&'static str, Find)>,
 }
 
-/// Finds something in an answer.
-type Find = fn(&Answer) -> String;
+/// Finds something in a response.
+type Find = fn(&TestResponse) -> String;
 
 /// What is sent behind a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,18 +102,18 @@ const SHOP: &str = "https://app.shop.example";
 const EVIL: &str = "https://evil.example";
 const JSON: &str = "application/json";
 
-fn cookie_of(answer: &Answer) -> String {
-    let line = answer.fields.iter().find_map(|line| line.strip_prefix("set-cookie: "));
+fn cookie_of(response: &TestResponse) -> String {
+    let line = response.fields.iter().find_map(|line| line.strip_prefix("set-cookie: "));
     line.and_then(|line| line.split(';').next()).expect("a cookie").to_owned()
 }
 
-fn member(answer: &Answer, name: &str) -> String {
-    let json: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+fn member(response: &TestResponse, name: &str) -> String {
+    let json: serde_json::Value = serde_json::from_str(&response.body).expect("JSON");
     json.get(name).and_then(serde_json::Value::as_str).expect("a text").to_owned()
 }
 
-fn nonce_of(answer: &Answer) -> String {
-    let behind = answer.body.split("nonce=").nth(1).expect("a nonce");
+fn nonce_of(response: &TestResponse) -> String {
+    let behind = response.body.split("nonce=").nth(1).expect("a nonce");
     behind.split('>').next().expect("a nonce").to_owned()
 }
 
@@ -186,7 +186,7 @@ fn callers() -> Vec<Case> {
         logged_in("a session", "GET /mine", 200),
         logged_in("a change that could be forged", "POST /mine", 403).sends("text/plain", "a lamp"),
         logged_in("a token against forgery", "GET /csrf", 200)
-            .draws("{csrf}", |answer| member(answer, "token")),
+            .draws("{csrf}", |response| member(response, "token")),
         logged_in("a change", "POST /mine", 200)
             .from(crate::protocols::ORIGIN)
             .field("x-csrf-token", "{csrf}")
@@ -195,7 +195,7 @@ fn callers() -> Vec<Case> {
         case("no token", "GET /scoped", 401),
         case("a token that is none", "GET /scoped", 401).field("authorization", "Bearer x"),
         case("a token for somebody", "POST /tokens", 200)
-            .draws("{bearer}", |answer| member(answer, "access_token")),
+            .draws("{bearer}", |response| member(response, "access_token")),
         case("a token", "GET /scoped", 200).field("authorization", "Bearer {bearer}"),
         case("cookies", "GET /cookies", 200).field("cookie", "a=1; b=2; c=3"),
         case("either", "DELETE /lamps/7", 204).field("authorization", "Bearer {bearer}"),

@@ -20,14 +20,14 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, rustls};
 
-use crate::protocols::{Answer, Case, HOST, ORIGIN, Payload};
+use crate::protocols::{Case, HOST, ORIGIN, Payload, TestResponse};
 
-/// How long an answer may take, on a machine with much else to do.
+/// How long a response may take, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) trait Client {
-    /// The answer to a request, read to its end.
-    async fn answer(&mut self, case: &Case) -> Answer;
+    /// The response to a request, read to its end.
+    async fn response(&mut self, case: &Case) -> TestResponse;
 }
 
 /// The head of a request for the whole address, and its body.
@@ -50,13 +50,13 @@ fn asked(case: &Case) -> Request<Body> {
     request.body(body).expect("a request")
 }
 
-async fn read<B>(response: Response<B>) -> Answer
+async fn read<B>(response: Response<B>) -> TestResponse
 where
     B: http_body::Body<Data = Bytes, Error: std::fmt::Debug>,
 {
     let (head, body) = response.into_parts();
     let body = timeout(PATIENCE, body.collect()).await.expect("an end").expect("a body");
-    Answer {
+    TestResponse {
         status: head.status.as_u16(),
         fields: lines(&head.headers),
         body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
@@ -106,7 +106,7 @@ impl Http1 {
 }
 
 impl Client for Http1 {
-    async fn answer(&mut self, case: &Case) -> Answer {
+    async fn response(&mut self, case: &Case) -> TestResponse {
         let mut request = asked(case);
         let uri = request.uri().clone();
         let host = uri.host().expect("a host").parse().expect("a field");
@@ -127,11 +127,11 @@ impl Client for Http1 {
                 sender
             }
         };
-        let response = timeout(PATIENCE, sender.send_request(request)).await.expect("an answer");
-        let answer = read(response.expect("an answer")).await;
+        let response = timeout(PATIENCE, sender.send_request(request)).await.expect("a response");
+        let response = read(response.expect("a response")).await;
         // One that waits for the rest of a request is of no more use.
         self.sender = (case.payload != Payload::Stalled).then_some(sender);
-        answer
+        response
     }
 }
 
@@ -148,7 +148,7 @@ impl Http2 {
 }
 
 impl Client for Http2 {
-    async fn answer(&mut self, case: &Case) -> Answer {
+    async fn response(&mut self, case: &Case) -> TestResponse {
         if self.sender.is_none() {
             let io = self.place.connect("h2").await;
             let handshake = http2::handshake(TokioExecutor::new(), io);
@@ -158,7 +158,7 @@ impl Client for Http2 {
         }
         let sender = self.sender.as_mut().expect("a connection");
         let response = timeout(PATIENCE, sender.send_request(asked(case))).await;
-        read(response.expect("an answer").expect("an answer")).await
+        read(response.expect("a response").expect("a response")).await
     }
 }
 
@@ -192,7 +192,7 @@ impl Http3 {
 }
 
 impl Client for Http3 {
-    async fn answer(&mut self, case: &Case) -> Answer {
+    async fn response(&mut self, case: &Case) -> TestResponse {
         if self.session.is_none() {
             self.session = Some(self.connect().await);
         }
@@ -211,7 +211,7 @@ impl Client for Http3 {
             let _ = sending.finish().await;
         };
         let receive = async {
-            let head = receiving.recv_response().await.expect("an answer");
+            let head = receiving.recv_response().await.expect("a response");
             let mut body = Vec::new();
             while let Some(mut data) = receiving.recv_data().await.expect("a body") {
                 body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
@@ -225,8 +225,8 @@ impl Client for Http3 {
                 () = &mut send => receive.await,
             }
         };
-        let (head, body) = timeout(PATIENCE, both).await.expect("an answer");
-        Answer {
+        let (head, body) = timeout(PATIENCE, both).await.expect("a response");
+        TestResponse {
             status: head.status().as_u16(),
             fields: lines(head.headers()),
             body: String::from_utf8_lossy(&body).into_owned(),

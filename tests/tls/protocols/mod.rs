@@ -1,4 +1,4 @@
-//! One app over every version of HTTP: whoever asks gets the same answer, by status, fields and
+//! One app over every version of HTTP: whoever asks gets the same response, by status, fields and
 //! body.
 
 mod cases;
@@ -26,9 +26,9 @@ use clients::{Client, Http1, Http2, Http3, Place};
 const HOST: &str = "api.shop.example";
 const ORIGIN: &str = "https://api.shop.example";
 
-/// An answer, but for what belongs to a connection or a moment.
+/// A response, but for what belongs to a connection or a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Answer {
+struct TestResponse {
     status: u16,
     fields: Vec<String>,
     body: String,
@@ -80,37 +80,37 @@ fn trusting(folder: &Path) -> ClientConfig {
 }
 
 /// Asks everything in its order. What a server draws is replaced by its name, in the questions and
-/// in the answers.
-async fn all(client: &mut impl Client) -> Vec<(&'static str, Answer)> {
+/// in the responses.
+async fn all(client: &mut impl Client) -> Vec<(&'static str, TestResponse)> {
     let mut drawn: Vec<(&str, String)> = Vec::new();
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for case in cases::all() {
         let case = case.with(&drawn);
-        let mut answer = client.answer(&case).await;
-        answer.fields.retain(|line| {
+        let mut response = client.response(&case).await;
+        response.fields.retain(|line| {
             let name = line.split(':').next().unwrap_or_default();
             !OWN.contains(&name) && !ASIDE.iter().any(|aside| line.starts_with(aside))
         });
-        answer.fields.sort_unstable();
-        assert_eq!(answer.status, case.status, "{}: {answer:?}", case.name);
+        response.fields.sort_unstable();
+        assert_eq!(response.status, case.status, "{}: {response:?}", case.name);
         if let Some((name, found)) = case.draws {
-            drawn.push((name, found(&answer)));
+            drawn.push((name, found(&response)));
         }
-        answers.push((case.name, answer));
+        responses.push((case.name, response));
     }
-    for (_, answer) in &mut answers {
+    for (_, response) in &mut responses {
         for (name, value) in &drawn {
-            answer.body = answer.body.replace(value.as_str(), name);
-            for line in &mut answer.fields {
+            response.body = response.body.replace(value.as_str(), name);
+            for line in &mut response.fields {
                 *line = line.replace(value.as_str(), name);
             }
         }
     }
-    answers
+    responses
 }
 
 #[tokio::test]
-async fn every_version_gets_the_same_answers() {
+async fn every_version_gets_the_same_responses() {
     let one = all(&mut Http1::new(plain().await)).await;
     let others = [
         ("HTTP/1.1 over TLS", all(&mut Http1::new(secure("1").await)).await),
@@ -118,10 +118,10 @@ async fn every_version_gets_the_same_answers() {
         ("HTTP/2 with prior knowledge", all(&mut Http2::new(plain().await)).await),
         ("HTTP/3", all(&mut Http3::new(secure("3").await)).await),
     ];
-    for (version, answers) in others {
-        assert_eq!(answers.len(), one.len());
-        for (answer, expected) in answers.iter().zip(&one) {
-            assert_eq!(answer, expected, "{version}");
+    for (version, responses) in others {
+        assert_eq!(responses.len(), one.len());
+        for (response, expected) in responses.iter().zip(&one) {
+            assert_eq!(response, expected, "{version}");
         }
     }
 }
@@ -130,11 +130,11 @@ async fn every_version_gets_the_same_answers() {
 #[tokio::test]
 async fn cookies_are_one_line_where_they_may_be_cut() {
     let case = cases::cut_cookies();
-    for answer in [
-        Http2::new(plain().await).answer(&case).await,
-        Http2::new(secure("cookies-2").await).answer(&case).await,
-        Http3::new(secure("cookies-3").await).answer(&case).await,
+    for response in [
+        Http2::new(plain().await).response(&case).await,
+        Http2::new(secure("cookies-2").await).response(&case).await,
+        Http3::new(secure("cookies-3").await).response(&case).await,
     ] {
-        assert_eq!((answer.status, &*answer.body), (200, "a=1; b=2; c=3; d=4"));
+        assert_eq!((response.status, &*response.body), (200, "a=1; b=2; c=3; d=4"));
     }
 }

@@ -89,8 +89,8 @@ async fn clients_choose_the_version_over_tls() {
     for (flag, version) in [("--http1.1", "1.1"), ("--http2", "2")] {
         let trusting = ["--silent", flag, "--cacert", &folder.file("authority.pem")];
         let shown = ["--ipv4", "--write-out", "|%{http_code} %{http_version}", &url];
-        let answer = printed("curl", &[&trusting[..], &shown].concat()).await;
-        assert_eq!(answer, format!("hello|200 {version}"));
+        let response = printed("curl", &[&trusting[..], &shown].concat()).await;
+        assert_eq!(response, format!("hello|200 {version}"));
     }
     let url = format!("https://{}/hello", server.address);
     let report = printed("h2load", &["-n", "2000", "-c", "10", "-m", "20", &url]).await;

@@ -151,7 +151,7 @@ async fn floods_are_not_what_goes_with_requests() {
         raw.send(frame(PING, 0, 0, &[1; 8]).repeat(5)).await;
         raw.send(frame(PRIORITY, 0, stream, &[0, 0, 0, 0, 1])).await;
         raw.send(get(stream, "/hello")).await;
-        assert_eq!(raw.answer(stream).await, Ok((200, "hello".to_owned())));
+        assert_eq!(raw.response(stream).await, Ok((200, "hello".to_owned())));
         raw.send(frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 5])).await;
     }
 }

@@ -13,9 +13,9 @@ fn with<'a>(fields: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 
 async fn asked(fields: &[(&str, &str)]) -> Result<(u16, String), u32> {
     let server = Running::start(app()).await;
-    let answer = Raw::open(server.address).await.ask(1, fields, None).await;
+    let response = Raw::open(server.address).await.ask(1, fields, None).await;
     assert_serving(&server).await;
-    answer
+    response
 }
 
 /// RFC 9113 8.1.1: a malformed request is a stream error.
@@ -45,8 +45,8 @@ async fn heads_that_are_malformed_are_reset() {
         raw.send(get(3, "/hello")).await;
         let mut reset = false;
         while let Some(frame) = raw.frame().await {
-            let is_answer = frame.stream == 1 && frame.kind == HEADERS;
-            assert!(!is_answer, "{field:?}: {frame:?}");
+            let is_response = frame.stream == 1 && frame.kind == HEADERS;
+            assert!(!is_response, "{field:?}: {frame:?}");
             // An error of a stream may be one of its connection.
             reset |= frame.stream == 1 || frame.kind == GOAWAY;
             if frame.stream == 3 && frame.kind == DATA {
@@ -109,8 +109,8 @@ async fn heads_have_one_line_of_cookies_for_their_handler() {
 /// RFC 9113 8.3.1: a target has no fragment; what a client sends of one nobody sees.
 #[tokio::test]
 async fn heads_have_no_fragment_for_their_handler() {
-    let answer = asked(&pseudo("GET", "/path?q#/../secret")).await;
-    assert!(answer == Ok((200, "/path?q".to_owned())) || answer == Err(PROTOCOL_ERROR));
+    let response = asked(&pseudo("GET", "/path?q#/../secret")).await;
+    assert!(response == Ok((200, "/path?q".to_owned())) || response == Err(PROTOCOL_ERROR));
 }
 
 /// RFC 9113 8.1.1.
@@ -118,13 +118,13 @@ async fn heads_have_no_fragment_for_their_handler() {
 async fn heads_are_held_to_their_length() {
     let server = Running::start(app()).await;
     let fields = [&pseudo("POST", "/upload"), &[("content-length", "5")][..]].concat();
-    for (body, answer) in [
+    for (body, response) in [
         (&b"hello"[..], Ok((200, "hello".to_owned()))),
         (b"hello!", Err(PROTOCOL_ERROR)),
         (b"hell", Err(PROTOCOL_ERROR)),
     ] {
         let found = Raw::open(server.address).await.ask(1, &fields, Some(body)).await;
-        assert_eq!(found, answer, "{}", body.escape_ascii());
+        assert_eq!(found, response, "{}", body.escape_ascii());
     }
     assert_serving(&server).await;
 }
@@ -146,6 +146,6 @@ async fn heads_on_streams_that_are_none_end_the_connection() {
     // The last stream that there is may be used.
     let mut raw = Raw::open(server.address).await;
     raw.send(get(0x7fff_ffff, "/hello")).await;
-    assert_eq!(raw.answer(0x7fff_ffff).await, Ok((200, "hello".to_owned())));
+    assert_eq!(raw.response(0x7fff_ffff).await, Ok((200, "hello".to_owned())));
     assert_serving(&server).await;
 }

@@ -14,7 +14,7 @@ const NAME: &str = "http2::memory::memory_comes_back_after_each_flood_and_is_bou
 /// The most rounds of all floods, one of which has to leave nothing behind.
 const ROUNDS: usize = 6;
 
-/// What the answers of a connection may take that nobody reads: 200 streams of 64 KiB, and what
+/// What the responses of a connection may take that nobody reads: 200 streams of 64 KiB, and what
 /// their handlers have ready.
 const UNREAD: usize = 32 << 20;
 
@@ -58,7 +58,7 @@ async fn be_client(server: &mut Command) {
     for _ in 0..20 {
         let mut other = http::Connection::open(address).await;
         other.send(request("GET /hello", &[])).await;
-        assert_eq!(other.answer().await.text(), "hello");
+        assert_eq!(other.response().await.text(), "hello");
     }
     let taken = server.memory().saturating_sub(before);
     assert!(taken < UNREAD, "{taken} bytes for one connection");

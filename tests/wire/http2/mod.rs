@@ -83,7 +83,7 @@ fn app() -> App<()> {
 
 /// Asks a server that was tried: others are served, and none of its tasks panicked.
 async fn assert_serving(server: &Running) {
-    let answer = server.answer(request("GET /hello", &[])).await;
-    assert_eq!((answer.status, answer.text()), (200, "hello"));
+    let response = server.response(request("GET /hello", &[])).await;
+    assert_eq!((response.status, response.text()), (200, "hello"));
     assert_eq!(server.panics(), 0);
 }

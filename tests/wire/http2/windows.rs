@@ -1,4 +1,4 @@
-//! Flow control: what the server announces, and clients that never take their answers.
+//! Flow control: what the server announces, and clients that never take their responses.
 
 use policy_tests::frames::{
     DATA, End, FLOW_CONTROL_ERROR, HEADERS, PING, PROTOCOL_ERROR, Raw, SETTINGS, WINDOW_UPDATE,

@@ -11,7 +11,7 @@ mod example;
 use std::time::{Duration, Instant};
 
 use example::{Accounts, Folder};
-use policy_tests::http::{Answer, Connection, soon};
+use policy_tests::http::{Connection, RawResponse, soon};
 use serde_json::{Value, json};
 
 const PASSWORD: &str = "correct horse";
@@ -44,42 +44,48 @@ impl Visitor {
         visitor
     }
 
-    async fn enter(&mut self, path: &str, name: &str, password: &str) -> Answer {
+    async fn enter(&mut self, path: &str, name: &str, password: &str) -> RawResponse {
         self.post(path, &json!({ "name": name, "password": password })).await
     }
 
     /// What the page does after a login.
     async fn renew_csrf(&mut self) {
-        let answer = json_of(&self.get("/csrf").await);
-        self.csrf = answer["token"].as_str().map(str::to_owned);
+        let response = json_of(&self.get("/csrf").await);
+        self.csrf = response["token"].as_str().map(str::to_owned);
     }
 
-    async fn get(&mut self, path: &str) -> Answer {
+    async fn get(&mut self, path: &str) -> RawResponse {
         self.send("GET", path, &[], &Value::Null).await
     }
 
-    async fn post(&mut self, path: &str, body: &Value) -> Answer {
+    async fn post(&mut self, path: &str, body: &Value) -> RawResponse {
         self.send("POST", path, &[], body).await
     }
 
     /// A call of the page by a bearer token, without the cookie.
-    async fn by_token(&self, token: &str) -> Answer {
+    async fn by_token(&self, token: &str) -> RawResponse {
         let mut stranger = Self { cookie: None, csrf: None, origin: self.origin.clone(), ..*self };
         let field = format!("authorization: Bearer {token}");
         stranger.send("GET", "/profile", &[&field], &Value::Null).await
     }
 
-    async fn send(&mut self, method: &str, path: &str, fields: &[&str], body: &Value) -> Answer {
+    async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        fields: &[&str],
+        body: &Value,
+    ) -> RawResponse {
         let mut connection = self.begin(method, path, fields, body).await;
-        let answer = connection.answer().await;
-        // The page of another origin reads every answer, also those of errors.
-        assert_eq!(answer.header("access-control-allow-origin"), Some(&*self.origin));
-        if let Some(cookie) = answer.header("set-cookie") {
+        let response = connection.response().await;
+        // The page of another origin reads every response, also those of errors.
+        assert_eq!(response.header("access-control-allow-origin"), Some(&*self.origin));
+        if let Some(cookie) = response.header("set-cookie") {
             let (cookie, attributes) = cookie.split_once(';').expect("attributes");
             let is_removed = attributes.contains("Max-Age=0");
             self.cookie = (!is_removed).then(|| cookie.to_owned());
         }
-        answer
+        response
     }
 
     async fn begin(&self, method: &str, path: &str, fields: &[&str], body: &Value) -> Connection {
@@ -106,23 +112,23 @@ impl Visitor {
     }
 
     async fn tokens(&mut self, name: &str) -> (String, String) {
-        let answer = self.enter("/token", name, PASSWORD).await;
-        assert_eq!(answer.status, 200);
-        pair(&answer)
+        let response = self.enter("/token", name, PASSWORD).await;
+        assert_eq!(response.status, 200);
+        pair(&response)
     }
 
-    async fn refresh(&mut self, token: &str) -> Answer {
+    async fn refresh(&mut self, token: &str) -> RawResponse {
         self.post("/token/refresh", &json!({ "refresh_token": token })).await
     }
 }
 
-fn json_of(answer: &Answer) -> Value {
-    serde_json::from_slice(&answer.body).expect("JSON")
+fn json_of(response: &RawResponse) -> Value {
+    serde_json::from_slice(&response.body).expect("JSON")
 }
 
-/// The access token and the refresh token of an answer.
-fn pair(answer: &Answer) -> (String, String) {
-    let tokens = json_of(answer);
+/// The access token and the refresh token of a response.
+fn pair(response: &RawResponse) -> (String, String) {
+    let tokens = json_of(response);
     let text = |name: &str| tokens[name].as_str().expect("a token").to_owned();
     (text("access_token"), text("refresh_token"))
 }
@@ -176,18 +182,18 @@ async fn a_wrong_password_and_an_unknown_user_are_answered_alike_and_as_fast() {
     let mut stranger = Visitor::of(&accounts);
     let mut took = [Duration::ZERO; 2];
     for _ in 0..10 {
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for (name, took) in ["ada", "nobody"].into_iter().zip(&mut took) {
             let begun = Instant::now();
-            let answer = stranger.enter("/login", name, "a wrong one").await;
+            let response = stranger.enter("/login", name, "a wrong one").await;
             *took += begun.elapsed();
-            assert_eq!(answer.problem(), (403, "accounts.wrong".to_owned()));
+            assert_eq!(response.problem(), (403, "accounts.wrong".to_owned()));
             assert_eq!(stranger.cookie, None);
-            answers.push((answer.lines(), answer.body));
+            responses.push((response.lines(), response.body));
         }
-        assert_eq!(answers[0], answers[1]);
+        assert_eq!(responses[0], responses[1]);
     }
-    // Without a hash to verify the answers take a twentieth of it.
+    // Without a hash to verify the responses take a twentieth of it.
     let [wrong, unknown] = took;
     assert!(unknown * 4 > wrong, "{unknown:?} for nobody, {wrong:?} for a wrong password");
 }
@@ -198,8 +204,8 @@ async fn a_change_by_the_session_needs_its_token_and_a_page_that_is_granted() {
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     let password = json!({ "password": "battery staple" });
     for path in ["/logout", "/logout/everywhere", "/password", "/confirm"] {
-        let answer = ada.post(path, &password).await;
-        assert_eq!(answer.problem(), (403, "csrf.token".to_owned()), "{path}");
+        let response = ada.post(path, &password).await;
+        assert_eq!(response.problem(), (403, "csrf.token".to_owned()), "{path}");
     }
     ada.renew_csrf().await;
     let port = ada.port;
@@ -211,9 +217,9 @@ async fn a_change_by_the_session_needs_its_token_and_a_page_that_is_granted() {
             port,
         };
         for path in ["/logout", "/password", "/login", "/signup"] {
-            let answer = page.begin("POST", path, &[], &password).await.answer().await;
-            assert_eq!(answer.problem(), (403, "csrf.origin".to_owned()), "{origin} {path}");
-            assert_eq!(answer.header("access-control-allow-origin"), None);
+            let response = page.begin("POST", path, &[], &password).await.response().await;
+            assert_eq!(response.problem(), (403, "csrf.origin".to_owned()), "{origin} {path}");
+            assert_eq!(response.header("access-control-allow-origin"), None);
         }
     }
     assert_eq!(ada.get("/profile").await.status, 200, "nothing of it happened");
@@ -273,8 +279,8 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
     let mut thief = Visitor::logged_in(&accounts, "ada").await;
     let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
     let before = ada.cookie.clone();
-    let answer = ada.post("/password", &json!({ "password": "battery staple" })).await;
-    assert_eq!(answer.status, 204);
+    let response = ada.post("/password", &json!({ "password": "battery staple" })).await;
+    assert_eq!(response.status, 204);
     assert_ne!(ada.cookie, before, "the session has a new id");
     assert_eq!(ada.get("/profile").await.status, 200);
     assert_eq!(thief.get("/profile").await.status, 401);
@@ -384,10 +390,10 @@ async fn the_page_allows_itself_no_script_but_its_own() {
     let (_folder, accounts) = started();
     let mut page = Visitor::of(&accounts);
     page.port = accounts.page_address().port();
-    let answer = page.begin("GET", "/", &[], &Value::Null).await.answer().await;
-    let csp = answer.header("content-security-policy").expect("a policy");
+    let response = page.begin("GET", "/", &[], &Value::Null).await.response().await;
+    let csp = response.header("content-security-policy").expect("a policy");
     let service = accounts.service();
     assert!(csp.starts_with("default-src 'none'; script-src 'self';"), "{csp}");
     assert!(csp.contains(&format!("connect-src {service};")) && !csp.contains("unsafe"), "{csp}");
-    assert!(answer.text().contains(&format!("content=\"{service}\"")));
+    assert!(response.text().contains(&format!("content=\"{service}\"")));
 }

@@ -151,8 +151,8 @@ fn the_partner_of_the_catalogue_gets_what_is_granted_to_it() -> Result<(), Failu
     let statuses = "
         const statuses = {};
         for (const target of input) {
-            const answer = await fetch(`/arrivals?${new URLSearchParams({ target })}`);
-            statuses[target] = (await answer.json()).map(({ status }) => status);
+            const response = await fetch(`/arrivals?${new URLSearchParams({ target })}`);
+            statuses[target] = (await response.json()).map(({ status }) => status);
         }
         return statuses;";
     let targets = [

@@ -7,7 +7,7 @@ mod example;
 use std::time::Instant;
 
 use example::Catalogue;
-use policy_tests::http::{self, Answer, Connection};
+use policy_tests::http::{self, Connection, RawResponse};
 use serde_json::{Value, json};
 
 fn started() -> Catalogue {
@@ -15,33 +15,33 @@ fn started() -> Catalogue {
 }
 
 /// A request without a body: `GET /` and further fields.
-async fn send(catalogue: &Catalogue, what: &str, fields: &[&str]) -> Answer {
+async fn send(catalogue: &Catalogue, what: &str, fields: &[&str]) -> RawResponse {
     let mut connection = Connection::open(catalogue.address()).await;
     connection.send(http::request(what, fields)).await;
-    if what.starts_with("HEAD ") { connection.head().await } else { connection.answer().await }
+    if what.starts_with("HEAD ") { connection.head().await } else { connection.response().await }
 }
 
-async fn get(catalogue: &Catalogue, path: &str) -> Answer {
+async fn get(catalogue: &Catalogue, path: &str) -> RawResponse {
     send(catalogue, &format!("GET {path}"), &[]).await
 }
 
 /// A PUT of JSON.
-async fn put(catalogue: &Catalogue, path: &str, fields: &[&str], body: &Value) -> Answer {
+async fn put(catalogue: &Catalogue, path: &str, fields: &[&str], body: &Value) -> RawResponse {
     let body = body.to_string();
     let length = format!("content-length: {}", body.len());
     let mut all = vec!["content-type: application/json", &length];
     all.extend(fields);
     let mut connection = Connection::open(catalogue.address()).await;
     connection.send(http::request(&format!("PUT {path}"), &all) + &body).await;
-    connection.answer().await
+    connection.response().await
 }
 
-fn json_of(answer: &Answer) -> Value {
-    serde_json::from_slice(&answer.body).expect("JSON")
+fn json_of(response: &RawResponse) -> Value {
+    serde_json::from_slice(&response.body).expect("JSON")
 }
 
-fn varies_by(answer: &Answer, field: &str) -> bool {
-    let lines = answer.headers.iter().filter(|(name, _)| name == "vary");
+fn varies_by(response: &RawResponse, field: &str) -> bool {
+    let lines = response.headers.iter().filter(|(name, _)| name == "vary");
     lines.flat_map(|(_, value)| value.split(", ")).any(|one| one == field)
 }
 
@@ -121,10 +121,10 @@ async fn a_change_is_told_everything_that_is_wrong_with_it() {
     let plain = ["content-type: text/plain", "content-length: 2", "if-match: *"];
     let mut connection = Connection::open(catalogue.address()).await;
     connection.send(http::request("PUT /products/1", &plain) + "{}").await;
-    assert_eq!(connection.answer().await.status, 415);
+    assert_eq!(connection.response().await.status, 415);
 }
 
-/// RFC 9110 9.2.2: idempotent is the effect, and not the answer.
+/// RFC 9110 9.2.2: idempotent is the effect, and not the response.
 #[tokio::test]
 async fn a_second_delete_is_answered_404_and_changes_nothing() {
     let catalogue = started();
@@ -148,13 +148,13 @@ async fn one_address_searches_20_times_a_minute() {
     let mut granted = 0;
     let refused = loop {
         connection.send(http::request("GET /search?q=LAMP", &[])).await;
-        let answer = connection.answer().await;
-        if answer.status != 200 {
-            break answer;
+        let response = connection.response().await;
+        if response.status != 200 {
+            break response;
         }
         granted += 1;
-        assert_eq!(answer.header("cache-control"), Some("no-store"));
-        assert_eq!(json_of(&answer).as_array().map(Vec::len), Some(3));
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        assert_eq!(json_of(&response).as_array().map(Vec::len), Some(3));
         // One more for each three seconds that the searches take.
         let most = 20 + begun.elapsed().as_secs() / 3 + 1;
         assert!(granted <= most, "{granted} in {:?}", begun.elapsed());
@@ -179,7 +179,7 @@ async fn two_searches_run_at_once_and_not_more() {
     }
     let mut statuses = Vec::new();
     for search in &mut searches {
-        statuses.push(search.answer().await.status);
+        statuses.push(search.response().await.status);
     }
     statuses.sort_unstable();
     let granted = statuses.iter().filter(|status| **status == 200).count();
@@ -264,11 +264,11 @@ async fn files_are_compressed_under_the_same_policy() {
     let kept = send(&catalogue, "GET /static/page.js", &[accepts, &tag]).await;
     assert_eq!(kept.status, 304);
     let head = send(&catalogue, "HEAD /static/page.js", &[accepts]).await;
-    for answer in [&plain, &packed, &kept, &head] {
-        assert_eq!(answer.header("cache-control"), Some("public, max-age=3600"));
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert!(varies_by(answer, "accept-encoding"), "{answer:?}");
-        assert!(varies_by(answer, "sec-fetch-site"), "{answer:?}");
+    for response in [&plain, &packed, &kept, &head] {
+        assert_eq!(response.header("cache-control"), Some("public, max-age=3600"));
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+        assert!(varies_by(response, "accept-encoding"), "{response:?}");
+        assert!(varies_by(response, "sec-fetch-site"), "{response:?}");
     }
     let gone = get(&catalogue, "/static/none.js").await;
     assert_eq!((gone.status, gone.header("cache-control")), (404, Some("no-store")));

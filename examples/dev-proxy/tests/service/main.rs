@@ -21,19 +21,19 @@ async fn the_api_is_a_part_of_the_origin_of_its_page() {
     let example = started();
     let mut connection = Connection::open(example.address("page")).await;
     connection.send(request("GET /", &[])).await;
-    let page = connection.answer().await;
+    let page = connection.response().await;
     assert!(page.text().contains(&format!("content=\"{}\"", example.printed("API"))), "{page:?}");
 
     connection.send(request("GET /api/orders", &[])).await;
-    let orders = connection.answer().await;
+    let orders = connection.response().await;
     assert_eq!(orders.text(), r#"["lamp","chair"]"#);
     assert_eq!(orders.header("set-cookie"), Some("visited=orders; HttpOnly; Path=/api"));
 
     connection.send(request("POST /api/orders", &["content-length: 0"])).await;
-    assert_eq!(connection.answer().await.header("location"), Some("/api/orders/3"));
+    assert_eq!(connection.response().await.header("location"), Some("/api/orders/3"));
 
     connection.send(request("GET /api/seen", &["cookie: visited=orders"])).await;
-    let seen: Value = serde_json::from_slice(&connection.answer().await.body).expect("JSON");
+    let seen: Value = serde_json::from_slice(&connection.response().await.body).expect("JSON");
     let host = example.printed("API").strip_prefix("http://").expect("an origin");
     let forwarded = "for=127.0.0.1;host=localhost;proto=http";
     assert_eq!(seen, json!({ "host": host, "forwarded": forwarded, "cookie": "visited=orders" }));

@@ -20,7 +20,7 @@ const PERSONAL: RouteFacts<'static> =
     RouteFacts { authentication: Authentication::Asked, ..RouteFacts::UNKNOWN };
 
 #[test]
-fn every_answer_is_stored_as_expected() {
+fn every_response_is_stored_as_expected() {
     let mut contradictions = 0;
     for case in section("caching", 10) {
         let (input, expect) = (&case["input"], &case["expect"]);

@@ -1,4 +1,4 @@
-//! What a handler can make of the caching of an answer.
+//! What a handler can make of the caching of a response.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
@@ -9,7 +9,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use policy_core_tests::law::{Precondition, holds};
 
-/// However a handler tries, an answer is stored by nobody where something secret is in it, and by
+/// However a handler tries, a response is stored by nobody where something secret is in it, and by
 /// no shared cache where it is one person's. Where nothing happened, it stays as it was.
 #[test]
 fn a_handler_makes_it_stricter_only() {

@@ -10,7 +10,7 @@ use crate::browser::{NOW, browser, load, response, url};
 
 const ASSET: &str = "https://shop.example/asset";
 
-/// What an answer says of its storing, as it was made.
+/// What a response says of its storing, as it was made.
 #[derive(Clone, Debug)]
 struct Said {
     status: u16,
@@ -212,7 +212,7 @@ fn the_cache_does_what_the_text_says() {
     });
 }
 
-/// An answer is used for another request if what its `Vary` names is the same in both.
+/// A response is used for another request if what its `Vary` names is the same in both.
 #[test]
 fn vary_is_the_key() {
     const NAMES: [&str; 3] = ["x-a", "x-b", "X-C"];

@@ -1,4 +1,4 @@
-//! Laws of what the model of a browser keeps: cookies and cached answers. Each oracle is written
+//! Laws of what the model of a browser keeps: cookies and cached responses. Each oracle is written
 //! from the text of its RFC and parses nothing: it is told what a field was made of.
 
 mod cache;
@@ -30,7 +30,7 @@ fn response(status: u16, fields: &[(&'static str, String)]) -> ServerResponse {
     ServerResponse { status, headers, body: b"content".to_vec() }
 }
 
-/// A load whose every request gets the same answer; the last request, if there was one.
+/// A load whose every request gets the same response; the last request, if there was one.
 fn load(
     state: State,
     page: Option<&Page>,

@@ -235,7 +235,7 @@ fn what_is_stored_may_be_stored() {
     holds("storability", 38, cases(), |case| {
         let after = case.after();
         let result = Field::of(&after).unwrap_or_default();
-        // One of 304 brings an older answer up to date, and says the same of it.
+        // One of 304 brings an older response up to date, and says the same of it.
         let status = if case.status == 304 { 200 } else { case.status };
         let stored = |cache, field: &Field, is_authorized| {
             may_store(cache, (&case.method, is_authorized, case.has_location), status, field)
@@ -245,7 +245,7 @@ fn what_is_stored_may_be_stored() {
             prop_assert!(!is_stored || !case.is_secret());
             prop_assert!(!is_stored || !case.is_personal() || cache == Cache::OfOne);
             // An age makes POST cacheable, whoever of the two states it; and a declaration is about
-            // good answers.
+            // good responses.
             let handler = Field::of(&case.before()).map(|field| (field, status));
             for (said, status) in handler.into_iter().chain(case.declared().map(|said| (said, 200)))
             {
@@ -281,7 +281,7 @@ fn methods_that_are_not_cacheable_never_say_so() {
     });
 }
 
-/// A declaration is for good answers; the others are stored nowhere unless their handler says so.
+/// A declaration is for good responses; the others are stored nowhere unless their handler says so.
 #[test]
 fn errors_are_not_stored_for_a_declaration() {
     holds("errors", 5, cases(), |case| {
@@ -296,7 +296,8 @@ fn errors_are_not_stored_for_a_declaration() {
     });
 }
 
-/// Where the answer says anything new, no field says otherwise, and `Vary` names what is declared.
+/// Where the response sets any caching field, no field contradicts another, and `Vary` names what
+/// is declared.
 #[test]
 fn no_other_field_contradicts() {
     holds("other fields", 87, cases(), |case| {

@@ -1,4 +1,4 @@
-//! What a cache reads out of the fields of an answer, and whether it may store it (RFC 9111 3 and
+//! What a cache reads out of the fields of a response, and whether it may store it (RFC 9111 3 and
 //! 4.2). Written from the standard, and strict where the standard lets caches choose.
 
 use http::{HeaderMap, Method, header::CACHE_CONTROL};
@@ -48,7 +48,7 @@ impl Field {
         self.0.iter().any(|(found, _)| found == name)
     }
 
-    /// Without an argument, as it is when it is about the whole answer.
+    /// Without an argument, as it is when it is about the whole response.
     pub(crate) fn has_plain(&self, name: &str) -> bool {
         self.0.iter().any(|(found, argument)| found == name && argument.is_none())
     }
@@ -75,7 +75,7 @@ impl Field {
     }
 }
 
-/// RFC 9111 3, for an answer with this `Cache-Control`.
+/// RFC 9111 3, for a response with this `Cache-Control`.
 pub(crate) fn may_store(
     cache: Cache,
     (method, is_authorized, has_location): (&Method, bool, bool),

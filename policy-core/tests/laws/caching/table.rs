@@ -57,7 +57,7 @@ fn control(
 }
 
 #[test]
-fn a_declaration_holds_for_good_answers_that_caches_keep() {
+fn a_declaration_holds_for_good_responses_that_caches_keep() {
     let declared = "public, max-age=60, stale-while-revalidate=30";
     for method in [Method::GET, Method::HEAD] {
         for status in 200..=599 {
@@ -135,7 +135,7 @@ fn posts_are_kept_with_an_age_and_a_location_only() {
 }
 
 #[test]
-fn answers_to_other_methods_never_say_that_they_are_kept() {
+fn responses_to_other_methods_never_say_that_they_are_kept() {
     let purge = Method::from_bytes(b"PURGE").expect("a method");
     for method in [Method::PUT, Method::DELETE, Method::OPTIONS, purge] {
         let exchange = (&method, 200, NOTHING);
@@ -147,7 +147,7 @@ fn answers_to_other_methods_never_say_that_they_are_kept() {
 }
 
 #[test]
-fn vary_is_on_every_answer_and_declares_no_more() {
+fn vary_is_on_every_response_and_declares_no_more() {
     for status in [200, 304, 404, 500] {
         let headers = finished(Some(&VARIES), (&Method::GET, status, NOTHING), &[]);
         assert_eq!(headers.get(VARY).expect("one"), "accept, x-region");

@@ -1,4 +1,4 @@
-//! Which answers get which fields.
+//! Which responses get which fields.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_core::headers::{HeadersPolicy, Nonce, SecurityHeaders};

@@ -198,14 +198,14 @@ fn conditions_are_those_of_the_standard() {
                 }
             }
             let current = case.current.map(|(etag, modified)| {
-                let mut answer = HeaderMap::new();
+                let mut response = HeaderMap::new();
                 if let Some(etag) = etag {
-                    append(&mut answer, &ETAG, &etag.text());
+                    append(&mut response, &ETAG, &etag.text());
                 }
                 if let Some((text, _)) = modified {
-                    append(&mut answer, &LAST_MODIFIED, text);
+                    append(&mut response, &LAST_MODIFIED, text);
                 }
-                Validators::of(&answer)
+                Validators::of(&response)
             });
             let method = Method::from_bytes(case.method.as_bytes()).expect("a method");
             let conditions = Conditions::read(&method, &headers);

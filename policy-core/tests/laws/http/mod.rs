@@ -25,7 +25,7 @@ fn append(headers: &mut HeaderMap, name: &HeaderName, line: &str) {
     headers.append(name, HeaderValue::from_bytes(line.as_bytes()).expect("a field value"));
 }
 
-/// Whatever bytes a client sends, there is an answer, and no part is outside of the content.
+/// Whatever bytes a client sends, there is a response, and no part is outside of the content.
 #[test]
 fn any_bytes_are_judged() {
     let byte = prop_oneof![

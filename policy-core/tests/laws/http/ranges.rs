@@ -166,15 +166,15 @@ fn ranges_are_those_of_the_standard() {
                 };
                 append(&mut headers, &IF_RANGE, &text);
             }
-            let mut answer = HeaderMap::new();
+            let mut response = HeaderMap::new();
             if let Some(etag) = case.etag {
-                append(&mut answer, &ETAG, &etag.text());
+                append(&mut response, &ETAG, &etag.text());
             }
             if let Some((text, _)) = case.modified {
-                append(&mut answer, &LAST_MODIFIED, text);
+                append(&mut response, &LAST_MODIFIED, text);
             }
             let conditions = Conditions::read(&case.method, &headers).expect("a range");
-            let range = conditions.range(&Validators::of(&answer), case.length);
+            let range = conditions.range(&Validators::of(&response), case.length);
             prop_assert_eq!(range, oracle(&case));
             let content_range = range.content_range(case.length);
             prop_assert_eq!(content_range.is_none(), range == Range::Whole);

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_bounded() {
+    async fn a_response_is_bounded() {
         let long = "ü".repeat(100_000);
         let faults = |count| (0..count).map(|_| (long.clone(), long.clone()));
         let body = sent(faults(40).collect()).await;

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_the_type_that_was_chosen() {
+    fn a_response_has_the_type_that_was_chosen() {
         for (media_type, sent) in [
             ("text/csv", "text/csv; charset=utf-8"),
             ("text/csv;charset=latin1", "text/csv;charset=latin1"),

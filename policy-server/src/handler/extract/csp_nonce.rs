@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_nonce_of_the_answer_is_given() {
+    async fn the_nonce_of_the_response_is_given() {
         let mut request = Request::new(());
         request.extensions_mut().insert(Nonce::of([0; 16]));
         let nonce = extracted(request).await.unwrap();

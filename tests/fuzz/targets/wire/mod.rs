@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     engine::{Seen, magnitude},
-    requests::{Answer, Fault},
+    requests::{Fault, ParsedResponse},
 };
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -35,8 +35,8 @@ fn exchanged(bytes: &[u8]) -> Received {
         let received = runtime.block_on(async {
             let received = exchange(server.address, bytes).await;
             let good = b"GET /lamps/7 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-            let answer = exchange(server.address, good).await.bytes;
-            assert!(answer.starts_with(b"HTTP/1.1 200 "), "`{}`", answer.escape_ascii());
+            let response = exchange(server.address, good).await.bytes;
+            assert!(response.starts_with(b"HTTP/1.1 200 "), "`{}`", response.escape_ascii());
             received
         });
         assert_eq!(server.panics(), before, "a task of the server panicked");
@@ -47,7 +47,7 @@ fn exchanged(bytes: &[u8]) -> Received {
 /// How many inputs a target sees as a test: each is a connection.
 const SHORT: u64 = 1_500;
 
-/// Every byte that came is part of an answer.
+/// Every byte that came is part of a response.
 fn check(bytes: &[u8]) -> Seen {
     let received = exchanged(bytes);
     if bytes.starts_with(PREFACE) {
@@ -55,11 +55,11 @@ fn check(bytes: &[u8]) -> Seen {
     }
     let (mut rest, mut statuses) = (&received.bytes[..], Vec::new());
     while !rest.is_empty() {
-        match Answer::read(rest, false) {
-            Ok((answer, behind)) => {
-                assert_ne!(answer.status, 500, "{answer:?}");
+        match ParsedResponse::read(rest, false) {
+            Ok((response, behind)) => {
+                assert_ne!(response.status, 500, "{response:?}");
                 rest = behind;
-                statuses.push(answer.status);
+                statuses.push(response.status);
             }
             Err(Fault::Unfinished) if received.was_reset => break,
             Err(fault) => panic!("{fault:?}: `{}`", received.bytes.escape_ascii()),

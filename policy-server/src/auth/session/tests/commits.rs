@@ -93,7 +93,7 @@ fn a_used_session_is_touched_once_a_minute() {
         commit(&session_request(&world, &id), 500).unwrap();
         assert_eq!(calls(&world), expected);
     }
-    // A touch that is lost costs nobody the answer.
+    // A touch that is lost costs nobody the response.
     world.clock.advance(minutes(2));
     world.store.fail_to_write();
     assert!(commit(&session_request(&world, &id), 200).is_ok());

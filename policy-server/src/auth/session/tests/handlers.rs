@@ -101,7 +101,7 @@ fn too_much_data_is_the_handlers_error() {
 }
 
 #[test]
-fn anti_forgery_tokens_hold_for_the_session_that_the_answer_leads_to() {
+fn anti_forgery_tokens_hold_for_the_session_that_the_response_leads_to() {
     let world = default();
     assert_eq!(session(&world.request(None)).csrf_token().unwrap(), None);
     let request = world.request(None);

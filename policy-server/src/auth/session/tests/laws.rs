@@ -73,7 +73,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Everything that happened, as somebody sees it who looks at each answer.
+/// Everything that happened, as somebody sees it who looks at each response.
 struct History {
     world: World,
     /// Ids that clients have: handed out, or made up.

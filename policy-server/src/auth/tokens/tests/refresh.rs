@@ -120,7 +120,7 @@ fn check(
             assert_eq!(*known.or_insert_with(|| token.clone()), token, "{name}");
             assert!(!issued.access_token.is_empty());
         }
-        // One answer to all of them; what it was shows behind it.
+        // One response to all of them; what it was shows behind it.
         (Err(problem), Some(error)) => {
             assert_eq!(
                 problem.to_string(),

@@ -1,15 +1,15 @@
-//! Answers of HTTP/1.1 as a strict reader takes them (RFC 9110, RFC 9112): stricter than any
+//! Responses of HTTP/1.1 as a strict reader takes them (RFC 9110, RFC 9112): stricter than any
 //! client, since what these bytes are is the server's own doing.
 
-/// An answer, of which everything was found to be well-formed.
+/// A response, of which everything was found to be well-formed.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ParsedResponse {
     pub(crate) status: u16,
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Why bytes are no answer.
+/// Why bytes are no response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The end is missing.
@@ -55,13 +55,13 @@ const SINGLE: [&str; 28] = [
     "x-frame-options",
 ];
 
-impl Answer {
+impl ParsedResponse {
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|field| field.0 == name).map(|field| &*field.1)
     }
 
-    /// The answer that `bytes` begin with, and what follows it. `bytes` are all that came on a
-    /// connection after the answer before.
+    /// The response that `bytes` begin with, and what follows it. `bytes` are all that came on a
+    /// connection after the response before.
     pub(crate) fn read(bytes: &[u8], is_of_head: bool) -> Result<(Self, &[u8]), Fault> {
         let Some(end) = find(bytes, b"\r\n\r\n") else { return Err(Unfinished) };
         let (head, rest) = (&bytes[..end], &bytes[end + 4..]);
@@ -74,9 +74,9 @@ impl Answer {
                 return wrong(format!("`{name}` {count} times"));
             }
         }
-        let mut answer = Self { status, fields, body: Vec::new() };
-        let rest = answer.read_body(rest, is_old, is_of_head)?;
-        Ok((answer, rest))
+        let mut response = Self { status, fields, body: Vec::new() };
+        let rest = response.read_body(rest, is_old, is_of_head)?;
+        Ok((response, rest))
     }
 
     /// RFC 9112 6.3.
@@ -109,7 +109,7 @@ impl Answer {
                 self.body = rest[..length].to_vec();
                 Ok(&rest[length..])
             }
-            // An answer of HTTP/1.0 ends with its connection.
+            // A response of HTTP/1.0 ends with its connection.
             None if !is_old => wrong("no length"),
             None => {
                 self.body = rest.to_vec();
@@ -203,8 +203,8 @@ fn split(mut head: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 #[test]
-fn what_is_no_answer_is_found_out() {
-    let read = |bytes: &[u8]| Answer::read(bytes, false).map(|(answer, _)| answer.body);
+fn what_is_no_response_is_found_out() {
+    let read = |bytes: &[u8]| ParsedResponse::read(bytes, false).map(|(response, _)| response.body);
     let good = b"HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 2\r\n\r\nok";
     assert_eq!(read(good), Ok(b"ok".to_vec()));
     let chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
@@ -225,7 +225,7 @@ fn what_is_no_answer_is_found_out() {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked",
         "HTTP/1.1 204 OK",
     ] {
-        let answer = format!("{head}\r\ncontent-length: 0\r\n\r\n");
-        assert!(matches!(read(answer.as_bytes()), Err(Wrong(_))), "{head}");
+        let response = format!("{head}\r\ncontent-length: 0\r\n\r\n");
+        assert!(matches!(read(response.as_bytes()), Err(Wrong(_))), "{head}");
     }
 }

@@ -1,4 +1,4 @@
-//! What answers say, in full: every header of a few policies that cover all there is.
+//! Whole responses: every header of a few policies that use all features between them.
 
 use http::{HeaderMap, HeaderValue, Method};
 use policy_core::{
@@ -96,7 +96,7 @@ fn an_empty_list_of_methods_allows_none() {
 }
 
 #[test]
-fn an_answer_exposes_sorted_names_that_are_not_safelisted() {
+fn a_response_exposes_sorted_names_that_are_not_safelisted() {
     let headers = finished(&MEMBERS, &["https://a.test"]);
     let want = "access-control-allow-credentials: true
 access-control-allow-origin: https://a.test
@@ -106,7 +106,7 @@ vary: origin";
 }
 
 #[test]
-fn an_answer_for_everybody_is_the_same_without_an_origin() {
+fn a_response_for_everybody_is_the_same_without_an_origin() {
     let want = "access-control-allow-origin: *\naccess-control-expose-headers: *";
     assert_eq!(text(&finished(&ANYBODY, &[])), want);
     assert_eq!(text(&finished(&ANYBODY, &["null"])), want);
@@ -114,7 +114,7 @@ fn an_answer_for_everybody_is_the_same_without_an_origin() {
 }
 
 #[test]
-fn an_answer_to_anybody_else_says_only_that_it_varies() {
+fn a_response_to_anybody_else_says_only_that_it_varies() {
     assert_eq!(text(&finished(&MEMBERS, &[])), "vary: origin");
     assert_eq!(text(&finished(&MEMBERS, &["https://b.test"])), "vary: origin");
     assert_eq!(text(&finished(&MEMBERS, &["https://a.test", "https://a.test"])), "vary: origin");

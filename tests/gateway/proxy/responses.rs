@@ -5,7 +5,7 @@ use policy_server::{Proxy, Sessions, prelude::*};
 use super::{Running, Upstream, http::request, stripping};
 
 #[tokio::test]
-async fn an_answer_comes_back_without_what_is_about_its_connection() {
+async fn a_response_comes_back_without_what_is_about_its_connection() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let _arrived = upstream.answering(
@@ -14,8 +14,8 @@ async fn an_answer_comes_back_without_what_is_about_its_connection() {
          alt-svc: h3=\":443\"\r\ncontent-length: 2\r\ncontent-type: text/x\r\n\
          date: Sat, 01 Jan 2000 00:00:00 GMT\r\nserver: theirs\r\n\r\nok",
     );
-    let answer = server.answer(request("GET /api", &[])).await;
-    assert_eq!((answer.status, answer.text()), (203, "ok"));
+    let response = server.response(request("GET /api", &[])).await;
+    assert_eq!((response.status, response.text()), (203, "ok"));
     let want = [
         "content-length: 2",
         "content-type: text/x",
@@ -24,13 +24,13 @@ async fn an_answer_comes_back_without_what_is_about_its_connection() {
         "x-a: 2",
         "x-content-type-options: nosniff",
     ];
-    let mut lines = answer.lines();
+    let mut lines = response.lines();
     // What is on by default for an app without a public origin.
     lines.retain(|line| {
         !line.starts_with("content-security-policy") && !line.starts_with("referrer")
     });
     assert_eq!(lines, want);
-    assert_eq!(answer.header("date"), Some("Sat, 01 Jan 2000 00:00:00 GMT"));
+    assert_eq!(response.header("date"), Some("Sat, 01 Jan 2000 00:00:00 GMT"));
 }
 
 #[tokio::test]
@@ -56,17 +56,17 @@ async fn addresses_and_cookies_of_the_upstream_are_those_of_this_server() {
              set-cookie: __Host-sid=planted; Path=/; Secure\r\nset-cookie: b=2; HttpOnly\r\n\r\n"
         ))
         .await;
-        let answer = connection.answer().await;
-        assert_eq!(answer.header("location"), Some(own));
+        let response = connection.response().await;
+        assert_eq!(response.header("location"), Some(own));
         let cookies: Vec<_> =
-            answer.headers.iter().filter(|header| header.0 == "set-cookie").collect();
+            response.headers.iter().filter(|header| header.0 == "set-cookie").collect();
         let values: Vec<_> = cookies.iter().map(|(_, value)| value.as_str()).collect();
         assert_eq!(values, ["a=1; Path=/api", "b=2; HttpOnly"]);
     }
 }
 
 #[tokio::test]
-async fn who_may_read_an_answer_is_said_here() {
+async fn who_may_read_a_response_is_said_here() {
     for (shared, sharing) in
         [(true, vec!["access-control-allow-origin: https://app.example"]), (false, vec![])]
     {
@@ -79,9 +79,9 @@ async fn who_may_read_an_answer_is_said_here() {
             "HTTP/1.1 200 OK\r\ncontent-length: 0\r\naccess-control-allow-origin: *\r\n\
              access-control-allow-credentials: true\r\naccess-control-expose-headers: *\r\n\r\n",
         );
-        let answer = server.answer(request("GET /api", &["origin: https://app.example"])).await;
-        assert_eq!(answer.sharing(), sharing);
-        let other = server.answer(request("GET /api", &["origin: https://evil.example"])).await;
+        let response = server.response(request("GET /api", &["origin: https://app.example"])).await;
+        assert_eq!(response.sharing(), sharing);
+        let other = server.response(request("GET /api", &["origin: https://evil.example"])).await;
         assert_eq!(other.sharing(), [""; 0]);
     }
 }
@@ -98,12 +98,12 @@ async fn policies_stand_before_the_upstream() {
         "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-frame-options: SAMEORIGIN\r\n\
          cache-control: public, max-age=600\r\n\r\n",
     );
-    let answer = server.answer(request("GET /api", &[])).await;
-    assert_eq!(answer.header("cache-control"), Some("private, max-age=60"));
+    let response = server.response(request("GET /api", &[])).await;
+    assert_eq!(response.header("cache-control"), Some("private, max-age=60"));
     // What the upstream says about it stays, as what a handler says does.
-    assert_eq!(answer.header("x-frame-options"), Some("SAMEORIGIN"));
-    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
-    assert_eq!(server.answer(request("POST /api", &["content-length: 0"])).await.status, 405);
+    assert_eq!(response.header("x-frame-options"), Some("SAMEORIGIN"));
+    assert_eq!(response.header("referrer-policy"), Some("no-referrer"));
+    assert_eq!(server.response(request("POST /api", &["content-length: 0"])).await.status, 405);
 }
 
 #[tokio::test]
@@ -115,18 +115,18 @@ async fn security_fields_of_an_upstream_stay() {
         "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-frame-options: SAMEORIGIN\r\n\
          content-security-policy: default-src 'self'\r\n\r\n",
     );
-    let answer = server.answer(request("GET /api", &[])).await;
+    let response = server.response(request("GET /api", &[])).await;
     let want = [
         "content-length: 0",
         "content-security-policy: default-src 'self'",
         "x-frame-options: SAMEORIGIN",
     ];
-    assert_eq!(answer.lines(), want);
+    assert_eq!(response.lines(), want);
 }
 
 /// RFC 9110 9.3.2: the fields are those of GET.
 #[tokio::test]
-async fn the_answer_to_head_has_the_length_that_the_upstream_says() {
+async fn the_response_to_head_has_the_length_that_the_upstream_says() {
     for (said, length) in [("content-length: 1000\r\n", Some("1000")), ("", None)] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
@@ -148,9 +148,9 @@ async fn conditions_and_ranges_are_the_upstreams_to_answer() {
          etag: \"1\"\r\n\r\nb",
     );
     let fields = ["range: bytes=1-1", "if-range: \"1\"", "if-none-match: \"2\""];
-    let answer = server.answer(request("GET /api", &fields)).await;
-    assert_eq!((answer.status, answer.text()), (206, "b"));
-    assert_eq!(answer.header("content-range"), Some("bytes 1-1/3"));
+    let response = server.response(request("GET /api", &fields)).await;
+    assert_eq!((response.status, response.text()), (206, "b"));
+    assert_eq!(response.header("content-range"), Some("bytes 1-1/3"));
     let got = arrived.recv().await.expect("a request");
     assert_eq!(got.header("range"), Some("bytes=1-1"));
     assert_eq!(got.header("if-range"), Some("\"1\""));

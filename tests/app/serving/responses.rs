@@ -1,4 +1,4 @@
-//! The policy on answers of every class.
+//! The policy on responses of every class.
 
 use super::*;
 
@@ -39,16 +39,16 @@ async fn responses_of_every_class_carry_the_policy() {
         (get("/panic"), 500),
         (get("/never"), 503),
     ] {
-        let answer = server.answer(&bytes).await;
-        assert_eq!(answer.status, status, "{bytes} {answer:?}");
-        assert_eq!(answer.sharing(), SHARING, "{bytes}");
-        let vary: Vec<_> = answer
+        let response = server.response(&bytes).await;
+        assert_eq!(response.status, status, "{bytes} {response:?}");
+        assert_eq!(response.sharing(), SHARING, "{bytes}");
+        let vary: Vec<_> = response
             .headers
             .iter()
             .filter(|header| header.0 == "vary")
             .map(|header| &*header.1)
             .collect();
-        assert!(vary.join(",").contains("origin"), "{bytes} {answer:?}");
+        assert!(vary.join(",").contains("origin"), "{bytes} {response:?}");
     }
 }
 
@@ -68,9 +68,9 @@ async fn responses_of_a_fallback_are_limited_as_those_of_routes() {
         (get("/panic"), 500),
         (get("/never"), 503),
     ] {
-        let answer = server.answer(&bytes).await;
-        assert_eq!(answer.status, status, "{bytes}");
-        assert_eq!(answer.sharing(), SHARING, "{bytes}");
+        let response = server.response(&bytes).await;
+        assert_eq!(response.status, status, "{bytes}");
+        assert_eq!(response.sharing(), SHARING, "{bytes}");
     }
 }
 
@@ -79,11 +79,11 @@ async fn responses_to_nobody_and_to_others_vary_all_the_same() {
     let server = Running::start(app()).await;
     for path in ["/hello", "/nowhere", "/missing", "/orders", "/panic"] {
         for fields in [&[][..], &["origin: https://evil.example"], &["origin: null"]] {
-            let answer = server.answer(request(&format!("GET {path}"), fields)).await;
-            assert_eq!(answer.sharing(), [""; 0], "{path}");
+            let response = server.response(request(&format!("GET {path}"), fields)).await;
+            assert_eq!(response.sharing(), [""; 0], "{path}");
             // A problem has several forms.
             let vary = if path == "/hello" { "origin" } else { "accept, origin" };
-            assert_eq!(answer.header("vary"), Some(vary), "{path}");
+            assert_eq!(response.header("vary"), Some(vary), "{path}");
         }
     }
 }
@@ -111,11 +111,11 @@ async fn responses_of_unknown_paths_have_the_policy_of_the_app() {
     async fn other() {}
 
     let server = Running::start(app().routes(routes![other])).await;
-    let answer = server.answer(get("/nowhere")).await;
-    assert_eq!(answer.problem(), (404, "route.not-found".to_owned()));
-    assert_eq!(answer.sharing(), SHARING);
-    assert_eq!(server.answer(get("/other")).await.sharing(), [""; 0]);
+    let response = server.response(get("/nowhere")).await;
+    assert_eq!(response.problem(), (404, "route.not-found".to_owned()));
+    assert_eq!(response.sharing(), SHARING);
+    assert_eq!(server.response(get("/other")).await.sharing(), [""; 0]);
     let preflight = request("OPTIONS /nowhere", &[ORIGIN, "access-control-request-method: PUT"]);
-    let answer = server.answer(preflight).await;
-    assert_eq!(answer.problem(), (404, "route.not-found".to_owned()));
+    let response = server.response(preflight).await;
+    assert_eq!(response.problem(), (404, "route.not-found".to_owned()));
 }
