@@ -362,7 +362,20 @@ async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
     let ada = scenario.login("ada").await;
     let make = scenario.client.post("/ticket").header("authorization", bearer(&good_token()));
     let path = format!("/by-ticket?ticket={}", make.send().await.text());
-    assert_eq!(ada.bare(&path).origin(EVIL).send().await.text(), "nobody");
+    let calls = scenario.shared.calls();
+    for request in [
+        ada.bare(&path).origin(EVIL),
+        ada.bare(&path).origin("null"),
+        ada.bare(&path).header("sec-fetch-site", "cross-site"),
+        scenario.client.post(&path).origin(EVIL),
+    ] {
+        assert_problem(&request.send().await, 403, "csrf.origin");
+    }
+    assert_eq!(scenario.shared.calls(), calls);
+    // A program states no page. The cookie beside its ticket is not looked at.
+    let make = scenario.client.post("/ticket").header("authorization", bearer(&good_token()));
+    let path = format!("/by-ticket?ticket={}", make.send().await.text());
+    assert_eq!(ada.bare(&path).send().await.text(), "nobody");
     assert_problem(&ada.bare("/by-ticket").origin(EVIL).send().await, 403, "csrf.origin");
 }
 

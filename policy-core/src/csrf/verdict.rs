@@ -20,6 +20,8 @@ pub struct OriginFacts<'a> {
     pub origin: Single<'a>,
     /// `Sec-Fetch-Site`
     pub sec_fetch_site: Single<'a>,
+    /// `Sec-Fetch-Mode`
+    pub sec_fetch_mode: Single<'a>,
     /// `Referer`
     pub referer: Single<'a>,
 }
@@ -32,10 +34,12 @@ impl<'a> OriginFacts<'a> {
             is_upgrade: head.is_upgrade(),
             origin: head.origin,
             sec_fetch_site: Single::Absent,
+            sec_fetch_mode: Single::Absent,
             referer: Single::Absent,
         };
         if !facts.is_safe() {
             facts.sec_fetch_site = Single::of(headers, &SEC_FETCH_SITE);
+            facts.sec_fetch_mode = Single::of(headers, &SEC_FETCH_MODE);
             facts.referer = Single::of(headers, &REFERER);
         }
         facts
@@ -55,6 +59,7 @@ impl<'a> OriginFacts<'a> {
 }
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The verdict on the origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,6 +87,7 @@ pub enum OriginVerdict {
 ///         is_upgrade: false,
 ///         origin: Single::One(&origin),
 ///         sec_fetch_site: Single::Absent,
+///         sec_fetch_mode: Single::Absent,
 ///         referer: Single::Absent,
 ///     };
 ///     origin_verdict(&facts, |origin| origin == b"https://app.example", |_| false)
@@ -119,12 +125,16 @@ fn passes(
         Single::One(origin) => Some(origin.as_bytes()),
         Single::Repeated => return false,
     };
-    // Own pages without a referrer also have the origin `null`; then `Sec-Fetch-Site` decides.
-    let names_nobody = origin.is_none_or(|origin| origin == b"null");
+    // A form of an own page without a referrer also has the origin `null`; then `Sec-Fetch-Site`
+    // decides. In `cors` mode only a document without an origin has it, or a request that other
+    // sites redirected, of which Chromium reports `same-origin` all the same.
+    let is_cors = !matches!(facts.sec_fetch_mode, Single::Absent)
+        && !matches!(facts.sec_fetch_mode, Single::One(mode) if mode != "cors");
+    let names_nobody = origin.is_none_or(|origin| origin == b"null" && !is_cors);
     match (origin, site) {
         // No browser reports `cross-site` for the own origin.
         (Some(origin), _) if is_own(origin) => site != Some(b"cross-site"),
-        (Some(origin), _) if !names_nobody && is_trusted(origin) => true,
+        (Some(origin), _) if origin != b"null" && is_trusted(origin) => true,
         (_, Some(b"same-origin" | b"none")) => names_nobody,
         (Some(_), _) | (_, Some(_)) => false,
         (None, None) => match facts.referer {
@@ -178,6 +188,21 @@ impl Provenance {
         Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
     }
 
+    /// Decides whether a request may act with a ticket. A ticket identifies its caller, but any page
+    /// can put one into an address, such as its own visitor's into a WebSocket of another user. A
+    /// program sends none of the headers that state a page, and every current browser does.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`].
+    pub fn admit_ticket(self, policy: CsrfPolicy) -> Result<(), Refusal> {
+        match (policy, self.verdict) {
+            (CsrfPolicy::Exempt(_), _) => Ok(()),
+            (_, OriginVerdict::Refused) => Err(Refusal::CsrfOrigin),
+            (_, OriginVerdict::Passed | OriginVerdict::Undecided) => Ok(()),
+        }
+    }
+
     /// Whether the request may change state and a CSRF token could admit it.
     pub fn may_carry_token(self) -> bool {
         self.reach == Reach::Change && self.verdict != OriginVerdict::Refused
@@ -207,6 +232,7 @@ impl Provenance {
     ///     is_upgrade: false,
     ///     origin: Single::Absent,
     ///     sec_fetch_site: Single::Absent,
+    ///     sec_fetch_mode: Single::Absent,
     ///     referer: Single::Absent,
     /// };
     /// let nowhere = Provenance::of(&facts, |_| false, |_| false);
@@ -246,8 +272,14 @@ mod tests {
         [OriginVerdict::Passed, OriginVerdict::Undecided, OriginVerdict::Refused];
 
     fn facts(method: &Method, is_upgrade: bool) -> OriginFacts<'_> {
-        let (origin, sec_fetch_site, referer) = <(Single<'_>, Single<'_>, Single<'_>)>::default();
-        OriginFacts { method, is_upgrade, origin, sec_fetch_site, referer }
+        OriginFacts {
+            method,
+            is_upgrade,
+            origin: Single::Absent,
+            sec_fetch_site: Single::Absent,
+            sec_fetch_mode: Single::Absent,
+            referer: Single::Absent,
+        }
     }
 
     /// The decision for a request with these facts and this verdict on its origin.

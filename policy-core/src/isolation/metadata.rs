@@ -1,6 +1,6 @@
 //! Fetch Metadata of a request, and the decision that follows from it.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header::ORIGIN};
 
 use super::Isolation;
 use crate::catalogue::Refusal;
@@ -19,8 +19,11 @@ pub struct FetchMetadata {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sender {
-    /// A program, or a browser that is too old.
+    /// It states neither: a program.
     Unsaid,
+    /// A browser that is too old, or that states `Origin` alone: WebKit does so for CORS requests
+    /// that were redirected.
+    OriginAlone,
     /// The same origin, or the user, who typed the address.
     Own,
     SameSite,
@@ -34,15 +37,24 @@ impl FetchMetadata {
     ///
     /// ```
     /// use http::{HeaderMap, Method};
-    /// use policy_core::isolation::{FetchMetadata, Isolation};
+    /// use policy_core::isolation::{FetchMetadata, Isolation, StatedOrigin};
     ///
     /// // Programs send none of them.
     /// let metadata = FetchMetadata::read(&HeaderMap::new());
-    /// assert_eq!(Isolation::SameOrigin.admit(&metadata, &Method::POST, false), Ok(()));
+    /// let admitted = Isolation::SameOrigin.admit(&metadata, &Method::POST, StatedOrigin::Other);
+    /// assert_eq!(admitted, Ok(()));
     /// ```
     pub fn read(headers: &HeaderMap) -> Self {
         let sender = match only(headers, &SITE) {
+            Ok(None) if headers.contains_key(ORIGIN) => Sender::OriginAlone,
             Ok(None) => Sender::Unsaid,
+            // Chromium says so of requests that other sites redirected (Fetch, tainted origin).
+            Ok(Some(b"same-origin"))
+                if only(headers, &ORIGIN) == Ok(Some(b"null"))
+                    && only(headers, &MODE) == Ok(Some(b"cors")) =>
+            {
+                Sender::CrossSite
+            }
             Ok(Some(b"same-origin" | b"none")) => Sender::Own,
             Ok(Some(b"same-site")) => Sender::SameSite,
             Ok(Some(b"cross-site")) => Sender::CrossSite,
@@ -54,6 +66,17 @@ impl FetchMetadata {
             && only(headers, &DEST) == Ok(Some(b"document"));
         Self { sender, is_link }
     }
+}
+
+/// What the `Origin` of a request means to its route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatedOrigin {
+    /// CORS grants it, or the route is open to pages of any origin.
+    Granted,
+    /// It is that of the server.
+    Own,
+    /// None of these, or there is none.
+    Other,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -68,13 +91,13 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]
 }
 
 impl Isolation {
-    /// Whether a request may proceed to its handler. `is_granted` is whether the route is open to
-    /// pages of any origin, or CORS grants that of the request. Preflights are exempt: the request
-    /// that they announce is checked.
+    /// Whether a request may proceed to its handler. `origin` is what its `Origin` means to the route.
+    /// Preflights are exempt: the request that they announce is checked.
     ///
-    /// Requests without `Sec-Fetch-Site` may: programs and browsers from before 2023 send none, and
-    /// an attack needs the browser of a victim. Links may, too, because they show the response as a
-    /// page of its own; form submissions and frames may not.
+    /// Requests with neither `Sec-Fetch-Site` nor `Origin` may: programs send none, and an attack
+    /// needs the browser of a victim. With `Origin` alone it has to be an own or a granted one. Links
+    /// may, too, because they show the response as a page of its own; form submissions and frames may
+    /// not.
     ///
     /// # Errors
     ///
@@ -82,24 +105,26 @@ impl Isolation {
     ///
     /// ```
     /// use http::{HeaderMap, HeaderValue, Method};
-    /// use policy_core::{Refusal, isolation::{FetchMetadata, Isolation}};
+    /// use policy_core::{Refusal, isolation::{FetchMetadata, Isolation, StatedOrigin}};
     ///
     /// let mut headers = HeaderMap::new();
     /// headers.insert("sec-fetch-site", HeaderValue::from_static("cross-site"));
     /// headers.insert("sec-fetch-dest", HeaderValue::from_static("image"));
     /// let metadata = FetchMetadata::read(&headers);
-    /// let refused = Isolation::SameOrigin.admit(&metadata, &Method::GET, false);
+    /// let refused = Isolation::SameOrigin.admit(&metadata, &Method::GET, StatedOrigin::Other);
     /// assert_eq!(refused, Err(Refusal::CrossSite));
     /// ```
     pub fn admit(
         self,
         metadata: &FetchMetadata,
         method: &Method,
-        is_granted: bool,
+        origin: StatedOrigin,
     ) -> Result<(), Refusal> {
+        let is_granted = origin == StatedOrigin::Granted;
         let is_link = metadata.is_link && matches!(*method, Method::GET | Method::HEAD);
         let is_admitted = match metadata.sender {
             Sender::Unsaid | Sender::Own => true,
+            Sender::OriginAlone => origin != StatedOrigin::Other,
             Sender::SameSite => self == Self::SameSite || is_granted || is_link,
             Sender::CrossSite => is_granted || is_link,
             Sender::Malformed => false,
@@ -121,13 +146,34 @@ mod tests {
     }
 
     fn admits(isolation: Isolation, fields: &[(&'static str, &'static str)]) -> bool {
-        isolation.admit(&read(fields), &Method::GET, false).is_ok()
+        isolation.admit(&read(fields), &Method::GET, StatedOrigin::Other).is_ok()
     }
 
     #[test]
     fn programs_and_old_browsers_are_let_through() {
         assert!(admits(Isolation::SameOrigin, &[]));
         assert!(admits(Isolation::SameOrigin, &[("sec-fetch-mode", "cors")]));
+    }
+
+    #[test]
+    fn an_origin_alone_has_to_be_own_or_granted() {
+        let alone = read(&[("origin", "https://evil.test")]);
+        for (origin, is_admitted) in
+            [(StatedOrigin::Granted, true), (StatedOrigin::Own, true), (StatedOrigin::Other, false)]
+        {
+            let admitted = Isolation::SameSite.admit(&alone, &Method::GET, origin);
+            assert_eq!(admitted.is_ok(), is_admitted, "{origin:?}");
+        }
+        assert!(!admits(Isolation::SameSite, &[("origin", "null")]));
+    }
+
+    #[test]
+    fn a_tainted_origin_is_of_another_site_in_cors_mode_alone() {
+        let tainted = |mode| {
+            [("origin", "null"), ("sec-fetch-site", "same-origin"), ("sec-fetch-mode", mode)]
+        };
+        assert!(!admits(Isolation::SameOrigin, &tainted("cors")));
+        assert!(admits(Isolation::SameOrigin, &tainted("navigate")));
     }
 
     #[test]
@@ -146,8 +192,9 @@ mod tests {
                 ("sec-fetch-dest", dest),
             ])
         };
-        let admits =
-            |dest, method| Isolation::SameOrigin.admit(&navigation(dest), &method, false).is_ok();
+        let admits = |dest, method| {
+            Isolation::SameOrigin.admit(&navigation(dest), &method, StatedOrigin::Other).is_ok()
+        };
         assert!(admits("document", Method::GET) && admits("document", Method::HEAD));
         assert!(!admits("document", Method::POST));
         for dest in ["iframe", "frame", "object", "embed", "fencedframe", "image", ""] {
@@ -163,7 +210,8 @@ mod tests {
             &[("sec-fetch-site", "")],
             &[("sec-fetch-site", "same-origin, none")],
         ] {
-            let refused = Isolation::SameSite.admit(&read(fields), &Method::GET, true);
+            let refused =
+                Isolation::SameSite.admit(&read(fields), &Method::GET, StatedOrigin::Granted);
             assert_eq!(refused, Err(Refusal::CrossSite), "{fields:?}");
         }
         let repeated = [
@@ -178,6 +226,6 @@ mod tests {
     #[test]
     fn what_cors_grants_is_let_in() {
         let cors = read(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "cors")]);
-        assert_eq!(Isolation::SameOrigin.admit(&cors, &Method::PUT, true), Ok(()));
+        assert_eq!(Isolation::SameOrigin.admit(&cors, &Method::PUT, StatedOrigin::Granted), Ok(()));
     }
 }

@@ -9,7 +9,7 @@
 mod metadata;
 
 #[cfg(feature = "engine")]
-pub use metadata::FetchMetadata;
+pub use metadata::{FetchMetadata, StatedOrigin};
 
 /// The pages that may send requests, by `Sec-Fetch-Site`. Origins that CORS grants may in each
 /// case, and so may links.

@@ -170,8 +170,10 @@ impl RequestAuth {
         headers: &HeaderMap,
         session: Option<&Record>,
     ) -> Result<(), Denied> {
-        if self.is_explicit() {
-            return Ok(());
+        match self.principal() {
+            Some(who) if who.token().is_some() => return Ok(()),
+            Some(who) if who.ticket().is_some() => return self.check_ticket(),
+            _ => (),
         }
         let admitted = self.provenance.admit(self.csrf, || {
             let binding = &session?.binding;
@@ -184,6 +186,11 @@ impl RequestAuth {
             Some(key.verify(binding, token))
         });
         admitted.map_err(Denied::from)
+    }
+
+    /// Checks that a request with a ticket does not come from a page of others.
+    pub(crate) fn check_ticket(&self) -> Result<(), Denied> {
+        self.provenance.admit_ticket(self.csrf).map_err(Denied::from)
     }
 
     /// The unread form that may contain the CSRF token.

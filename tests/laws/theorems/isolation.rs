@@ -10,11 +10,11 @@ use crate::{
     generate,
     law::holds,
     oracle,
-    scenario::{Site, is_routed},
+    scenario::{OWN, Site, is_routed},
 };
 
 /// T19, consistency of isolation. What CORS grants to a page is not refused for where it comes
-/// from, nor are the app's own pages, links and browsers that do not say where they come from; and
+/// from, nor are the app's own pages, links and requests that state neither an origin nor a site; and
 /// what is refused for that, which is the rest, reaches no handler.
 #[test]
 fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
@@ -58,8 +58,13 @@ fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
                 })
             });
             let is_link = field("sec-fetch-dest") == Some(b"document") && method == "GET";
+            // A redirect by another site leaves no origin.
+            let is_tainted =
+                field("origin") == Some(b"null") && field("sec-fetch-mode") == Some(b"cors");
             let is_near = match field("sec-fetch-site") {
-                None | Some(b"same-origin" | b"none") => true,
+                None => field("origin").is_none_or(|origin| origin == OWN.as_bytes()),
+                Some(b"same-origin") => !is_tainted,
+                Some(b"none") => true,
                 Some(b"same-site") => isolation == Isolation::SameSite,
                 _ => false,
             };

@@ -44,19 +44,21 @@ fn no_origin_outside_of_the_trusted_set_passes() {
         option::weighted(0.6, (select(values), prop::bool::weighted(0.05)))
     };
     let methods = vec![Method::POST, Method::PUT, Method::DELETE, Method::TRACE, Method::GET];
-    let cases = (field(origins), field(sites), field(referers), select(methods));
-    holds("verdict", 17, cases, |(origin, site, referer, method)| {
+    let modes = vec!["cors", "navigate", "no-cors", "same-origin", "websocket"];
+    let cases = (field(origins), field(sites), field(modes), field(referers), select(methods));
+    holds("verdict", 17, cases, |(origin, site, mode, referer, method)| {
         let value = |field: Option<(&'static str, bool)>| {
             field.map(|(text, repeated)| (HeaderValue::from_static(text), repeated))
         };
-        let (origin_value, site_value, referer_value) =
-            (value(origin), value(site), value(referer));
+        let (origin_value, site_value, mode_value, referer_value) =
+            (value(origin), value(site), value(mode), value(referer));
         let facts = OriginFacts {
             // A GET is of interest where it opens something.
             is_upgrade: method == Method::GET,
             method: &method,
             origin: single(&origin_value),
             sec_fetch_site: single(&site_value),
+            sec_fetch_mode: single(&mode_value),
             referer: single(&referer_value),
         };
         let verdict = origin_verdict(
@@ -67,8 +69,10 @@ fn no_origin_outside_of_the_trusted_set_passes() {
         let once = |field: Option<(&'static str, bool)>| field.filter(|(_, twice)| !twice);
         let said = |field: Option<(&'static str, bool)>| once(field).map(|(text, _)| text);
         let is_listed = matches!(said(origin), Some(OWN | TRUSTED));
-        let says_here = matches!(said(site), Some("same-origin" | "none"))
-            && matches!(origin, None | Some(("null", false)));
+        let may_be_cors = matches!(mode, Some((_, true)) | Some(("cors", _)));
+        let is_null = matches!(origin, Some(("null", false))) && !may_be_cors;
+        let says_here =
+            matches!(said(site), Some("same-origin" | "none")) && (origin.is_none() || is_null);
         let came_from =
             matches!(said(referer), Some("https://app.example/a?b" | "https://spa.example"))
                 && origin.is_none()

@@ -2,7 +2,7 @@
 //! more.
 
 use http::{HeaderMap, HeaderValue, Method};
-use policy_core::isolation::{FetchMetadata, Isolation};
+use policy_core::isolation::{FetchMetadata, Isolation, StatedOrigin};
 
 const SITES: [&[&str]; 9] = [
     &[],
@@ -36,33 +36,34 @@ const DESTS: [&[&str]; 9] = [
     &["document", "document"],
 ];
 
+const ORIGINS: [&[&str]; 4] = [&[], &["https://a.test"], &["null"], &["null", "null"]];
+const MEANINGS: [StatedOrigin; 3] = [StatedOrigin::Granted, StatedOrigin::Own, StatedOrigin::Other];
+
 /// Every combination of what the fields can say.
 #[test]
 fn a_request_is_admitted_exactly_if_the_policy_says_so() {
     let (mut admitted, mut refused) = (0, 0);
-    for site in SITES {
-        for mode in MODES {
-            for dest in DESTS {
-                let mut headers = HeaderMap::new();
-                let lines = [("sec-fetch-site", site), ("sec-fetch-mode", mode)];
-                for (name, values) in lines.into_iter().chain([("sec-fetch-dest", dest)]) {
-                    for value in values {
-                        headers.append(name, HeaderValue::from_static(value));
-                    }
-                }
-                let metadata = FetchMetadata::read(&headers);
-                for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS] {
-                    for granted in [false, true] {
-                        for isolation in [Isolation::SameOrigin, Isolation::SameSite] {
-                            let found = isolation.admit(&metadata, &method, granted).is_ok();
-                            let due = oracle(isolation, &headers, method.as_str(), granted);
-                            assert_eq!(
-                                found, due,
-                                "{isolation:?} {method} {headers:?} granted: {granted}"
-                            );
-                            if due { admitted += 1 } else { refused += 1 }
-                        }
-                    }
+    for ((site, mode), (dest, origin)) in combinations() {
+        let mut headers = HeaderMap::new();
+        let lines = [
+            ("sec-fetch-site", site),
+            ("sec-fetch-mode", mode),
+            ("sec-fetch-dest", dest),
+            ("origin", origin),
+        ];
+        for (name, values) in lines {
+            for value in values {
+                headers.append(name, HeaderValue::from_static(value));
+            }
+        }
+        let metadata = FetchMetadata::read(&headers);
+        for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS] {
+            for meaning in MEANINGS {
+                for isolation in [Isolation::SameOrigin, Isolation::SameSite] {
+                    let found = isolation.admit(&metadata, &method, meaning).is_ok();
+                    let due = oracle(isolation, &headers, method.as_str(), meaning);
+                    assert_eq!(found, due, "{isolation:?} {method} {headers:?} {meaning:?}");
+                    if due { admitted += 1 } else { refused += 1 }
                 }
             }
         }
@@ -71,19 +72,33 @@ fn a_request_is_admitted_exactly_if_the_policy_says_so() {
     assert!(admitted > 1000 && refused > 1000);
 }
 
-fn oracle(isolation: Isolation, headers: &HeaderMap, method: &str, granted: bool) -> bool {
+type Lines = &'static [&'static str];
+
+fn combinations() -> impl Iterator<Item = ((Lines, Lines), (Lines, Lines))> {
+    let first = SITES.into_iter().flat_map(|site| MODES.map(|mode| (site, mode)));
+    first.flat_map(|first| {
+        let second = DESTS.into_iter().flat_map(|dest| ORIGINS.map(|origin| (dest, origin)));
+        second.map(move |second| (first, second))
+    })
+}
+
+fn oracle(isolation: Isolation, headers: &HeaderMap, method: &str, meaning: StatedOrigin) -> bool {
     let of = |name: &str| {
         let lines: Vec<_> = headers.get_all(name).iter().map(|v| v.to_str().unwrap()).collect();
         lines.join(" and ")
     };
+    let granted = meaning == StatedOrigin::Granted;
     if !headers.contains_key("sec-fetch-site") {
-        return true;
+        let origin_speaks = headers.contains_key("origin");
+        return !origin_speaks || granted || meaning == StatedOrigin::Own;
     }
     let site = of("sec-fetch-site");
     if !["same-origin", "same-site", "cross-site", "none"].contains(&site.as_str()) {
         return false;
     }
-    let is_own = site == "same-origin" || site == "none";
+    let is_tainted =
+        site == "same-origin" && of("origin") == "null" && of("sec-fetch-mode") == "cors";
+    let is_own = (site == "same-origin" && !is_tainted) || site == "none";
     let is_neighbour = site == "same-site" && isolation == Isolation::SameSite;
     let is_link = of("sec-fetch-mode") == "navigate"
         && of("sec-fetch-dest") == "document"

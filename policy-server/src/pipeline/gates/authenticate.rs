@@ -114,6 +114,8 @@ impl RequestAuth {
         if policy.ticket
             && let Some(text) = ticket(view.uri)
         {
+            // Before it is taken: a refused request does not use it up.
+            self.check_ticket()?;
             return Ok(AuthStep::Ticket(text));
         }
         if let Some(own) = policy.scheme {

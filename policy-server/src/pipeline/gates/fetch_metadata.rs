@@ -3,7 +3,13 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use policy_core::{Refusal, cors::OriginDecision, gate::Single, isolation::FetchMetadata, method};
+use policy_core::{
+    Refusal,
+    cors::OriginDecision,
+    gate::Single,
+    isolation::{FetchMetadata, StatedOrigin},
+    method,
+};
 
 use super::Gate;
 use crate::{
@@ -44,5 +50,14 @@ fn isolated(
     let is_granted = matches!(grant, OriginDecision::Origin(_))
         || (shares_with_all && request.head.origin != Single::Absent)
         || policy.jsonp.is_some();
-    isolation.admit(&FetchMetadata::read(request.headers), request.head.method, is_granted)
+    let is_own = || match request.head.origin {
+        Single::One(origin) => request.app.own_origin.is_own(request.head, origin.as_bytes()),
+        Single::Absent | Single::Repeated => false,
+    };
+    let origin = match is_granted {
+        true => StatedOrigin::Granted,
+        false if is_own() => StatedOrigin::Own,
+        false => StatedOrigin::Other,
+    };
+    isolation.admit(&FetchMetadata::read(request.headers), request.head.method, origin)
 }
