@@ -23,7 +23,7 @@ async fn a_page_that_is_not_granted_learns_nothing_and_its_console_says_why() {
     let expected = "\
 Access to fetch at 'https://api.shop.example/me' from origin 'https://partner.example' has been \
 blocked by CORS policy: No 'Access-Control-Allow-Origin' header is present on the requested resource.
-  the answer has no `Access-Control-Allow-Origin`; it would have to say `Access-Control-Allow-Origin: \
+  the response has no `Access-Control-Allow-Origin`; it would have to say `Access-Control-Allow-Origin: \
 https://partner.example`
   the server answered 401 (Unauthorized) to GET https://api.shop.example/me
   auth.credentials-missing: Credentials are needed
@@ -44,7 +44,7 @@ async fn a_preflight_that_is_refused_names_the_code() {
 Access to fetch at 'https://api.shop.example/orders/7' from origin 'https://partner.example' has \
 been blocked by CORS policy: Response to preflight request doesn't pass access control check: No \
 'Access-Control-Allow-Origin' header is present on the requested resource.
-  the answer to the preflight has no `Access-Control-Allow-Origin`; it would have to say \
+  the response to the preflight has no `Access-Control-Allow-Origin`; it would have to say \
 `Access-Control-Allow-Origin: https://partner.example`
   the server answered 403 (Forbidden) to OPTIONS https://api.shop.example/orders/7
   cors.origin-not-granted: The policy of this route does not grant the origin

@@ -28,6 +28,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::OriginListMissing,
         Rule::OriginListUnused,
         Rule::PathPrefix,
+        Rule::GuardedBelow,
         Rule::SessionsMissing,
         Rule::TokensMissing,
         Rule::SchemeMissing,
@@ -63,6 +64,7 @@ fn every_error_of_ours_ends_in_a_code() {
         "error[E0271]: type mismatch resolving `<Vec<Route<Db>> as IntoIterator>::Item == Route<u8>`",
         "error[E0308]: mismatched types",
         "error[E0422]: cannot find struct, variant or union type `missing` in this scope",
+        "error[E0423]: cannot initialize a tuple struct which contains private fields",
         "error[E0425]: cannot find value `MISSING` in this scope",
         "error[E0574]: expected struct, variant or union type, found function `plain`",
     ];
