@@ -1,4 +1,4 @@
-//! Scopes, fallbacks, layers, and an app inside of axum.
+//! Groups, fallbacks, layers, and an app inside of axum.
 
 use super::*;
 
@@ -29,7 +29,7 @@ async fn apps_with_a_fallback_answer_what_no_route_takes() {
     let response = client.get("/lamp").origin("https://app.example").send().await;
     assert_eq!((response.status().as_u16(), response.text()), (404, "no /lamp".to_owned()));
     assert_eq!(readers(&client, "/lamp").await, ["https://app.example"]);
-    // A path that is known has its own responses.
+    // A known path has its own responses.
     assert_eq!(client.post("/plain").send().await.status(), 405);
     assert_eq!(client.get("/plain").send().await.text(), "plain");
 }
@@ -100,7 +100,7 @@ async fn apps_are_services_inside_of_axum() {
     assert_eq!(readers(&client, "/plain").await, ["https://app.example"]);
     assert_eq!(readers(&client, "/nowhere").await, ["https://app.example"]);
     assert_eq!(readers(&client, "/axum").await, [""; 0]);
-    // Its gates are part of it.
+    // The gates of the app apply there too.
     let foreign = client.get("/plain").header("host", "a.example").send().await;
     assert_eq!(foreign.status(), 421);
 }

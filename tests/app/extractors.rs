@@ -509,7 +509,7 @@ mod of_axum {
             let response = all().post(path).body("x".repeat(1001)).send().await;
             assert_eq!(response.status(), 413, "{path}");
         }
-        // Also where it is above the two megabytes that axum allows by itself.
+        // Also where the limit is above the two megabytes that axum allows by default.
         let app = App::new(Shop { db: Db { name: "x" } }).limits(Limits::NONE.body(3_000_000));
         let response =
             app.routes(routes![head_and_bytes]).test().post("/bytes").body(vec![0; 2_500_000]);

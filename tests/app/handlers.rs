@@ -1,11 +1,11 @@
-//! Handlers that several subjects ask.
+//! Handlers that several modules use.
 
 use std::sync::Arc;
 
 use policy_server::prelude::*;
 use tokio::sync::Semaphore;
 
-/// Lets handlers wait for the test: they take one permit each.
+/// Handlers that wait take one permit each, which the test adds.
 pub(super) type Gate = Arc<Semaphore>;
 
 pub(super) fn gate() -> Gate {
@@ -30,7 +30,7 @@ pub(super) async fn panics() -> String {
     panic!("a panic on purpose")
 }
 
-/// Answers when the test says so.
+/// Responds when the test allows it.
 #[get("/wait")]
 #[auth(public)]
 pub(super) async fn wait(State(gate): State<Gate>) -> &'static str {

@@ -1,4 +1,4 @@
-//! What a developer sees when the server starts.
+//! What the server prints when it starts.
 
 use policy_tests::process::{ServerProcess, again, role};
 

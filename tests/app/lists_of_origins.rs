@@ -1,4 +1,4 @@
-//! Origins that are known at run time only.
+//! Lists of origins that are only known at run time.
 
 use super::*;
 
@@ -9,7 +9,7 @@ async fn prices() -> &'static str {
     "prices"
 }
 
-/// A file that is gone after the test.
+/// A temporary file, removed after the test.
 struct File(PathBuf);
 
 impl File {
@@ -54,7 +54,7 @@ async fn lists_of_origins_are_replaced_while_the_server_runs() {
         ]
     );
 
-    // Refused whole, with every reason, and the old list stays.
+    // The whole list is refused, with every reason, and the old list stays.
     let error = partners
         .replace(&[b, "https://evil.example", "https://B.partner.example", "*"])
         .unwrap_err();
@@ -75,7 +75,8 @@ async fn lists_of_origins_are_replaced_while_the_server_runs() {
     assert_eq!(connection.response().await.status, 204);
 }
 
-/// Every request sees one list or the other: one of both origins is granted, never neither.
+/// Every request sees either the old list or the new one: exactly one of the two origins is
+/// granted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_of_origins_are_replaced_at_once() {
     let partners = SharedOrigins::new();
@@ -130,7 +131,7 @@ fn lists_of_origins_of_a_bad_file_are_refused() {
         let Error::Start(problems) = &error else { panic!("{error}") };
         let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
         assert_eq!(codes, [code], "{error}");
-        // What a file says forges no line.
+        // Content of a file cannot forge a line of a message.
         assert!(!error.to_string().contains("\n- forged"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What an app is put together from, and what it says when that goes wrong.
+//! How an app is composed, and its messages when that fails.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -41,7 +41,7 @@ const APP: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).build();
 const GROUP: CorsPolicy = CorsPolicy::origins(&["https://group.example"]).build();
 const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 
-/// All the origins that some policy here grants.
+/// All origins that some policy here grants.
 const ORIGINS: [&str; 4] = [
     "https://app.example",
     "https://group.example",
@@ -81,7 +81,7 @@ async fn matched(name: String, route: MatchedRoute) -> String {
     format!("{} {name}", route.path())
 }
 
-/// The origins that may read a path.
+/// The origins whose pages may read a path.
 async fn readers(client: &TestClient, path: &str) -> Vec<&'static str> {
     let mut readers = Vec::new();
     for origin in ORIGINS {

@@ -1,4 +1,4 @@
-//! Which policy holds: the nearest.
+//! Which policy applies: the nearest.
 
 use super::*;
 
@@ -27,7 +27,7 @@ async fn policies_of_the_nearest_level_hold_alone() {
         ("/open/plain", &["*"]),
         ("/open/own", &["https://route.example"]),
         ("/open/closed", &[]),
-        // An unknown path below a group is one of the app.
+        // An unknown path below a group belongs to the app.
         ("/group/nowhere", &["https://app.example"]),
         ("/nowhere", &["https://app.example"]),
     ] {
@@ -48,7 +48,7 @@ async fn without_a_policy_nobody_reads() {
     assert_eq!((preflight.status(), varies(&preflight)), (StatusCode::FORBIDDEN, false));
 }
 
-/// Whether caches are told that the response depends on the origin.
+/// Whether caches see that the response depends on the origin.
 fn varies(response: &TestResponse) -> bool {
     let vary = response.header("vary").unwrap_or_default();
     vary.split(", ").any(|name| name == "origin")

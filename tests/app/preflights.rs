@@ -1,4 +1,4 @@
-//! Responses to preflights, header for header.
+//! Responses to preflights, header by header.
 
 use super::*;
 
@@ -16,7 +16,7 @@ async fn change(id: u32) -> String {
     id.to_string()
 }
 
-/// Other origins, so a preflight for it says nothing of the others.
+/// Shared with other origins, so its preflight does not hold for the other methods.
 #[delete("/orders/{id}")]
 #[cors(origins = ["https://admin.example"], max_age = -1)]
 #[auth(public)]
@@ -62,7 +62,7 @@ async fn preflights_have_exactly_these_headers() {
         &shared[..],
         &[
             "access-control-allow-origin: https://route.example",
-            // 600 is stated, and DELETE of the same path is shared otherwise.
+            // The route declares 600, but DELETE of the same path is shared differently.
             "access-control-max-age: 0",
             "vary: origin",
         ],
@@ -141,7 +141,7 @@ async fn preflights_go_by_the_route_of_the_method_that_they_ask_about() {
         ("GET", "https://admin.example", 403),
         ("DELETE", "https://route.example", 403),
         ("DELETE", "https://admin.example", 204),
-        // Nothing serves it: the list says so to the browser.
+        // No route serves the method, which the browser learns from the list.
         ("POST", "https://route.example", 204),
     ] {
         let preflight = client.options("/orders/7").origin(origin);

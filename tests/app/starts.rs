@@ -1,4 +1,4 @@
-//! Why an app does not start, in its words.
+//! The messages of an app that does not start.
 
 use policy_core::{
     cache::CacheSpec,
@@ -42,7 +42,7 @@ async fn pages() {}
 #[auth(public)]
 async fn shops() {}
 
-/// Without the numbers of lines, which change.
+/// The text without line numbers, which change.
 fn text(error: &Error) -> String {
     let text = error.to_string();
     let mut parts = text.split("tests/app/starts.rs:");
@@ -186,7 +186,7 @@ fn refusals_to_start_name_both_routes_of_a_conflict() {
     assert!(text.contains("app::starts::user") && text.contains("app::starts::named"), "{text}");
 }
 
-/// What no macro makes: a handler whose attributes were not checked.
+/// A handler that no macro made, so that its attributes were not checked.
 struct Unchecked;
 
 impl Endpoint<(), ()> for Unchecked {
@@ -274,7 +274,7 @@ async fn apps_without_a_public_origin_are_for_this_machine() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let error = App::new(()).routes(routes![plain]).bind(address).await.expect_err("refused");
         if codes(&error) == ["app.listen"] {
-            // Not every machine has version 6.
+            // Not every machine has IPv6.
             continue;
         }
         assert_eq!(codes(&error), ["app.public-origin-missing"]);

@@ -1,4 +1,4 @@
-//! Requests that somebody made by hand.
+//! Hostile requests that no browser would send.
 
 use axum_core::response::IntoResponse;
 use policy_server::{
@@ -20,7 +20,7 @@ impl Scheme for Panics {
         &self,
         _request: &mut SchemeRequest<'_>,
     ) -> Result<Option<Identity>, AuthError> {
-        // As a panic, but for the message on standard error.
+        // A panic without its message on standard error.
         std::panic::resume_unwind(Box::new("the scheme panics"))
     }
 }
@@ -79,7 +79,7 @@ fn all() -> Vec<Route<All>> {
     routes![token, either, item, own_options, remove, thing, count]
 }
 
-/// `session_cookie_pick` over the whole server, with an id that lives.
+/// The cases of `session_cookie_pick` over the whole server, with a valid session id.
 #[tokio::test]
 async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
     const GOOD: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
@@ -92,7 +92,7 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
         let mut request = scenario.client.get("/me");
         for line in case["headers"].as_array().unwrap() {
             let line = line.as_str().unwrap();
-            // Only whole ids: what is no id stays as it is.
+            // Replaces whole ids only; malformed values stay as they are.
             let id = |visitor: &Visitor| visitor.cookie.replace("__Host-sid=", "");
             let line = match case["expect"] == "malformed" {
                 true => line.to_owned(),
@@ -110,7 +110,7 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
             expected => {
                 assert_problem(&response, 401, "auth.credentials-missing");
                 assert_eq!(asked, 0, "{case}");
-                // Of two one may be good: neither is taken away.
+                // With two cookies, either may be valid, so neither is removed.
                 assert_eq!(removes_cookie(&response), expected == "malformed", "{case}");
                 seen[["absent", "ambiguous", "malformed"]
                     .iter()
@@ -123,7 +123,7 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
     assert_eq!(seen, [3, 1, 1, 6]);
 }
 
-/// Another host of the same site plants a session beside the victim's (cookie tossing).
+/// A host of the same site sets a second session cookie beside the victim's (cookie tossing).
 #[tokio::test]
 async fn a_planted_cookie_is_not_taken_in_place_of_another() {
     let scenario = Scenario::new(all()).await;
@@ -139,7 +139,7 @@ async fn a_planted_cookie_is_not_taken_in_place_of_another() {
         assert_eq!(with(scenario.client.get("/me")).send().await.status(), 401);
         let change = with(scenario.client.post("/set/a/1")).origin(OWN);
         assert_eq!(change.header("x-csrf-token", &ada.csrf).send().await.status(), 401);
-        // A login makes an end of it.
+        // A login replaces both.
         let login = with(scenario.client.post("/login/ada")).origin(OWN).send().await;
         assert!(set_cookie(&login).is_some());
     }
@@ -162,7 +162,7 @@ async fn cookies_without_end_are_an_error_that_changes_nothing() {
         }
         let post = scenario.client.post("/login/ada").origin(OWN).header("cookie", line);
         assert_problem(&post.send().await, 400, "cookie.request-too-large");
-        // Nobody looks at them where a token decides.
+        // Where a token decides, cookies are not read.
         for path in ["/token", "/either"] {
             let response = get(path).header("authorization", bearer(&good_token())).send().await;
             assert_eq!(response.text(), "user-1");
@@ -186,13 +186,13 @@ async fn of_two_authorization_lines_none_is_taken() {
             }
         }
     }
-    // A folded line is none (RFC 9112 5.2).
+    // A folded line is no credential (RFC 9112 5.2).
     let text = request("GET /token", &[&good, " more"]);
     let response = server.response(text.replacen("localhost", "api.example", 1)).await;
     assert_eq!(response.status, 400);
 }
 
-/// RFC 9113 8.2.3: a client may split the field at every cookie.
+/// RFC 9113 8.2.3: a client may split the Cookie field between cookies.
 #[tokio::test]
 async fn crumbs_of_cookies_over_http_2_are_one_field() {
     let (app, _shared) = app(&FaultyStore::default(), &Clock::at(START), all());
@@ -243,7 +243,7 @@ async fn no_field_and_no_parameter_changes_the_method() {
         assert_eq!(response.text(), "thing");
         let response = ada.post("/thing").header(name, "DELETE").form(&[("_method", "DELETE")]);
         assert_problem(&response.send().await, 405, "route.method-not-allowed");
-        // And none makes a change look like a question.
+        // And none turns a change into a safe request.
         let change = ada.bare("/set/a/1").origin(OWN).header(name, "GET").send().await;
         assert_problem(&change, 403, "csrf.token");
     }
@@ -283,10 +283,10 @@ async fn an_own_response_to_options_is_behind_the_gate_and_preflights_are_not() 
     };
     assert_eq!(preflight(SPA).send().await.status(), 204);
     assert_eq!(preflight(EVIL).send().await.status(), 403);
-    // Without a method it is none.
+    // Without a requested method it is an ordinary OPTIONS request.
     let plain = scenario.client.options("/options").origin(SPA).send().await;
     assert_problem(&plain, 401, "auth.credentials-missing");
-    // Where there is no handler nothing is asked.
+    // The automatic OPTIONS response needs no authentication.
     let automatic = scenario.client.options("/me").send().await;
     assert_eq!(
         (automatic.status().as_u16(), automatic.header("allow")),
@@ -311,7 +311,7 @@ async fn a_scheme_that_panics_lets_nobody_in() {
     assert_eq!(scenario.shared.calls(), 0);
 }
 
-/// A store that hangs: the request ends in time, and the user is still logged in.
+/// A store that hangs: the request times out, and the user stays logged in.
 #[tokio::test]
 async fn a_gate_that_waits_is_timed_out_as_a_handler_is() {
     let scenario =
@@ -327,7 +327,7 @@ async fn a_gate_that_waits_is_timed_out_as_a_handler_is() {
     assert_eq!(scenario.shared.calls(), 1);
 }
 
-/// What stands beside the routes: a service below a prefix, the fallback, a layer.
+/// Paths without a route: a service below a prefix, the fallback, a layer.
 #[tokio::test]
 async fn services_and_layers_open_no_way_around_a_gate() {
     let service = tower::service_fn(async |request: policy_server::Request| {
@@ -363,7 +363,7 @@ async fn services_and_layers_open_no_way_around_a_gate() {
     assert!(!log.of_code("session.cookie-of-handler").is_empty(), "{:?}", log.with("code="));
 }
 
-/// Many devices at once: as many sessions as allowed live afterwards, and no more.
+/// Logins on many devices at once leave exactly as many sessions as allowed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn thousands_of_logins_at_once_leave_as_many_sessions_as_allowed() {
     for policy in [LimitPolicy::EvictOldest, LimitPolicy::Deny] {
@@ -392,7 +392,7 @@ async fn thousands_of_logins_at_once_leave_as_many_sessions_as_allowed() {
     }
 }
 
-/// While developing there is no TLS: a name and attributes that browsers take there.
+/// Development works without TLS, with a cookie name and attributes that browsers accept there.
 #[tokio::test]
 async fn without_a_public_origin_sessions_are_for_this_machine() {
     let app = App::new(All::default())
@@ -414,7 +414,7 @@ async fn without_a_public_origin_sessions_are_for_this_machine() {
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax");
     let me = request("GET /me", &[&format!("cookie: {pair}")]);
     assert_eq!(server.response(me).await.text(), "ada");
-    // Another port is another origin, another name another host.
+    // Another port is another origin; another name is another host.
     let other = login(&local, "http://localhost:1").await;
     assert_eq!(other.problem(), (403, "csrf.origin".to_owned()));
     let rebound = login("evil.example", "http://evil.example").await;

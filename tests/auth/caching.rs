@@ -1,4 +1,4 @@
-//! What caches may keep of a response follows from who it is for.
+//! What caches may store follows from who the response is for.
 
 use policy_server::{
     AuthError, Scheme, SchemeRequest,
@@ -7,7 +7,7 @@ use policy_server::{
 
 use super::*;
 
-/// A cookie of an application's own.
+/// A scheme of the app with a cookie of its own.
 struct Legacy;
 
 impl Scheme for Legacy {
@@ -118,7 +118,7 @@ fn varies_by_cookie(response: &TestResponse) -> bool {
     response.header_all("vary").iter().any(|line| line.split(", ").any(|name| name == "cookie"))
 }
 
-/// `caching`, as far as a server decides it: what a macro refuses comes from a handler here.
+/// The cases of `caching` that a server decides; what a macro refuses comes from a handler here.
 #[tokio::test]
 async fn every_case_is_cached_as_it_says() {
     let scenario = scenario().await;
@@ -194,7 +194,7 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
             assert!(response.header("cdn-cache-control").is_none(), "{response:?}");
             assert!(response.header("surrogate-control").is_none(), "{response:?}");
         }
-        // Where nobody is asked, a handler says what it likes.
+        // On a public route the handler's `Cache-Control` is kept.
         let open = scenario.client.get("/public").header("x-response", &asked).send().await;
         assert_eq!(open.headers()["cache-control"], declared.as_bytes());
         assert_eq!(open.header("cdn-cache-control"), Some("max-age=60"));
@@ -221,13 +221,13 @@ async fn what_depends_on_a_session_says_so_whoever_asks() {
     assert!(varies_by_cookie(&not_modified));
     let head = scenario.client.head("/session").header("cookie", &ada.cookie).send().await;
     assert_eq!(control(&head), "private, no-cache");
-    // Beside what CORS and the handler say.
+    // In addition to what CORS and the handler set.
     let response =
         ada.get("/session").origin(SPA).header("x-response", "vary: accept").send().await;
     let mut vary: Vec<_> =
         response.header_all("vary").iter().flat_map(|line| line.split(", ")).collect();
     vary.sort_unstable_by_key(|name| name.to_lowercase());
     assert_eq!(vary.join(" ").to_lowercase(), "accept cookie origin");
-    // A cookie of the application's own.
+    // The scheme's own cookie counts too.
     assert!(varies_by_cookie(&ada.get("/legacy").send().await));
 }

@@ -1,4 +1,5 @@
-//! `session`, `token`, both, `optional`, `scopes`, `roles`, `fresh`, `ticket`, the login page.
+//! Who may call: `session`, `token`, both, `optional`, `scopes`, `roles`, `fresh`, `ticket`, and
+//! redirects to the login page.
 
 use super::*;
 
@@ -161,7 +162,7 @@ async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
         assert_eq!(ada.get(path).send().await.text(), "ada by Session");
         let token = ada.get(path).header("authorization", bearer(&good_token()));
         assert_eq!(token.send().await.text(), "user-1 by Token");
-        // A session does not make up for a token that is no good.
+        // A valid session does not replace an invalid token.
         for (field, status) in [
             (bearer("a.b.c"), 401),
             (bearer(&case_token("TOK-140")), 401),
@@ -171,13 +172,13 @@ async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
             let response = ada.get(path).header("authorization", &field).send().await;
             assert_eq!(response.status(), status, "{field}");
         }
-        // What is no bearer token says nothing.
+        // Values that are not bearer tokens are ignored.
         for field in ["Basic YTpi", "a.b.c", "Digest a=b, c=d"] {
             let response = ada.get(path).header("authorization", field).send().await;
             assert_eq!(response.text(), "ada by Session", "{field}");
         }
     }
-    // Nobody looks at the session when a token decides.
+    // When a token decides, the session is not loaded.
     scenario.store.take_calls();
     for path in ["/either", "/token"] {
         let response = ada.get(path).header("authorization", bearer(&good_token())).send().await;
@@ -199,7 +200,7 @@ async fn a_route_of_sessions_looks_at_no_token_and_the_other_way_round() {
         assert!(response.header("www-authenticate").is_none());
     }
     assert_problem(&ada.get("/token").send().await, 401, "auth.credentials-missing");
-    // Neither query nor form nor cookie carries a token (RFC 6750 2.2 and 2.3).
+    // Tokens in the query, a form or a cookie are ignored (RFC 6750 2.2 and 2.3).
     let token = good_token();
     let query = scenario.client.get(&format!("/token?access_token={token}&ticket={token}"));
     assert_eq!(query.send().await.status(), 401);
@@ -214,7 +215,7 @@ async fn optional_lets_nobody_in_and_no_wrong_credential() {
     for path in ["/optional/session", "/optional/either"] {
         assert_eq!(scenario.client.get(path).send().await.text(), "nobody");
         assert_eq!(ada.get(path).send().await.text(), "ada by Session");
-        // A session that ended is none: the browser cannot help sending it.
+        // A session that ended counts as none, since a browser cannot avoid sending its cookie.
         let stale = format!("__Host-sid={}", "A".repeat(43));
         let response = scenario.client.get(path).header("cookie", stale).send().await;
         assert_eq!(response.text(), "nobody");
@@ -225,7 +226,7 @@ async fn optional_lets_nobody_in_and_no_wrong_credential() {
     let wrong =
         scenario.client.get("/optional/either").header("authorization", "Bearer").send().await;
     assert_problem(&wrong, 400, "auth.authorization-malformed");
-    // With a session it is an act of its user.
+    // With a session, the user acts, so the origin is checked.
     let foreign = ada.bare("/optional/change").origin(EVIL).send().await;
     assert_problem(&foreign, 403, "csrf.origin");
     assert_eq!(ada.post("/optional/change").send().await.text(), "ada by Session");
@@ -270,7 +271,7 @@ async fn a_fresh_login_is_less_than_its_limit_ago() {
     let mut ada = scenario.login("ada").await;
     let token = ada.post("/tokens").send().await.text();
     let by_token = || scenario.client.get("/fresh").header("authorization", bearer(&token));
-    // Using a session or a token makes no login younger, nor does refreshing one by the other.
+    // Using a session or a token does not renew the login, nor does refreshing a token.
     scenario.advance(299);
     assert_eq!(ada.get("/fresh").send().await.status(), 200);
     assert_eq!(by_token().send().await.status(), 200);
@@ -287,7 +288,7 @@ async fn a_fresh_login_is_less_than_its_limit_ago() {
     let challenge = response.header("www-authenticate").unwrap();
     assert!(challenge.contains("error=\"insufficient_user_authentication\""), "{challenge}");
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
-    // A token that says nothing of a login is not fresh.
+    // A token without the time of the login is not fresh.
     let unknown = scenario.client.get("/fresh").header("authorization", bearer(&good_token()));
     assert_eq!(unknown.send().await.status(), 401);
 
@@ -316,12 +317,12 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
     scenario.advance(1);
     refused(&open(&late).await);
 
-    // Of many who come at once one gets in.
+    // One of several simultaneous requests with the ticket gets in.
     let ticket = ada.post("/ticket").send().await.text();
     let opened = futures_util::future::join_all((0..50).map(|_| open(&ticket))).await;
     assert_eq!(opened.iter().filter(|response| response.status() == 200).count(), 1);
 
-    // It stands in the query, once, and nowhere else.
+    // A ticket counts in the query only, and once.
     let ticket = ada.post("/ticket").send().await.text();
     for (path, field) in [
         ("/by-ticket".to_owned(), ("authorization", bearer(&ticket))),
@@ -333,13 +334,13 @@ async fn a_ticket_opens_one_thing_once_within_half_a_minute() {
         let response = scenario.client.get(&path).header(field.0, field.1).send().await;
         assert_problem(&response, 401, "auth.credentials-missing");
     }
-    // None of that took it.
+    // None of these attempts used up the ticket.
     assert_eq!(open(&ticket).await.status(), 200);
 
     for text in ["", "x", &good_token(), &"A".repeat(46)] {
         refused(&open(text).await);
     }
-    // A ticket is no session, token or refresh token.
+    // A ticket is not a session, token or refresh token.
     let ticket = ada.post("/ticket").send().await.text();
     for path in ["/token", "/either"] {
         let response =
@@ -359,7 +360,7 @@ async fn a_ticket_has_the_rights_of_the_credential_that_it_was_made_with() {
     assert_eq!(with(good_token()).await.text(), "user-1 by Ticket");
     let poor = scenario.client.post("/token-as").json(&Rights::of(&["write"], &[])).send().await;
     assert_problem(&with(poor.text()).await, 403, "auth.rights-missing");
-    // A bearer token goes before a ticket, and a ticket before a session.
+    // A bearer token has precedence over a ticket, and a ticket over a session.
     let ada = scenario.login("ada").await;
     let ticket = ada.post("/ticket").send().await.text();
     let path = format!("/ticket-or-token?ticket={ticket}");
@@ -382,12 +383,12 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
     let next = "/sign-in?next=%2Ffiles%2Fa%2520b%3Fpage%3D2%26x%3D%2526";
     assert_eq!(response.header("location"), Some(next));
     assert_eq!(response.header("cache-control"), Some("no-store"));
-    // A cookie that leads nowhere is taken away on the way.
+    // The redirect also removes an invalid session cookie.
     let response = navigate("/me").header("cookie", "__Host-sid=x").send().await;
     assert_eq!(response.status(), 303);
     assert!(removes_cookie(&response));
 
-    // Scripts, forms and programs get an error.
+    // Scripts, forms and programs get an error instead.
     for request in [
         scenario.client.get("/me"),
         scenario.client.get("/me").header("sec-fetch-mode", "cors"),
@@ -399,16 +400,16 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
         let response = request.send().await;
         assert_eq!((response.status().as_u16(), response.header("location")), (401, None));
     }
-    // A credential that is no good is not made good by a login.
+    // A login would not repair an invalid token.
     let wrong = navigate("/either").header("authorization", "Bearer x").send().await;
     assert_eq!(wrong.status(), 401);
-    // Nobody who may not do it gets there by logging in.
+    // A login would not help a user without the rights.
     let ada = scenario.login("ada").await;
     let response = ada.get("/scopes").header("sec-fetch-mode", "navigate").send().await;
     assert_eq!(response.status(), 403);
 }
 
-/// A browser takes `//host` and `/\host` for another host: such a `next` leads away from here.
+/// Browsers take `//host` and `/\host` for another host, so that such a `next` would lead away.
 #[tokio::test]
 async fn no_login_leads_to_another_host() {
     let scenario = Scenario::with(all(), |app| {

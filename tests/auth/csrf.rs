@@ -7,7 +7,7 @@ use super::*;
 
 const APP: &str = "https://app.example";
 
-/// What a route says besides its path, over every method that the cases use.
+/// Declares a route with these attributes for every method that the cases use.
 macro_rules! routes_of_cases {
     ($($name:ident $method:literal $path:literal $(#[$attribute:meta])*;)*) => {
         $(
@@ -34,7 +34,7 @@ routes_of_cases! {
     bearer_post "POST" "/bearer" #[cors(PARTNER)] #[auth(session | token)];
 }
 
-/// The one that may do everything stands in `csrf_config` as a list of the app.
+/// The partner that may do everything; `csrf_config` lists it for the app.
 const PARTNER: CorsPolicy = CorsPolicy::origins(&["https://admin.example"]).credentials().build();
 const SHARED: CorsPolicy =
     CorsPolicy::origins(&["https://admin.example", "https://spa.example"]).credentials().build();
@@ -47,13 +47,13 @@ async fn begin(sessions: Sessions, State(shared): State<All>) -> Result<(), Prob
     Ok(sessions.login("mallory").await?)
 }
 
-/// `csrf` over the whole server.
+/// The cases of `csrf` over the whole server.
 #[tokio::test]
 async fn every_request_is_let_through_or_refused_as_the_cases_say() {
     let (mut passed, mut refused) = (0, 0);
     for case in section("csrf", 35) {
         let asked = &case["request"];
-        // There is no policy that looks at the token alone.
+        // There is no policy that checks the token alone.
         if asked["policy"] == "token" {
             continue;
         }
@@ -74,7 +74,7 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
             _ => "/plain",
         };
         let method: Method = asked["method"].as_str().unwrap().parse().unwrap();
-        // No route serves TRACE, and OPTIONS is answered without one.
+        // No route serves TRACE, and OPTIONS is answered without a handler.
         if method == Method::TRACE {
             assert_eq!(scenario.client.request(method, path).send().await.status(), 421);
             continue;
@@ -99,9 +99,9 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
         let is_upgrade = asked["headers"].get("upgrade").is_some();
         let code = match case["expect"].as_str().unwrap() {
             "allow" => None,
-            // Another host is answered for by nobody.
+            // A wrong host is refused before the origin is checked.
             "deny:origin" if asked["headers"].get("host").is_some() => Some((421, "origin.host")),
-            // An upgrade is refused by its origin before anybody asks who it is.
+            // An upgrade is refused by its origin before authentication.
             "deny:origin" if is_upgrade && asked["headers"].get("origin").is_some() => {
                 Some((403, "cors.websocket-origin"))
             }
@@ -136,7 +136,7 @@ async fn change(State(shared): State<All>, body: String) -> String {
     body
 }
 
-/// Nothing here says that a session is used but the argument.
+/// Only the argument shows that the handler uses a session.
 #[post("/public/session")]
 #[auth(public)]
 async fn public_session(session: Session, State(shared): State<All>) -> Result<(), Problem> {
@@ -224,7 +224,7 @@ async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of
     for (media_type, body, passes) in [
         (URLENCODED, format!("csrf_token={good}"), true),
         (URLENCODED, format!("a=1&csrf_token={good}&b=2"), true),
-        // Names are read as forms are.
+        // Names are percent-decoded as in every form.
         (URLENCODED, format!("csrf%5ftoken={good}"), true),
         ("Application/X-WWW-Form-UrlEncoded; charset=utf-8", format!("csrf_token={good}"), true),
         (URLENCODED, format!("a={}&csrf_token={good}", pad(reach - len - 3)), true),
@@ -232,7 +232,7 @@ async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of
         (URLENCODED, format!("a={}&csrf_token={good}", pad(2 * reach)), false),
         (URLENCODED, format!("csrf_token={good}&a={}", pad(2 * reach)), true),
         (URLENCODED, format!("csrf_token={}", eve.csrf), false),
-        // The first one counts: somebody else may have put another behind or before it.
+        // The first field counts: an attacker may have added another one.
         (URLENCODED, format!("csrf_token=x&csrf_token={good}"), false),
         (URLENCODED, format!("x_csrf_token={good}"), false),
         (URLENCODED, String::new(), false),
@@ -246,7 +246,7 @@ async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of
             true,
         ),
         (MULTIPART, multipart(&[(&field("a"), &pad(reach)), (&field("csrf_token"), good)]), false),
-        // What looks like a field in the content of another is none.
+        // A part that contains text like a field is not that field.
         (
             MULTIPART,
             multipart(&[(&field("a"), &format!("{}\r\n\r\n{good}", field("csrf_token")))]),
@@ -299,7 +299,7 @@ async fn the_header_goes_before_the_form_and_the_query_is_nothing() {
     assert_eq!(response.status(), 200);
 }
 
-/// A body that comes in pieces, one byte at a time.
+/// A body that arrives one byte at a time.
 #[tokio::test]
 async fn a_form_that_comes_byte_by_byte_is_read_too() {
     let scenario = Scenario::new(all()).await;
@@ -319,11 +319,11 @@ async fn no_attribute_can_be_forgotten_where_a_session_is_touched() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     for path in ["/public/session", "/public/sessions"] {
-        // Without a session the origin alone decides.
+        // Without a session, only the origin is checked.
         let anonymous = || scenario.client.post(path);
         assert_problem(&anonymous().origin(EVIL).send().await, 403, "csrf.origin");
         assert_problem(&anonymous().send().await, 403, "csrf.origin");
-        // With one, the token too.
+        // With a session, the token is required too.
         assert_problem(&ada.bare(path).origin(OWN).send().await, 403, "csrf.token");
         assert_problem(&ada.bare(path).send().await, 403, "csrf.token");
         assert_problem(&ada.post(path).origin(OWN).send().await, 403, "csrf.origin");
@@ -339,8 +339,8 @@ async fn no_attribute_can_be_forgotten_where_a_session_is_touched() {
     assert_eq!(ada.who().await, None);
 }
 
-/// A token alone counts where it is shown: no page can make a browser send it, and what the
-/// browser sends by itself is nobody's session here.
+/// A bearer token by itself needs no CSRF check: no page can make a browser send it, and the
+/// session cookie that the browser adds is ignored here.
 #[tokio::test]
 async fn a_route_of_tokens_does_not_lend_the_session_that_comes_along() {
     let scenario = Scenario::new(all()).await;
@@ -355,7 +355,7 @@ async fn a_route_of_tokens_does_not_lend_the_session_that_comes_along() {
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
 }
 
-/// A page of others can put a ticket of its own into the address that a form of it is sent to.
+/// A foreign page can put a ticket of its own into the address of a form.
 #[tokio::test]
 async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
     let scenario = Scenario::new(all()).await;
@@ -379,7 +379,7 @@ async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
     assert_problem(&ada.bare("/by-ticket").origin(EVIL).send().await, 403, "csrf.origin");
 }
 
-/// OAuth 2.0 Form Post Response Mode: the provider's page sends the browser here.
+/// OAuth 2.0 Form Post Response Mode: a page of the provider posts a form to this app.
 #[tokio::test]
 async fn an_exempt_route_is_reached_from_everywhere() {
     let scenario = Scenario::new(all()).await;
@@ -395,7 +395,7 @@ async fn an_exempt_route_is_reached_from_everywhere() {
     }
 }
 
-/// RFC 6455 10.2
+/// RFC 6455 10.2.
 #[tokio::test]
 async fn a_websocket_does_not_use_the_session_of_another_page() {
     let scenario = Scenario::new(all()).await;

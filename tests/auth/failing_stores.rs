@@ -1,4 +1,4 @@
-//! A store that does not answer: 503, and everybody keeps what they have.
+//! A store that does not respond: 503, and nobody is logged out.
 
 use super::*;
 use policy_tests::log::Log;
@@ -52,7 +52,7 @@ async fn a_session_that_cannot_be_loaded_is_not_gone() {
     for path in ["/logout", "/set/a/1", "/login/ada"] {
         assert_unavailable(&ada.post(path).send().await, "auth.credentials-unchecked");
     }
-    // Whoever has no session, or needs none, is served.
+    // Requests without a session, or that need none, are served.
     assert_eq!(ada.get("/public").send().await.text(), "hello");
     assert_eq!(scenario.client.get("/optional").send().await.text(), "nobody");
     assert_eq!(scenario.client.get("/me").send().await.status(), 401);
@@ -71,7 +71,7 @@ async fn what_cannot_be_stored_did_not_happen() {
     }
     let login = scenario.client.post("/login/ada").origin(OWN).send().await;
     assert_unavailable(&login, "session.store-unavailable");
-    // It is used, though nobody can note that.
+    // The session is used, although its last use cannot be written.
     scenario.advance(120);
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     scenario.store.recover();
@@ -90,7 +90,8 @@ async fn a_store_that_fails_under_a_handler_is_told_as_well() {
     assert_unavailable(&list.await.unwrap(), "session.store-unavailable");
 }
 
-/// Fail closed: whether a token was revoked cannot be known. The store is back, and so are they.
+/// Fails closed: without the store, the server cannot know whether a token was revoked. When the
+/// store is back, tokens work again.
 #[tokio::test]
 async fn tokens_are_not_taken_while_revocations_are_unknown() {
     let scenario = Scenario::with(routes![by_token], |app| app).await;
@@ -101,7 +102,7 @@ async fn tokens_are_not_taken_while_revocations_are_unknown() {
     assert_eq!(get().send().await.status(), 200);
     scenario.advance(1);
     assert_unavailable(&get().send().await, "auth.credentials-unchecked");
-    // What is wrong with the token itself is known.
+    // A malformed token is refused without the store.
     let wrong = scenario.client.get("/by-token").header("authorization", "Bearer a.b.c");
     assert_problem(&wrong.send().await, 401, "auth.token-invalid");
     scenario.store.recover();
@@ -122,7 +123,7 @@ async fn ticket(tokens: Tokens) -> Result<String, Problem> {
 #[auth(ticket)]
 async fn by_ticket() {}
 
-/// Goes on in time until something is logged under this code, at this level.
+/// Advances the clock until something is logged with this code and level.
 async fn until_logged(log: &Log, scenario: &Scenario, level: &str, code: &str) {
     for _ in 0..1000 {
         if let Some(line) = log.of_code(code).first() {

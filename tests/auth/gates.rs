@@ -1,4 +1,4 @@
-//! What every refusal says, and what a request is not asked, or asks, before it.
+//! The responses of every refusal, and the order of the gates.
 
 use axum_core::extract::FromRequestParts;
 use http::{Running, request};
@@ -41,7 +41,7 @@ async fn cut_off(user: String, tokens: Tokens) -> Result<(), Problem> {
     tokens.revoke_user(&user).await.map(drop)
 }
 
-/// Counts that it was asked.
+/// Counts how often it was asked.
 struct Asked;
 
 impl FromRequestParts<All> for Asked {
@@ -69,7 +69,7 @@ fn all() -> Vec<Route<All>> {
     routes![token, admin, write, revoke, cut_off, asked_session, asked_token, asked_either]
 }
 
-/// What the scenario looks like in which a code of `failure_mapping` is the response.
+/// Builds the scenario whose response has a code of `failure_mapping`.
 async fn failed(mode: &str, code: &str) -> TestResponse {
     let scenario = Scenario::new(all()).await;
     let get = |path: &str| scenario.client.get(path).origin(SPA);
@@ -129,7 +129,7 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
     }
 }
 
-/// `failure_mapping`, to the letter; and a page of another origin can read every refusal.
+/// The cases of `failure_mapping`, exactly; a page of another origin can read every refusal.
 #[tokio::test]
 async fn every_failure_is_told_as_the_mapping_says() {
     for case in section("failure_mapping", 15) {
@@ -154,15 +154,15 @@ async fn every_failure_is_told_as_the_mapping_says() {
     }
 }
 
-/// `token_hs256` over the whole server: the exact reason is nobody's business but when it is the
-/// age of the token, and no handler runs.
+/// The cases of `token_hs256` over the whole server. A refusal reveals its reason only if the token
+/// has expired, and no handler runs.
 #[tokio::test]
 async fn every_token_is_taken_or_refused_as_the_cases_say() {
     let (mut taken, mut refused, mut left) = (0, 0, 0);
     let mut bodies = std::collections::BTreeSet::new();
     for case in section("token_hs256", 122) {
         let config = &case["config"];
-        // An app takes its own tokens: the type and the form of dates are fixed.
+        // An app fixes the type and the date format of its own tokens.
         if config.get("typ").is_some() || config.get("numeric_dates").is_some() {
             left += 1;
             continue;
@@ -202,7 +202,7 @@ async fn every_token_is_taken_or_refused_as_the_cases_say() {
         let text = case["token"].as_str().unwrap();
         let field = [b"Bearer ", text.as_bytes()].concat();
         if field.iter().any(|byte| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f) {
-            // No field has such bytes.
+            // A header field cannot carry such bytes.
             left += 1;
             continue;
         }
@@ -254,7 +254,7 @@ async fn every_authorization_field_is_read_as_the_cases_say() {
         let expected = match case["expect"][0].as_str().unwrap() {
             "none" | "other_scheme" => (401, "Bearer realm=\"api\""),
             "reject" => (400, "Bearer realm=\"api\", error=\"invalid_request\""),
-            // None of them is a token of ours.
+            // Not a token of this app.
             "token" => (
                 401,
                 "Bearer realm=\"api\", error=\"invalid_token\", \
@@ -281,7 +281,7 @@ async fn a_preflight_asks_nobody_who_they_are() {
         let plain = preflight().send().await;
         assert_eq!(plain.status(), 204, "{plain:?}");
         assert_eq!(plain.header("access-control-allow-origin"), Some(SPA));
-        // Whatever credential comes with it.
+        // Credentials of any kind change nothing.
         let known = preflight().header("cookie", &ada.cookie);
         let known = known.header("authorization", bearer(&good_token())).send().await;
         let wrong =
@@ -328,12 +328,12 @@ async fn no_extractor_runs_before_the_gate() {
     let ada = scenario.login("ada").await;
     assert_problem(&ada.bare("/asked/session").send().await, 403, "csrf.token");
     assert_eq!(scenario.shared.calls(), 0);
-    // It does behind it.
+    // The gate is asked after that.
     assert_eq!(ada.post("/asked/session").send().await.status(), 200);
     assert_eq!(scenario.shared.calls(), 1);
 }
 
-/// Whoever is refused gets to know it without sending a byte of what they announced.
+/// A refused client learns it before it sends a byte of the announced body.
 #[tokio::test]
 async fn no_body_is_read_before_the_gate() {
     let (app, shared) = app(&FaultyStore::default(), &Clock::at(START), all());
@@ -357,7 +357,7 @@ async fn no_body_is_read_before_the_gate() {
     assert_eq!(shared.calls(), 0);
 }
 
-/// A page elsewhere has somebody send a form: nobody waits for it to end.
+/// A form that another site makes a browser send is refused before its body is complete.
 #[tokio::test]
 async fn the_form_of_another_site_is_not_read() {
     let (app, shared) = app(&FaultyStore::default(), &Clock::at(START), all());

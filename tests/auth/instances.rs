@@ -1,4 +1,4 @@
-//! Two instances of one app on one store.
+//! Two instances of one app with a shared store.
 
 use policy_server::session::minutes;
 
@@ -67,7 +67,7 @@ async fn two() -> (Scenario, Scenario) {
 }
 
 impl Visitor {
-    /// The same browser, sent to another instance.
+    /// The same browser at another instance.
     fn at(&self, scenario: &Scenario) -> Self {
         Self { client: scenario.client.clone(), ..self.clone() }
     }
@@ -79,7 +79,7 @@ async fn a_session_is_everywhere_and_ends_everywhere() {
     let ada = one.login("ada").await;
     let there = ada.at(&two);
     assert_eq!(there.who().await.as_deref(), Some("ada"));
-    // With the CSRF token of the other instance.
+    // The CSRF token of the other instance is valid.
     assert_eq!(there.post("/set/a/7").send().await.status(), 200);
     assert_eq!(ada.value("a").await, 7);
     let ticket = ada.post("/ticket").send().await.text();
@@ -94,7 +94,7 @@ async fn a_session_is_everywhere_and_ends_everywhere() {
     assert_eq!(ada.who().await, None);
 }
 
-/// Each of them renews the id at the same time: to the same one.
+/// Two instances renew the id at the same time, to the same new id.
 #[tokio::test]
 async fn a_renewal_at_two_instances_gives_one_id() {
     let (one, two) = two().await;
@@ -125,7 +125,7 @@ async fn a_revoked_token_is_refused_everywhere_a_second_later() {
     }
     assert_eq!(get(&two).await.status(), 401);
 
-    // A refresh token goes on at the other one, to the same successor.
+    // A refresh token works at the other instance and gives the same successor.
     let refresh = |scenario: &Scenario| {
         let token = issued["refresh_token"].as_str().unwrap().to_owned();
         scenario.client.post("/refresh").body(token).send()
@@ -136,7 +136,7 @@ async fn a_revoked_token_is_refused_everywhere_a_second_later() {
     assert_ne!(first["access_token"], second["access_token"]);
 }
 
-/// No news come from the other process: it is looked after every 20 seconds.
+/// The other process does not notify this one, which polls every 20 seconds.
 #[tokio::test]
 async fn a_stream_ends_when_its_session_ended_at_another_instance() {
     use http_body_util::BodyExt;

@@ -1,5 +1,5 @@
-//! Requests that nobody answers: a panic, a time-out, a client that goes away. What takes rights
-//! away happens all the same, and nothing else.
+//! Requests without a response: a panic, a time-out, a client that disconnects. Rights are still
+//! taken away, and nothing else happens.
 
 use std::pin::Pin;
 
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::http;
 
-/// What a handler does before it is lost.
+/// Does something with the session and then ends without a response.
 #[post("/lost/{deed}/{end}")]
 #[auth(public)]
 async fn lost(
@@ -33,7 +33,7 @@ async fn lost(
         other => panic!("{other}"),
     }
     match &*end {
-        // As a panic, but for the message on standard error.
+        // A panic without its message on standard error.
         "panic" => std::panic::resume_unwind(Box::new("lost")),
         "wait" => {
             shared.wait().await;
@@ -43,7 +43,7 @@ async fn lost(
     }
 }
 
-/// Deeds, and who is logged in afterwards: the one who did it, and on another device.
+/// Actions, and whether the user is still logged in afterwards: here, and on another device.
 const DEEDS: [(&str, bool, bool); 7] = [
     ("login", true, true),
     ("elevate", true, true),
@@ -91,7 +91,7 @@ async fn a_panic_and_a_time_out_undo_no_logout_and_give_nothing() {
     }
 }
 
-/// The future of a request, dropped while its handler waits: the client is gone.
+/// The future of a request is dropped while its handler waits, as when the client disconnects.
 #[tokio::test]
 async fn a_client_that_goes_away_undoes_no_logout_and_gets_nothing() {
     let scenario = Scenario::new(routes![lost]).await;
@@ -101,7 +101,7 @@ async fn a_client_that_goes_away_undoes_no_logout_and_gets_nothing() {
         scenario.shared.waiting.pass().await;
         request.abort();
         assert!(request.await.unwrap_err().is_cancelled());
-        // What is left to do is done by a task of its own.
+        // The rest is done by a background task.
         tokio::task::yield_now().await;
         assert_left(deed, &ada, &other).await;
         for one in [ada, other] {
@@ -110,7 +110,7 @@ async fn a_client_that_goes_away_undoes_no_logout_and_gets_nothing() {
     }
 }
 
-/// Dropped at each point at which the request waits for the store.
+/// The future is dropped at each point at which the request waits for the store.
 #[tokio::test]
 async fn a_logout_is_done_wherever_its_client_goes_away() {
     let mut cut = [0, 0];
@@ -145,7 +145,7 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
                 break;
             }
             cut[usize::from(is_down)] += 1;
-            // Before the session was found nothing was asked for.
+            // Before the session was found, the handler had not run.
             let was_asked_for = waits > 0;
             match deed {
                 "/logout" => assert_eq!(ada.who().await.is_none(), was_asked_for, "{waits}"),
@@ -159,7 +159,7 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
     assert!(cut.iter().all(|cuts| *cuts >= 2), "{cut:?}");
 }
 
-/// Over a socket, as it happens: the connection breaks off in the middle of a request.
+/// The same over a socket: the connection breaks off in the middle of a request.
 #[tokio::test]
 async fn a_connection_that_breaks_undoes_no_logout() {
     let (store, clock) = (FaultyStore::default(), Clock::at(START));
@@ -199,7 +199,7 @@ async fn a_connection_that_breaks_undoes_no_logout() {
     }
 }
 
-/// A commit that has begun is not cut off by the time-out of the handler.
+/// The handler's time-out does not interrupt a commit that has begun.
 #[tokio::test]
 async fn a_slow_store_has_the_time_that_it_takes_to_commit() {
     let scenario = Scenario::with(Vec::new(), |app| {

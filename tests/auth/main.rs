@@ -1,5 +1,5 @@
-//! Sessions, tokens, own schemes and CSRF over the whole server, as somebody meets them
-//! who looks for a way in. Time is moved, never waited for.
+//! Sessions, tokens, schemes of the app and CSRF over the whole server, mostly from an attacker's
+//! point of view. The clock is advanced, never waited for.
 #![expect(
     clippy::expect_used,
     clippy::panic,
@@ -55,7 +55,7 @@ const EVIL: &str = "https://evil.example";
 /// When every test begins.
 const START: u64 = 1_800_000_000;
 
-/// What the handlers of a test share with it.
+/// State that the handlers share with the test.
 #[derive(Default)]
 struct Shared {
     /// How often a handler ran.
@@ -64,7 +64,7 @@ struct Shared {
     gate: Gate,
     /// One permit for each handler that began to wait.
     waiting: Gate,
-    /// Counted up by the test; streams tell their clients.
+    /// The test increments it; streams send it to their clients.
     ticks: watch::Sender<u64>,
 }
 
@@ -150,7 +150,7 @@ async fn value(key: String, session: Session) -> Result<Json<Value>, Problem> {
     Ok(Json(session.get(&key)?.unwrap_or_default()))
 }
 
-/// An app that has everything, on a store that a test can hold up.
+/// An app with everything, on a store whose calls a test can delay.
 struct Scenario {
     client: TestClient,
     clock: Clock,
@@ -162,7 +162,7 @@ fn secret(first: u8) -> SecretKey {
     SecretKey::drawn([first; 32])
 }
 
-/// The keys that the tokens of the case file are signed with.
+/// The keys that signed the tokens of the case file.
 fn case_keys(names: &[&str]) -> Vec<(String, SecretKey)> {
     let file = case_file();
     let key = |name: &&str| {
@@ -206,13 +206,13 @@ impl Scenario {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// Logs in as a page of ours does.
+    /// Logs in from a page of the app.
     async fn login(&self, user: &str) -> Visitor {
         Visitor::login(&self.client, user).await
     }
 }
 
-/// The parts that every app of these tests has.
+/// The settings that every app of these tests shares.
 fn app(store: &FaultyStore, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>, All) {
     let shared = All::default();
     let app = App::new(Arc::clone(&shared))
@@ -233,7 +233,7 @@ fn tokens_on(store: &FaultyStore) -> TokenSettings {
         .store(store.clone())
 }
 
-/// Somebody who is logged in, with what their browser keeps.
+/// A logged-in client with its cookie and CSRF token.
 #[derive(Clone)]
 struct Visitor {
     client: TestClient,
@@ -255,12 +255,12 @@ impl Visitor {
         self.client.get(path).header("cookie", &self.cookie)
     }
 
-    /// A request of a page of ours, with its token.
+    /// A POST as from a page of the app, with the CSRF token.
     fn post(&self, path: &str) -> TestRequest {
         self.bare(path).origin(OWN).header("x-csrf-token", &self.csrf)
     }
 
-    /// The cookie and nothing else.
+    /// A POST with the cookie only.
     fn bare(&self, path: &str) -> TestRequest {
         self.client.post(path).header("cookie", &self.cookie)
     }
@@ -270,7 +270,7 @@ impl Visitor {
         response.json::<Value>()["token"].as_str().expect("a token").to_owned()
     }
 
-    /// Whom the server takes this for.
+    /// The user of the session, if the server knows one.
     async fn who(&self) -> Option<String> {
         let response = self.get("/me").send().await;
         match response.status().as_u16() {
@@ -287,12 +287,12 @@ impl Visitor {
     }
 }
 
-/// `Cookie: ` of the cookie that a response sets.
+/// The `Cookie` header for the cookie that a response sets.
 fn cookie_of(response: &TestResponse) -> String {
     set_cookie(response).unwrap_or_else(|| panic!("no cookie is set: {response:?}"))
 }
 
-/// The session cookie that a response sets, of which there is one at the most.
+/// The session cookie that a response sets; asserts that it sets at most one.
 fn set_cookie(response: &TestResponse) -> Option<String> {
     let lines = response.header_all("set-cookie");
     let mut lines = lines.iter().filter(|line| line.starts_with("__Host-sid="));
@@ -306,12 +306,12 @@ fn set_cookie(response: &TestResponse) -> Option<String> {
     Some(pair.to_owned())
 }
 
-/// Whether a response has the browser forget the session cookie.
+/// Whether a response removes the session cookie.
 fn removes_cookie(response: &TestResponse) -> bool {
     let lines = response.header_all("set-cookie");
     let removals: Vec<_> = lines.iter().filter(|line| line.starts_with("__Host-sid=;")).collect();
     if let [line] = removals[..] {
-        // Browsers take a removal only with the attributes of the cookie.
+        // Browsers only accept a removal with the attributes of the cookie.
         for attribute in ["Path=/", "Max-Age=0", "Secure", "HttpOnly", "SameSite=Lax"] {
             assert!(line.split("; ").any(|part| part == attribute), "{line}");
         }
@@ -323,7 +323,7 @@ fn leaves_cookie(response: &TestResponse) -> bool {
     response.header("set-cookie").is_none()
 }
 
-/// Status and code of a problem, which says the same status itself.
+/// Status and code of a problem; checks that its body repeats the status.
 #[track_caller]
 fn problem(response: &TestResponse) -> (u16, String) {
     assert_eq!(response.header("content-type"), Some("application/problem+json"), "{response:?}");
@@ -341,7 +341,7 @@ fn bearer(token: &str) -> String {
     format!("Bearer {token}")
 }
 
-/// A token of the case file that is good at [`START`]: `user-1`, with the scopes `read write`.
+/// A token of the case file that is valid at [`START`]: `user-1`, with the scopes `read write`.
 fn good_token() -> String {
     case_token("TOK-001")
 }

@@ -1,4 +1,4 @@
-//! API keys, webhooks that sign their body, and Basic.
+//! Schemes of the app: API keys, webhooks with signed bodies, and Basic.
 
 use std::sync::atomic::AtomicBool;
 
@@ -78,7 +78,7 @@ impl Scheme for Basic {
     ) -> Result<Option<Identity>, AuthError> {
         match request.headers().get(AUTHORIZATION) {
             None => Ok(None),
-            // `ada:secret`
+            // `ada:secret` in base64.
             Some(value) if value == "Basic YWRhOnNlY3JldA==" => Ok(Some(Identity::new("ada"))),
             Some(_) => Err(AuthError::Invalid),
         }
@@ -168,7 +168,7 @@ async fn an_api_key_is_a_credential_like_any_other() {
     assert_eq!(get("/maybe").send().await.text(), "nobody");
     assert_eq!(get("/maybe").header("x-api-key", "k-7f3a").send().await.text(), "partner-7");
     assert_eq!(get("/maybe").header("x-api-key", "k").send().await.status(), 401);
-    // Neither a session nor a token stands for it.
+    // A session or a token does not replace it.
     let ada = scenario.login("ada").await;
     let other = ada.get("/prices").header("authorization", bearer(&good_token())).send().await;
     assert_problem(&other, 401, "auth.credentials-missing");
@@ -179,7 +179,7 @@ async fn a_webhook_signs_its_body_and_the_handler_gets_it() {
     let (scenario, _) = scenario().await;
     let post = |body: &str, signature: &str| {
         let request = scenario.client.post("/hook").header("x-signature", signature);
-        // From anywhere: no browser sends it.
+        // The origin does not matter, since no browser sends the signature by itself.
         request.header("origin", EVIL).body(body.to_owned()).send()
     };
     for body in ["", "{\"paid\":1}", &"x".repeat(90_000)] {
@@ -190,7 +190,7 @@ async fn a_webhook_signs_its_body_and_the_handler_gets_it() {
     assert_problem(&post("", "").await, 401, "auth.credential-invalid");
     let none = scenario.client.post("/hook").body("a").send().await;
     assert_problem(&none, 401, "auth.credentials-missing");
-    // A form is read by nobody before it.
+    // Nothing reads a form before the scheme.
     let form = scenario.client.post("/hook").header("x-signature", signed(b"csrf_token=a&b=c"));
     let form = form.form(&[("csrf_token", "a"), ("b", "c")]).send().await;
     assert_eq!(form.text(), "hook sent csrf_token=a&b=c");
@@ -230,7 +230,7 @@ async fn basic_is_protected_as_a_session_is() {
         (post().origin("null"), false),
         (post().header("sec-fetch-site", "cross-site"), false),
         (post().header("referer", "https://evil.example/"), false),
-        // It does not say where it comes from, and there is no token that could.
+        // Without an origin, and no CSRF token exists that could replace it.
         (post(), false),
         (post().header("x-csrf-token", "x"), false),
     ] {

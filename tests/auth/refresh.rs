@@ -82,11 +82,11 @@ async fn a_refresh_gives_the_next_pair_and_one_who_is_late_ends_them_all() {
     let second = pair(&scenario.refresh(&first.refresh).await);
     assert_eq!(scenario.orders(&second.access).await, 200);
     assert!(second.refresh != first.refresh && second.access != first.access);
-    // Another tab, or a lost response.
+    // A second tab, or a retry after a lost response.
     scenario.advance(9);
     let again = pair(&scenario.refresh(&first.refresh).await);
     assert_eq!(again.refresh, second.refresh);
-    // Somebody who has a copy: nobody is logged in any more.
+    // A copy of the token is in use: the whole login ends.
     scenario.advance(2);
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
     assert_refused(&scenario.refresh(&first.refresh).await);
@@ -114,7 +114,7 @@ async fn a_logout_or_a_cut_off_ends_the_family_and_its_access_tokens() {
     for path in ["/token/logout", "/token/cut-off"] {
         let (first, other) = (scenario.begin().await, scenario.begin().await);
         let second = pair(&scenario.refresh(&first.refresh).await);
-        // The used one says which family is meant, too.
+        // A used token still identifies its family.
         let ended = scenario.client.post(path).body(first.refresh.clone()).send().await;
         assert_eq!(ended.status(), 200);
         assert_refused(&scenario.refresh(&first.refresh).await);
@@ -143,7 +143,7 @@ async fn whatever_is_no_refresh_token_gets_one_response() {
         responses.insert(response.bytes().clone());
     }
     assert_eq!(responses.len(), 1);
-    // A refresh token is no access token.
+    // A refresh token is not an access token.
     assert_eq!(scenario.orders(&first.refresh).await, 401);
 }
 

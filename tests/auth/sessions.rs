@@ -1,4 +1,4 @@
-//! The life of a session as clients see it: what changes its id, what ends it, and what is left.
+//! The life of a session as clients see it: what changes its id, what ends it, and what remains.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ async fn elevate(session: Session) -> Result<(), Problem> {
     Ok(session.elevate()?)
 }
 
-/// Logs in, or out, or writes, and responds with a status of the client's choice.
+/// Logs in and responds with a status of the client's choice.
 #[post("/login/{user}/{status}")]
 #[auth(public)]
 async fn login_with(user: String, status: u16, sessions: Sessions) -> Result<StatusCode, Problem> {
@@ -166,7 +166,7 @@ fn all() -> Vec<Route<All>> {
     ]
 }
 
-/// Session fixation: whatever id somebody plants, a login draws another.
+/// Session fixation: whatever id an attacker sets, a login draws a new one.
 #[tokio::test]
 async fn the_id_after_a_login_is_none_that_was_presented_before() {
     let scenario = Scenario::new(all()).await;
@@ -183,7 +183,7 @@ async fn the_id_after_a_login_is_none_that_was_presented_before() {
         let login = login.header("x-csrf-token", csrf).send().await;
         let new = cookie_of(&login);
         assert!(seen.insert(new.clone()), "{presented} gave {new}");
-        // The old id is dead, whoever knew it.
+        // The old id is invalid.
         let old = Visitor { cookie: presented, ..ada.clone() };
         assert_eq!(old.who().await, None);
         let new = Visitor { cookie: new, ..ada.clone() };
@@ -200,7 +200,7 @@ async fn a_change_of_rights_changes_the_id_and_the_anti_forgery_token() {
     let new = Visitor { cookie: cookie_of(&elevated), ..ada.clone() };
     assert_ne!(new.cookie, ada.cookie);
     assert_eq!(ada.who().await, None);
-    // The token of before is not good for it.
+    // The CSRF token from before the login is invalid.
     assert_problem(&new.post("/set/a/1").send().await, 403, "csrf.token");
     let new = Visitor { csrf: new.token().await, ..new };
     assert_eq!(new.post("/set/a/1").send().await.status(), 200);
@@ -228,7 +228,7 @@ async fn a_login_keeps_what_an_anonymous_visitor_left_and_nothing_of_another_use
     assert_eq!((ada.who().await, eve.who().await.as_deref()), (None, Some("eve")));
 }
 
-/// Rights are given below 400, values stored below 500, and rights taken away in any case.
+/// Logins are kept below status 400, values below 500, and logouts always.
 #[tokio::test]
 async fn the_status_decides_what_is_stored() {
     let scenario = Scenario::new(all()).await;
@@ -268,7 +268,7 @@ async fn a_user_lists_and_ends_their_own_sessions_and_no_others() {
         text.split(' ').map(str::to_owned).collect()
     };
     assert_eq!((handles(&ada).await.len(), handles(&eve).await.len()), (2, 1));
-    // The names give access to nothing.
+    // The public handles are not valid as ids.
     for handle in handles(&ada).await {
         assert!(!ada.cookie.contains(&handle) && !phone.cookie.contains(&handle));
         let cookie = format!("__Host-sid={handle}");
@@ -286,7 +286,7 @@ async fn a_user_lists_and_ends_their_own_sessions_and_no_others() {
     scenario.advance(60);
     let third = scenario.login("ada").await;
     let list = handles(&third).await;
-    // The latest used comes first, and ends last.
+    // The most recently used session comes first.
     for handle in list.iter().rev() {
         third.post(&format!("/revoke/{handle}")).send().await;
     }
@@ -316,7 +316,7 @@ async fn all_sessions_of_a_user_end_at_once() {
         assert_eq!(one.who().await, None);
     }
     assert_eq!(eve.who().await.as_deref(), Some("eve"));
-    // Whoever logs in afterwards is in.
+    // Later logins work.
     assert_eq!(scenario.login("ada").await.who().await.as_deref(), Some("ada"));
 }
 
@@ -341,8 +341,8 @@ async fn writes_of_requests_at_the_same_time_merge() {
     assert_eq!(ada.value("count").await, 3);
 }
 
-/// A logout that comes while a request is at work is final: neither the values nor the rights
-/// of that request bring the session back, and its response touches no cookie.
+/// A logout during another request is final: neither the values nor the rights of that request
+/// bring the session back, and its response leaves the cookie alone.
 #[tokio::test]
 async fn nothing_that_ends_later_brings_a_session_back() {
     let scenario = Scenario::new(all()).await;
@@ -378,7 +378,7 @@ async fn many_requests_that_count_at_once_lose_nothing_or_say_so() {
 async fn a_session_ends_unused_and_in_any_case() {
     let scenario = Scenario::new(all()).await;
     let (ada, bob) = (scenario.login("ada").await, scenario.login("bob").await);
-    // Used every 14 minutes, up to the end of its 8 hours.
+    // Used every 14 minutes, up to its limit of 8 hours.
     for _ in 0..34 {
         scenario.advance(14 * 60);
         assert_eq!(ada.who().await.as_deref(), Some("ada"));
@@ -400,7 +400,7 @@ async fn a_renewal_changes_the_id_and_nothing_else() {
     scenario.advance(299);
     assert!(leaves_cookie(&ada.get("/me").send().await));
     scenario.advance(1);
-    // Tabs at the same time get the same one.
+    // Simultaneous requests get the same new id.
     let first = ada.get("/me").send().await;
     let second = ada.get("/me").send().await;
     assert_eq!((first.text(), second.text()), ("ada".to_owned(), "ada".to_owned()));
@@ -408,7 +408,7 @@ async fn a_renewal_changes_the_id_and_nothing_else() {
     assert_eq!(first.header("cache-control"), Some("no-store"));
     let new = Visitor { cookie: cookie_of(&first), ..ada.clone() };
     assert_ne!(new.cookie, ada.cookie);
-    // A form that was open stays good.
+    // A form that was open stays valid.
     assert_eq!(new.post("/set/a/1").send().await.status(), 200);
     assert_eq!(ada.post("/set/b/1").send().await.status(), 200);
     assert_eq!((new.value("a").await, new.value("b").await), (1.into(), 1.into()));
@@ -435,7 +435,7 @@ async fn more_sessions_than_allowed_end_the_oldest_or_are_refused() {
     let third = scenario.client.post("/login/ada").origin(OWN).send().await;
     assert_problem(&third, 409, "session.limit-reached");
     assert!(leaves_cookie(&third));
-    // Whoever is in may log in anew, and another user is not touched by it.
+    // A user who is logged in may log in again, without effect on other users.
     let again = first.post("/login/ada").send().await;
     assert!(set_cookie(&again).is_some(), "{again:?}");
     assert_eq!(scenario.login("eve").await.who().await.as_deref(), Some("eve"));
@@ -443,7 +443,7 @@ async fn more_sessions_than_allowed_end_the_oldest_or_are_refused() {
     assert_eq!(scenario.login("ada").await.who().await.as_deref(), Some("ada"));
 }
 
-/// The name belongs to the sessions: a handler that copied it from somewhere would plant an id.
+/// The cookie name is reserved for sessions: a handler that set it could fix an id.
 #[tokio::test]
 async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
     let scenario = Scenario::new(all()).await;
@@ -472,7 +472,7 @@ async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
     assert!(removes_cookie(&me().await));
 }
 
-/// Both came with the same cookie, and each gets a session of its own; the one before is dead.
+/// Two logins with the same cookie each get a session of their own, and the old one ends.
 #[tokio::test]
 async fn two_logins_at_once_with_one_cookie_are_two_sessions() {
     let scenario = Scenario::new(all()).await;
@@ -494,7 +494,7 @@ async fn two_logins_at_once_with_one_cookie_are_two_sessions() {
     assert_eq!(ada.who().await, None);
 }
 
-/// Another device ends the session while it asks for more rights, or writes.
+/// Another device ends the session while a request elevates it or writes to it.
 #[tokio::test]
 async fn what_another_device_ended_gets_no_more_rights() {
     let scenario = Scenario::new(all()).await;

@@ -1,4 +1,4 @@
-//! Apps that do not start, and what they say: everything at once.
+//! Apps that refuse to start, and their messages: all problems at once.
 
 use std::{env, fs, path::PathBuf, process::Command};
 
@@ -68,7 +68,7 @@ fn rooms() -> PathBuf {
     path
 }
 
-/// A file that is not there yet.
+/// A path without a file.
 fn file(name: &str) -> PathBuf {
     let path = rooms().join(format!("{name}.redb"));
     let _ = fs::remove_file(&path);
@@ -115,7 +115,7 @@ async fn an_app_that_has_one_of_them_misses_the_other_only() {
     assert!(all.scheme(Keys).routes(routes![a, b, c, d, e, f]).build().is_ok());
 }
 
-/// Settings of every kind, and a route, in one response.
+/// Settings of every kind and a route, reported together.
 #[tokio::test]
 async fn bad_settings_are_told_all_at_once() {
     let app = || {
@@ -154,7 +154,7 @@ async fn bad_settings_are_told_all_at_once() {
     assert_eq!(codes(app().bind("127.0.0.1:0").await), expected);
 }
 
-/// Nothing is opened while anything is wrong that can be seen without.
+/// Nothing is opened while there are problems that show without it.
 #[tokio::test]
 async fn an_app_with_problems_opens_no_store() {
     let path = file("untouched");
@@ -183,7 +183,7 @@ async fn building_opens_nothing_and_opening_opens_the_file() {
     assert!(!path.exists(), "the file is there");
     let opened = app().open().await.unwrap();
     assert!(path.exists());
-    // Twice in one process is as wrong as in two.
+    // Opening a store twice in one process is refused as in two.
     let found = problems(app().open().await);
     let [problem] = &found[..] else { panic!("{found:?}") };
     assert_eq!((problem.rule(), problem.location()), (Rule::StoreUnavailable, "sessions"));
@@ -213,7 +213,7 @@ async fn a_place_that_cannot_be_written_is_named() {
     assert_eq!(fs::read_to_string(&not_a_folder).unwrap(), "this is no database");
 }
 
-/// Sessions and tokens in files of their own: both are told.
+/// Sessions and tokens in separate files are both reported.
 #[tokio::test]
 async fn every_store_that_cannot_be_opened_is_told() {
     let gone = |name: &str| rooms().join("no such folder").join(name);
@@ -224,7 +224,7 @@ async fn every_store_that_cannot_be_opened_is_told() {
 
 const FILE_OF_OTHER: &str = "POLICY_TEST_FILE_OF_OTHER";
 
-/// What the second process of the next test does.
+/// The role of the second process of the next test.
 #[tokio::test]
 async fn as_the_second_process() {
     let Ok(path) = env::var(FILE_OF_OTHER) else { return };
@@ -247,7 +247,7 @@ async fn a_second_process_on_the_same_file_is_told_why_it_cannot_start() {
     for part in ["refused: ", "shared.redb", "one process at a time"] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
-    // The first one is none the worse for it.
+    // The first app still works.
     let client = TestClient::new(first, "localhost");
     assert_eq!(client.get("/a").send().await.status(), 401);
 }

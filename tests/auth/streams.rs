@@ -1,4 +1,4 @@
-//! Responses that last end with the credential that opened them, and with nothing else.
+//! Streaming responses end with the credential that opened them, and with nothing else.
 
 use std::{convert::Infallible, pin::Pin};
 
@@ -42,7 +42,7 @@ async fn ticket_events(State(shared): State<All>) -> Events {
     ticks(&shared)
 }
 
-/// Nothing says that it needs a session but the argument.
+/// Only the argument shows that the handler uses a session.
 #[get("/events/public")]
 #[auth(public)]
 async fn public_events(_session: Session, State(shared): State<All>) -> Events {
@@ -133,7 +133,7 @@ async fn revoke_others(sessions: Sessions) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Says goodbye piece by piece.
+/// Logs out and sends its page piece by piece.
 #[post("/logout/page")]
 #[auth(session)]
 async fn logout_page(session: Session) -> policy_server::Body {
@@ -182,7 +182,7 @@ fn all() -> Vec<Route<All>> {
     ]
 }
 
-/// A server and what it shares with its test.
+/// A server and the state that it shares with its test.
 struct Site {
     server: Running,
     clock: Clock,
@@ -204,7 +204,7 @@ impl Site {
         self.server.response(raw(what, fields)).await
     }
 
-    /// A user who is logged in: the fields that their pages send.
+    /// Logs in and returns the header lines that the user's pages send.
     async fn login(&self, user: &str) -> [String; 2] {
         let own = ["origin: https://api.example", "content-length: 0"];
         let response = self.send(&format!("POST /login/{user}"), &own).await;
@@ -219,7 +219,7 @@ impl Site {
         [cookie, format!("x-csrf-token: {}", token["token"].as_str().unwrap())]
     }
 
-    /// A page of ours does something.
+    /// A POST as from a page of the app.
     async fn post(&self, path: &str, fields: &[String], body: &str) -> RawResponse {
         let length = format!("content-length: {}", body.len());
         let mut all = vec!["origin: https://api.example", &*length];
@@ -234,7 +234,7 @@ impl Site {
         format!("authorization: Bearer {}", response.text())
     }
 
-    /// A stream of events that has begun, and ticks.
+    /// A stream of events that has begun and sends ticks.
     async fn events(&self, path: &str, field: &str) -> Connection {
         let mut connection = self.server.connect().await;
         connection.send(raw(&format!("GET {path}"), &[field])).await;
@@ -244,7 +244,7 @@ impl Site {
         connection
     }
 
-    /// What the test says now arrives.
+    /// Sends a tick and waits until it arrives.
     async fn assert_ticks(&self, connection: &mut Connection) {
         self.shared.ticks.send_modify(|ticks| *ticks += 1);
         let last = format!("data: {}\n\n", *self.shared.ticks.borrow());
@@ -279,14 +279,14 @@ async fn assert_echo(connection: &mut Connection) {
     assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
 }
 
-/// The stream broke off: nobody takes it for the whole.
+/// Asserts that the stream was aborted, so that no client takes it for complete.
 async fn assert_cut(mut connection: Connection) {
     let rest = soon(connection.rest()).await;
     assert!(!rest.ends_with(b"0\r\n\r\n"), "an orderly end: {}", rest.escape_ascii());
 }
 
 async fn assert_closed(mut connection: Connection) {
-    // Maybe after a close frame.
+    // Perhaps after a close frame.
     soon(connection.rest()).await;
 }
 
@@ -309,14 +309,14 @@ async fn a_logout_ends_what_its_session_opened_and_nothing_else() {
     site.assert_ticks(&mut anonymous).await;
     assert_echo(&mut other_socket).await;
 
-    // A revocation from elsewhere.
+    // A revocation from another device.
     let third = site.login("ada").await;
     site.post("/revoke-others", &third, "").await;
     assert_cut(other_events).await;
     assert_echo(&mut other_socket).await;
 }
 
-/// A route that says nothing of sessions, and has one in its hands.
+/// A public route whose handler takes a session.
 #[tokio::test]
 async fn what_a_session_opened_on_a_public_route_ends_with_it_too() {
     let site = Site::new().await;
@@ -350,7 +350,7 @@ async fn a_change_of_the_id_ends_nothing() {
     site.assert_ticks(&mut events).await;
     assert_echo(&mut socket).await;
 
-    // Logging in once more is no logout.
+    // Logging in again as the same user does not log out.
     let ada = site.fields(&cookie).await;
     let again = site.post("/login/ada", &ada, "").await;
     let cookie = again.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
@@ -358,7 +358,7 @@ async fn a_change_of_the_id_ends_nothing() {
     site.assert_ticks(&mut events).await;
     assert_echo(&mut socket).await;
 
-    // As somebody else it is.
+    // Logging in as another user does.
     let ada = site.fields(&cookie).await;
     site.post("/login/eve", &ada, "").await;
     assert_cut(events).await;
@@ -371,7 +371,7 @@ async fn a_session_that_expires_ends_what_it_opened() {
     let ada = site.login("ada").await;
     let mut events = site.events("/events", &ada[0]).await;
     let mut socket = site.socket("/socket", &ada[0]).await;
-    // It is used meanwhile.
+    // The session is used meanwhile.
     for _ in 0..3 {
         site.clock.advance(minutes(14));
         assert_eq!(site.send("GET /me", &[&ada[0]]).await.status, 200);
@@ -434,7 +434,7 @@ async fn what_a_ticket_opened_ends_with_what_it_was_made_with() {
     };
     let of_session = open(&ada).await;
     let mut of_token = open(std::slice::from_ref(&token)).await;
-    // The end of the ticket itself ends nothing.
+    // The expiry of the ticket itself ends nothing.
     site.clock.advance(minutes(2));
     site.post("/logout", &ada, "").await;
     assert_cut(of_session.0).await;
@@ -445,7 +445,7 @@ async fn what_a_ticket_opened_ends_with_what_it_was_made_with() {
     assert_closed(of_token.1).await;
 }
 
-/// A ticket that was made before and is used after the end of its session.
+/// A ticket that was issued before the end of its session and is used after it.
 #[tokio::test]
 async fn a_ticket_ends_with_the_session_that_it_was_made_in() {
     let site = Site::new().await;
@@ -458,7 +458,7 @@ async fn a_ticket_ends_with_the_session_that_it_was_made_in() {
     assert_eq!(response.problem(), (401, "auth.ticket-invalid".to_owned()));
 }
 
-/// The response that tells of the end of a session is not cut off by it.
+/// The response that reports the end of a session is not cut off by it.
 #[tokio::test]
 async fn the_page_that_says_goodbye_is_whole() {
     let site = Site::new().await;

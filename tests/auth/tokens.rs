@@ -1,4 +1,4 @@
-//! Tokens that a handler issues, and every way to end them.
+//! Tokens that a handler issues, and every way to revoke them.
 
 use super::*;
 
@@ -64,7 +64,7 @@ async fn a_token_ends_by_its_name_its_user_and_with_all_others() {
         scenario.client.post("/revoke").header("authorization", bearer(&one)).send().await;
     assert_eq!(revoked.text(), "true");
     assert_eq!((scenario.status(&one).await, scenario.status(&other).await), (401, 200));
-    // It cannot revoke anything any more.
+    // A revoked token cannot revoke anything.
     let again = scenario.client.post("/revoke").header("authorization", bearer(&one)).send().await;
     assert_problem(&again, 401, "auth.token-invalid");
 
@@ -72,7 +72,7 @@ async fn a_token_ends_by_its_name_its_user_and_with_all_others() {
         let before = scenario.issue().await;
         assert_eq!(scenario.client.post(path).send().await.status(), 200);
         assert_eq!(scenario.status(&before).await, 401);
-        // In the same second: who logs in afterwards is in.
+        // A login after the revocation is valid, even in the same second.
         let after = scenario.issue().await;
         assert_eq!(scenario.status(&after).await, 200);
         scenario.advance(2);

@@ -29,7 +29,7 @@ async fn proxies_say_who_the_client_is_in_the_way_that_is_believed() {
     ] {
         let speaks_first = of_proxy.is_empty();
         let server = Running::start(deployed(proxies)).await;
-        // Whoever is no proxy is who they are, and nobody sees what they say.
+        // A peer that is no proxy counts itself, and its fields are removed.
         let response = ask_from(STRANGER, &server, &get("/client", &all)).await;
         assert_eq!(response.text(), "127.0.0.2 over 127.0.0.2, ");
         if !speaks_first {
@@ -91,7 +91,7 @@ async fn reports_that_cannot_be_read_are_refused_and_hidden_clients_have_no_addr
     let hidden = get("/once", &["x-forwarded-for: unknown", "x-forwarded-proto: https"]);
     assert_eq!(ask_from(PROXY, &server, &hidden).await.status, 200);
     assert_eq!(ask_from(PROXY, &server, &hidden).await.status, 429);
-    // The proxy itself has an account of its own.
+    // The proxy itself is counted separately.
     assert_eq!(ask_from(PROXY, &server, &get("/once", &[])).await.status, 200);
 }
 
@@ -125,7 +125,7 @@ async fn proxies_have_each_of_their_clients_counted_alone() {
     assert_eq!(ask(PROXY, "192.0.2.1").await, 200);
     assert_eq!(ask(PROXY, "192.0.2.1").await, 429);
     assert_eq!(ask(PROXY, "192.0.2.2").await, 200);
-    // Putting another address in front does not help.
+    // Writing another address in front changes nothing.
     assert_eq!(ask(PROXY, "192.0.2.3, 192.0.2.2").await, 429);
     assert_eq!(ask(STRANGER, "192.0.2.4").await, 200);
     assert_eq!(ask(STRANGER, "192.0.2.5").await, 429);
@@ -150,7 +150,7 @@ async fn proxies_pass_on_nothing_that_came_without_https() {
     }
 }
 
-/// RFC 6797 7.2: over plain HTTP nobody would believe it.
+/// RFC 6797 7.2: browsers ignore the field over plain HTTP.
 #[tokio::test]
 async fn proxies_say_whether_browsers_are_to_stay_with_https() {
     let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
@@ -164,7 +164,8 @@ async fn proxies_say_whether_browsers_are_to_stay_with_https() {
     }
 }
 
-/// Secrets travel over https: it is spoken here, or by proxies that say so of each request.
+/// Secrets need https: either this server terminates TLS, or a trusted proxy reports it for each
+/// request.
 #[tokio::test]
 async fn proxies_let_an_app_with_credentials_listen_without_tls() {
     let with_tokens = |proxies: Option<Proxies>| {
@@ -209,8 +210,8 @@ async fn proxies_say_which_host_was_asked_where_that_is_believed() {
     }
 }
 
-/// DNS rebinding and a forgotten proxy: in development forwarded fields are believed only where
-/// loopback itself is said to be a proxy.
+/// DNS rebinding, and a proxy that was not configured: in development, forwarded fields are only
+/// trusted where loopback is declared as a proxy.
 #[tokio::test]
 async fn proxies_on_loopback_serve_development_only_if_they_are_named() {
     let named =

@@ -4,7 +4,7 @@ use super::*;
 
 const V1: &[u8] = b"PROXY TCP4 192.0.2.1 198.51.100.1 4711 443\r\n";
 const LOCAL: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
-/// 192.0.2.1:4711 to 198.51.100.1:443, and a name of the certificate behind it.
+/// 192.0.2.1:4711 to 198.51.100.1:443, followed by TLVs with the name in the certificate.
 const V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x12\xc0\0\x02\x01\xc6\x33\x64\x01\x12\x67\x01\xbb\x02\0\x03abc";
 
 async fn start() -> Running {
@@ -17,7 +17,7 @@ async fn proxies_say_who_the_client_is_before_its_first_byte() {
     let get = request("GET /client", &[]);
     for (header, client) in [(V1, "192.0.2.1"), (V2, "192.0.2.1"), (LOCAL, "127.0.0.1")] {
         let mut connection = server.connect().await;
-        // What is behind it is nobody's but HTTP's, also in the same packet and pipelined.
+        // The bytes after the header are HTTP, also in the same packet and pipelined.
         connection.send([header, get.as_bytes(), get.as_bytes()].concat()).await;
         for _ in 0..2 {
             let response = connection.response().await;
@@ -64,7 +64,7 @@ async fn connections_of_proxies_without_the_header_are_closed() {
         connection.send(bytes).await;
         connection.closed().await;
     }
-    // One that has not ended in time, and none at all.
+    // A header that is not complete in time, and none at all.
     let time = StoppedTime::begin();
     for bytes in [&V1[..20], &V2[..14], b""] {
         let mut connection = server.connect().await;
@@ -82,7 +82,7 @@ async fn proxies_are_the_only_ones_whose_header_is_read() {
     assert_eq!(connection.head().await.status, 400);
     let response = ask_from(STRANGER, &server, &request("GET /client", &[])).await;
     assert_eq!(response.text(), "127.0.0.2 over 127.0.0.2, ");
-    // They pass on what their client wrote: in development nobody knows what that is for.
+    // Such proxies pass on the host that their client wrote, which development does not check.
     let mut connection = server.connect().await;
     connection.send([V1, get.as_bytes()].concat()).await;
     assert_eq!(connection.response().await.problem().1, "origin.forwarded-in-development");

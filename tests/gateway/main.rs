@@ -1,5 +1,5 @@
-//! A server between others: behind proxies, as a way to other hosts, and with streams inside of its
-//! connections, over real sockets.
+//! A server between other hosts, over real sockets: behind proxies, in front of upstreams, and with
+//! tunnels and WebSockets inside of its connections.
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
@@ -20,13 +20,13 @@ use policy_tests::{
 };
 use tokio::net::{TcpSocket, TcpStream};
 
-/// The networks of the proxies in these tests: the tests themselves, but for one address.
+/// The networks of the trusted proxies in these tests, which include the test's own address.
 const PROXIES: [&str; 2] = ["127.0.0.1", "10.0.0.0/8"];
 
 /// An address of this machine that is no proxy's.
 const STRANGER: [u8; 4] = [127, 0, 0, 2];
 
-/// Who asked, over which connection, and what is left of fields that proxies write.
+/// The client, the scheme, and the remaining fields of proxies.
 #[get("/client")]
 #[auth(public)]
 async fn client(
@@ -40,7 +40,7 @@ async fn client(
     format!("{client} over {}, {}", peer.ip(), left.join(" "))
 }
 
-/// All fields about the sender that are left.
+/// All remaining fields about the sender.
 #[get("/sender-fields")]
 #[auth(public)]
 async fn sender_fields(fields: HeaderMap) -> String {
@@ -63,14 +63,14 @@ fn app() -> App<()> {
     App::new(()).routes(routes![client, once, sender_fields])
 }
 
-/// A connection from another address of this machine.
+/// Connects from another address of this machine.
 async fn connect_from(address: [u8; 4], server: &Running) -> Connection {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind(SocketAddr::from((address, 0))).expect("an address of this machine");
     Connection::over(soon(socket.connect(server.address)).await.expect("a server that listens"))
 }
 
-/// The response to one request on a connection of its own.
+/// Sends one request on its own connection.
 async fn ask_from(
     address: [u8; 4],
     server: &Running,

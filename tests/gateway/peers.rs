@@ -1,4 +1,4 @@
-//! The same with clients and proxies of others.
+//! The same with other clients and proxies.
 
 use std::process::{Command, Output};
 
@@ -55,7 +55,7 @@ async fn curl_speaks_the_proxy_protocol() {
     assert_eq!(curl(&["--interface", "127.0.0.2", &url]).await, "127.0.0.2 over 127.0.0.2, ");
 }
 
-/// The content of the response of a proxy to a request.
+/// The body of a proxy's response to a request.
 async fn response(proxy: &Program, bytes: &str) -> String {
     let mut connection = Connection::open(proxy.address).await;
     connection.send(bytes.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n")).await;
@@ -63,7 +63,7 @@ async fn response(proxy: &Program, bytes: &str) -> String {
     response.split_once("\r\n\r\n").expect("a response").1.to_owned()
 }
 
-/// What the documentation of `Proxies` says for nginx.
+/// The nginx configuration from the documentation of `Proxies`.
 const NGINX: &str = "
 server {
     listen ADDRESS;
@@ -83,7 +83,7 @@ async fn nginx_says_who_its_client_is() {
     let server = Running::start(app().behind(proxies())).await;
     let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
     let nginx = Program::nginx(&configuration).await;
-    // nginx is a proxy, and so is the test: what is in front of both is the client.
+    // nginx and the test are both trusted proxies: the client is in front of them.
     for (fields, client) in [
         (&[][..], "127.0.0.1"),
         (&["x-forwarded-for: 192.0.2.1"], "192.0.2.1"),
@@ -95,7 +95,7 @@ async fn nginx_says_who_its_client_is() {
         let seen = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
         assert_eq!(response, seen, "{fields:?}");
     }
-    // It says that this came without https, which a deployment does not serve.
+    // It reports plain http, which a deployment refuses.
     let app = app().public_origin("https://localhost").behind(proxies());
     let server = Running::start(app).await;
     drop(nginx);
@@ -140,7 +140,7 @@ async fn socket(upgrade: WebSocketUpgrade) -> Response {
     websockets::echo(upgrade)
 }
 
-/// Sends messages of all lengths that frames tell apart, and wants them back.
+/// Sends messages of all lengths that frames encode differently, and expects them back.
 const PYTHON: &str = "
 import sys
 from websockets.sync.client import connect

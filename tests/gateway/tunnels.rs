@@ -13,7 +13,7 @@ use super::*;
 
 const LOOPBACK: [&str; 1] = ["127.0.0.0/8"];
 
-/// Says what it got, in capitals, once the other side has ended.
+/// Returns what it received in upper case, once the other side has finished.
 async fn target() -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -22,7 +22,7 @@ async fn target() -> (SocketAddr, JoinHandle<()>) {
             tokio::spawn(async move {
                 stream.write_all(b"hello ").await.expect("a client");
                 let mut said = Vec::new();
-                // A tunnel may be cut.
+                // The tunnel may be cut.
                 if stream.read_to_end(&mut said).await.is_ok() {
                     let _ = stream.write_all(&said.to_ascii_uppercase()).await;
                 }
@@ -41,7 +41,7 @@ fn connect(target: &str, fields: &[&str]) -> String {
         .replace("host: localhost", &format!("host: {target}"))
 }
 
-/// Opens a tunnel, and reads what the target says first.
+/// Opens a tunnel and reads the target's greeting.
 async fn opened(server: &Running, target: SocketAddr, fields: &[&str]) -> Connection {
     let mut connection = server.connect().await;
     connection.send(connect(&target.to_string(), fields)).await;
@@ -73,7 +73,7 @@ async fn tunnels_pass_on_bytes_both_ways_and_each_end_by_itself() {
     assert!(back.len() == long.len() && back.iter().all(|byte| *byte == b'X'));
 }
 
-/// What is sent behind the head, before the response, is for the target.
+/// Bytes after the head, sent before the response, go to the target.
 #[tokio::test]
 async fn tunnels_lose_nothing_that_was_sent_early() {
     let (target, _serving) = target().await;
@@ -100,7 +100,7 @@ async fn tunnels_are_streams_of_http2_too() {
     assert_eq!(response.status(), 200);
     let mut receiving = response.into_body();
     assert_eq!(soon(receiving.data()).await.expect("data").expect("data"), "hello ");
-    // The connection is not idle while a tunnel is open.
+    // A connection with an open tunnel is not idle.
     time.pass(Duration::from_millis(300)).await;
     sending.send_data("a secret".into(), true).expect("a stream");
     let mut back = Vec::new();
@@ -108,7 +108,7 @@ async fn tunnels_are_streams_of_http2_too() {
         back.extend_from_slice(&data.expect("data"));
     }
     assert_eq!(back, b"A SECRET");
-    // One that is not listed is a response like others, on the same connection.
+    // A target that is not allowed gets a normal response on the same connection.
     let connect = ::http::Request::connect("db.example:1").body(()).expect("a request");
     let (response, _) = client.send_request(connect, true).expect("a request");
     assert_eq!(soon(response).await.expect("a response").status(), 403);
@@ -141,13 +141,13 @@ async fn tunnels_lead_to_nothing_else() {
         let response = server.response(&bytes).await;
         assert_eq!(response.problem(), (status, code.to_owned()), "{bytes}");
     }
-    // An app without one.
+    // An app without tunnels.
     let server = Running::start(app()).await;
     let response = server.response(connect(&text, &[])).await;
     assert_eq!(response.problem(), (400, "wire.target-form".to_owned()));
 }
 
-/// A name that is listed may turn inside at any time: what it resolves to is looked at.
+/// An allowed name may start to resolve to an internal address, so the address is checked too.
 #[tokio::test]
 async fn tunnels_do_not_turn_inside_with_the_name_of_their_target() {
     let (target, _serving) = target().await;
@@ -170,7 +170,7 @@ async fn tunnels_have_limits() {
     let full = server.response(connect(&target.to_string(), &[])).await;
     assert_eq!(full.problem(), (503, "limit.concurrency".to_owned()));
     drop(first);
-    // Its place is free once the server has seen the end.
+    // The permit is released once the server has seen the end.
     soon(async {
         while server.response_status(&connect(&target.to_string(), &[])).await != 200 {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -178,7 +178,7 @@ async fn tunnels_have_limits() {
     })
     .await;
 
-    // Its queue is full, so the system does not answer whoever comes next.
+    // With a full queue, the system does not respond to new connections.
     let full = TcpSocket::new_v4().expect("a socket");
     full.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
     let full = full.listen(1).expect("a queue");
@@ -236,7 +236,7 @@ async fn tunnels_ask_for_credentials_as_a_proxy_does() {
     for fields in [
         &[][..],
         &["proxy-authorization: Basic eDp5"],
-        // For whom the tunnel leads to, not for us.
+        // For the target of the tunnel, not for this server.
         &["authorization: Basic YWRhOjEyMw=="],
     ] {
         let response = server.response(connect(&text, fields)).await;
@@ -319,7 +319,8 @@ async fn tunnels_do_not_start_where_they_could_not_be_used() {
     assert!(error.contains("proxies.unsaid"), "{error}");
 }
 
-/// What proxies add is for whoever asks, so it is no secret to anybody, but nothing else is told.
+/// The fields of proxies describe the client itself and are no secret to it, but nothing else is
+/// revealed.
 #[tokio::test]
 async fn trace_is_another_thing_than_a_tunnel() {
     let server = Running::start(app().trace()).await;

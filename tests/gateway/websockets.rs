@@ -8,7 +8,7 @@ use policy_server::{Clock, tokens::SecretKey};
 
 use super::*;
 
-/// Says what it hears.
+/// Echoes messages.
 pub(super) fn echo(upgrade: WebSocketUpgrade) -> Response {
     upgrade.on_upgrade(async |mut socket| {
         while let Some(Ok(message)) = socket.recv().await {
@@ -59,7 +59,7 @@ async fn handshake(server: &Running) -> SendRequest<Bytes> {
     let (client, mut connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
     let ping = connection.ping_pong();
     tokio::spawn(connection);
-    // The server's settings are there with its response to this.
+    // The response to the ping follows the server's settings.
     let ping = ping.map(|mut ping| async move { ping.ping(h2::Ping::opaque()).await });
     soon(ping.expect("a ping")).await.expect("a response");
     client
@@ -93,7 +93,7 @@ async fn ask(
 async fn opened(client: &mut SendRequest<Bytes>, request: Request<()>) -> Socket {
     let (status, headers, socket) = ask(client, request).await;
     assert_eq!(status, 200);
-    // RFC 8441 5.1: they are of HTTP/1.1's handshake.
+    // RFC 8441 5.1: these belong to the handshake of HTTP/1.1.
     for name in ["sec-websocket-accept", "upgrade", "connection", "content-length"] {
         assert!(!headers.contains_key(name), "{headers:?}");
     }
@@ -113,7 +113,7 @@ impl Socket {
         assert_eq!(std::mem::take(&mut self.received), b"\x81\x02hi");
     }
 
-    /// Waits for the end of the stream, before which nothing comes.
+    /// Waits for the end of the stream; asserts that nothing comes before.
     async fn assert_ended(&mut self) {
         while let Some(Ok(data)) = soon(self.receiving.data()).await {
             assert!(data.is_empty(), "before the end: `{}`", data.escape_ascii());
@@ -145,10 +145,10 @@ async fn websockets_open_on_the_route_that_serves_get() {
         let mut second = opened(&mut client, request).await;
         first.assert_echo().await;
         second.assert_echo().await;
-        // The connection is not idle while a stream is open.
+        // A connection with an open stream is not idle.
         time.pass(Duration::from_millis(250)).await;
         first.assert_echo().await;
-        // One that ends says goodbye and leaves the others.
+        // One stream ends with a close frame, and the other goes on.
         first.sending.send_data(Bytes::new(), true).expect("a stream");
         second.assert_echo().await;
     }
@@ -185,7 +185,7 @@ async fn websockets_do_not_open_for_other_origins_protocols_or_routes() {
         let (found, _, socket) = ask(&mut client, opening(path, protocol, fields)).await;
         assert_eq!((found.as_u16(), &*problem(socket).await), (status, code), "{path} {protocol}");
     }
-    // A handler that wants a WebSocket and gets a GET.
+    // A handler for WebSockets that receives a GET.
     let get = Request::builder().uri("http://localhost/socket/ada").body(()).expect("a request");
     assert!(ask(&mut client, get).await.0.is_client_error());
 }
@@ -225,13 +225,13 @@ async fn websockets_end_with_the_server_at_once() {
     socket.assert_ended().await;
 }
 
-/// A client that takes nothing is not listened to without end.
+/// The server stops reading from a client that reads nothing.
 #[tokio::test]
 async fn websockets_hold_no_more_than_their_windows() {
     let server = Running::start(app()).await;
     let mut client = handshake(&server).await;
     let mut greedy = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
-    // A binary message of 64 KiB, whose echo nobody reads.
+    // A binary message of 64 KiB, whose echo is not read.
     let mut frame = b"\x82\xff\0\0\0\0\0\x01\0\0\0\0\0\0".to_vec();
     frame.resize(frame.len() + (64 << 10), b'x');
     let frame = Bytes::from(frame);
@@ -242,7 +242,7 @@ async fn websockets_hold_no_more_than_their_windows() {
         let has_room = std::future::poll_fn(|context| greedy.sending.poll_capacity(context));
         let Ok(room) = tokio::time::timeout(limit, has_room).await else { break };
         let room = room.expect("a stream").expect("room").min(frame.len());
-        // Parts of frames are fine: it is a stream of bytes.
+        // Frames may be split anywhere: it is a stream of bytes.
         let start = taken % frame.len();
         let part = frame.slice(start..(start + room).min(frame.len()));
         taken += part.len();

@@ -12,7 +12,7 @@ fn every_exchange_goes_as_expected() {
     let differences: Vec<String> = cases
         .iter()
         .flat_map(|case| {
-            // Below the parser of HTTP there is the engine alone.
+            // What a parser of HTTP would change is tested with the engine alone.
             let respond = match case.level {
                 Level::Any => crate::server::respond,
                 Level::Policy => assembly::respond,

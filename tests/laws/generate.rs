@@ -1,4 +1,4 @@
-//! Generated scenarios, pages and requests: mostly sensible, often close to a boundary.
+//! Generated scenarios, pages and requests: mostly valid, often close to a boundary.
 
 use http::{HeaderName, HeaderValue, Method, header::ORIGIN};
 use policy_core::{
@@ -18,7 +18,7 @@ use crate::{
     scenario::{END, Ending, Group, OWN, Plan, ROUTE, Scenario},
 };
 
-/// A policy that breaks no rule.
+/// A valid policy.
 pub(crate) fn policy() -> impl Strategy<Value = Policy> + Clone {
     any_policy().prop_map(Policy::from)
 }
@@ -30,7 +30,7 @@ pub(crate) fn listed_policy() -> impl Strategy<Value = Policy> + Clone {
 
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "PURGE", "OPTIONS"];
 
-/// What handlers write that is the business of policies, and what is not.
+/// Headers that handlers write: those that policies control, and others.
 const WRITTEN: &[(&str, &str)] = &[
     ("vary", "accept-encoding"),
     ("vary", "accept-language, Cookie"),
@@ -54,7 +54,8 @@ const WRITTEN: &[(&str, &str)] = &[
 const STATUSES: &[u16] =
     &[204, 206, 301, 304, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503];
 
-/// What handlers do. By turns they redirect, within the server or to a stranger who sends back.
+/// The behaviour of handlers. Some redirect, within the server or to another one that redirects
+/// back.
 pub(crate) fn plan() -> impl Strategy<Value = Plan> + Clone {
     let status = prop_oneof![4 => Just(200), 3 => select(STATUSES)];
     let written = subsequence(WRITTEN, 0..6);
@@ -66,7 +67,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> + Clone {
     let targets = &["/r/end", "/nowhere", "https://evil.test/", "https://api.shop.example/r/end"];
     let redirect =
         option::weighted(0.15, (select(&[302, 303, 307, 308][..]), select(&targets[..])));
-    // Each of them takes a millisecond.
+    // Each of these cases takes a millisecond.
     let never = prop::bool::weighted(0.02);
     (status, written, ending, redirect, never).prop_map(
         |(status, mut headers, ending, redirect, never)| {
@@ -78,7 +79,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> + Clone {
     )
 }
 
-/// A scenario with up to three groups of methods, whose policies have much in common or nothing.
+/// A scenario with up to three groups of methods, whose policies have much or nothing in common.
 pub(crate) fn scenario() -> impl Strategy<Value = Scenario> + Clone {
     let group =
         prop_oneof![3 => Just(Some(0)), 2 => Just(None), 1 => Just(Some(1)), 2 => Just(Some(2))];
@@ -104,7 +105,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> + Clone {
     )
 }
 
-/// A policy that differs from another one in one thing, or in nothing.
+/// A copy of a policy, unchanged or with one difference.
 fn related(policy: Option<Policy>, number: u8) -> Option<Policy> {
     let mut policy = policy?;
     match number % 6 {
@@ -120,7 +121,7 @@ fn related(policy: Option<Policy>, number: u8) -> Option<Policy> {
     Some(policy)
 }
 
-/// One of the engines, as it comes or with another setting for cookies of third parties.
+/// The profile of an engine, as it is or with another setting for third-party cookies.
 pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
     let settings = [ThirdParty::Sent, ThirdParty::Partitioned, ThirdParty::Blocked];
     let engines = [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
@@ -128,11 +129,11 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
         .prop_map(|(engine, setting)| setting.map_or(engine, |setting| engine.third_party(setting)))
 }
 
-/// A page that loads something from a scenario, its origin still to be chosen.
+/// A page that loads something from a scenario; its origin is chosen later.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     near: NearOrigin,
-    /// Whether its origin is one that the policy of what it loads stands for.
+    /// Whether its origin is one that the policy of the loaded route names.
     is_expected: bool,
     pub(crate) profile: Profile,
     pub(crate) fetch: Fetch,
@@ -148,7 +149,7 @@ pub(crate) fn visitor() -> impl Strategy<Value = Visitor> + Clone {
 }
 
 impl Visitor {
-    /// The page, of an origin that knows the policies of a scenario.
+    /// The page, with an origin that relates to the policies of a scenario.
     pub(crate) fn page(&self, scenario: &Scenario) -> Page {
         let method = normalized(&self.fetch.method);
         match scenario.policy(ROUTE, &method).and_then(|policy| policy.origins.first()) {
@@ -159,13 +160,13 @@ impl Visitor {
         }
     }
 
-    /// The page, of an origin near one of these patterns.
+    /// The page, with an origin close to one of these patterns.
     pub(crate) fn page_near<T: AsRef<str>>(&self, patterns: &[T]) -> Page {
         page_of(self.near.of(patterns))
     }
 }
 
-/// A page of this origin. Browsers send origins in their one form, or `null`.
+/// A page of this origin. Browsers send origins in one form only, or `null`.
 fn page_of(origin: Vec<u8>) -> Page {
     let origin = String::from_utf8(origin).ok().filter(|text| is_serialized_origin(text));
     let url = origin.as_ref().and_then(|origin| Url::parse(origin).ok());
@@ -174,12 +175,12 @@ fn page_of(origin: Vec<u8>) -> Page {
     Page { origin, ..Page::at(url) }
 }
 
-/// A page and the scenario that it loads from. Its origin is often one that a policy grants.
+/// A scenario and a page that loads from it, often from an origin that a policy grants.
 pub(crate) fn visit() -> impl Strategy<Value = (Scenario, Visitor)> + Clone {
     (scenario(), visitor())
 }
 
-/// A scenario and a request to it, which need not come from a browser.
+/// A scenario and a request, which need not come from a browser.
 pub(crate) fn exchange() -> impl Strategy<Value = (Scenario, Request)> + Clone {
     (scenario(), request_seed()).prop_map(|(scenario, seed)| {
         let request = seed.request(&scenario);
@@ -187,7 +188,7 @@ pub(crate) fn exchange() -> impl Strategy<Value = (Scenario, Request)> + Clone {
     })
 }
 
-/// A scenario, a request, and another one that differs in the lines of one field only.
+/// A scenario and two requests that differ in the lines of one field only.
 pub(crate) fn exchange_twice() -> impl Strategy<Value = (Scenario, Request, Request)> + Clone {
     let field =
         select(&["origin", "access-control-request-method", "access-control-request-headers"][..]);
@@ -202,7 +203,7 @@ pub(crate) fn exchange_twice() -> impl Strategy<Value = (Scenario, Request, Requ
     })
 }
 
-/// A request whose Origin lines need a scenario.
+/// A request whose `Origin` lines are chosen for a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestSeed {
     method: Method,

@@ -1,4 +1,4 @@
-//! Sets of origins against whole lists of labels.
+//! Sets of origins, compared with an oracle that uses whole lists of labels.
 
 use policy_core::{
     origin::{OriginPattern, OriginSet},
@@ -11,11 +11,11 @@ use crate::{
     oracle,
 };
 
-/// A set has an origin exactly if one of its patterns stands for it.
+/// A set matches an origin exactly if one of its patterns does.
 #[test]
 fn a_set_has_exactly_what_its_patterns_stand_for() {
     let probes = vec(any_near_origin(), 4..10);
-    // Small sets and larger ones are looked up in different ways.
+    // Small and large sets are searched in different ways.
     let patterns = prop_oneof![vec(any_pattern(), 0..8), vec(any_pattern(), 8..24)];
     holds("membership", 88, (patterns, probes), |(patterns, probes)| {
         let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("a set");
@@ -35,13 +35,13 @@ fn a_set_has_exactly_what_its_patterns_stand_for() {
     });
 }
 
-/// Inclusion is sound: if a set includes another one, every origin of that one is in it. A search
-/// for a counterexample tries all variations of every pattern.
+/// Inclusion is sound: if a set includes another one, it matches every origin of that one. The
+/// search for a counterexample tries all variations of every pattern.
 #[test]
 fn what_an_included_set_has_the_including_set_has() {
     let cases = (vec(any_pattern(), 1..8), vec(any_pattern(), 1..3), vec(any::<Index>(), 0..3));
     holds("inclusion", 61, cases, |(outer, inner, shared)| {
-        // Some patterns of both, so that inclusion happens.
+        // Some patterns in common, so that inclusion occurs.
         let inner: Vec<String> = match &*shared {
             [] => inner,
             shared => shared.iter().map(|index| narrower(index.get(&outer))).collect(),
@@ -60,8 +60,8 @@ fn what_an_included_set_has_the_including_set_has() {
     });
 }
 
-/// Inclusion is complete: if a pattern is not included, an origin shows it: one with a label and
-/// a port that no pattern names.
+/// Inclusion is complete: if a pattern is not included, there is an origin that shows it, one with
+/// a label and a port that no pattern names.
 #[test]
 fn what_is_not_included_has_an_origin_that_shows_it() {
     let cases = (vec(any_pattern(), 1..8), any_pattern(), any::<Index>(), any::<bool>());
@@ -75,7 +75,7 @@ fn what_is_not_included_has_an_origin_that_shows_it() {
     });
 }
 
-/// A pattern that stands for a part of what `pattern` stands for, by turns another one.
+/// A pattern that matches some of the origins of `pattern`, or another one in some cases.
 fn narrower(pattern: impl AsRef<str>) -> String {
     let pattern = pattern.as_ref();
     match pattern.len() % 3 {

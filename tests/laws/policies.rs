@@ -1,4 +1,4 @@
-//! Which policies there are, and what becomes of lists that change while the app runs.
+//! Which policies are valid, and lists of origins that change while the app runs.
 
 use http::HeaderValue;
 use policy_core::{
@@ -20,7 +20,7 @@ use crate::{
     oracle,
 };
 
-/// A policy exists exactly if it breaks no rule.
+/// A policy can be built exactly if it breaks no rule.
 #[test]
 fn a_policy_is_accepted_exactly_if_it_is_valid() {
     let cases = prop_oneof![3 => unchecked_policy(), 1 => policy()];
@@ -31,8 +31,8 @@ fn a_policy_is_accepted_exactly_if_it_is_valid() {
     });
 }
 
-/// T13, replacement. A run-time list is replaced whole or not at all: after a list that is outside of the bound or
-/// malformed, everybody is granted what the list before granted; after a good one, what it grants.
+/// T13, replacement. A run-time list is replaced as a whole or not at all: after a list that is
+/// malformed or outside of the bound, the old list applies; after a valid one, the new list.
 #[test]
 fn t13_a_list_is_replaced_whole_or_not_at_all() {
     const BOUND: &[&str] = &["https://*.a.b", "https://a.test:*", "http://localhost:*"];
@@ -86,7 +86,7 @@ fn t13_a_list_is_replaced_whole_or_not_at_all() {
     });
 }
 
-/// A policy as somebody may write it who did not read the rules.
+/// A policy with arbitrary values, valid or not.
 fn unchecked_policy() -> impl Strategy<Value = Policy> {
     let odd = (any_pattern(), any_near_origin())
         .prop_map(|(pattern, near)| String::from_utf8_lossy(&near.of(&[pattern])).into_owned());

@@ -1,4 +1,4 @@
-//! A server with generated policies, whose handlers do against them what they can.
+//! A server with generated policies, whose handlers work against them as far as they can.
 
 use std::{
     convert::Infallible,
@@ -26,9 +26,9 @@ use crate::{
 
 /// The origin of the server.
 pub(crate) const OWN: &str = "https://api.shop.example";
-/// Where its handlers are, and below it.
+/// The path of its handlers.
 pub(crate) const ROUTE: &str = "/r";
-/// Where a redirect of theirs leads to.
+/// The target of their redirects.
 pub(crate) const END: &str = "/r/end";
 
 thread_local! {
@@ -39,9 +39,9 @@ thread_local! {
 /// What is served, by which policies, and what the handlers do.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scenario {
-    /// What is served at [`ROUTE`], in the order in which the app is told.
+    /// What is served at [`ROUTE`], in the order of registration.
     pub(crate) groups: Vec<Group>,
-    /// The policy of the app, for what has none of its own.
+    /// The app's policy, for routes without their own.
     pub(crate) default: Option<Policy>,
     pub(crate) plan: Plan,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Scenario {
 pub(crate) struct Group {
     pub(crate) methods: Vec<&'static str>,
     pub(crate) policy: Option<Policy>,
-    /// In its place, one whose origins can change.
+    /// Replaces the policy by one with a run-time list of origins.
     pub(crate) at_run_time: Option<CorsPolicy>,
     pub(crate) cache: Option<CachePolicy>,
     pub(crate) isolation: Option<Isolation>,
@@ -65,13 +65,13 @@ pub(crate) struct Plan {
     pub(crate) ending: Ending,
 }
 
-/// How it comes to its end.
+/// How a handler ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Whole,
     Stream,
     Panic,
-    /// It never comes to one.
+    /// It never ends.
     Never,
 }
 
@@ -82,8 +82,8 @@ impl Default for Plan {
 }
 
 impl Scenario {
-    /// The policy of a method at a path: the nearest one. What no route is for, the
-    /// first one answers that is shared.
+    /// The policy of a method at a path: the nearest one. Where no route exists, the first shared
+    /// one applies.
     pub(crate) fn policy(&self, path: &str, method: &str) -> Option<&Policy> {
         if !is_routed(path) {
             return self.default.as_ref();
@@ -110,9 +110,9 @@ impl Scenario {
         alike.flat_map(|group| group.methods.clone()).collect()
     }
 
-    /// Whether the page of a script may read what its fetch is answered.
+    /// Whether a script's page may read the response to its fetch.
     pub(crate) fn grants(&self, path: &str, wanted: &oracle::Wanted<'_>) -> bool {
-        // A preflight of an unknown path is answered 404, which no browser takes for a yes.
+        // A preflight of an unknown path gets 404, which no browser accepts.
         (is_routed(path) || !wanted.is_preflighted)
             && self
                 .policy(path, wanted.method)
@@ -197,7 +197,7 @@ impl Site {
         Self { service, calls }
     }
 
-    /// The calls of handlers since they were asked for the last time.
+    /// The calls of handlers since the last call of this function.
     pub(crate) fn calls(&self) -> Vec<Call> {
         std::mem::take(&mut self.calls.lock().expect("no panic"))
     }
@@ -214,7 +214,7 @@ impl Site {
         })
     }
 
-    /// Sends what may not come from a browser.
+    /// Sends a request that need not come from a browser.
     pub(crate) fn ask(&self, request: &Request) -> Reply {
         self.send(sent(&request.method, &request.path, &request.headers, Body::empty()))
     }
@@ -226,7 +226,7 @@ impl Site {
         self.send(sent)
     }
 
-    /// Answers a browser.
+    /// Responds to a browser.
     pub(crate) fn serve(&self, request: &Sent) -> browser::ServerResponse {
         if request.url.origin().ascii_serialization() != OWN {
             return stranger(request);
@@ -255,7 +255,7 @@ fn sent(method: &Method, target: &str, headers: &HeaderMap, body: Body) -> http:
     sent
 }
 
-/// Another server, to which a handler redirects: it lets everybody read and sends them back.
+/// Another server, to which a handler redirects: it shares with everyone and redirects back.
 fn stranger(request: &Sent) -> browser::ServerResponse {
     let mut response =
         browser::ServerResponse { status: 307, ..browser::ServerResponse::default() };
@@ -294,7 +294,7 @@ async fn handle(
     let body = match plan.ending {
         Ending::Whole => Body::from("content"),
         Ending::Stream => Body::from_stream(stream::iter(["con", "tent"].map(Ok::<_, Infallible>))),
-        // As a panic, but for the message on standard error.
+        // A panic without its message on standard error.
         Ending::Panic => resume_unwind(Box::new("the handler panics")),
         Ending::Never => std::future::pending().await,
     };

@@ -68,7 +68,7 @@ fn sent(request: &Request) -> http::Request<Body> {
 
 fn handle(app: &App, request: &http::Request<Body>) -> Response<Body> {
     if app.panic {
-        // As a panic, but for the message on standard error.
+        // A panic without its message on standard error.
         resume_unwind(Box::new("the handler panics"));
     }
     let mut response = Response::new(Body::empty());

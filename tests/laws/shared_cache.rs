@@ -1,13 +1,12 @@
-//! Which responses a cache that many people share may store: RFC 9111 3, read as a cache would that
-//! stores whatever it may.
+//! Which responses a shared cache may store: RFC 9111 3, for a cache that stores as much as it may.
 
 use http::{HeaderMap, Method};
 
-/// The fields that some cache takes before `Cache-Control`.
+/// Cache control fields that some caches prefer to `Cache-Control`.
 pub(crate) const OWN_FIELDS: [&str; 4] =
     ["cache-control", "cdn-cache-control", "x-cdn-cache-control", "surrogate-control"];
 
-/// The directives of a field, by their names. A name in quotes is none.
+/// The directives of a field by name. A quoted name does not count.
 pub(crate) fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Option<String>)> {
     let lines: Vec<&str> =
         headers.get_all(field).iter().map(|line| line.to_str().expect("text")).collect();
@@ -30,8 +29,8 @@ pub(crate) fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Optio
     named.filter(|(name, _)| !name.is_empty()).collect()
 }
 
-/// Whether it may store a response to such a request. A cache of one kind that has a field of its
-/// own follows that one alone (RFC 9213 2.2).
+/// Whether the cache may store a response to such a request. A cache with a field of its own
+/// follows that field alone (RFC 9213 2.2).
 pub(crate) fn may_store(
     method: &Method,
     asked: &HeaderMap,
@@ -42,11 +41,11 @@ pub(crate) fn may_store(
     let field = if headers.contains_key(own_field) { own_field } else { "cache-control" };
     let directives = directives(headers, field);
     let has = |name: &str| directives.iter().any(|(found, _)| found == name);
-    // A `private` that names fields is often read as if it named none; here it keeps nobody out.
+    // Caches often treat `private` with field names as if it had none; here it restricts nothing.
     let is_private = directives.iter().any(|(name, of)| name == "private" && of.is_none());
     let is_understood = matches!(*method, Method::GET | Method::HEAD | Method::POST);
     let has_age = has("max-age") || has("s-maxage") || headers.contains_key("expires");
-    // What a 304 says is written over what is stored (RFC 9111 3.2).
+    // The fields of a 304 replace the stored ones (RFC 9111 3.2).
     let is_heuristic = *method != Method::POST
         && matches!(
             status,

@@ -1,4 +1,4 @@
-//! Certificates as operators have them: in PEM files, signed by somebody.
+//! Certificates in PEM files, as an operator has them, signed by a test certificate authority.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Somebody who signs certificates.
+/// A certificate authority.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -36,7 +36,8 @@ impl Authority {
         self.0.pem()
     }
 
-    /// The hash of its public key (RFC 5280 4.1.2.7), by which Chromium can be told to trust it.
+    /// The SHA-256 hash of its public key (RFC 5280 4.1.2.7), by which Chromium can be told to
+    /// trust it.
     pub fn key_hash(&self) -> String {
         BASE64.encode(&Sha256::digest(self.0.key().subject_public_key_info()))
     }
@@ -45,7 +46,8 @@ impl Authority {
         self.issue_with(names, |_params| ())
     }
 
-    /// For some days, counted from now; they may lie behind us.
+    /// Issues a certificate that is valid between two days, counted from today; they may be in the
+    /// past.
     pub fn issue_for(&self, names: &[&str], from: i32, to: i32) -> Issued {
         let day = |days: i32| {
             let (now, distance) = (SystemTime::now(), DAY * days.unsigned_abs());
@@ -79,8 +81,8 @@ pub struct Issued {
 }
 
 impl Issued {
-    /// Writes both, over those that were there, each in one step, as programs do that renew
-    /// certificates: in between, they do not belong together.
+    /// Writes the certificate and its key over the existing files, one file after the other as
+    /// renewal programs do, so that for a moment the two do not match.
     pub fn write(&self, folder: &Path) -> (PathBuf, PathBuf) {
         let write = |name: &str, text: &str| {
             let (new, path) = (folder.join(format!("{name}.new")), folder.join(name));

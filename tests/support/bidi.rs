@@ -1,5 +1,5 @@
-//! A browser of either engine that a test drives by one protocol: WebDriver BiDi. Firefox speaks
-//! it itself, Chromium through chromedriver.
+//! A browser that a test drives over WebDriver BiDi, the same protocol for both engines. Firefox
+//! implements it itself, Chromium through chromedriver.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,26 +15,26 @@ use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
 
 use crate::webdriver::{Driver, FLAGS, Failure, Profile, binary};
 
-/// No command takes longer than this, so that a browser that hangs ends the test with a sentence.
+/// The longest that a command may take, so that a browser that hangs fails the test with a message.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// A running browser. Dropping it ends the browser.
 pub struct Bidi {
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     commands: u64,
-    /// The tab that is driven.
+    /// The tab that the test drives.
     tab: Option<String>,
-    /// The container of cookies and caches that the tab stands in, where the engine has them.
+    /// The user context (cookies and caches) of the tab, where the engine supports one.
     container: Option<String>,
     version: String,
-    /// Ended in this order.
+    /// Dropped in this order.
     _process: Process,
     _profile: Profile,
 }
 
-/// What has to end when the test does.
+/// The processes that must end with the test.
 enum Process {
-    /// Chromium is a child of its driver and ends with the session.
+    /// Chromium is a child process of its driver and ends with the session.
     Chromium {
         driver: Driver,
         session: String,
@@ -43,7 +43,7 @@ enum Process {
 }
 
 impl Bidi {
-    /// Chromium through chromedriver.
+    /// Starts Chromium through chromedriver.
     pub fn chromium(more: &[String], preferences: &Value) -> Result<Self, Failure> {
         let driver = Driver::start()?;
         let profile = Profile::fresh()?;
@@ -68,7 +68,7 @@ impl Bidi {
         Ok(browser)
     }
 
-    /// Firefox, by itself.
+    /// Starts Firefox itself.
     pub fn firefox(preferences: &[(&str, Value)]) -> Result<Self, Failure> {
         let program =
             binary("FIREFOX", &["firefox-esr", "firefox"]).ok_or("firefox-esr is not installed")?;
@@ -84,12 +84,12 @@ impl Bidi {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()?;
-        // From here on the process is ended whatever happens.
+        // From here on, dropping `process` ends Firefox, also after an error.
         let mut process = Process::Firefox(child);
         let Process::Firefox(child) = &mut process else { return Err("no child".into()) };
         let stderr = child.stderr.take().ok_or("no output")?;
         let (sender, receiver) = mpsc::channel();
-        // Read to its end, or Firefox would wait for a reader one day.
+        // Drains the pipe: Firefox would block once it is full.
         thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 if let Some((_, address)) = line.split_once("BiDi listening on ") {
@@ -135,7 +135,7 @@ impl Bidi {
         &self.version
     }
 
-    /// A browser that has seen nothing yet: a tab with cookies and caches of its own.
+    /// Opens a tab with cookies and caches of its own, as a browser that has visited nothing.
     pub fn reopen(&mut self) -> Result<(), Failure> {
         if let Some(container) = self.container.take() {
             self.call("browser.removeUserContext", &json!({ "userContext": container }))?;
@@ -155,8 +155,8 @@ impl Bidi {
         self.call("browsingContext.navigate", &navigate).map(drop)
     }
 
-    /// Calls an `async` function of the page with one argument and waits for what it returns; both
-    /// cross the wire as JSON.
+    /// Calls an `async` function of the page with one argument and waits for its result. Both are
+    /// sent as JSON.
     pub fn run(&mut self, function: &str, input: &Value) -> Result<Value, Failure> {
         let declaration =
             format!("async input => JSON.stringify(await ({function})(JSON.parse(input)) ?? null)");
@@ -201,7 +201,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         match self {
             Self::Chromium { driver, session } => {
-                // What fails here cannot be mended, and the driver is killed in any case.
+                // An error here changes nothing: the driver is killed next.
                 let _ended = driver.call("DELETE", &format!("/session/{session}"), None);
             }
             Self::Firefox(child) => {

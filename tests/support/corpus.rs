@@ -1,15 +1,15 @@
-//! Requests of HTTP/1.1 that two readers could understand in two ways, with what has to come of
-//! each. Behind each stands another one, which must not be reached where the first one's end is
-//! anybody's guess.
+//! HTTP/1.1 requests that two parsers could read differently, with the outcome that each must have.
+//! Each is followed by a second request, which must not be reached where the end of the first is
+//! ambiguous.
 
-/// What a server does.
+/// What the server must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// It refuses with one of 400, 417, 421, 431, 501 and 505, and closes.
+    /// Refuse with one of 400, 417, 421, 431, 501 and 505, and close.
     Refused,
-    /// It answers with this status, and closes.
+    /// Respond with this status, and close.
     Last(u16),
-    /// It answers with this status, and then the one behind.
+    /// Respond with this status, then to the second request.
     Served(u16),
 }
 
@@ -21,7 +21,7 @@ pub struct Raw {
     pub want: Want,
 }
 
-/// What stands behind each; the connection ends with it.
+/// The second request, after which the connection closes.
 pub const BEHIND: &[u8] =
     b"GET /names/behind HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
@@ -31,23 +31,22 @@ fn raw(name: &'static str, want: Want, bytes: impl Into<Vec<u8>>) -> Raw {
     Raw { name, bytes: bytes.into(), want }
 }
 
-/// A POST with these lines and this body.
+/// A POST with these header lines and this body.
 fn post(name: &'static str, want: Want, lines: &str, body: &str) -> Raw {
     raw(name, want, format!("POST /upload HTTP/1.1\r\nhost: localhost\r\n{lines}\r\n{body}"))
 }
 
-/// A POST whose body is this, said to be chunked.
+/// A POST with this body and `Transfer-Encoding: chunked`.
 fn chunks(name: &'static str, want: Want, body: &str) -> Raw {
     post(name, want, "transfer-encoding: chunked\r\n", body)
 }
 
-/// A GET with these lines.
+/// A GET with these header lines.
 fn get(name: &'static str, want: Want, lines: &str) -> Raw {
     raw(name, want, format!("GET /hello HTTP/1.1\r\n{lines}\r\n"))
 }
 
-/// All of them. Those that are answered are requests for `/hello`, or for `/upload`, which sends
-/// its body back.
+/// The whole corpus. Accepted requests are for `/hello`, or for `/upload`, which echoes the body.
 pub fn all() -> Vec<Raw> {
     let mut all = lengths();
     all.extend(codings());
@@ -86,7 +85,7 @@ fn codings() -> Vec<Raw> {
         post(name, want, &format!("transfer-encoding: {value}\r\n"), CHUNKS)
     };
     vec![
-        // RFC 9112 6.1: chunked decides, and nothing behind is read.
+        // RFC 9112 6.1: chunked takes precedence, and nothing after it is read.
         post("a length and chunks", Last(200), &format!("{cl}{te}"), CHUNKS),
         post("chunks and a length", Last(200), &format!("{te}{cl}"), CHUNKS),
         post("two lengths and chunks", Last(200), &format!("{cl}{te}{cl}"), CHUNKS),
@@ -155,7 +154,7 @@ fn heads() -> Vec<Raw> {
     let mut all = vec![
         hosted("a request", Served(200), ""),
         raw("an empty line before", Served(200), format!("\r\nGET /hello HTTP/1.1\r\n{host}\r\n")),
-        // RFC 9112 2.2 lets a line end so.
+        // RFC 9112 2.2 allows a bare line feed as the end of a line.
         raw("bare line feeds", Served(200), "GET /hello HTTP/1.1\nhost: localhost\n\n"),
         hosted("a fold", Refused, "x: a\r\n b\r\n"),
         hosted("a fold by a tab", Refused, "x: a\r\n\tb\r\n"),
@@ -182,7 +181,7 @@ fn heads() -> Vec<Raw> {
         get("a list of hosts", Refused, "host: localhost, a.example\r\n"),
         get("a host behind a blank", Refused, "host : localhost\r\n"),
     ];
-    // Without Host nobody can say which of several services HTTP/1.0 means.
+    // Without Host, an HTTP/1.0 request does not say which of several services it is for.
     all.push(raw("HTTP/1.0 without a host", Refused, "GET /hello HTTP/1.0\r\n\r\n"));
     all
 }

@@ -1,4 +1,4 @@
-//! An app with every policy on.
+//! An app that uses every policy.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use policy_server::{
 use serde::Deserialize;
 use tower::service_fn;
 
-/// The most bytes of a body, but for one route.
+/// The limit for bodies of all routes but one.
 pub const BODY: usize = 2_000;
 
 const SHARED: CorsPolicy =
@@ -24,7 +24,7 @@ const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 const LISTS: CachePolicy = CachePolicy::public().max_age(60).vary(&["accept-language"]).build();
 const OPEN: HeadersPolicy = HeadersPolicy::builder().corp("cross-origin").every_answer().build();
 
-/// Something long enough to be asked for in parts.
+/// Content that is long enough for range requests.
 const PICTURE: [u8; 5_000] = [b'.'; 5_000];
 
 #[get("/lamps")]
@@ -170,7 +170,7 @@ async fn status(status: u16) -> Result<StatusCode, Problem> {
 #[get("/panics")]
 #[auth(public)]
 async fn panics() -> String {
-    // As a panic, but for the message on standard error.
+    // A panic without its message on standard error.
     std::panic::resume_unwind(Box::new("the handler panics"))
 }
 

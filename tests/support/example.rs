@@ -1,4 +1,4 @@
-//! An example as its reader starts it.
+//! Runs an example as a reader of the documentation would.
 
 use std::{
     ffi::OsStr,
@@ -11,18 +11,18 @@ use std::{
 
 use crate::output::Output;
 
-/// How long an example may take until it listens: a bound on what hangs, and longer than cargo
-/// takes to build it before on a slow machine.
+/// The longest that an example may take to listen. It catches a hang, and includes the time that
+/// cargo needs to build the example on a slow machine.
 const START: Duration = Duration::from_secs(30 * 60);
 
-/// How long an example may take to end.
+/// The longest that an example may take to exit.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running example. Dropping it kills it.
 #[derive(Debug)]
 pub struct Example {
     process: Child,
-    /// What it printed, by the words before it.
+    /// The values that it printed, each under the words printed before it.
     printed: Vec<(&'static str, String)>,
 }
 
@@ -34,9 +34,9 @@ impl Example {
         command
     }
 
-    /// Starts it and reads the addresses, which it prints behind these words once it listens.
+    /// Starts a program and reads the addresses that it prints after these words once it listens.
     pub fn start(command: &mut Command, words: &[&'static str]) -> io::Result<Self> {
-        // From here on the process is ended whatever happens.
+        // From here on, dropping `example` kills the process, also after an error.
         let mut example = Self { process: command.spawn()?, printed: Vec::new() };
         let (stdout, stderr) = (example.process.stdout.take(), example.process.stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
@@ -47,7 +47,7 @@ impl Example {
         while example.printed.len() < words.len() {
             let line = stdout.line(until);
             let Ok(Some(line)) = line else {
-                // So that its outputs end.
+                // Kills the process, so that its output ends.
                 drop(example);
                 let errors = stderr.rest();
                 return Err(io::Error::other(format!(
@@ -65,21 +65,21 @@ impl Example {
         Ok(example)
     }
 
-    /// The address that it printed behind a word: an origin.
+    /// The origin that it printed after a word.
     pub fn printed(&self, word: &str) -> &str {
         let found = self.printed.iter().find(|(known, _)| *known == word);
         found.map_or_else(|| panic!("it printed no `{word}`"), |(_, address)| address)
     }
 
-    /// Where it listens, which it printed behind a word.
+    /// The address that it printed after a word.
     pub fn address(&self, word: &str) -> SocketAddr {
         let port = self.printed(word).rsplit(':').next().and_then(|port| port.parse().ok());
         SocketAddr::from(([127, 0, 0, 1], port.unwrap_or_default()))
     }
 
-    /// Asks it to end, as a supervisor does, and waits until it did.
+    /// Sends SIGTERM, as a supervisor does, and waits for the exit.
     pub fn stop(mut self) -> io::Result<()> {
-        // Cargo replaces itself by the example, so the process is the example.
+        // Cargo replaces its process with the example (exec), so the id is that of the example.
         let process = self.process.id().to_string();
         Command::new("kill").args(["-TERM", &process]).status()?;
         let until = Instant::now() + LIMIT;

@@ -1,5 +1,5 @@
-//! What of the Fetch standard decides about policies: which methods need no preflight, and what a
-//! token is. Written from the standard; the product's code is not used.
+//! What policies need of the Fetch standard: the methods without a preflight, and the token
+//! grammar. Written from the standards, without the product's code.
 
 /// Fetch, 2.2.1: methods that need no preflight.
 pub const SAFELISTED_METHODS: [&str; 3] = ["GET", "HEAD", "POST"];

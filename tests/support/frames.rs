@@ -1,4 +1,4 @@
-//! HTTP/2 as bytes: frames and header blocks that no library would send.
+//! HTTP/2 as bytes: frames and header blocks, including invalid ones that no library would send.
 
 use std::net::SocketAddr;
 
@@ -36,12 +36,12 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Fields as literals that nothing indexes (RFC 7541 6.2.2).
+/// Encodes fields as literals without indexing (RFC 7541 6.2.2).
 pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     fields.iter().flat_map(|(name, value)| literal(0, name, value)).collect()
 }
 
-/// A field as a literal: `first` is 0, or 0x40 where the table keeps it.
+/// Encodes a field as a literal. `first` is 0, or 0x40 to add it to the dynamic table.
 pub fn literal(first: u8, name: &str, value: &str) -> Vec<u8> {
     let mut bytes = vec![first];
     for text in [name, value] {
@@ -51,7 +51,7 @@ pub fn literal(first: u8, name: &str, value: &str) -> Vec<u8> {
     bytes
 }
 
-/// The length of a text that is not compressed (RFC 7541 5.1).
+/// The length of a string without Huffman coding (RFC 7541 5.1).
 fn number(mut value: usize) -> Vec<u8> {
     if value < 127 {
         return vec![value as u8];
@@ -66,7 +66,7 @@ fn number(mut value: usize) -> Vec<u8> {
     bytes
 }
 
-/// The pseudo fields of a request for `localhost`.
+/// The pseudo-header fields of a request for `localhost`.
 pub fn pseudo<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![(":method", method), (":scheme", "http"), (":path", path), (":authority", "localhost")]
 }
@@ -76,7 +76,7 @@ pub fn get(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &block(&pseudo("GET", path)))
 }
 
-/// The head of a request with one.
+/// The head of a request with a body.
 pub fn post(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &block(&pseudo("POST", path)))
 }
@@ -86,7 +86,7 @@ pub fn setting(id: u16, value: u32) -> Vec<u8> {
     [&id.to_be_bytes()[..], &value.to_be_bytes()].concat()
 }
 
-/// What came in.
+/// A frame as received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub kind: u8,
@@ -98,9 +98,9 @@ pub struct Frame {
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With a GOAWAY of this code.
+    /// With a GOAWAY frame of this code.
     Goaway(u32),
-    /// Without a word.
+    /// Without a GOAWAY frame.
     Closed,
 }
 
@@ -111,7 +111,8 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Says hello. The table of the server's header blocks is empty, so that they can be read.
+    /// Connects and sends the preface. The dynamic table for responses has size 0, so that each
+    /// header block can be read by itself.
     pub async fn open(address: SocketAddr) -> Self {
         Self::open_with(address, &[]).await
     }
@@ -127,18 +128,18 @@ impl Raw {
         raw
     }
 
-    /// Sends as much as the server takes, and says whether that was all.
+    /// Sends as much as the server accepts; whether that was everything.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         soon(self.stream.write_all(bytes.as_ref())).await.is_ok()
     }
 
-    /// Sends all of this, or as much as the server takes, and reads meanwhile, so that responses
-    /// hold up nothing.
+    /// Sends as much as the server accepts and reads at the same time, so that unread responses do
+    /// not block it.
     pub async fn pour(&mut self, bytes: impl AsRef<[u8]>) {
         let (mut reading, mut writing) = self.stream.split();
         let write = async {
             if writing.write_all(bytes.as_ref()).await.is_ok() {
-                // Whoever still listens is told that this was all.
+                // Ends the sending half, which may already be closed.
                 let _ = writing.shutdown().await;
             }
         };
@@ -147,7 +148,7 @@ impl Raw {
         soon(async { tokio::join!(write, read) }).await;
     }
 
-    /// The next frame; none at the end of the connection.
+    /// The next frame, or `None` at the end of the connection.
     pub async fn frame(&mut self) -> Option<Frame> {
         loop {
             if let Some((frame, length)) = first_frame(&self.received) {
@@ -162,7 +163,7 @@ impl Raw {
         }
     }
 
-    /// The next frame of a stream that is not about windows.
+    /// The next frame of a stream, window updates aside.
     pub async fn frame_of(&mut self, stream: u32) -> Frame {
         loop {
             let frame = self.frame().await.expect("a connection that is open");
@@ -173,17 +174,17 @@ impl Raw {
         }
     }
 
-    /// How the connection ends, whatever comes before.
+    /// Reads until the connection ends, and returns how.
     pub async fn end(&mut self) -> End {
         self.end_and(0).await.0
     }
 
-    /// How it ends, and whether there was a response on a stream before.
+    /// How the connection ends, and whether a response began on a stream before that.
     pub async fn end_and(&mut self, stream: u32) -> (End, bool) {
         let (mut end, mut is_answered) = (End::Closed, false);
         while let Some(frame) = self.frame().await {
             is_answered |= frame.kind == HEADERS && frame.stream == stream;
-            // The first one says what was wrong.
+            // The first GOAWAY has the reason.
             if let (GOAWAY, [_, _, _, _, code @ ..]) = (frame.kind, &frame.payload[..])
                 && matches!(end, End::Closed | End::Goaway(NO_ERROR))
             {
@@ -237,15 +238,15 @@ fn first_frame(bytes: &[u8]) -> Option<(Frame, usize)> {
     Some((Frame { kind: head[3], flags: head[4], stream, payload }, 9 + length))
 }
 
-/// The status of a header block whose table is empty: it comes first (RFC 9113 8.3), as one of
-/// the static table or as a literal of digits (RFC 7541 appendices A and B).
+/// The status of a header block, whose first field it is (RFC 9113 8.3): indexed in the static
+/// table or a literal of digits (RFC 7541 appendices A and B).
 fn status_of(block: &[u8]) -> u16 {
-    // Sizes of the table come before.
+    // Skip updates of the table size.
     let at = block.iter().position(|byte| byte & 0xe0 != 0x20).expect("a field");
     let indexed = [200, 204, 206, 304, 400, 404, 500];
     match block[at] {
         index @ 0x88..=0x8e => indexed[usize::from(index - 0x88)],
-        // A literal whose name is the eighth, kept or not.
+        // A literal with the name of static entry 8, with or without indexing.
         0x48 | 0x08 => {
             let length = usize::from(block[at + 1] & 0x7f);
             let text = &block[at + 2..at + 2 + length];
@@ -258,7 +259,7 @@ fn status_of(block: &[u8]) -> u16 {
     }
 }
 
-/// Three digits in the code of Huffman: 0 to 2 have five bits, the others six.
+/// Three Huffman-coded digits: 0 to 2 have five bits, the others six.
 fn digits(bytes: &[u8]) -> u16 {
     let mut bits = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     let mut status = 0;

@@ -1,5 +1,5 @@
-//! A server on a socket of its own, and clients that write bytes to it and read what comes back.
-//! Nothing here knows more of HTTP than where a message ends.
+//! A server on its own socket, and clients that send and receive bytes. Of HTTP, this module knows
+//! only where a message ends.
 
 use std::{
     cell::Cell,
@@ -22,36 +22,37 @@ use tokio::{
     time::{Instant, advance, pause, timeout},
 };
 
-/// How long anything may take before a test gives up, on a machine with much else to do.
+/// The longest that a step may take before the test fails, generous for a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 thread_local! {
     static PANICS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Waits for something that must happen.
+/// Waits for a future, and fails if it takes longer than [`PATIENCE`].
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(PATIENCE, future).await.expect("it should have happened by now")
 }
 
-/// The time of a test and of its server, which stands still but for what the test lets go by: so
-/// nothing is late because the machine has much else to do.
+/// A paused clock for a test and its server. Time advances only when the test says so, so that a
+/// busy machine makes nothing late.
 pub struct StoppedTime {
     _running: mpsc::Sender<()>,
 }
 
 impl StoppedTime {
-    /// Stops the time of this runtime, which has one thread.
+    /// Pauses the clock of this single-threaded runtime.
     pub fn begin() -> Self {
         pause();
-        // Time would go on by itself whenever everybody waits, but for a task that blocks. This
-        // one ends with the test; where that hangs, time goes on, and what it waits for is late.
+        // Tokio advances a paused clock by itself when every task is idle, except while a blocking
+        // task runs. This one lasts as long as the test; if the test hangs, the clock starts to
+        // advance and the time-outs of the test fail it.
         let (running, ended) = mpsc::channel();
         spawn_blocking(move || ended.recv_timeout(PATIENCE));
         Self { _running: running }
     }
 
-    /// Lets so much time go by, and everybody do what is due meanwhile.
+    /// Advances the clock in small steps and runs the tasks that are due.
     pub async fn pass(&self, duration: Duration) {
         const STEPS: u32 = 100;
         for _ in 0..STEPS {
@@ -62,7 +63,7 @@ impl StoppedTime {
         }
     }
 
-    /// Lets time go by until something has happened.
+    /// Advances the clock until the future completes.
     pub async fn until<T>(&self, future: impl Future<Output = T>) -> T {
         tokio::select! {
             happened = future => happened,
@@ -88,7 +89,7 @@ impl Running {
         let (stop, stopping) = oneshot::channel();
         let stopped = tokio::spawn(server.run_until(async {
             if stopping.await.is_err() {
-                // The test ends without stopping the server, and the runtime ends it.
+                // The test ended without stopping the server; the runtime drops it.
                 pending::<()>().await;
             }
         }));
@@ -99,26 +100,26 @@ impl Running {
         Connection::open(self.address).await
     }
 
-    /// Sends one request on a connection of its own.
+    /// Sends one request on its own connection.
     pub async fn response(&self, request: impl AsRef<[u8]>) -> RawResponse {
         let mut connection = self.connect().await;
         connection.send(request).await;
         connection.response().await
     }
 
-    /// Asks the server to stop, as a signal would; done when it has.
+    /// Asks the server to stop, as a signal would. The handle completes when it has stopped.
     pub fn stop(self) -> JoinHandle<()> {
         self.stop.send(()).expect("a server that runs");
         self.stopped
     }
 
-    /// How often a thread of the test panicked since the server runs. All of it is one thread,
-    /// so these are the panics of its tasks, which nothing else tells of.
+    /// How many panics there were on this thread since the server started. Server and test share
+    /// the thread, so these are the panics of the server's tasks, which tokio otherwise hides.
     pub fn panics(&self) -> usize {
         PANICS.get() - self.panics_before
     }
 
-    /// The status of the response to one request, whatever comes behind it.
+    /// Sends one request and returns the status of its response, without reading the body.
     pub async fn response_status(&self, bytes: impl AsRef<[u8]>) -> u16 {
         let mut connection = self.connect().await;
         connection.send(bytes).await;
@@ -137,19 +138,19 @@ fn count_panics() {
     });
 }
 
-/// What came back on one connection.
+/// Everything received on one connection.
 pub struct Received {
     pub bytes: Vec<u8>,
-    /// Whether the connection broke, and bytes on their way were lost.
+    /// Whether the connection was reset, so that bytes in transit were lost.
     pub was_reset: bool,
 }
 
-/// Sends this on a connection of its own, and reads until the server closes it.
+/// Sends these bytes on their own connection and reads until the server closes it.
 pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> Received {
     let stream = TcpStream::connect(address).await.expect("a server that listens");
     let (mut reader, mut writer) = stream.into_split();
     let write = async {
-        // The server may close before the end.
+        // The server may close before it has read everything.
         writer.write_all(bytes).await.is_ok() && writer.shutdown().await.is_ok()
     };
     let mut received = Vec::new();
@@ -161,7 +162,7 @@ pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> Received {
 /// One connection of a client.
 pub struct Connection {
     pub stream: TcpStream,
-    /// What was received and not yet looked at.
+    /// Bytes that were received and not yet consumed.
     received: Vec<u8>,
 }
 
@@ -179,19 +180,19 @@ impl Connection {
         soon(self.stream.write_all(bytes.as_ref())).await.expect("a server that takes bytes");
     }
 
-    /// Sends as much as the server takes, which may close before the end.
+    /// Sends as much as the server accepts; it may close before the end.
     pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         soon(self.stream.write_all(bytes.as_ref())).await.is_ok()
     }
 
-    /// The response to anything but HEAD.
+    /// Reads the response to a request of any method but HEAD.
     pub async fn response(&mut self) -> RawResponse {
         let mut response = self.head().await;
         response.body = self.body_of(&response).await;
         response
     }
 
-    /// The head of a response: all there is of one to HEAD, and the beginning of a stream.
+    /// Reads the head of a response: the whole response to HEAD, or the beginning of a stream.
     pub async fn head(&mut self) -> RawResponse {
         let end = loop {
             if let Some(end) = find(&self.received, b"\r\n\r\n") {
@@ -222,7 +223,7 @@ impl Connection {
         self.exactly(length).await
     }
 
-    /// The next chunk of a chunked body; `None` for the last.
+    /// The next chunk of a chunked body, or `None` at its end.
     pub async fn chunk(&mut self) -> Option<Vec<u8>> {
         let line = loop {
             if let Some(end) = find(&self.received, b"\r\n") {
@@ -239,7 +240,7 @@ impl Connection {
         (size > 0).then_some(chunk)
     }
 
-    /// So many bytes.
+    /// Reads this many bytes.
     pub async fn exactly(&mut self, length: usize) -> Vec<u8> {
         while self.received.len() < length {
             let before = self.received.len();
@@ -249,7 +250,7 @@ impl Connection {
         self.received.drain(..length).collect()
     }
 
-    /// Everything up to the end of the connection, orderly or not.
+    /// Everything until the connection is closed or reset.
     pub async fn rest(&mut self) -> Vec<u8> {
         loop {
             let before = self.received.len();
@@ -260,7 +261,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the server closes, and says how long that took; nothing may come before.
+    /// Waits until the server closes without sending anything, and returns how long that took.
     pub async fn closed(&mut self) -> Duration {
         let begun = Instant::now();
         let rest = self.rest().await;
@@ -268,7 +269,7 @@ impl Connection {
         begun.elapsed()
     }
 
-    /// Adds what comes next to what was received; nothing at the end of the connection.
+    /// Appends the next bytes to the buffer; none at the end of the connection.
     async fn receive(&mut self) {
         let mut bytes = [0; 16 * 1024];
         let len = match soon(self.stream.read(&mut bytes)).await {
@@ -280,7 +281,7 @@ impl Connection {
     }
 }
 
-/// One response, as its bytes say it.
+/// A response, with its head as the bytes say it.
 pub struct RawResponse {
     /// `HTTP/1.1 200 OK`
     pub line: String,
@@ -309,7 +310,7 @@ impl RawResponse {
         value
     }
 
-    /// All headers but the date, sorted, as lines.
+    /// All headers except the date, as sorted lines.
     pub fn lines(&self) -> Vec<String> {
         let lasting = self.headers.iter().filter(|header| header.0 != "date");
         let mut lines: Vec<_> = lasting.map(|(name, value)| format!("{name}: {value}")).collect();
@@ -317,7 +318,7 @@ impl RawResponse {
         lines
     }
 
-    /// The headers of CORS, sorted.
+    /// The CORS headers, sorted.
     pub fn sharing(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.retain(|line| line.starts_with("access-control-"));
@@ -328,7 +329,7 @@ impl RawResponse {
         str::from_utf8(&self.body).expect("a text")
     }
 
-    /// Status and code of a problem, which says the same status itself.
+    /// Status and code of a problem; checks that its body repeats the status.
     pub fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem: Value = serde_json::from_slice(&self.body).expect("JSON");
@@ -343,7 +344,7 @@ impl fmt::Debug for RawResponse {
     }
 }
 
-/// A request for `localhost` without a body: `GET /` and further fields.
+/// A request for `localhost` without a body: `GET /` and more header lines.
 pub fn request(what: &str, fields: &[&str]) -> String {
     let mut text = format!("{what} HTTP/1.1\r\nhost: localhost\r\n");
     for field in fields {

@@ -1,4 +1,4 @@
-//! What the suites share: clients and servers, processes and browsers, and the words of laws.
+//! What the suites share: clients, servers, processes, browsers, and the vocabulary of laws.
 #![expect(
     missing_debug_implementations,
     missing_docs,

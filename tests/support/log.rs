@@ -1,9 +1,9 @@
-//! What is said by `tracing`, kept for a test.
+//! Keeps what `tracing` records, for a test.
 //!
-//! `tracing` remembers for each place in the code whether a subscriber wants to hear of it, and it
-//! asks when the place is reached for the first time, on whatever thread that is. A subscriber of
-//! one test's thread would be deaf to every place that another test was the first to reach. So one
-//! subscriber listens for the whole process, and hands on to the log of the thread.
+//! `tracing` caches for each call site whether a subscriber is interested, and asks when the site
+//! is first reached, on any thread. A subscriber per test thread would miss every site that another
+//! test reached first. So one subscriber listens for the whole process and forwards to the log of
+//! the current thread.
 
 use std::{
     cell::RefCell,
@@ -24,36 +24,36 @@ thread_local! {
     static LISTENING: RefCell<Option<Log>> = const { RefCell::new(None) };
 }
 
-/// What was said since it began, on this thread: events as `LEVEL name=value ..`, spans as
-/// `span name=value ..` with all that was recorded later.
+/// Everything recorded on this thread since the log began: events as `LEVEL name=value ..`, spans
+/// as `span name=value ..` with the fields that were recorded later.
 #[derive(Clone)]
 pub struct Log {
     said: Arc<Mutex<Said>>,
-    /// What the targets begin with that are listened to.
+    /// The prefix of the targets that are kept.
     target: &'static str,
 }
 
 #[derive(Default)]
 struct Said {
     lines: Vec<String>,
-    /// The spans that are entered, from the outside in.
+    /// The spans that are entered, outermost first.
     entered: Vec<Id>,
-    /// The spans, by their lines.
+    /// The spans, by the index of their line.
     spans: BTreeMap<u64, &'static Metadata<'static>>,
 }
 
-/// Ends a log when it is dropped.
+/// Ends the log when it is dropped.
 pub struct Guard(());
 
-/// Sets the subscriber of the process. What starts a server calls this first, so that no place is
-/// being reached for the first time while it is set.
+/// Sets the subscriber of the process. Everything that starts a server calls this first, so that no
+/// call site is registered before.
 pub fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_global_default(OfThread).expect("no other subscriber"));
 }
 
 impl Log {
-    /// Listens to targets that begin so.
+    /// Begins a log of the targets with this prefix.
     pub fn of(target: &'static str) -> (Self, Guard) {
         listen();
         rebuild_interest_cache();
@@ -66,12 +66,12 @@ impl Log {
         self.said.lock().expect("a log")
     }
 
-    /// The lines of events that have this code.
+    /// The lines of events with this code.
     pub fn of_code(&self, code: &str) -> Vec<String> {
         self.with(&format!(" code=\"{code}\""))
     }
 
-    /// The lines that contain this.
+    /// The lines that contain a text.
     pub fn with(&self, what: &str) -> Vec<String> {
         self.said().lines.iter().filter(|line| line.contains(what)).cloned().collect()
     }
@@ -91,7 +91,7 @@ impl Visit for Line {
     }
 }
 
-/// Hands everything to the log of the thread, if there is one.
+/// Forwards everything to the log of the thread, if there is one.
 struct OfThread;
 
 impl OfThread {
@@ -102,7 +102,7 @@ impl OfThread {
 
 impl Subscriber for OfThread {
     fn register_callsite(&self, _metadata: &'static Metadata<'static>) -> Interest {
-        // It depends on the thread.
+        // Whether there is interest depends on the thread.
         Interest::sometimes()
     }
 

@@ -1,4 +1,4 @@
-//! What a policy means, decided a second time and another way: no line here comes from the
+//! The meaning of a policy, implemented a second time and differently: nothing here comes from the
 //! product, and origins are compared as whole lists of labels.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,7 @@ pub fn grants_origin(policy: &Policy, origin: &[u8]) -> bool {
     policy.origins.iter().any(|entry| entry == "*" || matches(entry, origin))
 }
 
-/// Whether a pattern stands for the value of an Origin header.
+/// Whether a pattern matches the value of an Origin header.
 pub fn matches(pattern: &str, origin: &[u8]) -> bool {
     let (Some(pattern), Ok(origin)) = (Parts::of(pattern), std::str::from_utf8(origin)) else {
         return false;
@@ -23,7 +23,7 @@ pub fn matches(pattern: &str, origin: &[u8]) -> bool {
     };
     let in_front = parts.labels.len().checked_sub(pattern.labels.len());
     let hosts = match (pattern.labels.split_first(), in_front) {
-        // `*` takes one label or more.
+        // `*` matches one or more labels.
         (Some((&"*", below)), Some(_)) => parts.labels.ends_with(below),
         _ => parts.labels == pattern.labels,
     };
@@ -31,14 +31,14 @@ pub fn matches(pattern: &str, origin: &[u8]) -> bool {
     origin.len() <= 326 && hosts && ports && pattern.scheme == parts.scheme
 }
 
-/// Whether one pattern stands for everything that another one stands for: it does if it has an
-/// origin of that one whose label and port nobody else names.
+/// Whether one pattern matches everything that another one matches: it does if it matches an
+/// example of the other whose label and port occur nowhere else.
 pub fn covers(pattern: &str, inner: &str) -> bool {
     let witness = inner.replace("*.", "fresh.").replace(":*", ":60001");
     matches(pattern, witness.as_bytes())
 }
 
-/// The names of the headers that a page sees of a response that it may read.
+/// The names of the headers that a page can see of a response that it may read.
 pub fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
     let safelisted = "cache-control content-language content-length content-type expires \
         last-modified pragma";
@@ -53,12 +53,12 @@ pub fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
     names
 }
 
-/// Whether a browser could have written this text as an origin that is not opaque.
+/// Whether this is how a browser serializes a tuple origin.
 pub fn is_serialized_origin(text: &str) -> bool {
     Parts::of(text).is_some_and(|parts| parts.is_serialized())
 }
 
-/// Whether two policies may answer preflights for each other.
+/// Whether two policies may share their preflights.
 pub fn declare_alike(one: &Policy, two: &Policy) -> bool {
     let set = |list: &[String]| {
         let mut list: Vec<String> = list.iter().map(|name| name.to_lowercase()).collect();
@@ -79,8 +79,8 @@ pub fn declare_alike(one: &Policy, two: &Policy) -> bool {
         && methods(one) == methods(two)
 }
 
-/// Whether the page of a script may read what its fetch of a route answers, where these methods
-/// are served under this declaration.
+/// Whether a script's page may read the response to its fetch of a route that serves these methods
+/// under this declaration.
 pub fn grants(policy: &Policy, served: &[&str], wanted: &Wanted<'_>) -> bool {
     let grants_page = grants_origin(policy, wanted.origin.as_bytes())
         && (!wanted.includes_credentials || policy.credentials);
@@ -104,8 +104,8 @@ pub fn allows_method(policy: &Policy, served: &[&str], method: &str) -> bool {
         }
 }
 
-/// Whether a preflight allows the name of a header. A route that takes bodies takes their type,
-/// unless its policy says all by itself.
+/// Whether a preflight allows a header. A route with bodies allows `Content-Type` unless its policy
+/// lists its headers itself.
 pub fn allows_header(
     policy: &Policy,
     served: &[&str],
@@ -122,7 +122,7 @@ pub fn allows_header(
         || (derived && name == "content-type")
 }
 
-/// What a page's fetch needs of a policy.
+/// What a page's fetch needs from a policy.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
     pub origin: &'a str,
@@ -132,11 +132,11 @@ pub struct Wanted<'a> {
     /// CORS-unsafe request-header names, lower case.
     pub unsafe_names: &'a [String],
     pub is_preflighted: bool,
-    /// As engines have it and the standard does not.
+    /// What engines do and the standard does not.
     pub star_allows_authorization: bool,
 }
 
-/// Fetch, 2.2.2: CORS-unsafe request-header names, of those headers that a script can set.
+/// Fetch, 2.2.2: CORS-unsafe request-header names, among the headers that a script can set.
 pub fn unsafe_names<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let sent = headers.into_iter().filter(|(name, _)| !is_forbidden(name));
     let (safe, mut names): (Vec<_>, Vec<_>) =
@@ -183,7 +183,7 @@ fn is_form_type(value: &str) -> bool {
     forms.contains(&&*essence)
 }
 
-/// Fetch, 2.2.2: parse a single range header value; a start must be there.
+/// Fetch, 2.2.2: parse a single range header value; a start is required.
 fn is_simple_range(value: &str) -> bool {
     let Some((start, end)) = value.strip_prefix("bytes=").and_then(|rest| rest.split_once('-'))
     else {
@@ -200,7 +200,7 @@ pub fn normalized(method: &str) -> String {
     if known.contains(&&*upper) { upper } else { method.to_owned() }
 }
 
-/// Whether a policy breaks none of the rules.
+/// Whether a policy breaks no rule.
 pub fn is_valid(policy: &Policy) -> bool {
     let anonymous = !policy.credentials;
     let star_or = |list: &[String], valid: &dyn Fn(&str) -> bool| {
@@ -221,7 +221,7 @@ pub fn is_valid(policy: &Policy) -> bool {
         && policy.max_age.is_none_or(|seconds| (-1..=86400).contains(&seconds))
 }
 
-/// Whether a text can stand in a list of origins.
+/// Whether a text is valid in a list of origins.
 pub fn is_pattern(text: &str) -> bool {
     let Some(parts) = Parts::of(text) else { return false };
     let wildcard = parts.labels.first() == Some(&"*");
@@ -240,7 +240,7 @@ pub fn is_pattern(text: &str) -> bool {
         && concrete.has_canonical_host(wildcard, room)
 }
 
-/// Whether a script of a matching origin may have been changed on its way.
+/// Whether an attacker on the network could change a script of a matching origin.
 fn is_insecure(pattern: &str) -> bool {
     let Some(parts) = Parts::of(pattern) else { return true };
     let host = parts.labels.join(".");
@@ -250,7 +250,7 @@ fn is_insecure(pattern: &str) -> bool {
     parts.scheme != "https" && !loopback
 }
 
-/// Whether a pattern takes names that belong to different people; for the names that tests use.
+/// Whether a pattern matches names of different owners; knows only the names that tests use.
 fn is_of_public_suffix(pattern: &str) -> bool {
     let Some(parts) = Parts::of(pattern) else { return false };
     let below = parts.labels.join(".");
@@ -286,7 +286,7 @@ fn is_exposable(name: &str) -> bool {
     is_token(name) && !names.split_whitespace().any(|forbidden| forbidden == lower)
 }
 
-/// Scheme, host and port, as the signs between them part a text.
+/// Scheme, host and port of a text, split at their delimiters.
 #[derive(Clone, Debug)]
 struct Parts<'a> {
     scheme: &'a str,
@@ -308,7 +308,7 @@ impl<'a> Parts<'a> {
         Some(Self { scheme, labels, port })
     }
 
-    /// Whether a browser could have written it: HTML, serialization of an origin.
+    /// Whether a browser could have written it (HTML, serialization of an origin).
     fn is_serialized(&self) -> bool {
         let small = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit();
         let scheme = self.scheme.starts_with(|sign: char| sign.is_ascii_lowercase())
@@ -318,7 +318,7 @@ impl<'a> Parts<'a> {
                 let inner = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
                 inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok())
             }
-            // A name may end in a dot, which is an empty label.
+            // A name may end in a dot, which gives an empty label.
             [labels @ .., ""] if !labels.is_empty() => are_labels(labels),
             labels => are_labels(labels),
         };

@@ -1,4 +1,4 @@
-//! What a process prints, line by line and by a deadline.
+//! The output of a process, line by line and with a deadline.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// An output of a process. It is read as it comes and to its end, so that the process never waits
-/// for a reader.
+/// An output of a process. A thread reads it to its end, so that the process never blocks on a full
+/// pipe.
 #[derive(Debug)]
 pub struct Output(Receiver<String>);
 
@@ -26,11 +26,11 @@ impl Output {
         Self(lines)
     }
 
-    /// The next line with its end, or nothing where the output has ended.
+    /// The next line with its end, or `None` at the end of the output.
     ///
     /// # Errors
     ///
-    /// There was none until then.
+    /// There was no line until the deadline.
     pub fn line(&self, until: Instant) -> io::Result<Option<String>> {
         match self.0.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(line) => Ok(Some(line)),
@@ -39,8 +39,8 @@ impl Output {
         }
     }
 
-    /// All that is left of the output of a process that has ended. One that it started may still
-    /// hold it open, so even this has a deadline.
+    /// The rest of the output of a process that has ended. A child of that process may still hold
+    /// it open, so this has a deadline too.
     pub fn rest(&self) -> String {
         let until = Instant::now() + Duration::from_secs(60);
         let mut text = String::new();

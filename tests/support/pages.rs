@@ -1,4 +1,5 @@
-//! Pages that are not the API's: blank, or sending on to the parameter `to`, or setting `cookie`.
+//! Pages of other sites than the API's: blank ones, redirects to the parameter `to`, and ones that
+//! set `cookie`.
 
 use std::{
     collections::HashMap,
@@ -15,7 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::webdriver::Failure;
 
-/// Serves them for whatever host, until the runtime ends.
+/// Serves them for any host, until the runtime ends.
 pub async fn serve() -> Result<SocketAddr, Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;

@@ -1,9 +1,9 @@
-//! Which paths others take for one resource: what standards and servers do with a path, written
-//! after their texts and sources.
+//! Which paths other software takes for one resource: how standards and servers interpret a path,
+//! written from their texts and sources.
 
-/// RFC 3986 6.2.2.1 and 6.2.2.2: upper-case percent codes, unreserved characters decoded; and bytes
-/// that no path has are percent-encoded first, as browsers do before they send one (URL, path
-/// percent-encode set). `None` for a path with a malformed code.
+/// RFC 3986 6.2.2.1 and 6.2.2.2: upper-case percent codes, unreserved characters decoded. Bytes
+/// that are invalid in a path are percent-encoded first, as browsers do before they send one (URL,
+/// path percent-encode set). `None` for a path with a malformed code.
 pub fn rfc3986(path: &str) -> Option<String> {
     let mut normal = String::new();
     for token in tokens(path)? {
@@ -19,8 +19,8 @@ pub fn rfc3986(path: &str) -> Option<String> {
     Some(normal)
 }
 
-/// The path of the file that tower-http's `ServeDir` (0.7) opens: decoded once, empty segments and
-/// `.` left out; none for `..`. A slash at the end demands a folder.
+/// The path of the file that tower-http's `ServeDir` (0.7) opens: decoded once, without empty
+/// segments and `.`; `None` for `..`. A trailing slash requires a folder.
 pub fn serve_dir(path: &str) -> Option<Vec<String>> {
     let decoded = String::from_utf8(decode(path)?).ok()?;
     let mut segments = Vec::new();
@@ -37,8 +37,8 @@ pub fn serve_dir(path: &str) -> Option<Vec<String>> {
     Some(segments)
 }
 
-/// The location that nginx looks for: decoded once, dot segments resolved, slashes merged
-/// (`merge_slashes on`, its default). None outside of the root, and for NUL.
+/// The location that nginx matches: decoded once, dot segments resolved, slashes merged
+/// (`merge_slashes on`, its default). `None` outside of the root and for NUL.
 pub fn nginx(path: &str) -> Option<Vec<u8>> {
     let decoded = decode(path)?;
     if decoded.contains(&0) {
@@ -61,7 +61,7 @@ pub fn nginx(path: &str) -> Option<Vec<u8>> {
     Some(location)
 }
 
-/// The segments that a router sees which cuts a path first and decodes it then, as axum's does.
+/// The segments for a router that splits a path before it decodes it, as axum's does.
 pub fn router(path: &str) -> Option<Vec<Vec<u8>>> {
     path.split('/').skip(1).map(decode).collect()
 }

@@ -1,12 +1,12 @@
-//! Ports that nobody else takes.
+//! Ports that nothing else uses.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpSocket;
 
-/// A port of this machine on which nobody listens: for as long as this is there, the system gives
-/// it to nobody else. A server that is told its number can listen on it all the same, since both
-/// allow that (`SO_REUSEADDR`, which servers set) and this one never listens.
+/// A port of this machine on which nothing listens. While this value exists, the system assigns the
+/// port to nothing else. A server can still listen on it by number, since both sockets set
+/// `SO_REUSEADDR` and this one never listens.
 #[derive(Debug)]
 pub struct Port {
     pub address: SocketAddr,

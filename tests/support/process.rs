@@ -1,4 +1,4 @@
-//! A test that needs a process of its own: it runs itself once more, in a role.
+//! For tests that need a process of their own: the test binary runs itself again, in a role.
 
 use std::{
     env,
@@ -10,21 +10,21 @@ use std::{
 
 use crate::output::Output;
 
-/// How long a process that was asked to end may take.
+/// The longest that a process may take to exit after a signal.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a process may take for a line that a test waits for: a bound on what hangs.
+/// The longest that a process may take to print a line, so that a hang fails the test.
 const LINE: Duration = Duration::from_secs(300);
 
 const ROLE: &str = "POLICY_TEST_ROLE";
 
-/// What this process is to do, if it is not the test itself.
+/// The role of this process, or `None` in the test itself.
 pub fn role() -> Option<String> {
     env::var(ROLE).ok()
 }
 
-/// The test of this name, to be run in a role and with as many file descriptors as the system
-/// grants.
+/// The command that runs the test of this name in a role, with as many file descriptors as the
+/// system allows.
 pub fn again(test: &str, role: &str) -> Command {
     let mut command = Command::new("sh");
     command
@@ -38,7 +38,7 @@ pub fn again(test: &str, role: &str) -> Command {
     command
 }
 
-/// Runs the test in a role to its end, which must be a good one.
+/// Runs the test in a role and asserts that it succeeds.
 pub fn succeeds(command: &mut Command) {
     let output = command.output().expect("a shell");
     let (out, err) =
@@ -46,7 +46,7 @@ pub fn succeeds(command: &mut Command) {
     assert!(output.status.success(), "{out}\n{err}");
 }
 
-/// A process that serves, ended when it is dropped.
+/// A process with a server, killed when it is dropped.
 #[derive(Debug)]
 pub struct ServerProcess {
     process: Running,
@@ -57,7 +57,8 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts it, and reads the address from its launch report, which it prints once it listens.
+    /// Starts the process and reads the address from its launch report, which it prints once it
+    /// listens.
     pub fn start(command: &mut Command) -> Self {
         let mut process = Running(command.spawn().expect("a shell"));
         let stdout = Output::of(process.0.stdout.take().expect("its output"));
@@ -68,7 +69,7 @@ impl ServerProcess {
         {
             return Self { process, stderr, first_line: line.clone(), address };
         }
-        // So that its outputs end.
+        // Kills the process, so that its output ends.
         drop(process);
         let (errors, output) = (stderr.rest(), stdout.rest());
         panic!(
@@ -99,7 +100,7 @@ impl ServerProcess {
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
     }
 
-    /// Waits for its end, and says whether it was a good one, with what it still had to say.
+    /// Waits for the exit; whether it succeeded, and the rest of its output.
     pub fn ended(mut self) -> (bool, String) {
         let begun = Instant::now();
         let status = loop {
@@ -115,7 +116,7 @@ impl ServerProcess {
         (status.success(), self.stderr.rest())
     }
 
-    /// How many sockets it has.
+    /// The number of its sockets.
     pub fn sockets(&self) -> usize {
         let folder = format!("/proc/{}/fd", self.process.0.id());
         let entries = std::fs::read_dir(folder).expect("Linux");
@@ -123,7 +124,7 @@ impl ServerProcess {
         targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
-    /// The memory that it really uses, in bytes.
+    /// Its resident memory in bytes.
     pub fn memory(&self) -> usize {
         let path = format!("/proc/{}/status", self.process.0.id());
         let status = std::fs::read_to_string(path).expect("Linux");
@@ -138,13 +139,13 @@ fn address_in(line: &str) -> Option<SocketAddr> {
     line.split("://").nth(1)?.split(' ').next()?.parse().ok()
 }
 
-/// A process, ended when it is dropped.
+/// A process, killed when it is dropped.
 #[derive(Debug)]
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,4 +1,4 @@
-//! Servers of others: each with a configuration, a folder and an address of its own, until it is
+//! Servers by others, each with its own configuration, folder and address, stopped when they are
 //! dropped.
 
 use std::{
@@ -22,7 +22,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts nginx with this inside of `http`, in one process: workers would outlive it.
+    /// Starts nginx with this inside of `http`, in a single process: workers would outlive it.
     pub async fn nginx(http: &str) -> Self {
         let configuration = format!(
             "daemon off; master_process off; pid FOLDER/pid; error_log FOLDER/errors;
@@ -42,13 +42,13 @@ impl Program {
         Self::start("haproxy", "-f", configuration).await
     }
 
-    /// Starts a program with this configuration, in which `ADDRESS` stands for where it listens and
-    /// `FOLDER` for its folder, and waits until it does.
+    /// Starts a program and waits until it listens. In the configuration, `ADDRESS` stands for its
+    /// address and `FOLDER` for its folder.
     async fn start(program: &str, option: &str, configuration: &str) -> Self {
         let port = Port::reserve();
         let address = port.address;
         let folder = env::temp_dir().join(format!("policy-{program}-{}", address.port()));
-        // What an earlier process left behind.
+        // Left over from an earlier run.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).expect("a folder");
         let configuration = configuration
@@ -73,7 +73,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.folder);

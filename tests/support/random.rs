@@ -1,4 +1,4 @@
-//! Random numbers that a seed repeats (splitmix64).
+//! Reproducible random numbers from a seed (splitmix64).
 
 pub struct Random(pub u64);
 
@@ -11,12 +11,12 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// Below `end`, which is not 0.
+    /// A number below `end`, which is not 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.draw() % end as u64) as usize
     }
 
-    /// One of these.
+    /// One element of a slice.
     pub fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }

@@ -1,5 +1,5 @@
-//! HTTPS in front of servers that speak plain HTTP, for several names at one port: what a
-//! deployment has a proxy for.
+//! HTTPS in front of servers that speak plain HTTP, for several names at one port, as a reverse
+//! proxy in a deployment.
 
 use std::{
     collections::HashMap,
@@ -26,8 +26,8 @@ use crate::authority::Authority;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Ends TLS for hosts of its own, with a certificate by an authority that nobody else knows. Ends
-/// with it.
+/// Terminates TLS for a set of hosts, with a certificate by an authority of its own, until it is
+/// dropped.
 pub struct TlsFront {
     port: u16,
     authority_hash: String,
@@ -55,13 +55,13 @@ impl TlsFront {
         format!("https://{host}:{}", self.port)
     }
 
-    /// Sends what comes for `host` to a server from now on.
+    /// Forwards further requests for `host` to a server.
     pub fn forward(&self, host: &str, server: SocketAddr) {
         self.servers.lock().expect("a lock").insert(host.to_owned(), server);
     }
 
-    /// Flags with which Chromium finds the hosts here, and no other, and trusts the authority:
-    /// connections are secure as any, with all that browsers make depend on it.
+    /// Flags that let Chromium resolve these hosts and no others, and trust the authority, so that
+    /// connections count as secure in every respect.
     pub fn browser_flags(&self) -> Vec<String> {
         let hosts = "MAP *.example 127.0.0.1, MAP *.test 127.0.0.1, MAP * ~NOTFOUND, \
                      EXCLUDE 127.0.0.1";
@@ -95,7 +95,7 @@ pub fn identity(hosts: &[&str]) -> Result<(ServerConfig, String), Failure> {
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, servers: Servers) {
     while let Ok((stream, _peer)) = listener.accept().await {
         let (acceptor, servers) = (acceptor.clone(), Arc::clone(&servers));
-        // A browser opens connections that it then does not use, and closes them as it likes.
+        // A browser also opens connections that it does not use, and closes them at any time.
         tokio::spawn(async move {
             let mut outer = acceptor.accept(stream).await.ok()?;
             let host = outer.get_ref().1.server_name()?;

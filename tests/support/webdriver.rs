@@ -1,6 +1,6 @@
-//! A browser that a test drives: headless Chromium through chromedriver (W3C WebDriver).
+//! Headless Chromium, driven through chromedriver (W3C WebDriver).
 //!
-//! Speaks plain HTTP/1.1 over a blocking socket, which is all that WebDriver needs.
+//! Uses plain HTTP/1.1 over a blocking socket, which is all that WebDriver needs.
 #![expect(
     clippy::indexing_slicing,
     reason = "an index into a JSON value gives null where there is nothing"
@@ -24,15 +24,15 @@ use serde_json::{Value, json};
 
 use super::output::Output;
 
-/// Why the browser did not do what the test asked.
+/// Why the browser failed to do what the test asked.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// No command takes longer than this, on a machine with much else to do, so that a browser that
-/// hangs ends the test; scripts get a second less.
+/// The longest that a command may take, generous for a busy machine, so that a browser that hangs
+/// fails the test; scripts get a second less.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Quiet, offline but for the test, and without what needs a desktop or a kernel feature that
-/// containers lack. QUIC is off so that the protocol is the one that the test has chosen.
+/// No background traffic, and nothing that needs a desktop or a kernel feature that containers
+/// lack. QUIC is off, so that the test chooses the protocol.
 pub const FLAGS: &[&str] = &[
     "--headless",
     "--no-sandbox",
@@ -66,7 +66,7 @@ impl Browser {
         let driver = Driver::start()?;
         let profile = Profile::fresh()?;
         let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
-        // The browser would heed the flag against it.
+        // This flag would have precedence over that one.
         flags.retain(|flag| {
             flag != "--disable-quic" || !more.iter().any(|more| more == "--enable-quic")
         });
@@ -112,8 +112,8 @@ impl Browser {
         text(&self.get("title")?)
     }
 
-    /// Runs the body of an `async` function in the page and waits for what it returns; `input` is
-    /// its parameter of that name.
+    /// Runs the body of an `async` function in the page and waits for its result; `input` is its
+    /// parameter.
     pub fn run(&self, function: &str, input: &Value) -> Result<Value, Failure> {
         let script = format!(
             "const input = arguments[0], done = arguments[1];
@@ -129,29 +129,29 @@ impl Browser {
         }
     }
 
-    /// Runs a script that may leave the page, and does not wait for where it leads.
+    /// Runs a script that may navigate away, without waiting for the next page.
     pub fn leave(&self, script: &str, input: &Value) -> Result<(), Failure> {
         let script = format!("const input = arguments[0]; {script}");
         self.post("execute/sync", &json!({ "script": script, "args": [input] })).map(drop)
     }
 
-    /// The cookies that the page's own requests carry, those that its scripts cannot see too.
+    /// The cookies that requests of the page carry, `HttpOnly` ones included.
     pub fn cookies(&self) -> Result<Vec<Value>, Failure> {
         Ok(self.get("cookie")?.as_array().ok_or("no cookies")?.clone())
     }
 
-    /// Gives the page's host a cookie, whatever its prefix asks for.
+    /// Sets a cookie for the page's host, without the checks of cookie prefixes.
     pub fn add_cookie(&self, cookie: &Value) -> Result<(), Failure> {
         self.post("cookie", &json!({ "cookie": cookie })).map(drop)
     }
 
-    /// Forgets the cookies that the page's requests carry.
+    /// Deletes the cookies that requests of the page carry.
     pub fn forget_cookies(&self) -> Result<(), Failure> {
         let path = format!("/session/{}/cookie", self.session);
         self.driver.call("DELETE", &path, None).map(drop)
     }
 
-    /// What a reader sees of the first element that the selector finds.
+    /// The visible text of the first element that matches the selector.
     pub fn text_of(&self, selector: &str) -> Result<String, Failure> {
         let query = json!({ "using": "css selector", "value": selector });
         let found = self.post("element", &query)?;
@@ -160,14 +160,14 @@ impl Browser {
         text(&self.get(&format!("element/{id}/text"))?)
     }
 
-    /// The window as a PNG file.
+    /// Saves a screenshot of the window as a PNG file.
     pub fn screenshot(&self, to: &Path) -> Result<(), Failure> {
         let image = text(&self.get("screenshot")?)?;
         Ok(fs::write(to, BASE64.decode(image.as_bytes())?)?)
     }
 
-    /// What the browser wrote to the console, once so many lines contain this. They come some time
-    /// after what they tell of.
+    /// The console messages that contain a text, once there are this many. A message arrives some
+    /// time after its cause.
     pub fn console_with(&self, what: &str, count: usize) -> Result<Vec<String>, Failure> {
         let begun = Instant::now();
         let mut lines = Vec::new();
@@ -183,7 +183,7 @@ impl Browser {
         }
     }
 
-    /// What the browser wrote to the console since it was last asked, with the pages' own words.
+    /// The console messages since the last call, including those of pages.
     pub fn console(&self) -> Result<Vec<String>, Failure> {
         let log = self.post("se/log", &json!({ "type": "browser" }))?;
         log.as_array().ok_or("no log")?.iter().map(|entry| text(&entry["message"])).collect()
@@ -197,7 +197,7 @@ impl Browser {
         self.driver.call("POST", &format!("/session/{}/{command}", self.session), Some(body))
     }
 
-    /// A form of the shown page, sent as if the user had: the whole window goes there.
+    /// Submits a form from the page as the user would: a navigation of the whole window.
     pub fn submit(&self, url: &str) -> Result<(), Failure> {
         const SUBMIT: &str = "
             const form = document.createElement('form');
@@ -212,12 +212,12 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // What fails here cannot be mended, and the driver is killed in any case.
+        // An error here changes nothing: the driver is killed next.
         let _ended = self.driver.call("DELETE", &format!("/session/{}", self.session), None);
     }
 }
 
-/// The program between the test and the browser.
+/// The process of chromedriver.
 #[derive(Debug)]
 pub struct Driver {
     process: Child,
@@ -234,7 +234,7 @@ impl Driver {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        // From here on the process is ended whatever happens.
+        // From here on, dropping `driver` ends the process, also after an error.
         let mut driver = Self { process, port: 0 };
         let stdout = driver.process.stdout.take().ok_or("no output")?;
         let (stdout, until) = (Output::of(stdout), Instant::now() + LIMIT);
@@ -249,7 +249,7 @@ impl Driver {
         Err(format!("{} ended at once", program.display()).into())
     }
 
-    /// One command: a request on a connection of its own, and the `value` of its response.
+    /// Sends a command on its own connection and returns the `value` of its response.
     pub fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
@@ -280,7 +280,7 @@ impl Drop for Driver {
     }
 }
 
-/// What the browser remembers: a folder of its own, so that no test sees another's.
+/// The browser's profile: a folder of its own, so that tests share no state.
 #[derive(Debug)]
 pub struct Profile(pub PathBuf);
 
@@ -289,7 +289,7 @@ impl Profile {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("policy-browser-{}-{count}", process::id()));
-        // What an earlier process of the same number left behind.
+        // Left over from an earlier process with the same id.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)?;
         Ok(Self(folder))
@@ -298,7 +298,7 @@ impl Profile {
 
 impl Drop for Profile {
     fn drop(&mut self) {
-        // The last processes of the browser may still be writing.
+        // The browser's last processes may still be writing.
         for _ in 0..20 {
             if fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
                 return;
@@ -308,7 +308,7 @@ impl Drop for Profile {
     }
 }
 
-/// The body of an HTTP/1.1 response that states its length, as chromedriver's do.
+/// The body of an HTTP/1.1 response with `Content-Length`, which chromedriver always sends.
 fn response_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
     let mut reader = BufReader::new(stream);
     let mut length = None;
@@ -330,7 +330,7 @@ fn response_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
     Ok(body)
 }
 
-/// The program that the variable names, or the first of `names` on the search path.
+/// The program that the environment variable names, or the first of `names` on the search path.
 pub fn binary(variable: &str, names: &[&str]) -> Option<PathBuf> {
     if let Some(path) = env::var_os(variable) {
         return Some(path.into());

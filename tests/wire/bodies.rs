@@ -1,10 +1,10 @@
-//! Lengths, chunks and trailers: what is wrong with them, and where they are cut.
+//! Lengths, chunks and trailers: invalid ones, and truncated ones.
 
 use super::*;
 
 const CHUNKED: &str = "transfer-encoding: chunked";
 
-/// The end of a request with a body.
+/// Appends a body to a head.
 fn with(head: String, body: &str) -> String {
     head + body
 }
@@ -54,14 +54,14 @@ async fn bodies_of_no_valid_length_are_no_requests() {
     assert_eq!(tried(with(head, "hello!")).await.status, 400);
 }
 
-/// RFC 9112 6.3, 5: a recipient may take several lengths that are one.
+/// RFC 9112 6.3, 5: a recipient may accept several equal lengths.
 #[tokio::test]
 async fn bodies_of_one_length_said_twice_are_read() {
     let head = request("POST /upload", &["content-length: 5", "content-length: 5"]);
     assert_eq!(tried(with(head, "hello")).await.text(), "hello");
 }
 
-/// RFC 9112 6.1: the connection is closed, since what follows is anybody's guess.
+/// RFC 9112 6.1: the connection is closed, since the end of the request is ambiguous.
 #[tokio::test]
 async fn bodies_with_a_length_and_chunks_end_the_connection() {
     for fields in [["content-length: 4", CHUNKED], [CHUNKED, "content-length: 4"]] {
@@ -131,7 +131,7 @@ async fn bodies_in_chunks_are_cut_at_the_limit() {
         let mut connection = server.connect().await;
         let fields = [ORIGIN, CHUNKED, "content-type: application/json"];
         connection.send(request(path, &fields)).await;
-        // The body never ends: the response does not wait for its end.
+        // The body never ends, and the response does not wait for its end.
         let chunk = format!("258\r\n{}\r\n", chunk.repeat(0x258));
         connection.send(&chunk).await;
         connection.send(&chunk).await;
@@ -155,7 +155,7 @@ async fn bodies_without_an_end_are_not_kept() {
     let mut taken = 0;
     while connection.try_send(&chunk).await {
         taken += chunk.len();
-        // What the buffers of two sockets may hold.
+        // At most what the buffers of two sockets hold.
         assert!(taken < 64 << 20);
     }
     assert_serving(&server).await;

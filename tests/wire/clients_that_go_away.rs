@@ -1,4 +1,4 @@
-//! What becomes of a handler whose client is gone.
+//! Handlers whose client disconnects.
 
 use policy_server::Body;
 
@@ -7,7 +7,7 @@ use super::*;
 #[derive(Clone)]
 struct Events(mpsc::UnboundedSender<&'static str>);
 
-/// Says when it is made and when it is dropped.
+/// Reports its creation and its drop.
 struct Guard(Events);
 
 impl Guard {
@@ -35,8 +35,8 @@ async fn wait(State(events): State<Events>) {
 #[auth(public)]
 async fn read(State(events): State<Events>, body: Body) {
     let _guard = Guard::new(&events);
-    // One that goes on without the body goes on until its timeout: for all the server knows,
-    // its client still wants the response.
+    // A handler that goes on without the body does so until its time-out: for all the server knows,
+    // the client still waits for the response.
     if http_body_util::BodyExt::collect(body).await.is_ok() {
         pending::<()>().await;
     }

@@ -32,9 +32,9 @@ async fn expectations_are_not_met_where_nobody_asks_for_the_body() {
     ] {
         let mut connection = server.connect().await;
         connection.send(request(line, &[EXPECT, "content-length: 5"])).await;
-        // The final response is the first that comes.
+        // There is no interim response before the final one.
         assert_eq!(connection.response().await.status, status, "{line}");
-        // Nobody knows whether the body is still sent.
+        // It is unknown whether the body is still sent.
         connection.closed().await;
     }
 }
@@ -49,7 +49,7 @@ async fn expectations_that_nobody_knows_are_refused() {
     assert_eq!(twice.problem(), (417, "wire.expectation-unknown".to_owned()));
 }
 
-/// A client of HTTP/1.0 does not know the response.
+/// HTTP/1.0 has no interim responses.
 #[tokio::test]
 async fn expectations_of_http_1_0_are_passed_over() {
     let server = Running::start(app()).await;

@@ -9,7 +9,7 @@ async fn statuses(connection: &mut http::Connection) -> (Vec<u16>, String) {
     let rest = connection.rest().await;
     let mut statuses = Vec::new();
     let text = String::from_utf8_lossy(&rest).into_owned();
-    // No body of this app says so.
+    // No body of this app contains this text.
     for response in text.split("HTTP/1.").skip(1) {
         let status = response.split(' ').nth(1).and_then(|status| status.parse().ok());
         statuses.push(status.expect("a status"));
@@ -43,12 +43,12 @@ async fn framing_is_never_anybodys_guess() {
     assert_serving(&server).await;
 }
 
-/// Whoever sent it is told, and does not wait for a response to what follows.
+/// The sender gets an error, and no response to what follows.
 #[tokio::test]
 async fn framing_is_said_to_be_that_of_the_connection_where_nothing_behind_is_read() {
     let server = Running::start(app()).await;
     for case in corpus::all() {
-        // A body that breaks off is told to its handler, when the head of the response may be out.
+        // The handler notices a truncated body, perhaps after the head of the response was sent.
         if matches!(case.want, Want::Served(_) | Want::Last(400)) {
             continue;
         }

@@ -99,7 +99,7 @@ async fn handlers_that_panic_are_answered_for() {
     let mut connection = server.connect().await;
     let paths = ["/text", "/formatted", "/any", "/extractor", "/response", "/parameter/7"];
     for (count, path) in paths.into_iter().enumerate() {
-        // On one connection: it serves on.
+        // All on one connection, which stays usable.
         connection.send(request(&format!("GET {path}"), &[ORIGIN])).await;
         let response = connection.response().await;
         assert_eq!(response.line, "HTTP/1.1 500 Internal Server Error");

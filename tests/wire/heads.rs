@@ -1,4 +1,4 @@
-//! Heads that are no HTTP, or too much of it.
+//! Heads that are invalid or too large.
 
 use super::*;
 

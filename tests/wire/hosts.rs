@@ -1,4 +1,4 @@
-//! Under which names the server answers, and under which not.
+//! The host names that the server accepts, and others.
 
 use super::*;
 
@@ -29,7 +29,7 @@ async fn hosts_are_named_exactly_once() {
     assert_eq!(response.problem(), (400, "wire.host-malformed".to_owned()));
 }
 
-/// RFC 9110 7.4, and against DNS rebinding.
+/// RFC 9110 7.4, and a defence against DNS rebinding.
 #[tokio::test]
 async fn hosts_are_loopback_hosts_in_development() {
     for host in ["localhost", "LocalHost:81", "127.0.0.1", "[::1]:8080", "shop.localhost"] {

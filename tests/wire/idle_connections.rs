@@ -1,5 +1,5 @@
-//! Many connections that do nothing: a server and its clients in a process each, since one cannot
-//! have all the descriptors.
+//! Many idle connections. Server and clients are separate processes, since one process cannot have
+//! enough descriptors.
 
 use std::{convert::Infallible, fs};
 
@@ -28,7 +28,7 @@ async fn idle_connections_cost_little_and_keep_nobody_out() {
     }
 }
 
-/// What a connection takes without anything of ours.
+/// Serves with hyper alone, to measure the memory of a connection without this crate.
 async fn serve_by_hyper() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     eprintln!("listening on http://{} ", listener.local_addr().expect("an address"));
@@ -41,10 +41,10 @@ async fn serve_by_hyper() {
     }
 }
 
-/// Connections to a server that were used and are kept, and the memory that each of them takes.
+/// Idle connections to a server that were used once, and the memory of each.
 async fn kept(server: &ServerProcess, count: usize) -> (Vec<http::Connection>, usize) {
     let mut connections = Vec::new();
-    // What the first ones need is needed once.
+    // Initialises what all connections share.
     for _ in 0..100 {
         connections.push(used(server).await);
     }
@@ -65,7 +65,7 @@ async fn be_clients() {
     let (mut connections, each) = kept(&server, count).await;
     assert!(each < 2 * least, "{each} bytes for each of {count} connections, {least} by hyper");
 
-    // They are all still open, and another one finds its place.
+    // They are all still open, and another one is accepted.
     drop(used(&server).await);
     for connection in [0, count / 2, count - 1] {
         let connection = &mut connections[connection];
@@ -74,7 +74,7 @@ async fn be_clients() {
     }
 }
 
-/// A connection that was used and is kept.
+/// An idle connection that was used once.
 async fn used(server: &ServerProcess) -> http::Connection {
     let mut connection = http::Connection::open(server.address).await;
     connection.send(request("GET /hello", &[])).await;

@@ -1,4 +1,4 @@
-//! Bad input on real sockets: each kind is answered as expected, and the server serves on.
+//! Invalid input on real sockets: each kind gets the expected response, and the server goes on.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -84,14 +84,15 @@ fn app() -> App<()> {
     App::new(()).cors(SHOP).routes(routes![hello, name, file, upload, order])
 }
 
-/// Asks a server that was tried: it serves a good request, and none of its tasks panicked.
+/// Asserts that a server under attack still serves a valid request, and that none of its tasks
+/// panicked.
 async fn assert_serving(server: &Running) {
     let response = server.response(request("GET /hello", &[])).await;
     assert_eq!((response.status, response.text()), (200, "hello"));
     assert_eq!(server.panics(), 0);
 }
 
-/// The response to these bytes, from a server that serves on.
+/// The response to these bytes, from a server that still works afterwards.
 async fn tried(bytes: impl AsRef<[u8]>) -> RawResponse {
     tried_with(app(), bytes).await
 }

@@ -1,4 +1,4 @@
-//! Origins that are repeated or no text.
+//! Origins that are repeated or not ASCII.
 
 use super::*;
 

@@ -14,7 +14,7 @@ async fn paths_of_100_000_bytes_are_too_long() {
     let bytes = request(&format!("GET /{}", "x".repeat(100_000)), &[]);
     let response = tried(&bytes).await;
     assert!(matches!(response.status, 414 | 431), "{response:?}");
-    // Where the head has room for it, the target has not.
+    // Where the head is within its limit, the target is not.
     let settings = ServerSettings::default().header_limit(200_000);
     let response = tried_with(app().settings(settings), &bytes).await;
     assert_eq!(response.line, "HTTP/1.1 414 URI Too Long");

@@ -1,4 +1,4 @@
-//! Preflights that ask for too much, or for nothing.
+//! Preflights that request too much, or nothing.
 
 use super::*;
 
@@ -24,7 +24,7 @@ async fn preflights_have_one_response_however_many_commas_they_ask_for() {
 #[tokio::test]
 async fn preflights_with_more_commas_than_a_head_has_bytes_are_not_read() {
     let commas = |count| format!("access-control-request-headers: {}", ",".repeat(count));
-    // The limit is looked at between reads, so a head slightly over it may still get in.
+    // The limit is checked between reads, so a head slightly above it may still be accepted.
     let response = tried(preflight(&[ORIGIN, &commas(64 << 10)])).await;
     assert!(matches!(response.status, 204 | 431), "{response:?}");
     let response = tried(preflight(&[ORIGIN, &commas(256 << 10)])).await;

@@ -1,4 +1,4 @@
-//! Clients that send a byte now and then.
+//! Clients that send single bytes with long pauses.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn impatient() -> App<()> {
     app().limits(Limits::NONE.timeout(Duration::from_millis(300))).settings(settings)
 }
 
-/// Sends a byte now and then until the server closes, and says what it answered.
+/// Sends a byte at intervals until the server closes, and returns the response.
 async fn drip(time: &StoppedTime, connection: &mut http::Connection, byte: u8) -> Vec<u8> {
     let (mut reading, mut writing) = connection.stream.split();
     let mut response = Vec::new();
@@ -82,7 +82,7 @@ async fn slow_clients_do_not_hold_a_handler_by_their_body() {
     assert_serving(&server).await;
 }
 
-/// HTTP/2 has no head to wait for before its preface, but it is no way around the limits.
+/// The time limits also apply to HTTP/2, which has no head to wait for before its preface.
 #[tokio::test]
 async fn slow_clients_do_not_hold_a_connection_of_http_2() {
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(300));

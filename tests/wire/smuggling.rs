@@ -1,5 +1,5 @@
-//! nginx in front of the server and behind it, on connections that are kept: whatever a client
-//! sends, both see the same requests, and nobody gets the response to another one's.
+//! nginx in front of the server and behind it, on kept connections: whatever a client sends, both
+//! see the same requests, and no client gets the response to another one's request.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ async fn upload(body: Bytes) -> Bytes {
     body
 }
 
-/// The targets of all requests that came as far as the app, which are all that the parser took.
+/// The targets of all requests that reached the app, which are all that the parser accepted.
 type Seen = Arc<Mutex<Vec<String>>>;
 
 fn app(seen: &Seen) -> App<()> {
@@ -47,11 +47,11 @@ fn app(seen: &Seen) -> App<()> {
     App::new(()).routes(routes![hello, name, upload]).layer(MapRequestLayer::new(note))
 }
 
-/// nginx, and what it says of the requests that it got.
+/// nginx and its log of requests.
 struct Nginx(Program);
 
 impl Nginx {
-    /// Starts it in front of `upstream`, with bodies that it reads whole or passes on as they come.
+    /// Starts it in front of `upstream`, with request buffering on or off.
     async fn before(upstream: SocketAddr, buffering: &str) -> Self {
         let location = format!(
             "proxy_pass http://app;
@@ -65,7 +65,7 @@ impl Nginx {
         Self::start(&app, &location).await
     }
 
-    /// Starts it as a server that answers with the target.
+    /// Starts it as a server that responds with the target.
     async fn behind() -> Self {
         Self::start("", "default_type text/plain; return 200 $request_uri;").await
     }
@@ -88,7 +88,7 @@ impl Nginx {
         self.0.address
     }
 
-    /// All requests that it says it forwarded: their targets, and how the server answered.
+    /// All requests that it logged as forwarded: their targets, and the statuses from the server.
     fn forwarded(&self) -> Vec<(String, String)> {
         let log = self.log();
         let lines = log.lines().filter_map(|line| line.rsplit_once(' '));
@@ -101,7 +101,7 @@ impl Nginx {
         fs::read_to_string(self.0.folder.join("requests")).expect("its log")
     }
 
-    /// How many requests it has answered in any way: some it gives up without a word.
+    /// How many requests it answered in any way; it closes some connections without a response.
     fn answered(&self) -> usize {
         self.log().lines().filter(|line| !line.starts_with("0 ")).count()
     }
@@ -120,7 +120,7 @@ async fn pairs_agree(buffering: &str) {
         let received = String::from_utf8_lossy(&connection.rest().await).into_owned();
         let what = format!("{}: `{}` got\n{received}", case.name, case.bytes.escape_ascii());
 
-        // The next client on the same connection to the server gets its own response.
+        // The next client on the same upstream connection gets its own response.
         let mut next = Connection::open(nginx.address()).await;
         next.send(request("GET /names/next", &["connection: close"])).await;
         let response = String::from_utf8_lossy(&next.rest().await).into_owned();
@@ -128,8 +128,8 @@ async fn pairs_agree(buffering: &str) {
             response.starts_with("HTTP/1.1 200 ") && response.ends_with("\r\n\r\nnext");
         assert!(is_its_own, "{what}\nand then\n{response}");
 
-        // One response for each request that nginx took, and none that belongs to nobody.
-        // Nginx has HTTP/0.9, where a response has no head.
+        // One response for each request that nginx accepted, and no other. nginx supports HTTP/0.9,
+        // whose responses have no head.
         let is_old = !received.is_empty() && !received.starts_with("HTTP/");
         let responses = received.matches("HTTP/1.1 ").count() + usize::from(is_old) + 1;
         let logged = async {
@@ -145,7 +145,7 @@ async fn pairs_agree(buffering: &str) {
             let at = unseen.iter().position(|(forwarded, _)| forwarded == target);
             unseen.swap_remove(at.unwrap_or_else(|| panic!("{target} came in unasked: {what}")));
         }
-        // What the parser refused, it refused to nginx: nothing else was lost on the way.
+        // The parser refused these to nginx; nothing else was lost.
         assert!(unseen.iter().all(|(_, status)| status == "400"), "{unseen:?}: {what}");
         if let Want::Served(200) = case.want {
             passed += usize::from(forwarded.len() == 3);
@@ -183,7 +183,7 @@ async fn nginx_behind_the_server_cannot_be_desynchronised() {
         let received = String::from_utf8_lossy(&connection.rest().await).into_owned();
         let what = format!("{}: `{}` got\n{received}", case.name, case.bytes.escape_ascii());
 
-        // Its log has all that came before this.
+        // Its log contains everything before this request.
         let response = server.response(request("GET /names/next", &[])).await;
         assert_eq!((response.status, response.text()), (200, "/names/next"), "{what}");
         let logged = async {
@@ -196,7 +196,7 @@ async fn nginx_behind_the_server_cannot_be_desynchronised() {
         let seen: Vec<_> =
             log.lines().skip(before).filter_map(|line| line.split(' ').nth(1)).collect();
         let count = |target: &str| seen.iter().filter(|seen| **seen == target).count();
-        // What the client sent behind came through once, or not at all.
+        // The request after it was forwarded once, or not at all.
         let behind = usize::from(matches!(case.want, Want::Served(_)));
         assert_eq!(count("/names/behind"), behind, "{seen:?}: {what}");
         assert_eq!(received.matches("\r\n\r\n/names/behind").count(), behind, "{what}");

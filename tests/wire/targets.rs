@@ -54,8 +54,8 @@ async fn targets_in_asterisk_form_are_for_options() {
     }
 }
 
-/// RFC 9112 3.2: a target has none. The parser cuts it off, so that no gate sees it, and neither
-/// does a handler: what stands in it changes nothing.
+/// RFC 9112 3.2: a target has no fragment. The parser removes it, so that neither a gate nor a
+/// handler sees it.
 #[tokio::test]
 async fn targets_with_a_fragment_are_served_without_it() {
     for (target, body) in [
@@ -67,7 +67,7 @@ async fn targets_with_a_fragment_are_served_without_it() {
         let response = tried(raw(&format!("GET {target}"), "host: localhost\r\n")).await;
         assert_eq!((response.status, response.text()), (200, body), "{target}");
     }
-    // The host ends where the fragment begins, and is compared so.
+    // The host ends where the fragment begins.
     let target = "GET http://a.example#@localhost/hello";
     assert_eq!(tried(raw(target, "host: localhost\r\n")).await.status, 400);
 }

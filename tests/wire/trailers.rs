@@ -1,4 +1,4 @@
-//! Fields behind a body (RFC 9110 6.5, RFC 9112 7.1.2).
+//! Trailers (RFC 9110 6.5, RFC 9112 7.1.2).
 
 use ::http::{HeaderMap, HeaderValue};
 use http_body::Frame;
@@ -7,7 +7,7 @@ use policy_server::Body;
 
 use super::*;
 
-/// The trailers of a request, sent back as those of the response.
+/// Returns the trailers of a request as those of the response.
 #[post("/sum")]
 #[auth(public)]
 async fn sum(body: Body) -> Response {
@@ -40,7 +40,7 @@ async fn trailers_of_a_request_reach_its_handler_and_those_of_a_response_the_cli
     assert!(text.contains("\r\ntrailer: x-sum\r\n"), "{text}");
 }
 
-/// RFC 9110 6.5.1: who does not say so may not expect them.
+/// RFC 9110 6.5.1: without `TE: trailers`, a client gets none.
 #[tokio::test]
 async fn trailers_of_a_response_are_left_out_for_others() {
     let text = answered(&[]).await;

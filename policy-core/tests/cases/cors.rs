@@ -1,5 +1,5 @@
-//! The engine against `tests/cases/cors.json`: configurations, origins, and whole exchanges
-//! through the smallest server that can be built of it.
+//! The engine, tested with `tests/cases/cors.json`: configurations, origins, and whole exchanges
+//! through a minimal server.
 
 use http::HeaderValue;
 use policy_core::{
@@ -30,7 +30,7 @@ fn every_configuration_is_accepted_or_refused_for_every_reason() {
     }
 }
 
-/// A configuration that went through its file form says the same.
+/// Writing a configuration to its file form and reading it back changes nothing.
 #[test]
 fn configurations_survive_being_written_and_read() {
     for case in section("config_cases") {
@@ -60,7 +60,7 @@ fn every_origin_is_matched_or_not() {
             OriginDecision::Refused => false,
         };
         assert_eq!(Value::from(granted), case["expect"], "{}", case["name"]);
-        // `*` is no pattern of a set.
+        // `*` is not a pattern of a set.
         if let Ok(set) = OriginSet::new(origins) {
             let matches = set.matches(origin.as_bytes());
             assert_eq!(Value::from(matches), case["expect"], "{}", case["name"]);
@@ -97,7 +97,7 @@ fn list(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The violations in the words of the cases.
+/// The violations in the terms of the cases.
 fn reasons(errors: &PolicyErrors) -> Vec<String> {
     let one = |error: &policy_core::cors::PolicyError| {
         let field = if error.part() == Part::Within { Part::Origins } else { error.part() };

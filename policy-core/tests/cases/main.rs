@@ -1,5 +1,5 @@
-//! The engine and the model of a browser against cases that are written down: those of
-//! `tests/cases`, the vectors of the standards, and those of Wycheproof.
+//! The engine and the model of a browser, tested with recorded cases: those of `tests/cases`, the
+//! vectors of the standards, and Wycheproof's.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

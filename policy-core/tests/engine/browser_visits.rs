@@ -1,4 +1,4 @@
-//! Whole visits: what a browser keeps from one load for the next.
+//! Sequences of loads: what a browser keeps from one load for the next.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const API: &str = "https://api.shop.example/";
 const EVIL: &str = "https://evil.test/";
 const WIDGET: &str = "https://widget.test/";
 
-/// A browser and what it has sent.
+/// A browser and the requests that it sent.
 struct Visit {
     state: State,
     sent: Vec<Sent>,
@@ -25,7 +25,7 @@ impl Visit {
         Self { state: State::new(profile, Duration::from_secs(1_800_000_000)), sent: Vec::new() }
     }
 
-    /// A load that every request of gets this response.
+    /// A load whose every request gets this response.
     fn load(&mut self, page: Option<&Page>, fetch: Fetch, response: &ServerResponse) -> Outcome {
         self.load_from(page, fetch, |_| response.clone())
     }
@@ -45,13 +45,13 @@ impl Visit {
         outcome
     }
 
-    /// What a load sends as `Cookie`.
+    /// The `Cookie` field of a load.
     fn cookies(&mut self, page: Option<&Page>, fetch: Fetch) -> String {
         self.load(page, fetch, &response(200, &[]));
         self.last("cookie")
     }
 
-    /// A field of the last request, or nothing.
+    /// A field of the last request, or an empty text.
     fn last(&self, name: &str) -> String {
         let value = self.sent.last().and_then(|request| request.headers.get(name));
         value.map(|value| value.to_str().expect("text").to_owned()).unwrap_or_default()
@@ -62,7 +62,7 @@ impl Visit {
         self.state = step(self.state.clone(), time).0;
     }
 
-    /// The document of a window or of a frame, which brings cookies.
+    /// Loads the document of a window or frame, which sets cookies.
     fn opens(&mut self, page: Option<&Page>, fetch: Fetch, cookies: &[&str]) -> Page {
         let fields: Vec<_> = cookies.iter().map(|cookie| ("set-cookie", *cookie)).collect();
         let outcome = self.load(page, fetch, &response(200, &fields));
@@ -79,7 +79,7 @@ fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
     ServerResponse { status, headers, body: Vec::new() }
 }
 
-/// A response that lets the page read it, with its cookies.
+/// A response that the page may read, with credentials.
 fn granted(to: &str, fields: &[(&'static str, &str)]) -> ServerResponse {
     let grant = [
         ("access-control-allow-origin", to.trim_end_matches('/')),
@@ -139,7 +139,8 @@ fn a_preflight_carries_and_brings_no_cookie() {
     assert_eq!(visit.cookies(None, Fetch::navigate(API)), "a=1");
 }
 
-/// What a page of another site brings along: by a form, a link, and a form after two minutes.
+/// The cookies that navigations from another site carry: a form, a link, and a form after two
+/// minutes.
 fn from_elsewhere(profile: Profile) -> [String; 3] {
     let mut visit = Visit::new(profile);
     let cookies = [
@@ -170,7 +171,8 @@ fn a_form_of_another_site_brings_what_same_site_lets_out() {
     assert_eq!(from_elsewhere(Profile::STANDARD), ["none=1", "lax=1; none=1; unsaid=1", "none=1"],);
 }
 
-/// A frame of another site, which gets two cookies and then asks its own server: what it sends in
+/// A frame of another site that gets two cookies and then requests its own server: the cookies sent
+/// in the same window, in one of a third site, and in a window of its own.
 /// the same window, in that of another site, and in one of its own.
 fn framed(third_party: ThirdParty) -> [String; 3] {
     let mut visit = Visit::new(Profile::STANDARD.third_party(third_party));
@@ -233,7 +235,7 @@ fn a_response_that_still_holds_is_not_sent_again() {
     }
 }
 
-/// Two pages of one site read the same address, whose response names the one that asks.
+/// Two pages of one site read the same URL, whose response names the requesting origin.
 fn two_pages(profile: Profile, has_vary: bool) -> [Outcome; 2] {
     let mut visit = Visit::new(profile);
     [APP, ADMIN].map(|address| {

@@ -1,4 +1,4 @@
-//! Sets of origins: what generated cases cannot show.
+//! Sets of origins: cases that generators do not produce.
 
 use http::HeaderValue;
 use policy_core::{
@@ -7,7 +7,7 @@ use policy_core::{
     origin::OriginSet,
 };
 
-/// A header may say anything, the text of a pattern too.
+/// A header may have any value, including the text of a pattern.
 #[test]
 fn the_text_of_a_family_is_no_origin() {
     for pattern in ["https://*.a.test", "https://a.test:*", "https://*.a.test:*", "https://*.a"] {
@@ -20,7 +20,7 @@ fn the_text_of_a_family_is_no_origin() {
     }
 }
 
-/// Of every kind of pattern every second one is in the list; its neighbours are not.
+/// Every second pattern of each kind is in the list; its neighbours are not.
 #[test]
 fn a_large_list_has_each_of_its_origins_and_no_neighbour() {
     const POLICY: CorsPolicy = CorsPolicy::origins_at_run_time("list").build();

@@ -84,8 +84,8 @@ fn a_preflight_is_refused_for_what_is_wrong_with_it() {
     assert_eq!(asks(&[granted], &["GET,PUT"]), Refusal::PreflightMethod);
 }
 
-/// A missing list would allow every method to a page that watches an upload: Fetch then takes
-/// the method that was asked for (CORS-preflight fetch, step 7).
+/// Without the header, every method would be allowed to a page that observes its upload: Fetch then
+/// falls back to the requested method (CORS-preflight fetch, step 7).
 #[test]
 fn an_empty_list_of_methods_allows_none() {
     let policy = CorsPolicy::origins(&["*"]).methods(&[]).try_build();
@@ -120,8 +120,8 @@ fn a_response_to_anybody_else_says_only_that_it_varies() {
     assert_eq!(text(&finished(&MEMBERS, &["https://a.test", "https://a.test"])), "vary: origin");
 }
 
-/// Browsers keep what a preflight allows for every method of a URL, so routes of one path answer
-/// together only if they say the same.
+/// Browsers apply a cached preflight to every method of a URL, so routes of one path may share
+/// their preflights only if these agree.
 #[test]
 fn routes_share_preflights_if_origins_credentials_and_headers_agree() {
     const ALIKE: CorsPolicy = CorsPolicy::origins(&["https://*.b.test", "https://a.test"])
@@ -188,7 +188,7 @@ fn single(lines: &[HeaderValue]) -> Single<'_> {
     }
 }
 
-/// The fields in the order of their names.
+/// The fields, sorted by name.
 fn text(headers: &HeaderMap) -> String {
     let mut lines: Vec<String> = headers
         .iter()

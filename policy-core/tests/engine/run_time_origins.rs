@@ -63,7 +63,7 @@ fn every_error_of_a_list_is_told_with_its_route_and_origin() {
     assert_eq!(told, want);
 }
 
-/// A list that was there before the policy is checked when the policy is compiled.
+/// A list that exists before the policy is checked when the policy is compiled.
 #[test]
 fn a_policy_does_not_start_with_a_list_outside_of_its_bound() {
     let (_, lists) = given(&["https://evil.example"]);

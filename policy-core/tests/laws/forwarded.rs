@@ -1,4 +1,4 @@
-//! Laws of what proxies say: a client who writes whatever it likes changes nothing of it.
+//! Laws of what proxies report: whatever a client writes changes nothing of it.
 
 use http::{HeaderMap, HeaderValue};
 use policy_core::forwarded::{
@@ -17,8 +17,8 @@ fn trusted() -> Vec<Network> {
     vec![Network::parse("10.0.0.0/8").expect("a network")]
 }
 
-/// Pieces of which a client puts lines together: well-formed, nearly, and made to swallow what
-/// comes behind.
+/// Pieces from which a client composes lines: valid ones, almost valid ones, and ones that could
+/// swallow what follows.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = select(vec![
         "for=203.0.113.9",
@@ -59,7 +59,7 @@ fn headers(name: &'static str, lines: &[String]) -> HeaderMap {
     headers
 }
 
-/// How a proxy adds what it says: as a line of its own, or behind what is there.
+/// How a proxy adds its report: as a line of its own, or appended to the last one.
 fn added(mut lines: Vec<String>, said: &str, is_joined: bool) -> Vec<String> {
     match lines.last_mut() {
         Some(last) if is_joined => *last = format!("{last}, {said}"),
@@ -75,7 +75,7 @@ fn address(said: &Statement<'_>) -> Option<String> {
     }
 }
 
-/// What a trusted proxy says of its client counts, whatever the client wrote in front of it.
+/// The report of a trusted proxy counts, whatever the client wrote in front of it.
 #[test]
 fn nobody_speaks_for_a_proxy_by_forwarded() {
     let cases = (vec(pieces(), 0..3), any::<bool>());
@@ -90,7 +90,7 @@ fn nobody_speaks_for_a_proxy_by_forwarded() {
     });
 }
 
-/// The same of the older fields, whose lines nobody can break.
+/// The same for the older fields, whose lines a client cannot break.
 #[test]
 fn nobody_speaks_for_a_proxy_by_x_forwarded() {
     let field = || vec(pieces(), 0..3);
@@ -107,7 +107,7 @@ fn nobody_speaks_for_a_proxy_by_x_forwarded() {
     });
 }
 
-/// A header, or pieces of some, and what may come behind.
+/// A header or parts of several, with bytes that may follow.
 fn beginnings() -> impl Strategy<Value = Vec<u8>> {
     let whole = select(vec![
         &b"PROXY TCP4 192.0.2.1 198.51.100.1 4711 443\r\n"[..],
@@ -134,8 +134,8 @@ fn beginnings() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(whole, pieces)| [whole.unwrap_or_default(), &pieces.concat()].concat())
 }
 
-/// What is decided of a header is decided: no byte that comes later changes where it ends, whose
-/// it is, or that it is none.
+/// A decision about a header is final: no later byte changes where it ends, what it says, or that
+/// it is none.
 #[test]
 fn the_end_of_a_header_does_not_move() {
     let cases = (beginnings(), any::<prop::sample::Index>());

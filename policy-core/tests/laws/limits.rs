@@ -1,4 +1,4 @@
-//! Laws of rates, against the plain log of what was granted.
+//! Laws of rates, compared with a plain log of what was granted.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -6,12 +6,12 @@ use policy_core::limits::{Rate, RateTable, gcra::Account};
 use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
-/// Rates of a few requests, whose periods they divide or not.
+/// Rates of a few requests, which divide their periods evenly or not.
 fn rates() -> impl Strategy<Value = Rate> {
     (1..12_u32, 1..200_u64).prop_map(|(count, per)| Rate::new(count, Duration::from_nanos(per)))
 }
 
-/// The time between two requests that come evenly.
+/// The time between two evenly spaced requests.
 fn interval(rate: &Rate) -> u64 {
     nanos(rate.per).div_ceil(u64::from(rate.count))
 }
@@ -20,7 +20,7 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).expect("short")
 }
 
-/// Pauses between requests: none, about an interval, about a period, anything.
+/// Pauses between requests: none, about an interval, about a period, or any.
 fn pauses(length: usize) -> impl Strategy<Value = Vec<(u8, u64)>> {
     let weighted =
         prop_oneof![5 => Just(0_u8), 4 => Just(1), 2 => Just(2), 2 => Just(3), 1 => Just(4)];
@@ -43,14 +43,15 @@ fn pause(rate: &Rate, (kind, any): (u8, u64)) -> u64 {
 struct Log(Vec<u64>);
 
 impl Log {
-    /// How many were granted in the period that ends now, itself included and its begin not.
+    /// How many requests were granted in the period that ends now, including now and excluding its
+    /// beginning.
     fn within(&self, rate: &Rate, now: u64) -> usize {
         let is_within = |then: &&u64| **then <= now && **then + nanos(rate.per) > now;
         self.0.iter().filter(is_within).count()
     }
 }
 
-/// Takes at these pauses, from a begin of its own; gives back the account, the time and the log.
+/// Requests with these pauses from a random start; returns the account, the time and the log.
 fn history(rate: &Rate, pauses: &[(u8, u64)]) -> (Account, u64, Log) {
     let (mut account, mut now, mut log) = (Account::EMPTY, 1_000_000, Log::default());
     for one in pauses {
@@ -75,8 +76,8 @@ fn nobody_is_granted_more_than_the_rate() {
     });
 }
 
-/// Who never comes sooner than evenly is never refused, and who was silent for a period can have
-/// all at once.
+/// Evenly spaced requests are never refused, and after a silent period the whole rate is granted at
+/// once.
 #[test]
 fn who_is_patient_is_never_refused() {
     let pauses = vec(prop_oneof![Just(0), 0..300_u64], 1..100);
@@ -96,8 +97,8 @@ fn who_is_patient_is_never_refused() {
     });
 }
 
-/// Whatever happened before: what is said to remain is granted, and nothing beyond it; and one
-/// who waits as told is granted the next.
+/// After any history, the remaining number that a response states is granted and no more, and a
+/// request after the stated delay is granted.
 #[test]
 fn what_is_said_is_true() {
     let law = |(rate, pauses): (Rate, Vec<(u8, u64)>)| {
@@ -126,7 +127,7 @@ fn what_is_said_is_true() {
     holds("promises", 35, (rates(), pauses(60)), law);
 }
 
-/// Whatever happened before: who asks again as told gets the whole rate in the long run.
+/// After any history, a client that follows the stated delays gets the whole rate in the long run.
 #[test]
 fn who_asks_as_told_gets_the_whole_rate() {
     holds("throughput", 71, (rates(), pauses(60)), |(rate, pauses)| {
@@ -146,8 +147,8 @@ fn who_asks_as_told_gets_the_whole_rate() {
     });
 }
 
-/// In a table that is too small for its clients, with two rates in it, nobody is granted more than
-/// their rate.
+/// In a table that is too small for its clients and has two rates, no client is granted more than
+/// its rate.
 #[test]
 fn a_flood_gets_nobody_more_than_the_rate() {
     let request = (0..60_usize, any::<Index>(), (0..5_u8, 0..1000_u64));
@@ -157,7 +158,7 @@ fn a_flood_gets_nobody_more_than_the_rate() {
         let (mut now, mut refused, mut logs) = (1_000_000, 0, HashMap::<_, Log>::new());
         for (client, which, gap) in requests {
             let which = which.index(2);
-            // A flood: most requests come at the same time.
+            // A flood: most requests arrive at the same time.
             now += pause(&rates[which], gap) / 4;
             let key = client.to_be_bytes();
             match table.take(&rates[which], &key, Duration::from_nanos(now)) {
@@ -174,7 +175,7 @@ fn a_flood_gets_nobody_more_than_the_rate() {
     });
 }
 
-/// A table with room decides as if each client had an account of its own.
+/// A table with enough room decides as if each client had a separate account.
 #[test]
 fn clients_do_not_disturb_each_other() {
     let requests = vec((0..10_u64, (0..5_u8, 0..1000_u64)), 1..300);

@@ -1,5 +1,5 @@
-//! Laws of the engine and of the model of a browser, on generated cases, each against an oracle of
-//! its own.
+//! Laws of the engine and of the model of a browser, on generated cases, each with an oracle of its
+//! own.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,5 +1,5 @@
-//! The smallest server around the engine: the gates in the order that [`policy_core::gate`]
-//! names, and a router of one path.
+//! A minimal server around the engine: the gates in the order that [`policy_core::gate`] names, and
+//! a router of one path.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::ALLOW};
 use policy_core::{
@@ -10,7 +10,7 @@ use policy_core::{
 
 use crate::exchange::{App, Request, Scenario, TestResponse};
 
-/// Answers a request. Nothing is kept between calls.
+/// Responds to a request, without state between calls.
 pub fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     let mut asked = http::Request::new(());
     *asked.method_mut() = request.method.clone();

@@ -10,7 +10,7 @@ use crate::{
     verdict::{self, Stage},
 };
 
-/// The file; what other tests use is left unread.
+/// The file, without the parts that other tests use.
 #[derive(Debug, Deserialize)]
 pub struct Cases {
     pub cases: Vec<Case>,
@@ -32,14 +32,14 @@ pub struct Case {
     _suite: IgnoredAny,
 }
 
-/// Where a case has its meaning.
+/// At which level a case applies.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Anywhere.
+    /// At every level.
     #[default]
     Any,
-    /// Below the parser of HTTP, which would strip white space.
+    /// Below the HTTP parser, which would strip white space.
     Policy,
 }
 
@@ -49,7 +49,7 @@ struct Asking {
     method: String,
     path: String,
     headers: Vec<(String, String)>,
-    /// The mode of the page's fetch.
+    /// The credentials mode of the page's fetch.
     credentials_mode: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Cases {
 }
 
 impl Case {
-    /// The policy stands at the route and is the default of the app too.
+    /// The scenario, with the policy both at the route and as the app's default.
     pub fn scenario(&self) -> Scenario {
         Scenario {
             app: self.app.clone(),
@@ -81,7 +81,7 @@ impl Case {
         request
     }
 
-    /// Everything that differs from what is expected.
+    /// All differences from the expected values.
     pub fn differences(&self, response: &TestResponse) -> Vec<String> {
         let mut found = self.broken_invariants(response);
         for (key, want) in &self.expect {
@@ -142,7 +142,7 @@ impl Case {
         }
     }
 
-    /// Every listed element is covered; `null` asks for no field at all.
+    /// Every listed element is covered; `null` expects no field at all.
     fn covers(&self, name: &str, want: &Value, response: &TestResponse) -> Result<(), String> {
         let have = elements(&response.headers, name);
         if want.is_null() {
@@ -158,7 +158,8 @@ impl Case {
         ensure(!wanted.any(|text| self.is_covered(name, text, &have)), &have)
     }
 
-    /// Listed (methods by case, headers whatever their case), or covered by `*` as Fetch has it.
+    /// Whether the name is listed (methods are case-sensitive, headers are not) or covered by `*`
+    /// as in Fetch.
     fn is_covered(&self, name: &str, want: &str, have: &[String]) -> bool {
         let by_case = name.ends_with("-methods");
         let same = |one: &String| one == want || (!by_case && one.eq_ignore_ascii_case(want));
@@ -177,7 +178,7 @@ impl Case {
     }
 
     /// Whether the response is the app's own: its handler's, or the router's `Allow` to an OPTIONS
-    /// that no handler serves.
+    /// without a handler.
     fn reached_the_app(&self, response: &TestResponse) -> bool {
         let method: Method = self.request.method.parse().expect("a method");
         let has_handler = self.request.path == ROUTE && self.app.serves(&method);
@@ -188,7 +189,7 @@ impl Case {
         }
     }
 
-    /// What a browser makes of it.
+    /// The result for a browser.
     fn outcome(&self, response: &TestResponse) -> (&'static str, Option<Stage>) {
         let request = self.request();
         let credentials = match self.includes_credentials() {
@@ -208,7 +209,7 @@ impl Case {
         }
     }
 
-    /// What holds for every response.
+    /// Invariants of every response.
     fn broken_invariants(&self, response: &TestResponse) -> Vec<String> {
         let origins = elements(&response.headers, "access-control-allow-origin");
         let named = origins.first().is_some_and(|origin| origin != "*");

@@ -1,4 +1,4 @@
-//! Policies in the product's own spelling.
+//! Policies in the format of the product.
 
 use policy_core::cors::CorsConfig;
 

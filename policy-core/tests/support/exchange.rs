@@ -1,21 +1,21 @@
-//! The words that cases and laws are written in: a policy, the app behind it, a request, an
-//! response. Nothing here knows how the product spells them.
+//! The vocabulary of cases and laws: a policy, the app behind it, a request, a response.
+//! Independent of the product's types.
 
 use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header::AsHeaderName};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// The path that has the app's handler; every other one is unknown.
+/// The path of the app's handler; every other path is unknown.
 pub const ROUTE: &str = "/r";
 
-/// A CORS policy as somebody wrote it.
+/// A CORS policy as configured.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     pub origins: Vec<String>,
     pub credentials: bool,
-    /// `None` for what the router serves.
+    /// `None` for the methods that the router serves.
     #[serde(deserialize_with = "methods")]
     pub methods: Option<Vec<String>>,
     pub headers: Vec<String>,
@@ -48,7 +48,7 @@ pub struct App {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub panic: bool,
-    /// `token`: 401 unless the request has Authorization.
+    /// `token`: 401 without `Authorization`.
     pub auth: Option<String>,
 }
 
@@ -84,7 +84,7 @@ pub struct Scenario {
     pub app: App,
     /// The policy of the route.
     pub route: Option<Policy>,
-    /// The policy of the app, for what has none of its own.
+    /// The app's policy, for routes without their own.
     pub default: Option<Policy>,
 }
 
@@ -109,7 +109,7 @@ impl Request {
         Self { method, path: path.to_owned(), headers: HeaderMap::new() }
     }
 
-    /// One more field.
+    /// Adds a field.
     pub fn with(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         let name: HeaderName = name.parse().expect("a name");
         self.headers.append(name, HeaderValue::from_bytes(value.as_ref()).expect("a value"));
@@ -123,14 +123,14 @@ impl Request {
     }
 }
 
-/// On one line, so that a counterexample can be read.
+/// On one line, so that a counterexample is readable.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {:?}", self.method, self.path, self.headers)
     }
 }
 
-/// What came back, and how often the handler was called for it.
+/// A response, and how often the handler was called for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestResponse {
     pub status: u16,

@@ -1,4 +1,4 @@
-//! How a law is put to the test: on many generated cases, enough of them interesting.
+//! Tests a law on many generated cases, enough of which meet its precondition.
 
 use std::{
     cell::Cell,
@@ -12,10 +12,10 @@ use proptest::{
     test_runner::{Config, RngSeed, TestCaseError, TestRunner},
 };
 
-/// Cases of each law, unless `PROPTEST_CASES` says another number.
+/// The number of cases for each law, unless `PROPTEST_CASES` is set.
 const CASES: u32 = 1000;
 
-/// Whether a case is one that the law says something about.
+/// Whether a case meets the precondition of the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
     Met,
@@ -30,9 +30,9 @@ impl Precondition {
 
 pub type Judged = Result<Precondition, TestCaseError>;
 
-/// Fails if a case breaks the law, with the smallest one that was found, or if the precondition was
-/// met much less often than usual: a law about nothing always holds. `usual` is the share of the
-/// cases that meet it, in percent, as a run with many cases prints it.
+/// Fails if a case breaks the law, and reports the smallest one found. Also fails if the
+/// precondition was met much less often than usual, since a law without cases always holds. `usual`
+/// is the share of cases that meet it, in percent, as printed by a run with many cases.
 ///
 /// A run prints its seed, and `PROPTEST_RNG_SEED` repeats it.
 #[track_caller]
@@ -65,7 +65,7 @@ where
     assert_usual(&format!("{law}: interesting"), met.get(), tried.get(), usual);
 }
 
-/// Fails if much fewer of the cases than usual, in percent, are of a kind.
+/// Fails if far fewer of the cases than usual, in percent, are of a kind.
 #[track_caller]
 pub fn assert_usual(kind: &str, met: u64, tried: u64, usual: u32) {
     let share = met as f64 / tried as f64 * 100.0;
@@ -75,11 +75,12 @@ pub fn assert_usual(kind: &str, met: u64, tried: u64, usual: u32) {
     assert!(met >= floor, "{kind}: only {met} of {tried} cases, not {floor} or more");
 }
 
-/// The most that may be asked for: half of what is usual, and less where chance alone could fall
-/// short of that more often than once in a billion runs.
+/// The required number: half of the usual one, or less where random variation could fall below that
+/// more often than once in a billion runs.
 fn floor(usual: u32, tried: u64) -> u64 {
     let (usual, tried) = (f64::from(usual) / 100.0, tried as f64);
-    // The bound of Chernoff: so few of `tried` with a chance of `exp(-tried * distance)` at most.
+    // Chernoff bound: at most this few of `tried` has a probability of at most `exp(-tried *
+    // distance)`.
     let distance = |share: f64| {
         let term = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
         term(share, usual) + term(1.0 - share, 1.0 - usual)

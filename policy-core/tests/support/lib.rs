@@ -1,5 +1,5 @@
-//! What tests of the engine share with those of the server: the words that cases are written in,
-//! what they expect, and how a law is put to the test.
+//! What tests of the engine share with those of the server: the vocabulary of cases, their
+//! expectations, and how a law is tested.
 #![expect(
     missing_docs,
     clippy::expect_used,

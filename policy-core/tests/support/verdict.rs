@@ -1,4 +1,4 @@
-//! What a page makes of a response: the model of a browser loads it.
+//! How a page experiences a response: the model of a browser loads it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use policy_core::browser::{
 
 use crate::exchange::{Request, TestResponse, combined, elements};
 
-/// Where a preflight failed.
+/// The stage at which a preflight failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Origin,
@@ -19,8 +19,8 @@ pub enum Stage {
     Headers,
 }
 
-/// Whether the page that asked may read the response to its request; `None` for a request that no
-/// page asks by CORS.
+/// Whether the requesting page may read the response; `None` for a request that no page sends by
+/// CORS.
 pub fn is_shared(
     request: &Request,
     credentials: Credentials,
@@ -30,7 +30,7 @@ pub fn is_shared(
     Some(load(&page(request)?, fetch, |_| of(response)).blocked().is_none())
 }
 
-/// What a preflight was answered, as the page would have it whose preflight it is.
+/// The outcome of a preflight for the page that it belongs to.
 pub fn preflight(
     request: &Request,
     credentials: Credentials,
@@ -40,10 +40,10 @@ pub fn preflight(
     let method = combined(&request.headers, "access-control-request-method");
     let method = method.expect("a preflight names a method");
     let fetch = Fetch::new(latin1(&method), SERVER).credentials(credentials);
-    // A value that no name is safe with.
+    // A value that is not safelisted for any name.
     let names = elements(&request.headers, "access-control-request-headers");
     let fetch = names.iter().fold(fetch, |fetch, name| fetch.header(name, "\u{1}"));
-    // Only such a page asks before it gets or posts without fields.
+    // Only such a page sends a preflight before GET or POST without fields.
     let is_plain = names.is_empty() && ["GET", "HEAD", "POST"].contains(&&*fetch.method);
     let fetch = if is_plain { fetch.watch_upload() } else { fetch };
     let mut is_allowed = false;
@@ -83,7 +83,7 @@ fn stage(reason: &Reason) -> Stage {
     match reason {
         Reason::PreflightStatus(_) => Stage::Status,
         Reason::PreflightSyntax(_) => Stage::Syntax,
-        // What no page may ask for at all is refused before anybody is asked.
+        // What no page may request is refused without a preflight.
         Reason::AllowMethods(_) | Reason::Method => Stage::Method,
         Reason::AllowHeaders(_) => Stage::Headers,
         _ => Stage::Origin,

@@ -6,7 +6,7 @@ use super::*;
 
 const TARGET: &str = "policy::access";
 
-/// The lines, once there are as many.
+/// The lines of the log, once there are this many.
 async fn lines(log: &Log, count: usize) -> Vec<String> {
     soon(async {
         loop {

@@ -13,7 +13,7 @@ async fn a_connection_and_what_it_spawns_stay_on_one_core() {
     let server = Running::start(app().settings(per_core())).await;
     let cores = thread::available_parallelism().expect("a count").get();
     let mut threads = BTreeSet::new();
-    // The system spreads them by chance.
+    // The system distributes connections at random.
     for count in 0..200 {
         if count >= 20 && threads.len() > 1 {
             break;
@@ -78,7 +78,7 @@ async fn what_takes_too_long_is_cut() {
     streaming.closed().await;
 }
 
-/// All of them together have one limit, and none keeps a place that it does not use.
+/// All cores share one limit, and none reserves a part of it that it does not use.
 #[tokio::test]
 async fn the_limit_of_connections_is_that_of_all_cores() {
     let gate = gate();
@@ -97,7 +97,7 @@ async fn the_limit_of_connections_is_that_of_all_cores() {
     }
 }
 
-/// Sessions are kept, their ends told and streams ended across cores.
+/// Sessions, revocations and the end of streams work across cores.
 #[tokio::test]
 async fn sessions_are_those_of_all_cores() {
     #[post("/login")]

@@ -31,7 +31,7 @@ async fn id(id: RequestId) -> String {
     id.to_string()
 }
 
-/// Sends a little, and then nothing until the test says so.
+/// Sends one event, and nothing more until the test allows it.
 #[get("/stream")]
 #[auth(public)]
 async fn slow_stream(State(gate): State<Gate>) -> Body {
@@ -42,7 +42,7 @@ async fn slow_stream(State(gate): State<Gate>) -> Body {
     Body::from_stream(stream::iter(["begun"]).chain(rest).map(Ok::<_, Infallible>))
 }
 
-/// Which thread runs it, and which one what it spawns.
+/// The thread of the handler, and that of a task that it spawns.
 #[get("/thread")]
 #[auth(public)]
 async fn on_thread() -> String {
@@ -72,7 +72,7 @@ fn get(path: &str) -> String {
     request(&format!("GET {path}"), &[])
 }
 
-/// A connection of HTTP/2 with prior knowledge.
+/// An HTTP/2 connection with prior knowledge.
 async fn connect_h2(server: &Running) -> SendRequest<Bytes> {
     let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
     let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");

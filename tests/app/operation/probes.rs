@@ -1,4 +1,4 @@
-//! Health, readiness, and what happens between a signal and the end.
+//! Health, readiness, and the time between a signal and the exit.
 
 use super::*;
 
@@ -19,7 +19,7 @@ async fn readiness_turns_before_anything_else_ends() {
     busy.send(get("/wait")).await;
 
     let stopped = server.stop();
-    // It is seen while a few requests go by. Time stands still, so their number is the bound.
+    // The change shows within a few requests. The clock is paused, so their number is the bound.
     for _ in 0..1000 {
         if status(&mut probe, "/readyz").await != 200 {
             break;
@@ -29,11 +29,11 @@ async fn readiness_turns_before_anything_else_ends() {
     probe.send(get("/readyz")).await;
     assert_eq!(probe.response().await.problem(), (503, "server.stopping".to_owned()));
     assert_eq!(status(&mut probe, "/healthz").await, 200);
-    // Whoever has not noticed yet is served.
+    // Clients that have not noticed yet are still served.
     let mut late = Connection::open(address).await;
     assert_eq!(status(&mut late, "/hello").await, 200);
 
-    // Then nobody new is, and what waits is finished.
+    // Then new connections are refused, and waiting requests are finished.
     time.until(late.closed()).await;
     assert!(soon(TcpStream::connect(address)).await.is_err());
     gate.add_permits(1);

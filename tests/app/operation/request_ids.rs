@@ -1,4 +1,4 @@
-//! `x-request-id`: on every response, and nobody's own.
+//! `x-request-id`: on every response, and never the client's own.
 
 use policy_server::Proxies;
 use policy_tests::log::Log;
@@ -55,7 +55,7 @@ async fn there_is_no_request_id_unless_said() {
     assert_eq!(response.status, 500, "a handler that wants one is an error of the app");
 }
 
-/// The app's proxy names the request, and for whom it asks.
+/// A request through a proxy of the app passes on its id and the address of its client.
 #[tokio::test]
 async fn a_proxy_of_the_apps_brings_its_own_request_id() {
     let (log, _guard) = Log::of("policy::access");

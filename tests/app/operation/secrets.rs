@@ -1,5 +1,5 @@
-//! What is secret stands in no log, however much is logged: a request has a secret in every place
-//! that may have one, and everything that is said at level TRACE is searched for it.
+//! No secret is logged at any level: the requests have a secret wherever there can be one, and
+//! everything that is recorded at level TRACE is searched for it.
 
 use policy_server::tokens::SecretKey;
 use policy_tests::log::Log;
@@ -65,7 +65,7 @@ fn body_of(what: &str, fields: &[&str], body: &str) -> String {
     request(what, &[&["content-type: application/json", &length], fields].concat()) + body
 }
 
-/// A value that stands nowhere by chance, sent by somebody who has no better one.
+/// A value that occurs nowhere by chance, in place of a valid secret.
 fn made_up(place: &str) -> String {
     format!("s3cr3t-{place}-7d1f0a9c")
 }
@@ -95,7 +95,7 @@ async fn secrets_stand_in_no_log() {
         server.response(body_of("POST /ticket", &[&with_token], "")).await.text().to_owned();
 
     let mut secrets = vec![password];
-    // What is signed or drawn is the secret part of it.
+    // The signed or random part is the secret.
     secrets.extend([&cookie, &csrf, &token, &ticket].map(|text| {
         let part = text.rsplit(['.', '=']).find(|part| part.len() >= 16);
         part.unwrap_or_else(|| panic!("no secret in `{text}`")).to_owned()
@@ -110,7 +110,7 @@ async fn secrets_stand_in_no_log() {
         body_of("POST /private", &own, ""),
         body_of("POST /fails", &own, &format!("{:?}", forged("body"))),
         request(&format!("GET /by-ticket?ticket={ticket}"), &[]),
-        // Once only.
+        // A ticket is valid once.
         request(&format!("GET /by-ticket?ticket={ticket}"), &[]),
         request(&format!("GET /private?access_token={}", forged("query")), &[]),
         request(&format!("GET /nowhere?token={}", forged("query-of-nowhere")), &[]),

@@ -1,4 +1,4 @@
-//! What caches may keep: what a route declares, what its handler writes, and who it is for.
+//! What caches may store: what a route declares, what its handler writes, and who it is for.
 
 use axum::response::Html;
 use policy_core::secret::SecretKey;
@@ -6,7 +6,7 @@ use policy_server::{AuthError, Scheme, SchemeRequest};
 
 use super::*;
 
-/// Answers with the status and the headers that the request asks for.
+/// Responds with the status and the headers that the request asks for.
 type Asked = (StatusCode, HeaderMap, &'static str);
 
 fn respond(headers: &HeaderMap) -> Asked {
@@ -35,7 +35,7 @@ async fn public_session(_session: Session, headers: HeaderMap) -> Asked {
     respond(&headers)
 }
 
-/// What a macro does not see by its name is still what it is.
+/// An alias hides the type's name from the macro.
 type Alias = CsrfToken;
 
 #[get("/public/form")]
@@ -172,7 +172,7 @@ impl Scenario {
     }
 }
 
-/// The directives, sorted.
+/// The directives of `Cache-Control`, sorted.
 fn control(response: &TestResponse) -> String {
     let lines = response.header_all("cache-control").join(",");
     let mut directives: Vec<_> =
@@ -193,14 +193,14 @@ async fn the_table_of_who_it_is_for_holds() {
     let scenario = Scenario::new().await;
     for (path, who, status, expected, varies) in [
         ("/public", "nobody", 200, DECLARED, "accept x-region"),
-        // Credentials that nobody asked for change nothing.
+        // Credentials that the route does not ask for change nothing.
         ("/public", "session", 200, DECLARED, "accept x-region"),
         ("/public", "token", 200, DECLARED, "accept x-region"),
         ("/undeclared", "session", 200, "", ""),
         ("/public/session", "nobody", 200, "max-age=60 private", "cookie"),
         ("/public/session", "session", 200, "max-age=60 private", "cookie"),
         ("/public/form", "session", 200, "no-store", "cookie"),
-        // Who has no session gets no token.
+        // Without a session there is no token.
         ("/public/form", "nobody", 200, "no-cache private", "cookie"),
         ("/session", "session", 200, "max-age=60 private", "cookie origin"),
         ("/session", "nobody", 401, "no-store", "accept cookie origin"),
@@ -220,7 +220,7 @@ async fn the_table_of_who_it_is_for_holds() {
             assert_eq!(names, varies, "{path} {who} {response:?}");
         }
     }
-    // A cookie of the session, or the end of it, is for one person once.
+    // A response that sets or removes the session cookie is for one client only.
     for (method, path, who) in [
         (Method::POST, "/login", "nobody"),
         (Method::POST, "/login", "session"),
@@ -233,7 +233,7 @@ async fn the_table_of_who_it_is_for_holds() {
     }
 }
 
-/// RFC 9111 3, for a cache that many people share, written after the standard.
+/// RFC 9111 3 for a shared cache, written from the standard.
 fn is_kept_for_others(has_authorization: bool, response: &TestResponse) -> bool {
     let control = control(response).to_ascii_lowercase();
     let has = |name: &str| control.split(' ').any(|one| one.split('=').next() == Some(name));
@@ -307,7 +307,7 @@ async fn no_response_to_one_person_is_kept_for_others_whatever_its_handler_write
         }
     }
     assert_eq!(asked, 7 * 18 * 8);
-    // The function does find what is kept.
+    // The function does detect a response that may be stored.
     let kept = scenario.get("/public", "nobody").send().await;
     assert!(is_kept_for_others(false, &kept) && is_kept_for_others(true, &kept));
 }
@@ -334,7 +334,7 @@ async fn a_handler_makes_a_declaration_stricter_and_never_laxer() {
             .get("/public", "nobody")
             .header("x-response", format!("cache-control: {written}"));
         let response = request.send().await;
-        // A restriction makes ages that it rules out meaningless; they may stand there or not.
+        // A restriction makes an age that it overrides meaningless; the age may be present or not.
         let got = control(&response);
         let is_expected = match expected {
             "no-store" | "no-cache" => got.split(' ').any(|directive| directive == expected),
@@ -356,7 +356,7 @@ async fn a_declaration_is_for_good_responses() {
         let is_kept = matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308);
         assert_eq!(control(&response), if is_kept { DECLARED } else { "no-store" }, "{status}");
         assert_eq!(names(&response).len(), 2, "{status} {response:?}");
-        // Unless the handler says how long.
+        // Unless the handler declares an age.
         let response = get().header("x-response", "cache-control: max-age=5").send().await;
         assert_eq!(control(&response), "max-age=5", "{status}");
     }
@@ -437,7 +437,7 @@ async fn form(csrf: CsrfToken) -> String {
     csrf.field()
 }
 
-/// A key of an application's own.
+/// An authentication scheme of the app.
 struct Keys;
 
 impl Scheme for Keys {
@@ -451,7 +451,7 @@ impl Scheme for Keys {
     }
 }
 
-/// Nobody is known by a request without a key, but the next one may have one.
+/// A request without a key is anonymous, but the next one may have a key.
 #[get("/default/keys")]
 #[auth(scheme = Keys, optional)]
 async fn by_key() -> &'static str {

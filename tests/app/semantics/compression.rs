@@ -1,4 +1,4 @@
-//! Compression by tower-http's layer, around an app that knows nothing of it.
+//! Compression by tower-http's layer around an app that does not know of it.
 
 use tower_http::compression::CompressionLayer;
 
@@ -43,7 +43,7 @@ async fn server() -> Running {
 
 const GZIP: &str = "accept-encoding: gzip";
 
-/// What gzip makes of a body again, by the program of that name.
+/// Decompresses a body with the `gzip` program.
 fn unzipped(body: &[u8]) -> String {
     use std::{
         io::Write,
@@ -110,7 +110,7 @@ async fn compression_leaves_what_has_no_body_and_what_is_a_part() {
     assert_eq!(response.text(), &LONG.repeat(3)[..100]);
     let head = ask(&server, "HEAD /long", &[GZIP]).await;
     assert_eq!((head.status, head.body.len()), (200, 0));
-    // The stream was compressed to its end, and left its place.
+    // The stream was compressed to its end and has released its permit.
     for _ in 0..3 {
         assert_eq!(ask(&server, "GET /stream", &[GZIP]).await.status, 200);
     }
@@ -125,8 +125,8 @@ async fn declared() -> (ETag, String) {
     (ETag::weak("1").unwrap(), LONG.repeat(100))
 }
 
-/// The layer looks at bodies, of which 304 and HEAD have none: a route that says itself what it
-/// depends on says it there, too (RFC 9110 15.4.5), and the layer says it no second time.
+/// The layer looks at bodies, which 304 and HEAD do not have. A route that declares what it depends
+/// on sends `Vary` with them too (RFC 9110 15.4.5), and the layer does not add it twice.
 #[tokio::test]
 async fn a_route_that_declares_its_encodings_names_them_on_every_response() {
     let server = server().await;

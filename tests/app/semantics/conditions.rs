@@ -1,11 +1,11 @@
-//! Conditional requests and ranges, against an evaluator of their own that is written after
-//! RFC 9110 13.2.2 and 14.2, step by step.
+//! Conditional requests and ranges, compared with an evaluator that follows RFC 9110 13.2.2 and
+//! 14.2 step by step.
 
 use super::*;
 
 const CONTENT: &str = "0123456789";
 
-/// `Last-Modified`, and a day on both sides of it.
+/// `Last-Modified`, a day before and a day after it.
 const BEFORE: &str = "Sat, 05 Nov 1994 08:49:37 GMT";
 const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 const AFTER: &str = "Mon, 07 Nov 1994 08:49:37 GMT";
@@ -22,7 +22,7 @@ fn app() -> App<()> {
     App::new(()).cors(SHOP).routes(routes![doc, unranged, empty, status, streamed])
 }
 
-/// What a naive reader of the standard answers: the status, and the range of a 206.
+/// The expected response, by the steps of the standard: the status, and the range of a 206.
 fn expected(
     method: &str,
     validators: &[&str],
@@ -39,9 +39,9 @@ fn expected(
     let opaque = |tag: &str| tag.trim_start_matches("W/").to_owned();
     let tags = |list: &str| list.split(',').map(|tag| tag.trim().to_owned()).collect::<Vec<_>>();
     let is_date = |text: &str| text.ends_with("GMT");
-    // The three dates of this test, in their order.
+    // The three dates of this test, in order.
     let day = |date: &str| [BEFORE, DATE, AFTER].iter().position(|known| *known == date).unwrap();
-    // Step 1 and 2.
+    // Steps 1 and 2.
     if !if_match.is_empty() {
         let strong = |tag: &String| !etag.is_empty() && !etag.starts_with("W/") && *tag == etag;
         if if_match != "*" && !tags(if_match).iter().any(strong) {
@@ -53,7 +53,7 @@ fn expected(
     {
         return (412, None);
     }
-    // Step 3 and 4.
+    // Steps 3 and 4.
     if !if_none_match.is_empty() {
         let weak = |tag: &String| !etag.is_empty() && opaque(tag) == opaque(etag);
         if if_none_match == "*" || tags(if_none_match).iter().any(weak) {
@@ -80,7 +80,7 @@ fn expected(
         "bytes=4-" => (206, Some((4, 9))),
         "bytes=9-99" => (206, Some((9, 9))),
         "bytes=10-" | "bytes=-0" => (416, None),
-        // Nothing, malformed, of another unit, or several parts, which this server does not send.
+        // None, malformed, of another unit, or several parts, which this server does not send.
         _ => (200, None),
     }
 }
@@ -126,7 +126,7 @@ async fn every_combination_is_answered_as_the_standard_says() {
             ("range", *random.of(&ranges)),
             ("if-range", *random.of(&if_ranges)),
         ];
-        // Most requests have one or two of them.
+        // Leaves most requests with one or two of the fields.
         let left_out = random.below(64) & random.below(64);
         let asks: Vec<_> = asks
             .iter()
@@ -195,8 +195,8 @@ async fn every_combination_is_answered_as_the_standard_says() {
     }
 }
 
-/// The problem is the response to one client's conditions. A cache that kept it would serve it to
-/// all others, which is how one request takes a page away from everybody.
+/// The problem depends on one client's conditions. A cache that stored it would serve it to
+/// everyone: cache poisoning.
 #[tokio::test]
 async fn a_refused_condition_does_not_take_over_how_long_the_page_is_fresh() {
     #[get("/undeclared")]
@@ -221,7 +221,7 @@ async fn a_refused_condition_does_not_take_over_how_long_the_page_is_fresh() {
                 );
             }
         }
-        // The page itself says it.
+        // The page itself carries the fields.
         let page = ask(&server, &line, &[lasting]).await;
         assert!(page.header("cache-control").unwrap().starts_with("public, max-age="));
     }
@@ -252,7 +252,7 @@ async fn a_range_is_served_only_where_the_response_has_parts() {
     let range = "range: bytes=0-3";
     let response = ask(&server, "GET /unranged", &[range]).await;
     assert_eq!((response.status, response.text()), (200, CONTENT));
-    // Nobody knows how long a stream is.
+    // The length of a stream is not known.
     let response = ask(&server, "GET /streamed", &[range]).await;
     assert_eq!((response.status, response.text()), (200, CONTENT));
     for (fields, status) in
@@ -261,14 +261,14 @@ async fn a_range_is_served_only_where_the_response_has_parts() {
         let response = ask(&server, "GET /empty", fields).await;
         assert_eq!(response.status, status, "{fields:?}");
     }
-    // Twice is not once.
+    // Two `Range` fields are not one.
     let response = ask(&server, "GET /doc", &[range, "range: bytes=4-"]).await;
     assert_eq!((response.status, response.text()), (200, CONTENT));
-    // Many small ones are an attack.
+    // Many small ranges are an attack.
     let many = format!("range: bytes={}", vec!["0-0,2-2"; 500].join(","));
     let response = ask(&server, "GET /doc", &[&many]).await;
     assert_eq!((response.status, response.text()), (200, CONTENT));
-    // No number is too large.
+    // Large numbers do not overflow.
     let huge = format!("range: bytes=2-{}", "9".repeat(60));
     let response = ask(&server, "GET /doc", &[&huge]).await;
     assert_eq!((response.status, response.text()), (206, &CONTENT[2..]));
@@ -287,7 +287,7 @@ async fn lists_may_stand_in_several_lines() {
         (&["if-none-match: \"x,\"a\""], 200),
         (&["if-match: \"a\" \"b\""], 412),
         (&["if-none-match: a"], 200),
-        // No client sends these.
+        // Invalid combinations.
         (&["if-none-match: *, \"x\""], 200),
         (&["if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT", "if-modified-since: x"], 200),
     ] {
@@ -332,7 +332,7 @@ async fn what_is_no_success_stays_as_it_is() {
     }
 }
 
-/// What was read, and who read it, decides; the cookies that come along do not.
+/// What was read, and by whom, decides; other cookies of the request do not.
 #[tokio::test]
 async fn a_session_does_not_break_a_304() {
     #[get("/account")]
@@ -377,7 +377,7 @@ async fn a_session_does_not_break_a_304() {
         assert_eq!(response.header("cache-control"), Some("private, max-age=9"));
         assert_eq!(response.header("etag"), Some("\"1\""));
     }
-    // Somebody who is not logged in any more has nothing.
+    // After logging out, there is no account to match.
     let response = client.get("/account").header("if-none-match", "*").send().await;
     assert_eq!(response.status(), 401);
 }
@@ -428,7 +428,7 @@ async fn of_two_who_read_the_same_state_one_may_replace_it() {
         ("if-none-match: \"3", 412),
         ("if-none-match: \"2\"", 204),
         ("if-match: *", 204),
-        // A condition about reading is none about writing, and so is a range.
+        // A condition for reading does not apply to writing, and neither does a range.
         ("if-modified-since: Sun, 06 Nov 2094 08:49:37 GMT", 204),
         ("range: bytes=0-", 204),
         ("x-nothing: 1", 204),

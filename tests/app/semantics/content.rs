@@ -1,4 +1,4 @@
-//! What a client likes, and what it may send.
+//! What a client accepts, and what it may send.
 
 use super::*;
 
@@ -29,7 +29,7 @@ async fn the_best_of_what_there_is_is_chosen() {
         ("*/*, application/json;q=0", "text/html"),
         ("application/json;q=0.1, */*;q=0.2", "text/html"),
         ("TEXT/CSV", "text/csv"),
-        // A parameter behind the weight is one of the type (RFC 9110 12.5.1).
+        // A parameter after the weight belongs to the type (RFC 9110 12.5.1).
         ("text/html;q=1.0;x=y, text/csv;q=0.9", "text/csv"),
         ("image/png", ""),
         ("application/json;q=0", ""),
@@ -51,7 +51,7 @@ async fn the_best_of_what_there_is_is_chosen() {
     assert_eq!(ask(&server, "GET /lamp", &lines).await.text(), "text/csv");
 }
 
-/// A form of another site can send these three types, and no type at all, without a preflight.
+/// A form of another site can send these three types, or none, without a preflight.
 #[tokio::test]
 async fn no_simple_request_carries_json() {
     let server = Running::start(App::new(()).cors(SHOP).routes(routes![order])).await;

@@ -1,4 +1,4 @@
-//! One form of error, in the words that its reader understands, with nothing of the inside.
+//! Errors have one structure, in the format that the client prefers, and reveal nothing internal.
 
 use policy_server::extract::Valid;
 
@@ -109,7 +109,7 @@ impl Validate for Short {
     }
 }
 
-/// An extractor of axum's, whose words are for who wrote the program.
+/// An extractor of axum, whose message is for the developer.
 #[get("/extension")]
 #[auth(public)]
 async fn extension(axum::Extension(number): axum::Extension<u64>) -> String {
@@ -136,7 +136,7 @@ fn app() -> App<()> {
 
 const JSON: &str = "content-type: application/json";
 
-/// What every reader gets of the same problems: status, code, and words of the detail.
+/// The same problems for each kind of client: status, code, and words of the detail.
 const CASES: [(&str, &str, &str, u16, &str); 16] = [
     ("GET /lamps/red", "", "", 404, "lamps.unknown"),
     ("GET /lamps/storage", "", "", 500, "handler.failed"),
@@ -228,7 +228,7 @@ async fn what_a_request_quotes_is_escaped() {
         let response = ask_with(&server, &line, &fields, body).await;
         assert!(response.status >= 400, "{line}");
         assert!(!response.text().contains("<img"), "{}", response.text());
-        // Nothing runs on the page, even if something got through.
+        // Nothing can run on the page, even if markup got through.
         let policy = response.header("content-security-policy").unwrap();
         assert!(
             policy.contains("default-src 'none'") && !policy.contains("script-src"),

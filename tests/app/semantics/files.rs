@@ -1,4 +1,4 @@
-//! Files by `ServeDir` of tower-http, a service that knows nothing of any policy.
+//! Files by `ServeDir` of tower-http, a service that does not know of policies.
 
 use std::{fs, path::PathBuf};
 
@@ -8,14 +8,14 @@ use super::*;
 
 const ASSETS: CachePolicy = CachePolicy::public().max_age(600).immutable().build();
 
-/// A folder of this test alone, which is there until it ends.
+/// A temporary folder, removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("http-{name}-{}", std::process::id()));
-        // A mount gets whole paths.
+        // A mount receives the whole path.
         fs::create_dir_all(path.join("files/sub")).unwrap();
         fs::write(path.join("files/digits.txt"), "0123456789").unwrap();
         fs::write(path.join("files/page.html"), "<p>page</p>").unwrap();
@@ -70,7 +70,7 @@ async fn files_have_the_policies_of_their_mount() {
             response.status == status
         };
         assert!(is_expected, "{line} {response:?}");
-        // What has no path is answered outside of every policy.
+        // A request without a path gets no route's policy.
         if response.status != 400 {
             assert_eq!(response.sharing(), SHARED, "{line}");
         }
@@ -112,14 +112,14 @@ async fn files_are_revalidated_and_cut_by_what_the_request_says() {
         (&["range: bytes=8-99"], 206, "89"),
         (&["range: bytes=10-"], 416, "!"),
         (&["range: lines=1-2"], 200, "0123456789"),
-        // A download that goes on.
+        // A resumed download.
         (&[range, &*if_range], 206, "2345"),
         (&[range, &*if_date], 206, "2345"),
         (&[range, "if-range: \"x\""], 200, "0123456789"),
         (&[range, "if-range: Sat, 05 Nov 1994 08:49:37 GMT"], 200, "0123456789"),
         (&[range, &*weak], 200, "0123456789"),
         (&["range: bytes=10-", &*if_range], 416, "!"),
-        // Conditions come before ranges.
+        // Conditions are evaluated before ranges.
         (&[range, &*same], 304, ""),
         (&[range, "if-match: \"x\""], 412, "!"),
         (&[range, &*matches], 206, "2345"),
@@ -150,7 +150,7 @@ async fn files_are_revalidated_and_cut_by_what_the_request_says() {
     }
 }
 
-/// RFC 9110 14.2: a range is of GET, and a server may send the whole for several.
+/// RFC 9110 14.2: ranges apply to GET only, and for several a server may send the whole.
 #[tokio::test]
 async fn ranges_that_cannot_be_served_are_ignored() {
     let folder = Folder::new("ranges");

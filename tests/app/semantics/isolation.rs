@@ -1,4 +1,4 @@
-//! Which pages of others may load a response, for every combination of what browsers say.
+//! Which pages of other sites may load a response, for every combination of Fetch Metadata.
 
 use super::*;
 
@@ -67,7 +67,7 @@ fn app(calls: &Calls) -> App<Calls> {
         .routes(routes![own, site, shared, everybody, scripts, open, inherits])
 }
 
-/// W3C Fetch Metadata, the resource isolation policy: as a table of its own.
+/// The resource isolation policy of W3C Fetch Metadata, as a separate table.
 fn is_let_in(
     path: &str,
     method: &str,
@@ -177,7 +177,7 @@ async fn what_is_for_others_is_let_in_and_preflights_are_not_asked() {
         "sec-fetch-mode: cors",
     ];
     assert_eq!(ask(&server, "OPTIONS /shared", &preflight).await.status, 204);
-    // A page of the wrong origin learns nothing from the refusal, and no cache keeps it.
+    // A page of another origin learns nothing from the refusal, and no cache stores it.
     let evil =
         ask(&server, "GET /shared", &[EVIL, "sec-fetch-site: cross-site", "sec-fetch-mode: cors"])
             .await;

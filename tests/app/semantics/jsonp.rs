@@ -1,4 +1,4 @@
-//! Responses that are scripts: for everybody, with nothing in them that a stranger wrote.
+//! Responses as scripts: public ones only, and with nothing executable that a client wrote.
 
 use super::*;
 
@@ -51,10 +51,10 @@ async fn tagged() -> (ETag, ByteRanges, Json<u8>) {
     (ETag::version(1), ByteRanges, Json(7))
 }
 
-/// What a macro does not see by its name is still what it is.
+/// An alias hides the type's name from the macro.
 type Alias = CsrfToken;
 
-/// Tells what it knows of the session of who asks.
+/// Returns the data of the client's session.
 #[get("/secret")]
 #[jsonp(callback = "cb")]
 #[auth(public)]
@@ -66,7 +66,7 @@ fn app() -> App<()> {
     App::new(()).routes(routes![prices, dotted, fails, text, tagged])
 }
 
-/// As much of the body as does not depend on its data.
+/// Whether the parts of the body that do not depend on its data are those of a script.
 fn is_script(response: &RawResponse, callback: &str) -> bool {
     let begin = format!("/**/typeof {callback}==='function'&&{callback}(");
     response.text().starts_with(&begin)
@@ -185,7 +185,7 @@ async fn nobody_is_known_where_a_script_is_made() {
     assert!(is_script(&response, "f"));
 }
 
-/// The token of a session would let any page that loads the script act for its owner.
+/// With the token of a session, any page that loads the script could act for its owner.
 #[tokio::test]
 async fn no_script_has_the_token_of_a_session_in_it() {
     #[post("/login")]
@@ -210,7 +210,7 @@ async fn no_script_has_the_token_of_a_session_in_it() {
     assert!(token["token"].is_string());
     for path in ["/secret", "/secret?cb=f"] {
         let response = client.get(path).header("cookie", &cookie).send().await;
-        // Where a script is made nobody is known, so there is no session to take one from.
+        // Script responses have no session, so there is none to take a token from.
         assert_eq!(response.status(), 500, "{}", response.text());
         assert!(!response.text().contains(token["token"].as_str().unwrap()));
         assert!(response.header("set-cookie").is_none());
@@ -252,7 +252,7 @@ async fn scripts_are_revalidated_and_cut_as_other_responses() {
     assert_eq!(shared.sharing(), SHARED);
 }
 
-/// What is said of the bytes of the JSON does not hold for those of the script.
+/// Digests of the JSON do not hold for the script.
 #[tokio::test]
 async fn a_script_does_not_say_what_is_true_of_its_json_alone() {
     let server = Running::start(app()).await;
@@ -266,7 +266,7 @@ async fn a_script_does_not_say_what_is_true_of_its_json_alone() {
         assert_eq!(script.header(name), None, "{script:?}");
     }
     assert_eq!(script.header("content-language"), Some("en"));
-    // JSON that is encoded cannot be put between the brackets of a call.
+    // Encoded JSON cannot be wrapped into a call.
     let asks = "x-response: content-encoding: gzip";
     let encoded = ask(&server, "GET /prices?cb=f", &[asks]).await;
     assert!(!encoded.text().starts_with("/**/"), "{encoded:?}");

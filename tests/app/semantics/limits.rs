@@ -9,7 +9,7 @@ use super::*;
 
 const MIB: usize = 1 << 20;
 
-/// What reaches a handler, counted while it reads.
+/// What reaches a handler, counted as it reads.
 #[derive(Clone, Default)]
 struct Seen {
     bytes: Arc<AtomicUsize>,
@@ -18,11 +18,11 @@ struct Seen {
     gate: Gate,
 }
 
-/// Holds handlers up until the test lets one through.
+/// Blocks handlers until the test lets one through.
 #[derive(Clone)]
 struct Gate {
     open: Arc<Semaphore>,
-    /// One permit for each that has come to it.
+    /// One permit for each handler that has arrived.
     reached: Arc<Semaphore>,
 }
 
@@ -38,13 +38,13 @@ impl Gate {
         self.open.acquire().await.unwrap().forget();
     }
 
-    /// Waits until so many more have come.
+    /// Waits until this many more have arrived.
     async fn reached(&self, count: u32) {
         soon(self.reached.acquire_many(count)).await.unwrap().forget();
     }
 }
 
-/// Reads a body frame by frame, as an upload that is written to a file would be.
+/// Reads a body frame by frame, like an upload that is written to a file.
 #[post("/upload")]
 #[limit(body = "64 KiB")]
 #[auth(public)]
@@ -98,7 +98,7 @@ async fn large(bytes: Bytes) -> String {
     bytes.len().to_string()
 }
 
-/// Has the limit of the app.
+/// Uses the limit of the app.
 #[post("/default")]
 #[auth(public)]
 async fn default(bytes: Bytes) -> String {
@@ -126,7 +126,7 @@ async fn a_body_over_its_limit_by_its_length_is_refused_unread() {
         ("/default", 21),
         ("/large", 3 * MIB + 1),
     ] {
-        // No `100 Continue` is sent before, and no byte of the body is waited for.
+        // The refusal comes without `100 Continue` and before any byte of the body.
         let length = format!("content-length: {over}");
         let fields = [PAGE, &length, "expect: 100-continue", "content-type: application/json"];
         let mut connection = server.connect().await;
@@ -164,7 +164,7 @@ async fn a_body_without_a_length_is_cut_at_its_limit() {
     ] {
         let media_type = format!("content-type: {media_type}");
         let fields = [PAGE, "transfer-encoding: chunked", &media_type];
-        // The body does not end, so that a server which waits for all of it times out.
+        // The body never ends, so a server that waits for all of it would time out.
         let mut connection = server.connect().await;
         connection.send(request(&format!("POST {path}"), &fields)).await;
         for _ in 0..3 {
@@ -176,8 +176,8 @@ async fn a_body_without_a_length_is_cut_at_its_limit() {
     }
 }
 
-/// What is beyond the limit is not buffered either: the sender meets a closed window or a closed
-/// connection long before it has sent what it wants to.
+/// What exceeds the limit is not buffered either: the sender runs into a closed window or
+/// connection long before it has sent everything.
 #[tokio::test]
 async fn no_more_than_the_limit_reaches_a_handler_that_streams() {
     const LIMIT: usize = 64 * 1024;
@@ -197,7 +197,7 @@ async fn no_more_than_the_limit_reaches_a_handler_that_streams() {
         assert_eq!(response.sharing(), SHARED, "{chunk}");
         let read = seen.bytes.load(Ordering::Relaxed);
         assert!(read <= LIMIT, "{read} bytes by chunks of {chunk}");
-        // It was read as it came, up to the frame in which the limit is.
+        // It was read as it arrived, up to the frame that exceeds the limit.
         let largest = seen.largest.load(Ordering::Relaxed).max(chunk.min(LIMIT));
         assert!(read + largest >= LIMIT.min(sent), "{read} bytes by chunks of {chunk}");
     }
@@ -217,7 +217,7 @@ async fn slow_body(bytes: Bytes) -> String {
     bytes.len().to_string()
 }
 
-/// Its response is ready in time; only the body takes longer.
+/// The response begins in time; only its body takes longer.
 #[get("/slow-stream")]
 #[limit(timeout = "50ms")]
 #[auth(public)]
@@ -242,7 +242,7 @@ async fn who_takes_too_long_is_told_whose_fault_it_is() {
     let response = ask(&server, "GET /slow", &[PAGE]).await;
     assert_eq!(code(&response), (503, "handler.timed-out".to_owned()));
     assert_eq!(response.sharing(), SHARED);
-    // A cache that kept it would keep the trouble.
+    // A cache that stored it would prolong the failure.
     assert_eq!(response.header("cache-control"), Some("no-store"));
     let mut connection = server.connect().await;
     connection.send(request("POST /slow-body", &[PAGE, "content-length: 2"]) + "1").await;
@@ -297,7 +297,7 @@ fn rates(clock: &Clock) -> App<()> {
         .routes(routes![rated, rated_put, cached, one, two])
 }
 
-/// A connection from an address of this machine; all of 127.0.0.0/8 is.
+/// Connects from an address of 127.0.0.0/8, all of which belongs to this machine.
 async fn connect_from(server: &Running, address: &str) -> Connection {
     let address: IpAddr = address.parse().unwrap();
     let socket = TcpSocket::new_v4().unwrap();
@@ -333,16 +333,16 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
         assert!((1..=60).contains(&wait), "{wait}");
         refused = wait;
     }
-    // What another route counts is another limit, if it has the same rate.
+    // Another route with the same rate has its own counter.
     assert_eq!(ask(&server, "PUT /rated", &[]).await.status, 200);
-    // To come a second too early is too early, and what was refused did not count.
+    // One second early is still refused, and refused requests were not counted.
     clock.advance(Duration::from_secs(refused - 1));
     assert_eq!(ask(&server, "GET /rated", &[]).await.status, 429);
     clock.advance(Duration::from_secs(1));
     assert_eq!(ask(&server, "GET /rated", &[]).await.status, 200);
 }
 
-/// Whatever a client does, no window of a minute has more than the rate in it.
+/// Whatever a client does, no window of a minute has more requests than the rate allows.
 #[tokio::test]
 async fn no_window_has_more_than_the_rate_over_a_socket() {
     let clock = Clock::at(START);
@@ -374,7 +374,7 @@ async fn each_client_has_a_rate_of_its_own() {
         }
         assert_eq!(from(&server, address, "GET /rated").await.status, 429, "{address}");
     }
-    // Nobody is somebody else by saying so.
+    // Fields that name another address change nothing.
     for claim in ["x-forwarded-for: 10.0.0.9", "forwarded: for=10.0.0.9", "x-real-ip: 10.0.0.9"] {
         let status = ask(&server, "GET /rated", &[claim]).await.status;
         assert!(matches!(status, 421 | 429), "{claim}: {status}");
@@ -412,9 +412,9 @@ async fn a_limit_of_the_app_counts_all_routes_that_take_it_over() {
     for path in ["/one", "/two"] {
         assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.status, 429, "{path}");
     }
-    // HEAD is counted as GET is.
+    // HEAD counts like GET.
     assert_eq!(ask(&server, "HEAD /one", &[]).await.status, 429);
-    // A limit of a route's own is another one.
+    // A limit that a route declares has its own counter.
     for path in ["/rated", "/rated", "/rated", "/cached"] {
         assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.status, 200, "{path}");
     }
@@ -474,7 +474,7 @@ async fn a_rate_per_principal_is_that_of_a_person_wherever_they_are() {
         cookies.push(cookie);
     }
     let get = |path: &str, who: usize| client.get(path).header("cookie", &cookies[who]);
-    // Two sessions of one person count together.
+    // Two sessions of one user count together.
     assert_eq!(get("/mine", 0).send().await.status(), 200);
     assert_eq!(get("/mine", 1).send().await.status(), 200);
     let refused = get("/mine", 0).origin("https://shop.example").send().await;
@@ -484,12 +484,12 @@ async fn a_rate_per_principal_is_that_of_a_person_wherever_they_are() {
     assert_eq!(refused.header("cache-control"), Some("no-store"));
     assert_eq!(get("/mine", 1).send().await.status(), 429);
     assert_eq!(get("/mine", 2).send().await.text(), "bob");
-    // Who is nobody is counted by address, and takes nothing from anybody.
+    // Anonymous clients are counted by address, apart from users.
     for status in [200, 200, 429] {
         assert_eq!(client.get("/anybody").send().await.status(), status);
     }
     assert_eq!(get("/anybody", 0).send().await.status(), 200);
-    // Who is refused by a gate is not counted.
+    // Requests that a gate refused are not counted.
     for _ in 0..5 {
         assert_eq!(client.get("/mine").send().await.status(), 401);
     }
@@ -532,7 +532,7 @@ async fn hangs() {
     pending::<()>().await;
 }
 
-/// Asks until a response has this status: what frees a place happens on another task.
+/// Repeats a request until its response has this status: permits are released on another task.
 async fn until(server: &Running, line: &str, status: u16) {
     soon(async {
         loop {
@@ -553,7 +553,7 @@ async fn places_are_taken_while_something_is_at_work_and_no_longer() {
     let routes = routes![wait, streamed, fails, hangs];
     let app = App::new(seen.clone()).cors(SHOP).routes(routes);
     let server = Running::start(app).await;
-    // A handler that waits, and one whose client goes away.
+    // One handler that waits, and one whose client goes away.
     let mut waiting = server.connect().await;
     waiting.send(request("GET /wait", &[])).await;
     let mut leaving = server.connect().await;
@@ -568,7 +568,7 @@ async fn places_are_taken_while_something_is_at_work_and_no_longer() {
     until(&server, "GET /wait?now", 200).await;
     seen.gate.open.add_permits(1);
     assert_eq!(waiting.response().await.text(), "waited");
-    // Streams hold theirs until they end; for them that is when their client is gone.
+    // Streams hold their permits until they end, which here is when the client goes away.
     let mut streams = Vec::new();
     for _ in 0..2 {
         let mut connection = server.connect().await;
@@ -582,11 +582,11 @@ async fn places_are_taken_while_something_is_at_work_and_no_longer() {
     seen.gate.open.add_permits(1);
     drop(streams.pop());
     until(&server, "HEAD /streamed", 200).await;
-    // HEAD of a stream holds nothing.
+    // HEAD of a stream holds no permit.
     for _ in 0..5 {
         assert_eq!(ask(&server, "HEAD /streamed", &[]).await.status, 200);
     }
-    // Neither does one that failed or was cut off.
+    // Nor does a stream that failed or was cut off.
     for _ in 0..3 {
         assert_eq!(ask(&server, "GET /fails", &[]).await.status, 500);
         assert_eq!(code(&ask(&server, "GET /hangs", &[]).await).1, "handler.timed-out");
@@ -607,7 +607,7 @@ async fn smuggled(State(seen): State<Seen>) {
     seen.calls.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The body of a request that is refused unread is not the next request, whatever is in it.
+/// The body of a request that is refused unread is never parsed as the next request.
 #[tokio::test]
 async fn what_is_refused_unread_is_not_read_as_a_request() {
     let seen = Seen::default();
@@ -637,7 +637,8 @@ async fn what_is_refused_unread_is_not_read_as_a_request() {
             connection.send(request(line, &[fields, &[framing]].concat()) + &sent).await;
             let response = connection.response().await;
             assert!(response.status == status || framing != length, "{line} {response:?}");
-            // Whether the connection goes on or not: what is next is a response to this, if any.
+            // The connection may stay open or not: what comes next, if anything, is the response to
+            // this.
             connection.try_send(request("GET /nowhere", &["connection: close"])).await;
             let rest = String::from_utf8(connection.rest().await).unwrap();
             let responses = rest.matches("HTTP/1.1 ").count();
@@ -650,7 +651,7 @@ async fn what_is_refused_unread_is_not_read_as_a_request() {
     assert_eq!(seen.calls.load(Ordering::Relaxed), 0);
 }
 
-/// What is no handler has the limits of its level.
+/// Mounts and fallbacks have the limits of their level.
 #[tokio::test]
 async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
     let service = |gate: Gate| {
@@ -699,7 +700,7 @@ async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
     }
 }
 
-/// A group counts its own routes, apart from those of the app and of its other groups.
+/// A group counts its own routes, apart from the app and its other groups.
 #[tokio::test]
 async fn a_limit_is_counted_where_it_is_stated() {
     let group = || Group::new().routes(routes![one, two]);
@@ -762,7 +763,7 @@ async fn places_of_the_app_are_for_all_routes_that_take_them_over() {
         ("GET /quick", 503),
         ("HEAD /quick", 503),
         ("GET /own", 200),
-        // What no handler answers takes no place.
+        // Responses without a handler take no permit.
         ("GET /nowhere", 404),
         ("PUT /quick", 405),
         ("OPTIONS /quick", 204),

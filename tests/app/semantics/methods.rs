@@ -1,4 +1,4 @@
-//! Methods: those that a path serves, those that it does not, and those that nobody knows.
+//! Methods: those that a path serves, those that it does not, and unknown ones.
 
 use policy_server::response::TaggedJson;
 
@@ -68,7 +68,7 @@ async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
             assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
             assert_eq!(response.sharing(), SHARED, "{method} {path}");
         }
-        // The name of a method is case-sensitive, and extensions have names of all kinds.
+        // Method names are case-sensitive, and extensions use all kinds of tokens.
         for method in ["get", "Get", "GETT", "QUERY", "M-SEARCH", "BREW", "!#$%&'*+.^_`|~", "x"] {
             let response = ask(&server, &format!("{method} {path}"), &[PAGE]).await;
             assert_eq!(
@@ -84,7 +84,7 @@ async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
         ("GET /nowhere", 404),
         ("DELETE /nowhere", 404),
         ("TRACE /nowhere", 404),
-        // The app serves it somewhere, so it knows it.
+        // Another route serves this method, so it is known.
         ("PURGE /nowhere", 404),
         ("BREW /nowhere", 501),
         ("PURGE /cache", 200),
@@ -164,7 +164,7 @@ async fn chunks() -> Body {
     Body::from_stream(stream::iter(["a", "bc"].map(Ok::<_, Infallible>)))
 }
 
-/// It never ends, so that a server which reads it for HEAD hangs.
+/// Never ends, so a server that reads it for HEAD would hang.
 #[get("/endless")]
 #[auth(public)]
 async fn endless() -> ([(&'static str, &'static str); 1], Body) {
@@ -242,7 +242,7 @@ async fn lies_about_nothing() -> ([(&'static str, &'static str); 1], &'static st
 #[auth(public)]
 async fn posted() {}
 
-/// RFC 9110 9.3.2, but for the fields that 9112 6.1 lets a server leave out, and the date.
+/// RFC 9110 9.3.2, except for the date and the fields that RFC 9112 6.1 allows to omit.
 #[tokio::test]
 async fn head_is_answered_as_get_header_for_header() {
     let app = App::new(()).cors(SHOP).routes(routes![
@@ -308,7 +308,7 @@ async fn head_is_answered_as_get_header_for_header() {
             let lines = |response: &RawResponse| {
                 let mut lines = response.lines();
                 lines.retain(|line| line != "transfer-encoding: chunked");
-                // Each response counts.
+                // The rate counter differs from response to response.
                 lines.retain(|line| !line.starts_with("ratelimit: "));
                 lines
             };
@@ -317,7 +317,7 @@ async fn head_is_answered_as_get_header_for_header() {
         }
     }
     assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 308, 400, 403, 404, 405, 406, 412, 500]);
-    // Bytes of a body would be read as the head of the next response.
+    // A body would be read as the head of the next response.
     let mut connection = server.connect().await;
     for path in ["/json", "/stream", "/endless", "/nothing", "/panics"] {
         connection.send(request(&format!("HEAD {path}"), &[])).await;
@@ -327,7 +327,7 @@ async fn head_is_answered_as_get_header_for_header() {
     }
 }
 
-/// Nobody gets a tunnel, or a mirror that shows what a proxy has added (RFC 9110 9.3.6, 9.3.8).
+/// There is no tunnel, and no TRACE that would show what a proxy added (RFC 9110 9.3.6, 9.3.8).
 #[tokio::test]
 async fn connect_and_trace_do_nothing() {
     let server = Running::start(shop()).await;

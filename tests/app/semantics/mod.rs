@@ -1,5 +1,5 @@
-//! The rules of HTTP that attributes declare, over real sockets, as naive and hostile clients meet
-//! them. Time is moved, never waited for.
+//! The HTTP rules that attributes declare, over real sockets, for ordinary and hostile clients. The
+//! clock is advanced, never waited for.
 
 mod caching;
 mod compression;
@@ -41,25 +41,25 @@ use policy_tests::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// When every test begins that has a clock.
+/// When every test with a clock begins.
 const START: u64 = 1_800_000_000;
 
-/// The page that the shared routes are shared with.
+/// The page that the shared routes grant access.
 const PAGE: &str = "origin: https://shop.example";
 const EVIL: &str = "origin: https://evil.example";
 
 const SHOP: CorsPolicy =
     CorsPolicy::origins(&["https://shop.example"]).credentials().expose(&["etag"]).build();
 
-/// What a response to [`PAGE`] carries where [`SHOP`] holds.
+/// What a response to [`PAGE`] carries where [`SHOP`] applies.
 const SHARED: [&str; 3] = [
     "access-control-allow-credentials: true",
     "access-control-allow-origin: https://shop.example",
     "access-control-expose-headers: etag",
 ];
 
-/// Sends one request on a connection of its own, reads the response, and makes sure that nothing
-/// follows it.
+/// Sends one request on its own connection, reads the response, and asserts that nothing follows
+/// it.
 async fn ask(server: &Running, line: &str, fields: &[&str]) -> RawResponse {
     ask_with(server, line, fields, "").await
 }
@@ -85,13 +85,13 @@ async fn ask_with(server: &Running, line: &str, fields: &[&str], body: &str) -> 
     response
 }
 
-/// Every line of a field.
+/// All lines of a field.
 fn all<'a>(response: &'a RawResponse, name: &str) -> Vec<&'a str> {
     let named = response.headers.iter().filter(|header| header.0 == name);
     named.map(|header| header.1.as_str()).collect()
 }
 
-/// The names in `Vary`, of which none stands there twice.
+/// The names in `Vary`; asserts that none is repeated.
 fn vary(response: &RawResponse) -> BTreeSet<String> {
     let lines = all(response, "vary").join(",").to_ascii_lowercase();
     let names: Vec<_> = lines.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();

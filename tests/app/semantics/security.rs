@@ -1,4 +1,4 @@
-//! Security fields: on pages, on data, over the app's, and none.
+//! Security headers: on pages, on data, overridden by the app, and disabled.
 
 use axum::response::Html;
 use policy_core::headers::Frame;
@@ -63,7 +63,7 @@ async fn own_nonce(nonce: CspNonce) -> Html<String> {
     Html(nonce.to_string())
 }
 
-/// Takes a nonce that its policy does not have.
+/// Takes a nonce though its policy has none.
 #[get("/no-nonce")]
 #[auth(public)]
 async fn no_nonce(nonce: CspNonce) -> String {
@@ -95,7 +95,7 @@ const NAMES: [&str; 9] = [
     "cross-origin-resource-policy",
 ];
 
-/// The security fields of a response.
+/// The security headers of a response.
 fn fields(response: &RawResponse) -> Vec<String> {
     let mut lines = response.lines();
     lines.retain(|line| NAMES.contains(&line.split_once(": ").unwrap().0));
@@ -169,11 +169,11 @@ async fn pages_have_more_than_data_and_a_route_says_its_own() {
             assert_eq!(fields(&response), expected, "{method} {path}");
         }
     }
-    // An app that says none has none, and a route of it can have its own.
+    // The app disables them, and a route can declare its own.
     let server = Running::start(app().no_headers()).await;
     assert_eq!(fields(&ask(&server, "GET /page", &[]).await), [""; 0]);
     assert_eq!(fields(&ask(&server, "GET /api", &[]).await).len(), 4);
-    // An app's own are those of every route that has none.
+    // The app's headers apply to every route without its own.
     const NOBODY: HeadersPolicy = HeadersPolicy::builder().frame(Frame::Nobody).build();
     let server = Running::start(app().headers(NOBODY)).await;
     assert_eq!(ask(&server, "GET /page", &[]).await.header("x-frame-options"), Some("DENY"));
@@ -210,13 +210,13 @@ async fn each_page_has_a_nonce_of_its_own() {
     let response = ask(&server, "GET /own-nonce", &[]).await;
     let policy = response.header("content-security-policy").unwrap();
     assert!(policy.contains(&format!("'nonce-{}'", response.text())), "{policy}");
-    // A page that is kept keeps its policy: a 304 with another nonce would break it.
+    // A cached page keeps its policy: a 304 with a new nonce would break it.
     for field in ["if-none-match: \"1\"", "if-none-match: *"] {
         let response = ask(&server, "GET /nonce", &[field]).await;
         assert_eq!((response.status, response.header("content-security-policy")), (304, None));
     }
     assert_eq!(ask(&server, "GET /no-nonce", &[]).await.status, 500);
-    // What is no page needs none, and a page about a problem lets no script run.
+    // Other content needs none, and an error page allows no script.
     assert_eq!(
         ask(&server, "GET /nonce-problem", &[]).await.header("content-security-policy"),
         None
@@ -241,8 +241,8 @@ async fn an_app_whose_fields_contradict_its_sharing_does_not_start() {
     ));
 }
 
-/// Where a 304 had fewer fields, a cache would keep those it has; where it had other ones, the
-/// page would change.
+/// If a 304 had fewer fields, a cache would keep the old ones; if it had different ones, the page
+/// would change.
 #[tokio::test]
 async fn a_304_does_not_take_fields_from_a_page() {
     let server = Running::start(app()).await;

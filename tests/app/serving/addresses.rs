@@ -1,10 +1,10 @@
-//! Where a server listens.
+//! The address on which a server listens.
 
 use super::*;
 
 #[tokio::test]
 async fn addresses_have_port_80_by_default() {
-    // Who may not listen there, or finds somebody else there, is told.
+    // A missing permission or an address in use is reported.
     match app().bind("127.0.0.1").await {
         Ok(server) => assert_eq!(server.local_addr().port(), 80),
         Err(error) => {
@@ -26,7 +26,7 @@ async fn addresses_that_are_taken_or_none_are_named_in_the_error() {
 
 #[tokio::test]
 async fn addresses_of_version_6_are_served_too() {
-    // Not every machine has the protocol.
+    // Not every machine has IPv6.
     let Ok(server) = app().bind("[::1]:0").await else { return };
     let address = server.local_addr();
     tokio::spawn(server.run_until(pending()));

@@ -1,4 +1,4 @@
-//! How long a connection lives, and what it carries meanwhile.
+//! How long a connection lives, and what it carries.
 
 use super::*;
 
@@ -111,7 +111,7 @@ async fn connections_over_the_limit_wait_for_their_turn() {
     assert_hello(&mut second).await;
     let mut third = server.connect().await;
     third.send(get("/hello")).await;
-    // It is there, and the others go on: nothing is said to it.
+    // It is idle, and the other connections go on: the server sends it nothing.
     for _ in 0..10 {
         assert_hello(&mut first).await;
     }

@@ -9,12 +9,12 @@ use super::*;
 type Client = SendRequest<Bytes>;
 type Ended = JoinHandle<Result<(), h2::Error>>;
 
-/// A connection with prior knowledge, and its end.
+/// A connection with prior knowledge, and the task that drives it.
 pub(super) async fn connect(server: &Running) -> (Client, Ended) {
     connect_with(server, 65_535).await
 }
 
-/// A connection whose streams begin with so large a window.
+/// A connection whose streams begin with a window of this size.
 pub(super) async fn connect_with(server: &Running, window: u32) -> (Client, Ended) {
     let stream = soon(TcpStream::connect(server.address)).await.expect("a server");
     let handshake = h2::client::Builder::new().initial_window_size(window).handshake(stream);
@@ -63,7 +63,7 @@ async fn http2_is_served_with_prior_knowledge() {
     let of_get = send(&mut client, get("/hello"), "").await;
     assert_eq!((of_get.status, of_get.text()), (200, "hello"));
     assert_eq!(of_get.sharing(), SHARING);
-    // It says what the other version says.
+    // The same as over HTTP/1.1.
     assert_eq!(server.response(super::get("/hello")).await.lines(), of_get.lines());
 
     let head = asked("HEAD", "/hello", &[("origin", "https://shop.example")]);
@@ -128,7 +128,7 @@ async fn http2_has_many_requests_at_once() {
     let (mut client, _connection) = connect(&server).await;
     let waiting: Vec<_> =
         (0..50).map(|_| client.send_request(get("/wait"), true).expect("a request").0).collect();
-    // They wait, and this one does not wait for them.
+    // They wait without delaying this one.
     assert_eq!(send(&mut client, get("/hello"), "").await.text(), "hello");
     gate.add_permits(waiting.len());
     for response in waiting {
@@ -174,7 +174,7 @@ async fn http2_drops_the_handler_of_a_stream_that_is_reset() {
     let (mut client, _connection) = connect(&server).await;
     let (response, mut sending) = client.send_request(get("/wait"), true).unwrap();
     assert_eq!(send(&mut client, get("/hello"), "").await.text(), "hello");
-    // Handlers that wait hold the state.
+    // Waiting handlers hold a reference to the state.
     let held = Arc::strong_count(&gate);
     sending.send_reset(h2::Reason::CANCEL);
     assert!(soon(response).await.is_err());

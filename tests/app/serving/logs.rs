@@ -1,4 +1,4 @@
-//! What the server tells its operator by `tracing`.
+//! What the server logs by `tracing`.
 
 use policy_tests::log::Log;
 

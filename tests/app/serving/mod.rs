@@ -1,5 +1,5 @@
-//! Serving over real sockets: connections and their ends, both versions of HTTP, WebSockets, and
-//! the headers that every response carries.
+//! Serving over real sockets: connections and their ends, HTTP/1.1 and HTTP/2, WebSockets, and the
+//! headers of every response.
 
 mod addresses;
 mod connections;
@@ -82,7 +82,7 @@ async fn never() -> &'static str {
     pending().await
 }
 
-/// One event for each time that the test says so.
+/// One event whenever the test allows it.
 #[get("/events")]
 #[auth(public)]
 async fn events(State(gate): State<Gate>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
@@ -98,7 +98,7 @@ async fn chunks() -> Body {
     Body::from_stream(stream::iter(["a", "bc"].map(Ok::<_, Infallible>)))
 }
 
-/// More than the buffers of two sockets take.
+/// More than the buffers of two sockets hold.
 const LARGE: usize = 24 << 20;
 
 #[get("/large")]

@@ -81,7 +81,7 @@ async fn responses_to_nobody_and_to_others_vary_all_the_same() {
         for fields in [&[][..], &["origin: https://evil.example"], &["origin: null"]] {
             let response = server.response(request(&format!("GET {path}"), fields)).await;
             assert_eq!(response.sharing(), [""; 0], "{path}");
-            // A problem has several forms.
+            // A problem is available in several formats.
             let vary = if path == "/hello" { "origin" } else { "accept, origin" };
             assert_eq!(response.header("vary"), Some(vary), "{path}");
         }

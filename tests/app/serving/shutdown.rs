@@ -1,4 +1,4 @@
-//! The orderly end.
+//! Graceful shutdown.
 
 use policy_server::Server;
 use policy_tests::process::{ServerProcess, again, role};
@@ -8,7 +8,7 @@ use super::*;
 #[tokio::test]
 async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
     let gate = gate();
-    // A head that was begun is waited for no longer than always.
+    // An incomplete head has no more time than otherwise.
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     let server = Running::start(app_with(&gate).settings(settings)).await;
     let address = server.address;
@@ -67,7 +67,7 @@ async fn the_shutdown_finishes_streams_of_http_2() {
     let (mut client, connection) = http2::connect(&server).await;
     let waiting =
         tokio::spawn(async move { http2::send(&mut client, http2::get("/wait"), "").await });
-    // The request is there when a later one is answered.
+    // When a later request has been answered, the first one has arrived.
     assert_hello(&mut server.connect().await).await;
     let stopped = server.stop();
     tokio::task::yield_now().await;
@@ -97,7 +97,7 @@ async fn the_shutdown_begins_with_sigterm() {
     assert_hello(&mut idle).await;
     let mut busy = Connection::open(process.address).await;
     busy.send(get("/slow")).await;
-    // Its handler runs when a later request is answered.
+    // When a later request has been answered, the handler runs.
     assert_hello(&mut idle).await;
     process.terminate();
     idle.closed().await;
@@ -106,7 +106,7 @@ async fn the_shutdown_begins_with_sigterm() {
     assert!(success, "{rest}");
 }
 
-/// Two servers, for one process.
+/// Two servers for one process.
 async fn two_servers() -> (Server, Server) {
     let bind = async || {
         let app = App::new(()).routes(routes![hello]);
@@ -124,7 +124,7 @@ async fn ends_at_once(test: &str) {
     assert!(success, "{rest}");
 }
 
-/// However soon it comes.
+/// Also if the signal comes right after the first response.
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_is_seen_by_every_server_of_the_process() {
     const STARTS: usize = 10;

@@ -30,7 +30,7 @@ async fn timeouts_do_not_close_a_connection_whose_handler_is_at_work() {
     let server = Running::start(app_with(&gate).settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
     connection.send(get("/wait")).await;
-    // The request is there when a later one is answered.
+    // When a later request has been answered, the first one has arrived.
     assert_hello(&mut server.connect().await).await;
     time.pass(SHORT * 4).await;
     gate.add_permits(1);
@@ -51,7 +51,7 @@ async fn timeouts_do_not_close_a_stream_that_has_nothing_to_say() {
     }
 }
 
-/// A connection that holds little of what it does not read.
+/// A connection with small buffers for what it does not read.
 async fn narrow(server: &Running) -> Connection {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(64 << 10).expect("a socket");
@@ -80,7 +80,7 @@ async fn timeouts_do_not_cut_a_response_that_is_taken_slowly() {
     assert_hello(&mut connection).await;
 }
 
-/// The next request waits in the socket meanwhile; its head is not late.
+/// Meanwhile the next request waits in the socket; its head is not late.
 #[tokio::test]
 async fn timeouts_do_not_cut_a_response_for_the_next_request() {
     let time = StoppedTime::begin();
@@ -103,14 +103,14 @@ async fn timeouts_close_a_connection_whose_client_stops_reading() {
         let mut connection = narrow(&server).await;
         connection.send(get(path)).await;
         assert_eq!(connection.head().await.status, 200);
-        // There is room for another one as soon as the first is gone.
+        // There is room for another connection as soon as the first one is gone.
         let mut next = server.connect().await;
         next.send(get("/hello")).await;
         assert_eq!(time.until(next.head()).await.status, 200);
     }
 }
 
-/// A client of HTTP/2 stops the server by its windows, not by the socket.
+/// An HTTP/2 client stops the server by its windows, not by the socket.
 #[tokio::test]
 async fn timeouts_close_a_connection_whose_client_opens_no_window() {
     let time = StoppedTime::begin();
@@ -129,7 +129,7 @@ async fn timeouts_close_a_connection_whose_client_opens_no_window() {
     }
 }
 
-/// A response of known length that comes slowly, as from a server behind this one.
+/// A response of known length whose body arrives slowly, as from an upstream.
 struct Relayed(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl http_body::Body for Relayed {
@@ -165,7 +165,7 @@ async fn timeouts_do_not_close_a_connection_whose_response_comes_slowly() {
     let settings = idle_after(SHORT).header_timeout(SHORT);
     let server = Running::start(app.settings(settings)).await;
     let mut connection = server.connect().await;
-    // The next request is there already.
+    // The next request has already arrived.
     connection.send(get("/relay") + &get("/hello")).await;
     assert_eq!(connection.head().await.header("content-length"), Some("7"));
     time.pass(SHORT * 4).await;
@@ -180,6 +180,6 @@ async fn timeouts_close_a_connection_of_http_2_that_nobody_uses() {
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let (mut client, connection) = http2::connect(&server).await;
     assert_eq!(http2::send(&mut client, http2::get("/hello"), "").await.status, 200);
-    // Whether or not it says goodbye.
+    // With or without a GOAWAY.
     let _ = time.until(connection).await;
 }

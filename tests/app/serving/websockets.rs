@@ -90,7 +90,7 @@ async fn websockets_open_for_origins_that_may_read_the_route_and_for_its_own() {
     }
 }
 
-/// RFC 6455 10.2; a browser asks for no permission.
+/// RFC 6455 10.2. There is no preflight for a WebSocket.
 #[tokio::test]
 async fn websockets_do_not_open_for_other_origins() {
     let server = Running::start(app()).await;

@@ -1,4 +1,4 @@
-//! The cookies of a running server, kept and sent by the libraries of others.
+//! The cookies of a running server in cookie jars by others.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ async fn logout(session: Session) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// A cookie of the application's own, for every host of the shop and one folder.
+/// A cookie of the app for every host of the shop and one path.
 fn theme() -> CookieSpec {
     let spec = CookieSpec::new("theme").domain("shop.example").path("/shop").secure();
     spec.max_age(Duration::from_secs(600))
@@ -83,7 +83,7 @@ fn app() -> App<()> {
     ])
 }
 
-/// Runs the steps with the client, and gives what it saw after each.
+/// Runs the steps with the client and returns what it observed after each.
 async fn seen(client: Peer, app: App<()>, public: Option<&str>, steps: Value) -> Vec<Value> {
     let app = match public {
         Some(origin) => app.public_origin(origin),
@@ -102,7 +102,7 @@ fn send(step: &str) -> Value {
     json!({ "send": step })
 }
 
-/// The statuses of all requests, and the text of a response.
+/// The statuses of all requests.
 fn statuses(seen: &[Value]) -> Vec<u64> {
     seen.iter().filter_map(|step| step["status"].as_u64()).collect()
 }
@@ -113,7 +113,7 @@ fn only_cookie<'a>(step: &'a Value, name: &str) -> &'a Value {
     &cookies[name]
 }
 
-/// Login, use, login again, logout, and use of what is gone.
+/// Log in, use the session, log in again, log out, and use the ended session.
 async fn a_session_begins_and_ends(client: Peer, public: Option<&str>, name: &str) {
     let steps = json!([
         send("GET /me"),
@@ -175,14 +175,14 @@ async fn attributes_are_honoured(client: Peer) {
         "https://other.example/shop": [],
     });
     assert_eq!(seen[3], shop);
-    // What is left after its removal is the session.
+    // The cookie left after the removal is the session's.
     let session = only_cookie(&seen[4], "__Host-sid");
     assert_eq!(session["session"], true);
     let remembered = only_cookie(&seen[5], "__Host-sid");
     assert_eq!(remembered["session"], false, "a remembered login outlives the client");
 }
 
-/// Behind a proxy that ends TLS, and in the development profile: each has a cookie of its own.
+/// The cookie behind a proxy that terminates TLS, and that of the development profile.
 async fn both_profiles(client: Peer) {
     a_session_begins_and_ends(client, Some(PUBLIC), "__Host-sid").await;
     a_session_begins_and_ends(client, None, "sid").await;

@@ -1,8 +1,8 @@
-//! Tokens and cookies against the libraries of others, which run for real: PyJWT and `jose` for
-//! tokens, python's `http.cookiejar` and `tough-cookie` as the clients of a server.
+//! Tokens and cookies with other implementations: PyJWT and `jose` for tokens, Python's
+//! `http.cookiejar` and `tough-cookie` as clients of a server.
 //!
-//! They need Python, Node and packages, which plain `cargo test` cannot expect: `cargo xtask test`
-//! installs them below `target/interop` and runs these tests too.
+//! They need Python, Node.js and packages, which plain `cargo test` cannot expect. `cargo xtask
+//! test` installs them below `target/interop` and runs these tests too.
 
 mod cookies;
 mod tokens;

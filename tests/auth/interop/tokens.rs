@@ -1,4 +1,5 @@
-//! Tokens: theirs here, ours there, and neither takes what somebody changed.
+//! Tokens across implementations: each side verifies the other's, and neither accepts a changed
+//! one.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +16,7 @@ const AUDIENCE: &str = "https://api.example";
 const SECRET: &str = "/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=";
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// The peers ask the clock of the system.
+/// The real time, which the other libraries use.
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock");
     Timestamp::from_seconds(since.as_secs())
@@ -43,7 +44,7 @@ fn verified(key: Key, token: &str) -> Result<Value, TokenError> {
     Ok(serde_json::from_str(token.claims().payload()).expect("JSON"))
 }
 
-/// A token of ours, and what it says.
+/// A token that this crate signs, and its claims.
 fn signed(key: Key) -> (String, Value) {
     let keys = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
     let now = now();
@@ -65,10 +66,10 @@ fn signed(key: Key) -> (String, Value) {
     (keys.sign(&claims, now).expect("a token"), says)
 }
 
-/// The token with one character changed: each of them, or some where a key is slow.
+/// Copies of the token with one character changed: all of them, or a sample where a key is slow.
 ///
-/// The highest bit of a character changes, which is never one of those that stand for nothing at
-/// the end of a segment: others may decode them leniently.
+/// The highest bit of a character is changed. It is never one of the unused bits at the end of a
+/// segment, which a lenient decoder ignores.
 fn tampered(alg: &str, token: &str) -> Vec<String> {
     let step = if alg == "HS256" { 1 } else { 7 };
     let changed = |at: usize| {
@@ -80,7 +81,7 @@ fn tampered(alg: &str, token: &str) -> Vec<String> {
     (0..token.len()).step_by(step).map(changed).collect()
 }
 
-/// A key as a job names it.
+/// A key under the name that a job uses for it.
 type JobKey<'a> = (&'static str, &'a str);
 
 fn sign_job(alg: &str, (kind, key): JobKey<'_>) -> Value {
@@ -95,7 +96,7 @@ fn verify_job(alg: &str, (kind, key): JobKey<'_>, tokens: &[String]) -> Value {
     })
 }
 
-/// What they sign verifies here and says the same; with any character changed it does not.
+/// A token that the peer signs verifies here with the same claims; a changed one does not.
 fn theirs_verifies_here(peer: Peer, alg: &str, private: JobKey<'_>, public: &Key) {
     let job = sign_job(alg, private);
     let result = peer.run(&[], &json!([job]));
@@ -106,7 +107,7 @@ fn theirs_verifies_here(peer: Peer, alg: &str, private: JobKey<'_>, public: &Key
     }
 }
 
-/// What we sign verifies there and says the same; with any character changed it does not.
+/// A token that this crate signs verifies at the peer with the same claims; a changed one does not.
 fn ours_verifies_there(peer: Peer, alg: &str, private: Key, public: JobKey<'_>) {
     let (token, says) = signed(private);
     let changed = tampered(alg, &token);
@@ -130,7 +131,8 @@ fn tokens_of_hs256_are_the_same_to_jose() {
     ours_verifies_there(JOSE, "HS256", hs256(), ("secret", SECRET));
 }
 
-/// What other libraries sign with the same secret and another algorithm, or with none.
+/// Tokens that other libraries sign with the same secret and another algorithm, or none, are
+/// refused.
 #[test]
 #[ignore = "needs Python and PyJWT: `cargo xtask test` runs it"]
 fn tokens_of_another_algorithm_with_the_same_secret_are_refused() {
@@ -138,7 +140,7 @@ fn tokens_of_another_algorithm_with_the_same_secret_are_refused() {
     let jobs: Vec<Value> = algorithms.iter().map(|alg| sign_job(alg, ("secret", SECRET))).collect();
     let jobs = jobs.into_iter().map(|mut job| {
         if job["alg"] == "none" {
-            // PyJWT takes no key for it.
+            // PyJWT expects no key for `none`.
             job.as_object_mut().expect("a job").remove("secret");
             job["pem"] = Value::Null;
         }
@@ -165,7 +167,7 @@ mod asymmetric {
 
     use super::*;
 
-    /// Their key pair, as PEM.
+    /// A key pair that the peer generates, as PEM.
     fn generated(peer: Peer, alg: &str) -> (String, String) {
         let pair = peer.run(&[], &json!([{ "do": "generate", "alg": alg }]));
         let text = |half: &str| pair[0][half].as_str().expect("a key").to_owned();
@@ -202,8 +204,8 @@ mod asymmetric {
         both_ways(JOSE);
     }
 
-    /// A document that jose exports: its keys verify the tokens they signed, and nobody else's;
-    /// what is secret, for another use or of another algorithm is left out and named.
+    /// The keys of a document that jose exports verify the tokens that they signed and no others.
+    /// Secret keys and keys for another use or algorithm are skipped and reported.
     #[test]
     #[ignore = "needs Node and jose: `cargo xtask test` runs it"]
     fn a_set_of_keys_that_jose_publishes_is_read() {

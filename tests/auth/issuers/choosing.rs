@@ -1,4 +1,4 @@
-//! Whose token it is, and whose key is asked.
+//! Which issuer a token belongs to, and which key verifies it.
 
 use axum::http::StatusCode;
 use serde_json::json;
@@ -89,7 +89,7 @@ async fn no_algorithm_but_that_of_the_key_is_used() {
     let header = |alg: &str, id: &str| json!({ "alg": alg, "typ": "at+jwt", "kid": id });
     let all = claims(A).json();
     assert_eq!(caller.status(&rsa.sign(&header("RS256", "r"), &all)).await, 200, "the baseline");
-    // A public key is known to everybody, as text and as bytes.
+    // A public key is public: its text or bytes must not work as an HMAC secret.
     let public = rsa.jwk()["n"].as_str().unwrap().to_owned();
     let refused = [
         rsa.sign(&header("ES256", "r"), &all),

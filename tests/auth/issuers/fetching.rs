@@ -1,4 +1,4 @@
-//! Keys that are fetched: when, how often, and what becomes of tokens meanwhile.
+//! Keys that are fetched: when, how often, and the effect on tokens.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,8 +17,8 @@ const A: &str = "https://a.example";
 const HOUR: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A caller of an app in the development profile that accepts the issuer, whose keys were asked
-/// for once.
+/// A client of an app in the development profile that accepts the issuer and has fetched its keys
+/// once.
 async fn opened(issuer: Issuer) -> (Caller, Clock) {
     let clock = Clock::at(START);
     let service = app(own_tokens().accept(issuer), &clock).open().await.unwrap();
@@ -29,12 +29,12 @@ fn published(provider: &IdentityProvider) -> Issuer {
     Issuer::new(A).audience("orders").jwks(provider.url())
 }
 
-/// A token of the issuer that is good now.
+/// A token of the issuer that is valid now.
 fn token(signer: &Signer, clock: &Clock) -> String {
     signer.token(Claims { issued: clock.now().seconds(), ..claims(A) })
 }
 
-/// Asks until the response is this one, as keys are fetched behind the requests.
+/// Repeats a request until its response has this status, since keys are fetched in the background.
 async fn until(caller: &Caller, token: &str, status: u16) {
     let asked = async {
         while caller.status(token).await != status {
@@ -44,8 +44,8 @@ async fn until(caller: &Caller, token: &str, status: u16) {
     timeout(Duration::from_secs(60), asked).await.expect("another response");
 }
 
-/// As [`until`], where fetches failed: moves the time, as a fetch may still be on its way that
-/// fails and is repeated later.
+/// Like [`until`] after a failed fetch: advances the clock, since a fetch that is under way may
+/// fail and is repeated later.
 async fn until_repeated(caller: &Caller, clock: &Clock, signer: &Signer) {
     for _ in 0..100 {
         clock.advance(10 * MINUTE);
@@ -86,7 +86,7 @@ async fn a_server_is_believed_only_with_a_certificate_of_the_right_authority() {
     for issuer in [
         published(&provider),
         published(&provider).certificate_authority(other_authority.as_bytes()),
-        // Another name than that in the certificate.
+        // Not the name in the certificate.
         Issuer::new(A)
             .audience("orders")
             .certificate_authority(other_authority.as_bytes())
@@ -127,7 +127,7 @@ async fn a_key_that_is_taken_out_is_good_until_the_next_fetch() {
     until(&caller, &token(&old, &clock), 401).await;
     assert_eq!(caller.status(&token(&new, &clock)).await, 200);
     provider.until_asked(2).await;
-    // All of them, by a document without any.
+    // A document without keys removes all of them.
     provider.set_reply(keys(&[], ""));
     clock.advance(5 * MINUTE);
     until(&caller, &token(&new, &clock), 401).await;
@@ -145,7 +145,7 @@ async fn the_age_of_a_document_is_kept_within_bounds() {
     ] {
         let provider = IdentityProvider::new(keys(&[&key], fields)).await;
         let (_caller, clock) = opened(published(&provider)).await;
-        // What would be fetched too early is asked for twice then.
+        // A fetch that is not due yet is made when it is.
         clock.advance(age - Duration::from_millis(1));
         for _ in 0..100 {
             tokio::task::yield_now().await;
@@ -171,7 +171,7 @@ async fn unknown_keys_lead_to_one_fetch_in_30_seconds() {
     flood(401, &clock).await;
     assert_eq!(provider.asked(), 1);
     clock.advance(Duration::from_millis(1));
-    // Whoever comes before the response gets 503, and nobody asks for another one.
+    // Tokens of unknown keys get 503 meanwhile, without another fetch.
     let stranger = token(&Signer::ed25519("x"), &clock);
     assert_eq!(caller.status(&stranger).await, 503);
     until(&caller, &stranger, 401).await;
@@ -204,7 +204,7 @@ async fn many_who_miss_a_key_share_one_fetch() {
     provider.until_asked(2).await;
     provider.set_reply(keys(&[&old, &new], ""));
     assert_eq!(caller.status(&token).await, 503);
-    // The silent response is given up, and asked for again.
+    // The fetch without a response is given up and repeated.
     until_repeated(&caller, &clock, &new).await;
     assert_eq!(provider.asked(), 3);
 }
@@ -227,7 +227,7 @@ async fn a_token_that_names_no_issuer_with_a_document_leads_to_no_fetch() {
     assert_eq!(provider.asked(), 1);
 }
 
-/// What a server can answer that is no document with keys.
+/// Replies that are no key document.
 fn broken() -> Vec<(&'static str, Reply)> {
     let key = Signer::ed25519("1").jwk();
     let bytes = |text: &str| Reply::Bytes(text.into());
@@ -265,7 +265,7 @@ async fn an_app_starts_without_the_keys_of_an_issuer_and_its_own_tokens_are_good
         assert_eq!(caller.status(&token(&key, &clock)).await, 503, "{name}");
         let own = caller.own_token().await;
         assert_eq!(caller.status(&own).await, 200, "{name}");
-        // It is tried again 10 seconds later at the latest.
+        // It is tried again after 10 seconds at the latest.
         provider.set_reply(keys(&[&key], ""));
         clock.advance(Duration::from_secs(10));
         until(&caller, &token(&key, &clock), 200).await;

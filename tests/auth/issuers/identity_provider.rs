@@ -22,12 +22,12 @@ use tokio_rustls::{
 
 use crate::issuers::signing::{Signer, pem};
 
-/// What is answered.
+/// What the server sends.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// Never anything.
+    /// Nothing, and the connection stays open.
     Silence,
 }
 
@@ -51,7 +51,7 @@ impl IdentityProvider {
         Self::start(reply, None).await
     }
 
-    /// One with a certificate for `localhost`, and the certificate of who signed that.
+    /// A server with a certificate for `localhost`, and the certificate of its authority.
     pub(crate) async fn with_tls(reply: Reply) -> (Self, String) {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -106,7 +106,7 @@ impl IdentityProvider {
         *self.reply.lock().unwrap() = reply;
     }
 
-    /// How often it was asked.
+    /// The number of requests so far.
     pub(crate) fn asked(&self) -> usize {
         self.requests.borrow().len()
     }
@@ -115,7 +115,7 @@ impl IdentityProvider {
         self.requests.borrow().last().unwrap().clone()
     }
 
-    /// Waits until it was asked so often.
+    /// Waits until there were exactly this many requests.
     pub(crate) async fn until_asked(&self, times: usize) {
         let mut requests = self.requests.clone();
         let asked = requests.wait_for(|requests| requests.len() >= times);
@@ -140,7 +140,7 @@ async fn respond(
     heads.send_modify(|heads| heads.push(String::from_utf8(head).unwrap()));
     match reply {
         Reply::Bytes(bytes) => {
-            // A client that has read enough goes away.
+            // A client that has read enough may close.
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
         }
@@ -148,15 +148,15 @@ async fn respond(
     }
 }
 
-/// The keys of an issuer, good for so long.
+/// The keys of these signers as a document.
 pub(crate) fn keys(signers: &[&Signer], fields: &str) -> Reply {
     let keys: Vec<_> = signers.iter().map(|signer| signer.jwk()).collect();
     body(&json!({ "keys": keys }).to_string(), fields)
 }
 
-/// A body; the fields end in a line break each.
+/// A response with this body and these header lines, each with its line break.
 pub(crate) fn body(text: &str, fields: &str) -> Reply {
-    // Of a type that says nothing.
+    // The content type does not matter.
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n{fields}");
     Reply::Bytes(format!("{head}content-length: {}\r\n\r\n{text}", text.len()).into_bytes())
 }

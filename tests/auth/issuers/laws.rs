@@ -1,4 +1,4 @@
-//! Whoever signs whatever: a token verifies only with the key of its issuer.
+//! Whoever signs: a token verifies only with a key of its issuer.
 
 use std::cell::Cell;
 
@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::*;
 
-/// The issuers, each with the keys of these places under these ids. They share ids, and the last
-/// two share a key.
+/// The issuers with the indices and ids of their keys. They share ids, and the last two share a
+/// key.
 const ISSUERS: [(&str, &[(usize, &str)]); 3] = [
     ("https://a.example", &[(0, "x"), (1, "y")]),
     ("https://b.example", &[(2, "x"), (3, "z")]),
@@ -18,7 +18,7 @@ const ISSUERS: [(&str, &[(usize, &str)]); 3] = [
 const ALGORITHMS: [&str; 6] = ["ES256", "EdDSA", "Ed25519", "RS256", "HS256", "none"];
 const IDS: [&str; 4] = ["x", "y", "z", "own"];
 
-/// A token: who signs, under which id and algorithm, in whose name, for whom.
+/// An attempt: the signing key, the key id and algorithm in the header, the issuer and audience.
 #[derive(Clone, Debug)]
 struct Attempt {
     signer: usize,
@@ -29,7 +29,7 @@ struct Attempt {
 }
 
 fn attempts() -> impl Strategy<Value = Attempt> {
-    // More often than not a key under an id that it has with somebody.
+    // Mostly a key under an id that some issuer gave it.
     let known = prop::sample::select(vec![(0, 0), (1, 1), (2, 0), (3, 2), (4, 1)]);
     let key = prop_oneof![3 => known, 1 => (0..5_usize, 0..IDS.len())];
     (key, 0..3 * ALGORITHMS.len(), 0..4_usize, 0..8_u8).prop_map(
@@ -62,7 +62,7 @@ fn a_token_verifies_only_with_the_key_of_its_issuer() {
     holds("issuers: accepted tokens", 18, attempts(), |attempt| {
         let signer = &signers[attempt.signer];
         let own = signer.algorithm();
-        // More often than not its own algorithm.
+        // Mostly the algorithm of the key.
         let algorithm = ALGORITHMS.get(attempt.algorithm).copied().unwrap_or(own);
         let id = IDS[attempt.id];
         let (issuer, keys) = ISSUERS.get(attempt.issuer).copied().unwrap_or((ORIGIN, &[]));

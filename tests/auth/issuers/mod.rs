@@ -1,6 +1,6 @@
-//! Tokens that somebody else issued, and keys with a public half: what an app accepts, and from
-//! where. What signs here is AWS-LC with headers and claims written by hand; what verifies ES256
-//! and Ed25519 there is other code.
+//! Tokens of other issuers, and asymmetric keys: which tokens an app accepts, and from where. These
+//! tests sign with AWS-LC and write headers and claims by hand; the crate verifies ES256 and
+//! Ed25519 with other code.
 
 mod choosing;
 mod fetching;
@@ -22,7 +22,7 @@ use signing::{Claims, Signer};
 const START: u64 = 1_800_000_000;
 const ORIGIN: &str = "https://orders.example";
 
-/// Who the caller is, as a handler sees it: the issuer that vouches for them, and their name there.
+/// The caller as a handler sees it: the issuer, and the subject at that issuer.
 #[get("/me")]
 #[auth(token | ticket)]
 async fn me(me: Principal) -> String {
@@ -81,17 +81,17 @@ fn app(tokens: TokenSettings, clock: &Clock) -> App<()> {
     ])
 }
 
-/// An app with a public origin, and what calls it.
+/// A client of an app with a public origin.
 struct Caller(policy_server::testing::TestClient);
 
 impl Caller {
-    /// Of an app whose keys are all given.
+    /// A client of an app whose keys are all given.
     fn new(tokens: TokenSettings) -> (Self, Clock) {
         let clock = Clock::at(START);
         (Self(app(tokens, &clock).public_origin(ORIGIN).test()), clock)
     }
 
-    /// Of an app in the development profile that was opened as for serving.
+    /// A client of an app in the development profile that was opened as for serving.
     fn of(service: AppService) -> Self {
         Self(policy_server::testing::TestClient::new(service, "localhost"))
     }
@@ -106,7 +106,7 @@ impl Caller {
         self.0.request(method, path).header("authorization", format!("Bearer {token}")).send().await
     }
 
-    /// The status and, where it is 200, who they are.
+    /// The status and, where it is 200, the caller.
     async fn me(&self, token: &str) -> (StatusCode, String) {
         let response = self.send("GET", "/me", token).await;
         let status = response.status();

@@ -1,4 +1,4 @@
-//! Keys of ES256 and Ed25519 for the app's own tokens.
+//! ES256 and Ed25519 keys for the app's own tokens.
 
 use std::{env, fs, process};
 
@@ -32,7 +32,7 @@ fn ed25519() -> (Vec<u8>, UnparsedPublicKey<Vec<u8>>) {
     (private, UnparsedPublicKey::new(&ED25519, public))
 }
 
-/// Whether somebody else finds the signature good.
+/// Whether AWS-LC verifies the signature.
 fn is_signed(token: &str, public: &UnparsedPublicKey<Vec<u8>>) -> bool {
     let (message, signature) = token.rsplit_once('.').unwrap();
     let signature = BASE64URL_NOPAD.decode(signature.as_bytes()).unwrap();

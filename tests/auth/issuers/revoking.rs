@@ -1,4 +1,4 @@
-//! What one issuer calls a token, a user or a session is nothing that another one names.
+//! The ids of tokens, users and sessions are separate for each issuer.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::*;
 const A: &str = "https://a.example";
 const B: &str = "https://b.example";
 
-/// An app that accepts A and B, and what signs for both.
+/// An app that accepts A and B, and their signers.
 fn caller() -> (Caller, Clock, Signer, Signer) {
     let (a, b) = (Signer::es256("a"), Signer::ed25519("b"));
     let (caller, clock) =
@@ -66,7 +66,7 @@ async fn a_ticket_stands_for_the_user_of_its_issuer() {
     };
     let ticket = async || caller.send("POST", "/ticket", &token).await.text();
     assert_eq!(get(&ticket().await).await, (200, format!("ada of {A}")));
-    // A ticket that was made with a ticket is no more than that.
+    // A ticket that was obtained with a ticket grants no more than the first.
     let second = caller.0.post(&format!("/ticket?ticket={}", ticket().await)).send().await.text();
     assert_eq!(get(&second).await, (200, format!("ada of {A}")));
     let (of_token, of_user) = (ticket().await, ticket().await);
@@ -80,7 +80,7 @@ async fn a_ticket_stands_for_the_user_of_its_issuer() {
 async fn a_session_of_another_issuer_is_none_here() {
     let (caller, _, a, _) = caller();
     let mut claims = claims(A).json();
-    // As this app names sessions: 16 bytes.
+    // In the format of this app's session names: 16 bytes.
     claims["sid"] = "AAAAAAAAAAAAAAAAAAAAAA".into();
     claims["auth_time"] = START.into();
     let token = a.sign(&json!({ "alg": "ES256", "typ": "at+jwt", "kid": "a" }), &claims);

@@ -91,7 +91,7 @@ impl Signer {
         format!("{message}.{}", BASE64URL_NOPAD.encode(&signature))
     }
 
-    /// The public half as its issuer publishes it (RFC 7518 6, RFC 8037 2).
+    /// The public key as its issuer publishes it (RFC 7518 6, RFC 8037 2).
     pub(crate) fn jwk(&self) -> Value {
         let text = |bytes: &[u8]| BASE64URL_NOPAD.encode(bytes);
         let id = &self.id;
@@ -115,7 +115,7 @@ impl Signer {
         }
     }
 
-    /// The public half as a program gives it.
+    /// The public key as an app configures it.
     pub(crate) fn public(&self) -> Key {
         self.public_as(&self.id)
     }
@@ -136,7 +136,7 @@ impl Signer {
     }
 }
 
-/// RFC 7468
+/// RFC 7468.
 pub(crate) fn pem(label: &str, der: &[u8]) -> String {
     let text = BASE64.encode(der);
     let lines: Vec<_> =
@@ -144,7 +144,7 @@ pub(crate) fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
-/// A token of HS256 with this secret.
+/// An HS256 token with this secret.
 pub(crate) fn hs256(id: &str, secret: &[u8], claims: Claims<'_>) -> String {
     let header = json!({ "alg": "HS256", "typ": "at+jwt", "kid": id });
     let message = message(&header, &claims.json());

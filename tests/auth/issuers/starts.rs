@@ -1,4 +1,4 @@
-//! What an app with issuers refuses to start with.
+//! Configurations of issuers that an app refuses to start with.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const A: &str = "https://a.example";
 
-/// What is wrong with an app that accepts these.
+/// The problems of an app that accepts these issuers.
 fn problems(issuers: Vec<Issuer>, own: Option<&str>) -> Vec<String> {
     let tokens = issuers.into_iter().fold(own_tokens(), TokenSettings::accept);
     let app = app(tokens, &Clock::at(START));

@@ -1,4 +1,4 @@
-//! Bodies on their way through: who sets the pace, and what becomes of one that breaks off.
+//! Bodies through the proxy: backpressure, and bodies that break off.
 
 use std::{
     future::poll_fn,
@@ -23,15 +23,15 @@ use super::{
     started, stripping,
 };
 
-/// More than what is on its way between two ends that both speak HTTP/2, which has windows for its
-/// streams, or of which one does and the other has small buffers. Sockets of the kernel keep
-/// megabytes where nothing else stops them.
+/// More than is buffered between two ends that both use HTTP/2, with its stream windows, or of
+/// which one does and the other has small buffers. Where nothing else limits them, sockets buffer
+/// megabytes.
 const AHEAD: usize = 2 << 20;
 
-/// What is sent, if somebody takes it.
+/// The length of a body, if it is read completely.
 const ALL: usize = 1 << 30;
 
-/// Waits until a number does not grow any more.
+/// Waits until a number stops growing.
 async fn settled(number: &AtomicUsize) -> usize {
     let mut before = number.load(Relaxed);
     loop {
@@ -44,7 +44,7 @@ async fn settled(number: &AtomicUsize) -> usize {
     }
 }
 
-/// A client of HTTP/2 that takes no more than 64 KiB before it is asked to.
+/// An HTTP/2 client that receives at most 64 KiB before it grants more.
 async fn client(server: &Running) -> h2::client::SendRequest<Bytes> {
     let stream = soon(TcpStream::connect(server.address)).await.expect("a server that listens");
     let (client, connection) = h2::client::handshake(stream).await.expect("a handshake");
@@ -78,7 +78,7 @@ async fn a_client_that_takes_nothing_stops_the_upstream() {
     let first = settled(&sent).await;
     println!("{first} bytes ahead of a client that takes nothing");
     assert!(first < AHEAD, "{first} bytes are on their way to a client that takes nothing");
-    // It goes on where it stood.
+    // The transfer continues where it stopped.
     let mut taken = 0;
     while taken < 8 << 20 {
         let data = soon(body.data()).await.expect("more").expect("data");
@@ -87,7 +87,7 @@ async fn a_client_that_takes_nothing_stops_the_upstream() {
     }
     let second = settled(&sent).await;
     assert!(second > taken && second - taken < AHEAD, "{second} bytes when {taken} are taken");
-    // Gone in the middle: the upstream learns of it.
+    // The client disconnects in the middle, and the upstream notices.
     drop((body, client));
     soon(writer).await.expect("an end");
 }
@@ -123,7 +123,7 @@ async fn an_upstream_that_takes_nothing_stops_the_client() {
     let first = settled(&sent).await;
     println!("{first} bytes ahead of an upstream that takes nothing");
     assert!(first < AHEAD, "{first} bytes are on their way to an upstream that takes nothing");
-    // It takes some.
+    // It reads a part.
     let (mut taken, mut body) = (0, request.into_body());
     while taken < 4 << 20 {
         let data = soon(body.data()).await.expect("more").expect("data");
@@ -132,14 +132,14 @@ async fn an_upstream_that_takes_nothing_stops_the_client() {
     }
     let second = settled(&sent).await;
     assert!(second > taken && second - taken < AHEAD, "{second} bytes when {taken} are taken");
-    // The upstream is gone: the client learns of it.
+    // The upstream disconnects, and the client notices.
     driver.abort();
     drop((body, respond));
     assert_eq!(soon(response).await.expect("a response").status(), 502);
     writing.abort();
 }
 
-/// A body is passed on as it comes, not when it is complete.
+/// A body is forwarded as it arrives, not when it is complete.
 #[tokio::test]
 async fn chunks_arrive_before_the_next_one_is_sent() {
     let upstream = Upstream::start().await;
@@ -154,7 +154,7 @@ async fn chunks_arrive_before_the_next_one_is_sent() {
         connection.send("2\r\nup\r\n").await;
         assert_eq!(line.exactly(7).await, b"2\r\nup\r\n");
     }
-    // Answered before the request is complete (RFC 9112 9.3).
+    // The response begins before the request is complete (RFC 9112 9.3).
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await;
     assert_eq!(connection.head().await.status, 200);
     for _ in 0..3 {
@@ -200,7 +200,7 @@ async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
     let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").await;
     connection.head().await;
-    // Slow, but never for too long.
+    // Slow, but never longer than the time-out.
     for _ in 0..5 {
         time.pass(Duration::from_millis(100)).await;
         line.send("x").await;
@@ -210,7 +210,7 @@ async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
     assert_eq!(line.rest().await, b"");
 }
 
-/// Bytes behind a response are none of the next one's.
+/// Bytes after a response do not become part of the next one.
 #[tokio::test]
 async fn what_is_sent_behind_a_response_reaches_nobody() {
     let upstream = Upstream::start().await;
@@ -240,7 +240,7 @@ async fn a_client_that_goes_away_takes_its_request_with_it() {
     drop(connection);
     assert_eq!(line.rest().await, b"");
 
-    // While the response comes.
+    // While it receives the response.
     let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
     connection.head().await;
@@ -248,7 +248,7 @@ async fn a_client_that_goes_away_takes_its_request_with_it() {
     drop(connection);
     assert_eq!(line.rest().await, b"");
 
-    // While it sends: what came looks like no complete request.
+    // While it sends: what arrived does not look like a complete request.
     let mut connection = server.connect().await;
     connection
         .send(

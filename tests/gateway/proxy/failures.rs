@@ -1,4 +1,4 @@
-//! Upstreams that are not there, too slow, dead or hostile.
+//! Upstreams that are unreachable, slow, broken or hostile.
 
 use std::time::Duration;
 
@@ -41,11 +41,11 @@ async fn no_response_in_time_is_504() {
     let response = time.until(connection.response()).await;
     assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
     assert!(begun.elapsed() >= Duration::from_millis(200));
-    // The upstream is told that nobody waits any more.
+    // The proxy closes the connection to the upstream.
     assert_eq!(line.rest().await, b"");
 }
 
-/// A listener whose queue is full takes no connection, and refuses none.
+/// A listener with a full queue neither accepts nor refuses connections.
 #[tokio::test]
 async fn no_connection_in_time_is_504() {
     let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
@@ -53,7 +53,7 @@ async fn no_connection_in_time_is_504() {
     let listener = socket.listen(1).expect("a listener");
     let address = listener.local_addr().expect("an address");
     let mut waiting = Vec::new();
-    // Until the kernel lets one wait.
+    // Until the queue is full.
     while let Ok(Ok(stream)) =
         tokio::time::timeout(Duration::from_secs(3), tokio::net::TcpStream::connect(address)).await
     {
@@ -66,7 +66,7 @@ async fn no_connection_in_time_is_504() {
     assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
 }
 
-/// The time for a response begins when the upstream has the request.
+/// The time-out for a response starts when the upstream has the whole request.
 #[tokio::test]
 async fn a_slow_upload_is_not_a_slow_upstream() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
@@ -86,7 +86,7 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
     line.send(OK).await;
     assert_eq!(connection.response().await.text(), "ok");
 
-    // A client that sends nothing more is told so.
+    // The client stopped sending, so the time-out is the client's.
     connection.send(request("PUT /api", &["content-length: 8"])).await;
     line.request().await;
     let response = time.until(connection.response()).await;
@@ -94,7 +94,7 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
     assert_eq!(line.rest().await, b"");
 }
 
-/// What hostile or broken servers say in place of a response.
+/// Invalid responses of hostile or broken servers.
 #[tokio::test]
 async fn what_is_no_response_is_502() {
     let huge = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(200_000));
@@ -110,7 +110,7 @@ async fn what_is_no_response_is_502() {
         "HTTP/1.1 200 OK\r\nx: \0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
-        // Nobody asked for another protocol.
+        // The request did not ask for another protocol.
         "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\n",
         &huge,
@@ -119,7 +119,7 @@ async fn what_is_no_response_is_502() {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
         let (mut connection, mut line) = asked(&server, &upstream).await;
-        // It may be cut off before it has sent everything.
+        // The proxy may close before everything is sent.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut line.stream, bytes.as_bytes()).await;
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut line.stream).await;
         let shown = bytes.get(..60).unwrap_or(bytes);
@@ -129,7 +129,7 @@ async fn what_is_no_response_is_502() {
             "{shown}"
         );
         assert_eq!(server.panics(), 0);
-        // The server is as good as before.
+        // The server is unaffected.
         drop(line);
         connection.send(request("GET /api", &[])).await;
         let mut line = upstream.accept().await;
@@ -139,7 +139,7 @@ async fn what_is_no_response_is_502() {
     }
 }
 
-/// RFC 9110 15.2: as many as a server likes, but not for ever.
+/// RFC 9110 15.2: any number of interim responses, within a limit.
 #[tokio::test]
 async fn a_flood_of_interim_responses_ends() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
@@ -170,8 +170,8 @@ async fn interim_responses_are_passed_over() {
     assert_eq!(connection.response().await.text(), "ok");
 }
 
-/// A connection is kept, and lost when the next request came over it: the response to that one, or
-/// nothing if it was 502.
+/// The connection was kept, and is lost with the next request on it. Returns the response to that
+/// request, or an error for 502.
 async fn response_to_lost(next: &str) -> Result<RawResponse, ()> {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
@@ -184,7 +184,7 @@ async fn response_to_lost(next: &str) -> Result<RawResponse, ()> {
     connection.send(next).await;
     line.request().await;
     drop(line);
-    // A second try comes over a new connection.
+    // A second attempt uses a new connection.
     tokio::select! {
         mut line = upstream.accept() => {
             line.request().await;
@@ -206,7 +206,7 @@ async fn what_can_be_repeated_is_sent_once_more_over_a_connection_that_lives() {
         (request("PUT /api", &["content-length: 0"]), true),
         (request("POST /api", &["content-length: 0"]), false),
         (request("PATCH /api", &[]), false),
-        // Its body is gone.
+        // The body was consumed.
         (request("PUT /api", &["content-length: 1"]) + "x", false),
     ] {
         assert_eq!(response_to_lost(&next).await.is_ok(), is_repeated, "{next}");
@@ -215,14 +215,14 @@ async fn what_can_be_repeated_is_sent_once_more_over_a_connection_that_lives() {
 
 #[tokio::test]
 async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
-    // A new connection that dies is no connection that was kept.
+    // A new connection that fails was not kept.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let (mut connection, line) = asked(&server, &upstream).await;
     drop(line);
     assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
-    // One that was kept, and dies twice.
+    // A kept connection fails, and so does the second attempt.
     connection.send(request("GET /api", &[])).await;
     let mut line = upstream.accept().await;
     line.request().await;
@@ -236,7 +236,7 @@ async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
     drop(line);
     assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
-    // One byte of a response came.
+    // One byte of a response arrived.
     connection.send(request("GET /api", &[])).await;
     let mut line = upstream.accept().await;
     line.request().await;

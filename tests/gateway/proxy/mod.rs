@@ -1,5 +1,5 @@
-//! The development proxy over real sockets: what an upstream gets, what comes back, and what
-//! becomes of both when somebody is slow, dead or hostile. The upstreams write bytes of their own.
+//! The development proxy over real sockets: the requests that an upstream receives, the responses
+//! that a client receives, and failures of either side. The upstreams write raw bytes.
 
 mod bodies;
 mod failures;
@@ -21,17 +21,17 @@ use policy_tests::{
 
 use upstream::{Line, Upstream};
 
-/// An app that has nothing but this proxy.
+/// An app with this proxy only.
 async fn started(proxy: Proxy) -> Running {
     Running::start(App::new(()).proxy(proxy)).await
 }
 
-/// A proxy of `/api` without the prefix.
+/// A proxy of `/api` that removes the prefix.
 async fn stripping(upstream: &Upstream) -> Running {
     started(Proxy::new("/api", upstream.origin()).strip_prefix()).await
 }
 
-/// A client that asked for `/api`, and the connection on which the upstream has its request.
+/// A client that requested `/api`, and the connection on which the upstream has its request.
 async fn asked(server: &Running, upstream: &Upstream) -> (Connection, Line) {
     let mut connection = server.connect().await;
     connection.send(request("GET /api", &[])).await;

@@ -1,4 +1,4 @@
-//! nginx behind the proxy: a server that nobody here wrote.
+//! nginx as the upstream, an independent implementation.
 
 use std::fs;
 

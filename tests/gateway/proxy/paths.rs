@@ -1,4 +1,4 @@
-//! Nobody but the app chooses where a request goes.
+//! Only the app decides where a request goes.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use super::{
     upstream::Arrived,
 };
 
-/// Two proxies of one upstream, and what it gets.
+/// Two proxies for one upstream, and the requests it receives.
 struct Scenario {
     runtime: Runtime,
     server: Running,
@@ -40,7 +40,7 @@ static SCENARIO: LazyLock<Scenario> = LazyLock::new(|| {
     Scenario { runtime, server, host, arrived: Mutex::new(arrived) }
 });
 
-/// What people have tried.
+/// Fragments of known attacks.
 fn piece() -> impl Strategy<Value = String> {
     let tricks = [
         "/",
@@ -106,7 +106,7 @@ fn target() -> impl Strategy<Value = String> {
         .prop_filter("a target has no blanks", |target| !target.contains(' ') && !target.is_empty())
 }
 
-/// Fields by which other proxies have been led astray.
+/// Fields that have misled other proxies.
 fn fields() -> impl Strategy<Value = Vec<String>> {
     let fields = [
         "x-forwarded-host: evil.test",
@@ -120,13 +120,13 @@ fn fields() -> impl Strategy<Value = Vec<String>> {
         "upgrade: h2c",
         "destination: http://evil.test/",
     ];
-    // Not those that a gate refuses in development: they would never get as far as the proxy.
+    // Without those that a gate refuses in development before the proxy is reached.
     let fields: Vec<_> =
         fields.into_iter().filter(|field| !field.starts_with("x-forwarded")).collect();
     prop::collection::vec(proptest::sample::select(fields).prop_map(str::to_owned), 0..3)
 }
 
-/// What a path comes to if somebody decodes it, however often, and resolves it.
+/// Whether a path leaves its folder when it is decoded, any number of times, and resolved.
 fn climbs(path: &str) -> bool {
     let mut layers = vec![path.to_owned()];
     for _ in 0..6 {
@@ -174,7 +174,7 @@ fn judge((target, fields): (String, Vec<String>)) -> Judged {
             return fail("another host", &got);
         }
         let sent = target.strip_prefix("http://localhost").unwrap_or(&target);
-        // RFC 9112 3.2: a fragment is no part of a target.
+        // RFC 9112 3.2: a fragment is not part of a target.
         let sent = sent.split('#').next().unwrap_or_default();
         let (sent, query) = match sent.split_once('?') {
             Some((path, query)) => (path, format!("?{query}")),

@@ -1,4 +1,4 @@
-//! What an upstream gets.
+//! The requests that an upstream receives.
 
 use policy_server::{Proxy, Sessions, prelude::*};
 
@@ -143,7 +143,7 @@ async fn a_length_is_said_by_the_body_alone() {
     assert_eq!(connection.response().await.status, 204);
 }
 
-/// RFC 9110 10.1.1: this server is the one that says 100, once the body is asked for.
+/// RFC 9110 10.1.1: this server sends 100 itself, once the body is needed.
 #[tokio::test]
 async fn a_client_that_waits_for_100_gets_it() {
     let upstream = Upstream::start().await;

@@ -1,4 +1,4 @@
-//! What comes back from an upstream.
+//! The responses that come back from an upstream.
 
 use policy_server::{Proxy, Sessions, prelude::*};
 
@@ -25,7 +25,7 @@ async fn a_response_comes_back_without_what_is_about_its_connection() {
         "x-content-type-options: nosniff",
     ];
     let mut lines = response.lines();
-    // What is on by default for an app without a public origin.
+    // The default headers of an app without a public origin.
     lines.retain(|line| {
         !line.starts_with("content-security-policy") && !line.starts_with("referrer")
     });
@@ -100,7 +100,7 @@ async fn policies_stand_before_the_upstream() {
     );
     let response = server.response(request("GET /api", &[])).await;
     assert_eq!(response.header("cache-control"), Some("private, max-age=60"));
-    // What the upstream says about it stays, as what a handler says does.
+    // An upstream's own field is kept, like a handler's.
     assert_eq!(response.header("x-frame-options"), Some("SAMEORIGIN"));
     assert_eq!(response.header("referrer-policy"), Some("no-referrer"));
     assert_eq!(server.response(request("POST /api", &["content-length: 0"])).await.status, 405);

@@ -1,4 +1,4 @@
-//! Upstreams over TLS and in HTTP/2, and clients that speak HTTP/2.
+//! Upstreams over TLS and HTTP/2, and HTTP/2 clients.
 
 use std::{convert::Infallible, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use super::{
     started,
 };
 
-/// A certificate for these names that signed itself, its PEM in a file.
+/// A self-signed certificate for these names, with its PEM in a file.
 struct Certificate {
     config: ServerConfig,
     pem: PathBuf,
@@ -63,7 +63,7 @@ impl Drop for Certificate {
     }
 }
 
-/// What an upstream of hyper's got.
+/// A request that an upstream by hyper received.
 #[derive(Debug)]
 struct Got {
     version: Version,
@@ -73,7 +73,7 @@ struct Got {
     trailers: Option<HeaderMap>,
 }
 
-/// Answers with what it got, and a trailer.
+/// Responds with the request's content and a trailer.
 async fn echo(
     request: Request<Incoming>,
     tell: mpsc::UnboundedSender<Got>,
@@ -98,8 +98,8 @@ async fn echo(
     Ok(response.expect("a response"))
 }
 
-/// Starts an upstream, with TLS if there is a configuration for it; in HTTP/2 where the client
-/// begins so, or where ALPN says so.
+/// Starts an upstream, with TLS if configured, which speaks HTTP/2 if the client begins with its
+/// preface or ALPN selects it.
 async fn upstream(
     tls: Option<ServerConfig>,
     is_http2: bool,
@@ -142,7 +142,7 @@ async fn serve<S>(
     S::Future: Send + 'static,
 {
     let io = TokioIo::new(stream);
-    // The proxy ends the connection when the test is over.
+    // The proxy closes the connection at the end of the test.
     if is_http2 {
         let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
             .serve_connection(io, service)
@@ -215,7 +215,7 @@ async fn an_upstream_that_is_not_who_it_should_be_is_502() {
     let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
     let origin = format!("https://localhost:{}", address.port());
     for proxy in [
-        // Another name, another authority, nobody that browsers know.
+        // Another name, another authority, and an unknown one.
         Proxy::new("/api", &origin).authority(&certificate.pem),
         Proxy::new("/api", &origin).authority(&trusted.pem),
         Proxy::new("/api", &origin),
@@ -236,7 +236,7 @@ async fn an_upstream_without_http2_is_502_where_nothing_else_will_do() {
     assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
 }
 
-/// A client of HTTP/2 on one connection.
+/// An HTTP/2 client on one connection.
 async fn http2_client(
     server: &Running,
 ) -> hyper::client::conn::http2::SendRequest<BoxBody<Bytes, Infallible>> {
@@ -279,7 +279,7 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "ok");
 }
 
-/// RFC 9113 8.1: what breaks off is reset.
+/// RFC 9113 8.1: a response that breaks off is reset.
 #[tokio::test]
 async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream() {
     let upstream = Upstream::start().await;
@@ -297,7 +297,7 @@ async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream()
     drop(line);
     assert!(soon(body.frame()).await.expect("an end").is_err());
 
-    // Cancelled while nothing has come, and while the body comes.
+    // Cancelled before the response, and during its body.
     let waiting = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
     line.request().await;
@@ -312,7 +312,7 @@ async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream()
     assert_eq!(line.rest().await, b"");
 }
 
-/// A stream that its client cancels is cancelled at an upstream of HTTP/2, and the others go on.
+/// A stream that its client cancels is cancelled at an HTTP/2 upstream, and other streams go on.
 #[tokio::test]
 async fn a_cancelled_request_is_reset_at_an_upstream_of_http2() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -395,7 +395,7 @@ async fn a_client_that_takes_nothing_stops_one_stream_of_an_upstream_of_http2() 
         assert!(sent < 8 << 20, "nobody stops it");
     }
     println!("{sent} bytes ahead of a client that takes nothing");
-    // The connection is free for others.
+    // The connection serves other requests.
     assert_eq!(server.response(plain("GET /api/small", &[])).await.status, 200);
     assert!(slow.exactly(4 << 20).await.ends_with(b"x"));
 }

@@ -1,4 +1,4 @@
-//! What keeps an app with a proxy from starting.
+//! Configurations of proxies that keep an app from starting.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
     assert_eq!(client.get("/api/health").send().await.text(), "here");
 }
 
-// The laws hold in front of an upstream that nobody asks: a probe stands in for it.
+// The laws apply to proxies too; a probe replaces the upstream.
 policy_server::policy_tests!(proxied: App::new(())
 .cors(CorsPolicy::origins(&["https://app.example"]).credentials().build())
 .routes(routes![crate::proxy::starts::health])

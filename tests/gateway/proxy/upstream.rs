@@ -11,7 +11,7 @@ use tokio::{
 
 use policy_tests::http::soon;
 
-/// A listener on a port of its own.
+/// A listener on its own port.
 pub(crate) struct Upstream {
     listener: TcpListener,
     pub(crate) address: SocketAddr,
@@ -24,7 +24,7 @@ impl Upstream {
         Self { listener, address }
     }
 
-    /// One whose sockets keep little of what they are given.
+    /// An upstream whose sockets have small buffers.
     pub(crate) fn with_small_buffers() -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_send_buffer_size(32 * 1024).expect("a buffer");
@@ -46,7 +46,7 @@ impl Upstream {
         Line { stream, received: Vec::new() }
     }
 
-    /// Gives this response to every request, and what it got to the test. Bodies are read where
+    /// Sends this response to every request and the request to the test. Bodies are read where
     /// their length is stated.
     pub(crate) fn answering(self, response: &'static str) -> mpsc::UnboundedReceiver<Arrived> {
         let (tell, arrived) = mpsc::unbounded_channel();
@@ -59,7 +59,7 @@ impl Upstream {
                         let length = request.header("content-length").map(str::parse);
                         let length = length.map_or(0, |length| length.expect("a length"));
                         request.body = line.exactly(length).await;
-                        // The test may have seen enough.
+                        // The test may have stopped listening.
                         let _ = tell.send(request);
                         line.send(response).await;
                     }
@@ -82,7 +82,7 @@ impl Line {
         self.next_request().await.expect("a request")
     }
 
-    /// The same, or nothing at the end of the connection.
+    /// The next request, or `None` at the end of the connection.
     async fn next_request(&mut self) -> Option<Arrived> {
         loop {
             if let Some(end) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -153,7 +153,7 @@ impl Arrived {
         value
     }
 
-    /// All headers, sorted, as lines.
+    /// All headers as sorted lines.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<_> =
             self.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();

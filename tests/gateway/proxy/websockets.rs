@@ -27,7 +27,7 @@ fn opening(fields: &[&str]) -> String {
     request("GET /api/live", &[&own, fields].concat())
 }
 
-/// An echo of somebody else's making.
+/// An echo server by another library.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -66,7 +66,7 @@ async fn messages_go_both_ways() {
     assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
     connection.send(b"\x81\x82\0\0\0\0yo").await;
     assert_eq!(connection.exactly(4).await, b"\x81\x02yo");
-    // Closing goes both ways, too.
+    // The close handshake works in both directions too.
     connection.send(b"\x88\x82\0\0\0\0\x03\xe8").await;
     assert_eq!(connection.rest().await, b"\x88\x02\x03\xe8");
 }
@@ -114,7 +114,7 @@ async fn the_client_gets_the_end_of_the_upstream() {
     assert_eq!(connection.rest().await, b"last");
 }
 
-/// RFC 6455 10.2: the policy of the proxy says whose pages may open one.
+/// RFC 6455 10.2: the policy of the proxy decides which pages may open one.
 #[tokio::test]
 async fn pages_of_others_open_none() {
     let policy = CorsPolicy::origins(&["https://app.example"]).build();
@@ -157,7 +157,7 @@ async fn an_upstream_switches_to_nothing_else() {
     }
 }
 
-/// An upgrade to HTTP/2 would carry requests past every gate.
+/// An upgrade to HTTP/2 would let requests bypass every gate.
 #[tokio::test]
 async fn no_other_protocol_is_asked_for() {
     let upstream = Upstream::start().await;
@@ -177,7 +177,7 @@ async fn no_other_protocol_is_asked_for() {
     }
 }
 
-/// RFC 8441: a stream of HTTP/2 is a WebSocket over HTTP/1.1 behind the proxy.
+/// RFC 8441: a WebSocket over an HTTP/2 stream becomes one over HTTP/1.1 behind the proxy.
 #[tokio::test]
 async fn a_stream_of_http2_becomes_one() {
     let upstream = Upstream::start().await;
@@ -226,7 +226,7 @@ async fn a_stream_of_http2_becomes_one() {
     drop((sender, body));
     assert_eq!(line.rest().await, b"");
 
-    // A page is no WebSocket, though its status would open one.
+    // An ordinary page is refused, since forwarding its 200 would open a WebSocket.
     let (response, _sender) = client.send_request(connect(), false).expect("a stream");
     let mut line = upstream.accept().await;
     line.request().await;

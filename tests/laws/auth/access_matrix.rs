@@ -1,4 +1,4 @@
-//! Who reaches a handler: exactly whoever satisfies the `#[auth]` of its route.
+//! Who reaches a handler: exactly those who satisfy the `#[auth]` of its route.
 
 use http::Method;
 use policy_server::{
@@ -29,7 +29,7 @@ impl Scheme for Keys {
     }
 }
 
-/// What a route asks for, said a second time by hand.
+/// What a route requires, written a second time by hand.
 #[derive(Clone, Copy, Debug)]
 struct AccessRow {
     path: &'static str,
@@ -130,7 +130,7 @@ thread_local! {
     static SERVER: (TestServer, FaultyStore) = furnish();
 }
 
-/// Sends a request to a server that has seen many before.
+/// Sends a request to a server that has handled many before.
 fn response(row: &AccessRow, shows: &Shows) -> Reply {
     SERVER.with(|(server, store)| {
         let request = present(server, row.path, shows);
@@ -143,7 +143,7 @@ fn response(row: &AccessRow, shows: &Shows) -> Reply {
     })
 }
 
-/// Somebody with rights.
+/// A user with rights.
 #[derive(Clone, Debug)]
 struct Person {
     name: &'static str,
@@ -157,20 +157,20 @@ impl Person {
     }
 }
 
-/// A credential of one kind, and whether it is one.
+/// A credential of one kind, valid or not.
 #[derive(Clone, Debug)]
 enum Shown {
     Valid(Person),
-    /// A token that does not say when its user logged in.
+    /// A token without the time of its user's login.
     OfUnknownAge(Person),
     Invalid,
-    /// It is no credential of this kind in the first place.
+    /// Not a credential of this kind.
     Malformed,
-    /// A field that means something else.
+    /// A field value with another meaning.
     Other,
 }
 
-/// What a request shows, some time after it got that.
+/// The credentials of a request, some time after they were issued.
 #[derive(Clone, Debug)]
 struct Shows {
     session: Option<Shown>,
@@ -178,18 +178,18 @@ struct Shows {
     key: Option<Shown>,
     age: u64,
     scheme: &'static str,
-    /// Whether the store of the sessions does not answer.
+    /// Whether the session store fails to respond.
     is_store_lost: bool,
 }
 
 fn person(name: &'static str) -> impl Strategy<Value = Person> {
-    // Whoever is asked for something mostly has it, or all cases would be refusals.
+    // Mostly the required rights are there, or all cases would be refusals.
     let has = || prop::bool::weighted(0.75);
     (has(), has(), has(), any::<bool>()).prop_map(move |(s, t, r, q)| {
         let held = |list: &[(&'static str, bool)]| {
             list.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect()
         };
-        // Names that only begin as one that is asked for.
+        // Includes names that have a required name as a prefix.
         let scopes = held(&[("s", s), ("ss", !s), ("t", t)]);
         Person { name, scopes, roles: held(&[("r", r), ("r2", !r), ("q", q)]) }
     })
@@ -222,7 +222,7 @@ fn shows() -> impl Strategy<Value = Shows> {
     )
 }
 
-/// A request that shows these, made when they are as old as they say.
+/// A request with these credentials, issued as long ago as they say.
 fn present(server: &TestServer, path: &str, shows: &Shows) -> Request {
     let of = |path: &str, person: &Person| {
         let reply = server.send(Request::post(path).body(person.text()));
@@ -267,7 +267,7 @@ fn present(server: &TestServer, path: &str, shows: &Shows) -> Request {
     request
 }
 
-/// What has to come of it: a status, and what the handler says if it runs.
+/// The expected result: a status, and the handler's body if it runs.
 fn due(row: &AccessRow, shows: &Shows) -> (u16, Option<String>) {
     let age = Some(shows.age);
     let proven = if row.token && !matches!(shows.token, None | Some(Shown::Other)) {
@@ -281,7 +281,7 @@ fn due(row: &AccessRow, shows: &Shows) -> (u16, Option<String>) {
     } else if row.key {
         match &shows.key {
             Some(Shown::Valid(person) | Shown::OfUnknownAge(person)) => {
-                // It is proven anew with every request.
+                // A key is proven anew with every request.
                 Some((person, "key", Some(0)))
             }
             Some(Shown::Invalid | Shown::Malformed) => return (401, None),
@@ -320,11 +320,11 @@ fn ran(reply: &Reply) -> Option<String> {
     (reply.status == 200).then(|| reply.body.clone())
 }
 
-/// T16, auth gate. A handler runs only for a principal that satisfies the row of its `#[auth]`: the
-/// credential of a scheme that it names, all its scopes, one of its roles, and a login that is as
-/// fresh as it asks; or for nobody, where it says so. Otherwise the response is 400 for a field
-/// that cannot be read, 401 without a good credential or a fresh login, 403 without the rights, and
-/// 503 where nobody can tell: the store does not answer.
+/// T16, auth gate. A handler runs only for a principal that satisfies its `#[auth]`: the credential
+/// of a scheme that it names, all its scopes, one of its roles, and a login as recent as it
+/// requires; or without a principal where it says so. Otherwise the response is 400 for a malformed
+/// field, 401 without a valid credential or a recent login, 403 without the rights, and 503 if the
+/// store fails to respond.
 #[test]
 fn t16_the_handler_runs_for_whom_the_access_matrix_lets_in() {
     let cases = (select(ACCESS_MATRIX), shows());
@@ -333,17 +333,17 @@ fn t16_the_handler_runs_for_whom_the_access_matrix_lets_in() {
         let (status, says) = due(&row, &shows);
         prop_assert_eq!(reply.status, status, "{:?}", reply);
         prop_assert_eq!(ran(&reply), says);
-        // Interesting is whoever has a credential that the route takes, allowed or not.
+        // The precondition is a credential that the route accepts, with enough rights or not.
         let anonymous = Shows { session: None, token: None, key: None, ..shows };
         Ok(Precondition::met_if(due(&row, &anonymous) != (status, ran(&reply))))
     });
 }
 
-/// T16, monotony. Whoever is let in is let in as well with one more credential that is valid and
-/// sufficient: one with which alone, and with nothing else, the same route lets its owner in. A
-/// bearer token decides alone where it is taken, so that a valid token without the rights of the
-/// route is not sufficient, and takes the place of the session that had them. Where a route takes
-/// no credential of that kind, it changes nothing at all.
+/// T16, monotony. One more valid and sufficient credential never turns acceptance into refusal.
+/// Sufficient means that the same route accepts it alone. A bearer token decides alone where it is
+/// accepted, so that a valid token without the rights of the route is not sufficient, and displaces
+/// the session that had them. A credential of a kind that the route does not accept changes
+/// nothing.
 #[test]
 fn t16_one_more_sufficient_credential_lets_nobody_out() {
     let cases = (select(ACCESS_MATRIX), shows(), select(vec!["session", "token", "key"]));

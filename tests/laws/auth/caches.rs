@@ -1,4 +1,4 @@
-//! What a cache that many people share may keep (RFC 9111).
+//! What a shared cache may store (RFC 9111).
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use crate::{
     shared_cache::{OWN_FIELDS, directives, may_store},
 };
 
-/// What the handler does with the session besides answering.
+/// What the handler does with the session before it responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     Nothing,
@@ -164,11 +164,11 @@ fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     vec(field, 0..4)
 }
 
-/// No shared cache may store a response that depended on a session or a token, sets or removes the
-/// cookie of a session, or has a CSRF token or a credential in it, whatever the handler
-/// said of caching, on any route, with any method and status, for whomever; refusals included. One
-/// that depends on a cookie varies by it. What has a credential in it is stored nowhere at all. And
-/// what depends on nothing is as the handler wrote it.
+/// No shared cache may store a response that depends on a session or a token, sets or removes the
+/// session cookie, or contains a CSRF token or a credential, whatever the handler's cache fields,
+/// on any route, for any method, status and client, refusals included. A response that depends on a
+/// cookie varies by it. One that contains a credential is not stored at all. All others are as the
+/// handler wrote them.
 #[test]
 fn no_shared_cache_keeps_what_is_personal() {
     let routes =
@@ -209,7 +209,7 @@ fn no_shared_cache_keeps_what_is_personal() {
             }
             let is_personal = path != "/open" || reply.headers.contains_key("set-cookie");
             if !is_personal {
-                // A response to POST says for how long, and of what it is, or it is stored nowhere.
+                // A response to POST needs an age and a `Content-Location`, or it is not stored.
                 let is_kept = |name: &str| request.method != Method::POST || name == "vary";
                 for (name, value) in response.fields.iter().filter(|(name, _)| is_kept(name)) {
                     let lines = reply.headers.get_all(*name);
@@ -233,7 +233,7 @@ fn no_shared_cache_keeps_what_is_personal() {
             let varies = directives(&reply.headers, "vary");
             let varies = varies.iter().any(|(name, _)| name == "cookie" || name == "*");
             prop_assert!(varies || !by_cookie, "{:?}", reply);
-            // Interesting is where the handler tried to have it shared.
+            // The precondition: the handler tried to have it shared.
             let mut plain = reply.clone();
             plain.headers.clear();
             for (name, value) in &response.fields {

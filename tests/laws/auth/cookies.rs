@@ -1,4 +1,4 @@
-//! The cookies of a server, and what a browser makes of them.
+//! The cookies that a server sets, and how a browser stores them.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn same_site(own: SameSite) -> browser::SameSite {
     }
 }
 
-/// What a cookie is to be like, as somebody may write it who did not read the rules.
+/// The attributes of a cookie with arbitrary values, valid or not.
 #[derive(Clone, Debug)]
 struct Wanted {
     name: &'static str,
@@ -67,7 +67,7 @@ impl Wanted {
         if is_partitioned { spec.partitioned() } else { spec }
     }
 
-    /// Whether a browser has taken it for what it says.
+    /// Whether a browser stored it with these attributes.
     fn is(&self, cookie: &Cookie) -> bool {
         let [is_secure, is_http_only, is_partitioned] = self.flags;
         let now = Duration::from_secs(START);
@@ -96,22 +96,22 @@ fn wanted() -> impl Strategy<Value = Wanted> {
     let parts = (name, value, option::weighted(0.3, domain), option::of(path));
     (parts, option::of(max_age), same_site, any::<[bool; 3]>()).prop_map(
         |((name, value, domain, path), max_age, same_site, mut flags)| {
-            // Most of what matters is secure.
+            // Mostly secure, which most rules require.
             flags[0] |= flags[2] || name.starts_with("__") && value.len() % 2 == 1;
             Wanted { name, value, domain, path, max_age, same_site, flags }
         },
     )
 }
 
-/// The cookies of a browser after a response with these fields.
+/// The state of a browser after a response with these fields.
 fn browse(state: State, lines: HeaderMap) -> State {
     let fetch = Fetch::get(format!("{OWN}/shop/x")).cache(browser::CacheMode::NoStore);
     let response = ServerResponse { status: 200, headers: lines, body: Vec::new() };
     run(state, Some(&own_page()), fetch, |_| response.clone()).0
 }
 
-/// T18, cookies that can be set. What the engine writes as `Set-Cookie`, every browser keeps, as
-/// what it says and nothing else; and what removes it, removes it.
+/// T18, cookies that can be set. Every browser stores what the engine writes as `Set-Cookie`, with
+/// exactly these attributes, and removes what it removes.
 #[test]
 fn t18_browsers_keep_the_cookies_of_the_engine_as_they_are() {
     let own = OwnOrigin::Public(PublicOrigin::parse(OWN).expect("an origin"));
@@ -128,9 +128,9 @@ fn t18_browsers_keep_the_cookies_of_the_engine_as_they_are() {
     });
 }
 
-/// T18, cookies of sessions. Whatever a handler does with its session and writes by itself, the
-/// one cookie of sessions in the browser is the engine's: for this host alone, over TLS alone, out
-/// of reach of scripts, with the `SameSite` that was configured. After a logout there is none.
+/// T18, cookies of sessions. Whatever a handler does with its session and writes itself, the
+/// browser has one session cookie, the engine's: for this host only, over TLS only, hidden from
+/// scripts, with the configured `SameSite`. After a logout there is none.
 #[test]
 fn t18_the_cookie_of_a_session_is_the_engines_own() {
     thread_local! {
@@ -198,7 +198,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
 
 const PLANTED: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Writes the cookie of the sessions itself.
+/// Sets the session cookie itself.
 #[post("/planted")]
 #[auth(public)]
 #[csrf(origin)]
@@ -206,8 +206,8 @@ async fn planted(_session: Session) -> impl IntoResponse {
     [("set-cookie", format!("__Host-sid={PLANTED}; Secure; Path=/"))]
 }
 
-/// T18, cookies and shared caches. No cache that many people share may store a response that sets a
-/// cookie, whoever wrote it and whatever is declared.
+/// T18, cookies and shared caches. No shared cache may store a response that sets a cookie, whoever
+/// wrote it and whatever is declared.
 #[test]
 fn t18_what_sets_a_cookie_is_in_no_shared_cache() {
     let caches = [

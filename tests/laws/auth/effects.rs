@@ -1,4 +1,4 @@
-//! What becomes of what a handler did, however it ended.
+//! Which effects of a handler are kept, however it ends.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use proptest::{prelude::*, sample::select};
 
 use super::test_server::{End, Reply, Request, Script, Step, TestServer, act, hang_up, look, step};
 
-/// How a request came to its end.
+/// How a request ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Answered(u16),
     Panicked,
     TimedOut,
-    /// The client went away while the handler worked.
+    /// The client disconnected while the handler ran.
     Dropped,
 }
 
@@ -28,7 +28,7 @@ impl Outcome {
     }
 }
 
-/// Everybody has little time where handlers take for ever, and enough where they do not.
+/// A short time-out where the handler never ends, and a long one elsewhere.
 fn server(timeout: Duration) -> TestServer {
     let app = App::new(()).sessions(Sessions::memory()).limits(Limits::NONE.timeout(timeout));
     TestServer::new(app.routes(routes![act, look]))
@@ -62,7 +62,7 @@ fn play(
     }
 }
 
-/// What there is under an id.
+/// The data under a session id.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Left {
     user: String,
@@ -107,10 +107,9 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
     ]
 }
 
-/// What takes rights away, a logout or a revocation of any kind, happens whatever becomes of the
-/// request: whatever the status, behind a panic, at a time-out, and if the client is gone. What
-/// gives rights, a login or an elevation, happens below 400 only, and values are kept below 500
-/// only; otherwise everything is as it was.
+/// A logout or a revocation of any kind takes effect however the request ends: for every status,
+/// after a panic, after a time-out, and if the client is gone. A login or an elevation takes effect
+/// below status 400 only, and values are kept below 500 only; otherwise nothing changes.
 #[test]
 fn the_effects_of_a_handler_depend_on_its_end_as_they_should() {
     let cases = (steps(), any::<bool>(), prop::bool::weighted(0.8), outcomes());
@@ -156,7 +155,7 @@ fn judge(
         (false, false) => "",
     };
     let kept = session("ada", "", keys_of(true, wrote_b && has_session));
-    // What is to be left: under the id that was presented, and under a new one.
+    // The expected data under the presented id and under a new one.
     let (old_due, new_due) = match (&last, has_session) {
         (Step::Login { user, .. }, _) if gives => {
             let is_same = !has_session || *user == "ada";
@@ -172,14 +171,14 @@ fn judge(
             Step::Logout | Step::LogoutKeep { .. } | Step::RevokeAll | Step::RevokeUser { .. },
             true,
         ) => (Left::default(), None),
-        // Without a session there is nothing to end, and no user whose sessions to revoke.
+        // Without a session there is nothing to end, and no user to revoke.
         (Step::RevokeUser { .. }, false) => (Left::default(), None),
         (_, true) => (kept, None),
         (_, false) => (kept, None),
     };
     let new_due = match (new_due, has_session, &last) {
         (None, false, Step::Logout | Step::LogoutKeep { .. }) => None,
-        // An anonymous one, for the values.
+        // An anonymous session, for the values.
         (None, false, _) if wrote_b => Some(session("", "", "b")),
         (due, ..) => due,
     };
@@ -198,7 +197,7 @@ fn judge(
         let by_user = matches!(last, Step::RevokeUser { .. });
         prop_assert!(reply.removes_cookie() || by_user, "the cookie of a dead session stays");
     }
-    // Interesting is what takes away or gives, at an end that is not the usual one.
+    // The precondition: an action on rights, or an end that is not the usual one.
     let is_plain = matches!(last, Step::Read | Step::Write { .. });
     Ok(Precondition::met_if(!is_plain && !gives))
 }

@@ -1,4 +1,4 @@
-//! Bearer tokens that are none of ours, or no longer.
+//! Bearer tokens that were never valid or are not any more.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ thread_local! {
     };
 }
 
-/// Where a token is shown.
+/// A request that carries a token.
 fn at(method: &str) -> Request {
     Request::new(method.parse().expect("a method"), "/read")
         .with("origin", "https://app.shop.example")
@@ -65,8 +65,8 @@ fn issued(server: &TestServer, body: &str) -> String {
     reply.text("access_token")
 }
 
-/// Any change of a single byte of a token, to whatever else a field can carry, and any loss of
-/// one, makes it one that is refused.
+/// Any change of one byte of a token, to any byte that a field can carry, and the loss of one,
+/// makes it invalid.
 #[test]
 fn a_token_with_another_byte_is_refused() {
     let cases = (any::<prop::sample::Index>(), any::<Option<u8>>(), 0..4_usize);
@@ -137,14 +137,14 @@ const FAULTS: &[Fault] = &[
     Fault::Payload,
 ];
 
-/// A token whose header says this, with the payload and the signature of a good one.
+/// A token with this header, and the payload and signature of a valid one.
 fn with_header(server: &TestServer, header: &str) -> String {
     let good = issued(server, "ada");
     let (_, rest) = good.split_once('.').expect("three segments");
     format!("{}.{rest}", BASE64URL_NOPAD.encode(header.as_bytes()))
 }
 
-/// A token that is signed as the server's, whatever it says.
+/// A token with a valid signature and changed claims.
 fn signed(secret: [u8; 32], change: impl FnOnce(&mut NewClaims<'_>)) -> String {
     let key = Key::hs256("k1", &SecretKey::drawn(secret)).expect("a key");
     let ring = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
@@ -208,9 +208,9 @@ impl Fault {
     }
 }
 
-/// T17, uniform refusals. The responses to any two tokens that are refused are equal, byte for
-/// byte, status, fields and body, whatever is wrong with them. Only an expired one is told so, and
-/// where there is none that: by the code and the challenge alone.
+/// T17, uniform refusals. The responses to any two refused tokens are equal, byte for byte, in
+/// status, fields and body. Only an expired token, or none at all, is reported as such, by the code
+/// and the challenge alone.
 #[test]
 fn t17_nobody_learns_what_is_wrong_with_a_token() {
     let cases = (select(FAULTS), select(FAULTS), select(vec!["GET", "POST"]));
@@ -233,7 +233,7 @@ fn t17_nobody_learns_what_is_wrong_with_a_token() {
                 [(&expired, "auth.token-expired"), (&missing, "auth.credentials-missing")]
             {
                 prop_assert_eq!(told.text("code"), code);
-                // Without a token, a route that takes sessions too has asked for the cookie.
+                // Without a token, a route that also accepts sessions has read the cookie.
                 if method == "GET" || code == "auth.token-expired" {
                     prop_assert_eq!(without_challenge(told), without_challenge(&first));
                 }
@@ -243,7 +243,7 @@ fn t17_nobody_learns_what_is_wrong_with_a_token() {
     });
 }
 
-/// Status and fields, but for the one that says how to do better.
+/// Status and fields without the challenge.
 fn without_challenge(reply: &Reply) -> (u16, HeaderMap) {
     let mut headers = reply.headers.clone();
     headers.remove("www-authenticate");
@@ -251,7 +251,7 @@ fn without_challenge(reply: &Reply) -> (u16, HeaderMap) {
     (reply.status, headers)
 }
 
-/// What is wrong with the cookie of a session.
+/// What is wrong with a session cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dead {
     Unknown,
@@ -260,8 +260,8 @@ enum Dead {
     Old,
 }
 
-/// T17 for sessions. Nobody learns from a response whether an id was ever that of a session, and
-/// how it ended.
+/// T17 for sessions. A response does not reveal whether an id ever belonged to a session, or how
+/// that session ended.
 #[test]
 fn t17_nobody_learns_what_became_of_a_session() {
     let dead = select(vec![Dead::Unknown, Dead::LoggedOut, Dead::Idle, Dead::Old]);

@@ -1,7 +1,7 @@
 //! The laws of who may do what: sessions, tokens, CSRF and caches, over the whole server.
 //!
-//! What a client can see is all that they judge by. What the parts promise each other is tested
-//! where they are.
+//! They judge only by what a client can see. The contracts between the parts are tested in the
+//! crates.
 
 mod access_matrix;
 mod caches;

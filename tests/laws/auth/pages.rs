@@ -1,4 +1,4 @@
-//! What the pages of a browser can make it do with the cookies of its user.
+//! What the pages of a browser can make it do with its user's cookies.
 
 use std::{cell::Cell, time::Duration};
 
@@ -22,7 +22,7 @@ const APP: &str = "https://app.shop.example";
 const PARTNER: &str = "https://partner.test";
 const READER: &str = "https://reader.test";
 
-/// A browser that once asked its user for a password sends it with everything.
+/// Basic: a browser that once asked for a password sends it with every request.
 struct Basic;
 
 impl Scheme for Basic {
@@ -103,13 +103,13 @@ async fn basic(_me: Principal) {
     reached();
 }
 
-/// A route that changes something, and the foreign pages that may.
+/// A route that changes something, and the foreign origins that it shares with.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     method: &'static str,
     path: &'static str,
     trusts: &'static [&'static str],
-    /// Whether it is there for somebody who is logged in.
+    /// Whether it requires a session.
     needs_session: bool,
 }
 
@@ -129,14 +129,14 @@ const ORIGINS: [&str; 9] = [
     PARTNER,
     READER,
     "https://evil.test",
-    // Of the same site, which cookies do not tell apart.
+    // Same-site, so that cookies do not distinguish it.
     "https://evil.shop.example",
-    // Whoever is on the way can be this one.
+    // An attacker on the network can pose as this origin.
     "http://api.shop.example",
     "https://api.shop.example.evil.test",
 ];
 
-/// How a page makes its browser send something.
+/// How a page makes its browser send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vehicle {
     /// `fetch` with credentials.
@@ -148,7 +148,7 @@ enum Vehicle {
 }
 
 impl Vehicle {
-    /// What the page loads, if such a thing can have this method.
+    /// The load that the page starts, if this vehicle can have the method.
     fn fetch(self, method: &str, url: &str, token: Option<&str>) -> Option<Fetch> {
         let fields = || [("a", "1")].into_iter().chain(token.map(|token| ("csrf_token", token)));
         let form = || Fetch::form(url, fields());
@@ -179,23 +179,23 @@ impl Vehicle {
     }
 }
 
-/// Which token a page has got hold of.
+/// Which CSRF token a page has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Has {
     Nothing,
     Garbage,
-    /// That of a session of the attacker's own.
+    /// The token of the attacker's own session.
     Theirs,
-    /// That of the session of the user, which only pages that may read it have.
+    /// The token of the user's session, which only pages that may read it have.
     Right,
 }
 
-/// A page, and its browser as far as it matters here.
+/// A page and the settings of its browser.
 #[derive(Clone, Debug)]
 struct Visitor {
     page: Page,
     state: State,
-    /// Whether the browser knows Fetch Metadata.
+    /// Whether the browser sends Fetch Metadata.
     is_modern: bool,
 }
 
@@ -222,8 +222,8 @@ fn page_of(origin: &str) -> Page {
     Page::at(Url::parse(origin).expect("an address"))
 }
 
-/// All servers: ours, and others that redirect to it and let everybody read. Where a browser has a
-/// password, it sends it.
+/// All servers: this one, and others that redirect to it and share with everyone. If the browser
+/// has a password, it sends it.
 fn serve(
     server: &TestServer,
     hops: &[&str],
@@ -271,7 +271,7 @@ fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> ServerRes
     response
 }
 
-/// Logs the user of a browser in, and gives the CSRF token of the session.
+/// Logs the user of a browser in and returns the CSRF token of the session.
 fn log_in(server: &TestServer, state: State) -> (State, String) {
     let own = page_of(OWN);
     let ask = |state, fetch| {
@@ -285,15 +285,15 @@ fn log_in(server: &TestServer, state: State) -> (State, String) {
     (state, value["token"].as_str().expect("a token").to_owned())
 }
 
-/// T4, no ambient write. No page but those of the server's own origin, and those of another origin
-/// that the route shares with, credentials included, reaches a handler that changes something by a
-/// session, logs somebody in, opens a WebSocket or goes by another credential that browsers send by
-/// themselves: not by script, form, link, image or WebSocket, not from a sibling domain, a sandbox
-/// or plain HTTP, not by a redirect, whatever its referrer policy hides, whatever `SameSite` and
-/// the setting for cookies of third parties let through, in every engine, with and without Fetch
-/// Metadata, and with a CSRF token of its own. Those pages themselves reach it with the
-/// token of the session, and never with another one. Only a form of a page without referrer in a
-/// browser without Fetch Metadata does not: nothing tells it from a sandbox.
+/// T4, no ambient write. Only pages of the server's own origin, and of origins that the route
+/// shares with including credentials, reach a handler that changes something by a session, logs in,
+/// opens a WebSocket or uses another credential that browsers send by themselves. No other page
+/// does: not by script, form, link, image or WebSocket, not from a sibling domain, a sandbox or
+/// plain HTTP, not by a redirect, for any referrer policy, `SameSite` and third-party cookie
+/// setting, in every engine, with and without Fetch Metadata, and with a CSRF token of its own. The
+/// allowed pages reach it with the token of the session and with no other. The exception is a form
+/// of a page without referrer in a browser without Fetch Metadata, which cannot be distinguished
+/// from a sandbox.
 #[test]
 fn t04_no_page_of_others_reaches_what_changes_something() {
     let vehicles = vec![
@@ -323,12 +323,12 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
         let is_opaque = page.origin == PageOrigin::Opaque;
         let is_trusted_origin = (origin == OWN || target.trusts.contains(&origin)) && !is_opaque;
         let is_trusted = is_trusted_origin && hops.iter().all(|hop| *hop == OWN && origin == OWN);
-        // A redirect of the server's own to itself leaves the origin of a trusted page as it is
-        // (Fetch, HTTP-redirect fetch, 12): that is no attack, and no plain visit.
+        // A redirect of the server to itself keeps the origin of a trusted page (Fetch,
+        // HTTP-redirect fetch, 12): neither an attack nor a plain visit.
         if is_trusted_origin && !is_trusted && hops.iter().all(|hop| *hop == OWN) {
             return Ok(Precondition::Unmet);
         }
-        // What a page cannot read it does not have.
+        // A page cannot have what it cannot read.
         let has = if has == Has::Right && !is_trusted { Has::Theirs } else { has };
         SERVERS.with(|servers| {
             let server = &servers[same_site];
@@ -395,12 +395,12 @@ fn t04_no_page_of_others_reaches_what_changes_something() {
     assert_usual("T4: visits let in", visits, tried, 3);
 }
 
-/// Foreign pages use what may read the response; the rest says less of who asks.
+/// Whether the request shows its origin: loads whose response a page may read do, others less so.
 fn is_open(vehicle: Vehicle, origin: &str) -> bool {
     origin == OWN || matches!(vehicle, Vehicle::Script(Mode::Cors) | Vehicle::WebSocket)
 }
 
-/// Whether neither `Origin` nor `Referer` nor Fetch Metadata say who asks.
+/// Whether neither `Origin` nor `Referer` nor Fetch Metadata reveal the page.
 fn is_hidden(page: &Page, vehicle: Vehicle, origin: &str, is_modern: bool) -> bool {
     !is_modern
         && !matches!(vehicle, Vehicle::Script(Mode::Cors) | Vehicle::WebSocket)

@@ -1,4 +1,5 @@
-//! What is not asked before a preflight is answered, and for what isolation refuses.
+//! What runs before a preflight is answered, and before isolation refuses: nothing of
+//! authentication.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +16,7 @@ const POLICY: CorsPolicy =
 
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts whom it was asked about.
+/// Counts how often it was asked.
 struct Keys;
 
 impl Scheme for Keys {
@@ -62,7 +63,7 @@ fn server() -> (TestServer, FaultyStore) {
     (TestServer::new(app.routes(routes![login, login_by_token])), store)
 }
 
-/// A credential of whatever kind, good or bad.
+/// A credential of any kind, valid or not.
 fn shown(server: &TestServer) -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let id = server.send(Request::post("/login").body("ada")).set_id().expect("an id");
     let token = server.send(Request::post("/tokens/login").body("ada;s")).text("access_token");
@@ -85,8 +86,8 @@ fn shown(server: &TestServer) -> impl Strategy<Value = Vec<(&'static str, String
 #[isolation(same_origin)]
 async fn guarded(_me: Principal) {}
 
-/// T9, nobody is asked. The response to a preflight is the same with and without credentials, good
-/// ones and bad ones; and for it no store is asked, no scheme, no CSRF check and no rate.
+/// T9, nothing is asked. The response to a preflight is the same with and without credentials,
+/// valid or not. No store, scheme, CSRF check or rate limit is asked for it.
 #[test]
 fn t09_a_preflight_asks_nobody_who_sent_it() {
     let (server, store) = server();
@@ -116,8 +117,8 @@ fn t09_a_preflight_asks_nobody_who_sent_it() {
     });
 }
 
-/// T19, before anybody is asked. What isolation refuses is refused in the same words whatever
-/// credentials come along, and nobody looks at these.
+/// T19, before authentication. A refusal by isolation is the same whatever credentials the request
+/// carries, and these are not checked.
 #[test]
 fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
     let (server, store) = server();

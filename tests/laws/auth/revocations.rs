@@ -1,4 +1,4 @@
-//! Tokens after somebody took them away.
+//! Tokens after they were revoked.
 
 use std::time::Duration;
 
@@ -8,10 +8,11 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use super::test_server::{Request, TestServer, login_by_token, token_settings};
 
-/// What the clocks of servers may differ by, and how long an access token lives.
+/// The tolerated clock difference between servers, and the lifetime of an access token.
+/// token.
 const LEEWAY: u64 = 30;
 const LIFETIME: u64 = 300;
-/// How long a used refresh token gives its successor once more.
+/// How long a used refresh token still returns its successor.
 const GRACE: u64 = 10;
 
 #[get("/read")]
@@ -59,11 +60,11 @@ fn server() -> TestServer {
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// Somebody shows a refresh token: the latest, or one that old.
+    /// A refresh token is used: the latest, or one that is this many older.
     Refresh {
         age: usize,
     },
-    /// Somebody ends the login with such a token.
+    /// The login is ended with such a token.
     Leave {
         age: usize,
     },
@@ -91,7 +92,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     vec(act, 1..20)
 }
 
-/// An access token, as it was issued.
+/// An access token as issued.
 #[derive(Clone, Debug)]
 struct Access {
     text: String,
@@ -99,7 +100,7 @@ struct Access {
     is_revoked: bool,
 }
 
-/// One login, as its owner and a thief know it together.
+/// One login, with all that its owner and a thief know.
 struct Login {
     server: TestServer,
     access: Vec<Access>,
@@ -152,7 +153,7 @@ impl Login {
             }
             Act::RevokeAll => {
                 prop_assert_eq!(self.server.send(Request::post("/revoke-all")).status, 200);
-                // Refresh tokens hold: clients get new access tokens for them.
+                // Refresh tokens stay valid, so that clients get new access tokens.
                 self.end_access();
             }
             Act::Revoke { token } => {
@@ -172,7 +173,7 @@ impl Login {
                 let is_let_in = !self.is_ended && (behind == 0 || is_again);
                 prop_assert_eq!(reply.status, if is_let_in { 200 } else { 401 }, "{:?}", reply);
                 if !is_let_in {
-                    // Somebody has a copy.
+                    // A copy is in use.
                     self.end();
                     return Ok(());
                 }
@@ -192,12 +193,12 @@ impl Login {
         self.look()
     }
 
-    /// Shows every access token that there ever was.
+    /// Uses every access token that was ever issued.
     fn look(&self) -> Result<(), TestCaseError> {
         let now = self.server.now();
         for access in &self.access {
             let reply = self.server.send(Request::get("/read").bearer(&access.text));
-            // One that was issued in the second of a cut-off is of the second behind it.
+            // One issued in the second of a cut-off counts as issued in the next second.
             let is_over = now >= access.issued + LIFETIME + LEEWAY + 20;
             let lives = now < access.issued + LIFETIME + LEEWAY;
             if access.is_revoked || is_over {
@@ -210,11 +211,10 @@ impl Login {
     }
 }
 
-/// A token that was revoked, by itself, with its login, its user or everybody's, or because a
-/// refresh token was used twice, is refused at every time after, until nobody would accept it
-/// anyway, which is its expiry and the leeway; others hold until then. And of one login there is
-/// one refresh token that goes on, or none: an older one ends it all, but for the one before, which
-/// gives the same successor again within the grace.
+/// A token that was revoked, by itself, with its login, its user or all users, or because a refresh
+/// token was reused, is refused at all later times until its expiry plus the leeway. Other tokens
+/// stay valid until then. A login has at most one refresh token that continues it: an older one
+/// ends the login, except that the previous one returns the same successor within the grace.
 #[test]
 fn a_revoked_token_stays_revoked_and_a_login_has_one_refresh_token() {
     holds("revocations", 75, acts(), |acts| {

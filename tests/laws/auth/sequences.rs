@@ -1,4 +1,4 @@
-//! What several clients do with old and new cookies, one after another and at the same time.
+//! Sequences of requests of several clients with old and new cookies, some of them concurrent.
 
 use std::{
     cell::Cell,
@@ -21,13 +21,13 @@ const ABSOLUTE: u64 = 400;
 /// What one client does.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// A request with one of the ids that are around reaches its handler.
+    /// A request with one of the known ids reaches its handler.
     Begin { id: usize, what: usize, handle: usize },
-    /// One of those that began is answered, or its client goes away.
+    /// A request that began is answered, or its client disconnects.
     End { request: usize, end: Option<End> },
-    /// Somebody comes to see what an id leads to.
+    /// Someone requests the data of an id.
     Look { id: usize },
-    /// Time goes by.
+    /// Time passes.
     Wait { seconds: u64 },
 }
 
@@ -48,7 +48,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     vec(act, 1..50)
 }
 
-/// How many things a handler may do, some of them listed more than once.
+/// The number of handler scripts, some of them listed more than once.
 const WHAT: usize = 18;
 
 fn what(number: usize, handle: String) -> Step {
@@ -74,27 +74,27 @@ struct Pending {
     presented: Option<String>,
 }
 
-/// Everything that happened, as somebody knows it who sees each request and each response.
+/// Everything that is known to someone who sees all requests and responses.
 struct History {
     server: TestServer,
-    /// Ids that clients have: handed out, or made up.
+    /// Ids that clients have: issued or made up.
     ids: Vec<String>,
     pending: Vec<Pending>,
     presented: HashSet<String>,
-    /// The first id of the line of renewals that an id stands in.
+    /// The first id of the chain of renewals that an id belongs to.
     lines: HashMap<String, String>,
     dead_ids: HashSet<String>,
     dead_handles: HashSet<String>,
     owners: HashMap<String, String>,
-    /// When a session ends at the latest.
+    /// The absolute end of a session.
     deadlines: HashMap<String, u64>,
     counts: Counts,
 }
 
-/// How often it was interesting.
+/// How often the interesting cases occurred.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    /// A request wrote to a session, or gave it rights, that had ended while it ran.
+    /// A request wrote to a session, or elevated it, that had ended meanwhile.
     late: u64,
     dead: u64,
     new_ids: u64,
@@ -114,7 +114,7 @@ impl History {
         }
         Self {
             server: TestServer::new(App::new(()).sessions(sessions).routes(routes![act, look])),
-            // One that an attacker plants.
+            // An id that an attacker plants.
             ids: vec!["A".repeat(43)],
             pending: Vec::new(),
             presented: HashSet::new(),
@@ -135,7 +135,7 @@ impl History {
                 self.look(&id)?;
             }
             Act::Begin { id, what: number, handle } => {
-                // Every fifth comes without a cookie.
+                // Every fifth has no cookie.
                 let id = (id % 5 != 0).then(|| self.ids[id % self.ids.len()].clone());
                 let mut handles: Vec<&String> = self.owners.keys().collect();
                 handles.sort();
@@ -157,7 +157,7 @@ impl History {
         Ok(())
     }
 
-    /// What a handler revokes, it revokes at once.
+    /// Revocations by a handler take effect at once.
     fn note_revocations(&mut self, script: &Script) {
         let seen = script.seen();
         let user = seen.user.as_deref();
@@ -198,7 +198,7 @@ impl History {
         };
         prop_assert_eq!(reply.is_some(), end.is_some(), "a memory store answers at once");
         let reply = reply.as_ref();
-        // Whoever came to end a session has ended it, whatever became of the request.
+        // A logout ends the session even if its request fails.
         let ends = matches!(step_taken, Step::Logout | Step::LogoutKeep { .. });
         if ends && seen.user.is_some() {
             self.dead_handles.extend(seen.handle.clone());
@@ -224,8 +224,8 @@ impl History {
         Ok(())
     }
 
-    /// An id in a response was presented by nobody before. Only the id that a renewal gave once
-    /// is given again, to whoever shows an older one of the same line.
+    /// No id in a response was presented before, except that the new id of a renewal is repeated to
+    /// clients with an older id of the same chain.
     fn note_id(
         &mut self,
         presented: Option<&String>,
@@ -251,7 +251,7 @@ impl History {
         Ok(())
     }
 
-    /// A visit of somebody with this id. Gives the handle of the session.
+    /// Looks up an id and returns the handle of its session.
     fn look(&mut self, id: &str) -> Result<String, TestCaseError> {
         self.presented.insert(id.to_owned());
         let reply = self.server.send(Request::get("/look").cookie(Some(id)));
@@ -275,11 +275,11 @@ impl History {
 }
 
 /// No sequence of logins, logouts, elevations, writes, revocations, renewals and expiries by
-/// several clients with old cookies, some of them answered late or never, brings a dead session
-/// back: an id that once led to nothing, was logged out or exchanged for rights leads to nothing
-/// ever after, and so does every id of a session that was ended by its public name or its user. No
-/// session outlives its last login by more than the absolute limit. And no id in a response was
-/// presented before, but for the successor that a renewal gives to all requests of its grace.
+/// several clients with old cookies, some of them answered late or never, revives a session: an id
+/// that was invalid, logged out or replaced by a login stays invalid, and so does every id of a
+/// session that was ended by its handle or its user. No session outlives its last login by more
+/// than the absolute limit. No id in a response was presented before, except the successor that a
+/// renewal returns to all requests within its grace.
 #[test]
 fn a_dead_session_stays_dead_and_an_id_in_a_response_is_new() {
     let totals = Cell::new(Counts::default());

@@ -1,4 +1,4 @@
-//! A server in the same process, and handlers that do what a request tells them.
+//! A server in the same process, with handlers that do what a request tells them.
 
 use std::{
     future::poll_fn,
@@ -45,7 +45,7 @@ pub(crate) struct Reply {
     pub(crate) body: String,
 }
 
-/// A request that the server works on.
+/// A request in progress.
 pub(crate) type Running = Pin<Box<ResponseFuture>>;
 
 impl TestServer {
@@ -75,14 +75,14 @@ impl TestServer {
         })
     }
 
-    /// Hands a request to the server, which does nothing for it yet.
+    /// Passes a request to the server without polling it.
     pub(crate) fn begin(&self, request: Request) -> Running {
         let mut service = self.service.clone();
         within(|| Box::pin(service.call(request.build())))
     }
 }
 
-/// Lets the server work on a request until it waits.
+/// Polls a request until it waits.
 pub(crate) fn step(running: &mut Running) -> Option<Reply> {
     RUNTIME.with(|runtime| {
         runtime.block_on(async {
@@ -95,13 +95,13 @@ pub(crate) fn step(running: &mut Running) -> Option<Reply> {
     })
 }
 
-/// The client goes away.
+/// The client disconnects.
 pub(crate) fn hang_up(running: Running) {
     within(|| drop(running));
     settle();
 }
 
-/// Lets the server do what it does beside the requests.
+/// Lets background tasks run.
 pub(crate) fn settle() {
     RUNTIME.with(|runtime| {
         runtime.block_on(async {
@@ -130,12 +130,12 @@ async fn read(response: http::Response<Body>) -> Reply {
 }
 
 impl Reply {
-    /// The field, if it is there.
+    /// The value of a field, if present.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().expect("text"))
     }
 
-    /// The id of a session that the response sets.
+    /// The session id that the response sets.
     pub(crate) fn set_id(&self) -> Option<String> {
         let (name, value) = self.field("set-cookie")?.split(';').next()?.split_once('=')?;
         assert_eq!(name, "__Host-sid");
@@ -147,14 +147,14 @@ impl Reply {
         self.field("set-cookie").is_some_and(|cookie| cookie.starts_with("__Host-sid=;"))
     }
 
-    /// A text of the JSON that was answered.
+    /// A string member of the JSON body.
     pub(crate) fn text(&self, member: &str) -> String {
         let value: serde_json::Value = serde_json::from_str(&self.body).expect("JSON");
         value[member].as_str().unwrap_or_default().to_owned()
     }
 }
 
-/// A request in the making.
+/// A request under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: Method,
@@ -174,12 +174,12 @@ impl Request {
         Self::new(Method::GET, path)
     }
 
-    /// What a page of the server's own sends.
+    /// A POST as from a page of the server.
     pub(crate) fn post(path: &str) -> Self {
         Self::new(Method::POST, path).with("origin", OWN)
     }
 
-    /// What a browser sends.
+    /// A request as a browser sends it.
     pub(crate) fn sent(sent: &Sent) -> Self {
         let mut request = Self::new(sent.method.clone(), sent.url.path());
         request.headers = sent.headers.clone();
@@ -240,21 +240,21 @@ pub(crate) enum Step {
     RevokeUser { user: &'static str },
 }
 
-/// How a handler comes to its end.
+/// How a handler ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Status(u16),
     Panic,
-    /// It never comes to one.
+    /// It never ends.
     Never,
 }
 
-/// What a request tells its handler to do, and what is seen of it from outside.
+/// What a request tells its handler to do, shared with the test.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) steps: Vec<Step>,
     end: Arc<Mutex<End>>,
-    /// Whether the handler goes on after its steps.
+    /// Whether the handler may go on after its steps.
     is_open: Arc<AtomicBool>,
     seen: Arc<Mutex<Option<Seen>>>,
     runs: Arc<AtomicUsize>,
@@ -265,7 +265,7 @@ pub(crate) struct Script {
 pub(crate) struct Seen {
     pub(crate) handle: Option<String>,
     pub(crate) user: Option<String>,
-    /// Whether the last step could be taken.
+    /// Whether the last step succeeded.
     pub(crate) is_done: bool,
 }
 
@@ -283,7 +283,7 @@ impl Script {
         script
     }
 
-    /// Takes the steps, and ends when it is [told](Self::open) to.
+    /// Takes the steps, and ends when it is [opened](Self::open).
     pub(crate) fn in_time(steps: Vec<Step>) -> Self {
         let script = Self::at_once(steps, End::Never);
         script.is_open.store(false, Ordering::Relaxed);
@@ -321,7 +321,7 @@ impl Script {
         let end = *self.end.lock().expect("no panic");
         match end {
             End::Status(status) => StatusCode::from_u16(status).expect("a status").into_response(),
-            // As a panic, but for the message on standard error.
+            // A panic without its message on standard error.
             End::Panic => std::panic::resume_unwind(Box::new("the handler panics")),
             End::Never => std::future::pending().await,
         }
@@ -361,7 +361,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Script {
     }
 }
 
-/// Does what it is told. CSRF tokens are the business of other laws.
+/// Does what the request tells it. Without CSRF tokens, which other laws are about.
 #[post("/act")]
 #[auth(public)]
 #[csrf(origin)]
@@ -369,7 +369,7 @@ pub(crate) async fn act(script: Script, sessions: Sessions, session: Session) ->
     script.play(&sessions, &session).await
 }
 
-/// What there is of a session.
+/// Returns the data of the session.
 #[get("/look")]
 #[auth(public)]
 pub(crate) async fn look(session: Session) -> Json<serde_json::Value> {
@@ -384,7 +384,7 @@ pub(crate) async fn look(session: Session) -> Json<serde_json::Value> {
     }))
 }
 
-/// Somebody as requests describe them: `subject;scope scope;role role`.
+/// An identity in the form of these requests: `subject;scope scope;role role`.
 pub(crate) fn identity(text: &str) -> Identity {
     let mut parts = text.split(';');
     let mut words = || parts.next().unwrap_or_default().split_whitespace();
@@ -392,7 +392,7 @@ pub(crate) fn identity(text: &str) -> Identity {
     Identity::new(subject).scopes(words()).roles(words())
 }
 
-/// Logs in whomever the body describes.
+/// Logs in the identity in the body.
 #[post("/login")]
 #[auth(public)]
 #[csrf(origin)]
@@ -400,7 +400,7 @@ pub(crate) async fn login(sessions: Sessions, body: String) -> Result<(), Proble
     Ok(sessions.login(identity(&body)).await?)
 }
 
-/// A token that says when its user logged in, with one that refreshes it.
+/// Issues a token with the time of its user's login, and its refresh token.
 #[post("/tokens/login")]
 #[auth(public)]
 pub(crate) async fn login_by_token(
@@ -410,17 +410,17 @@ pub(crate) async fn login_by_token(
     tokens.login(identity(&body)).await
 }
 
-/// A token that does not say when its user logged in.
+/// Issues a token without the time of its user's login.
 #[post("/tokens/issue")]
 #[auth(public)]
 pub(crate) async fn issue(tokens: Tokens, body: String) -> Result<tokens::Issued, Problem> {
     tokens.issue(&identity(&body))
 }
 
-/// The secret of the tokens of every server.
+/// The token secret of every server.
 pub(crate) const SECRET: [u8; 32] = *b"\x8f0123456789abcdef0123456789abcde";
 
-/// Settings of tokens that the tests can sign as well.
+/// Settings for tokens that the tests can sign too.
 pub(crate) fn token_settings() -> tokens::TokenSettings {
     Tokens::hs256([("k1", SecretKey::drawn(SECRET))]).expect("a key")
 }

@@ -1,4 +1,4 @@
-//! How much of a body a server takes.
+//! How much of a body a server reads.
 
 use std::{
     convert::Infallible,
@@ -27,7 +27,7 @@ use crate::{
     law::{Precondition, holds},
 };
 
-/// A body that counts what is taken of it, and does not end before its length.
+/// A body that counts how much of it is read.
 struct Counted {
     left: Bytes,
     chunk: usize,
@@ -48,7 +48,7 @@ impl HttpBody for Counted {
     }
 }
 
-/// What takes bodies, and what they are made of.
+/// The handlers that read bodies, and the content type of each.
 const READERS: [(&str, Option<&str>); 7] = [
     ("/in/bytes", None),
     ("/in/text", None),
@@ -59,9 +59,9 @@ const READERS: [(&str, Option<&str>); 7] = [
     ("/in/unknown", None),
 ];
 
-/// Whoever reads it and however, no more of a body is taken than its limit and the piece in which
-/// that was reached, and nothing where its length is stated and too much. What is within the limit
-/// is never refused for its size, and what is over it always, unless nobody needed it whole.
+/// Whatever reads a body, no more of it is read than its limit and the frame that exceeded it, and
+/// nothing if the stated length is too large. A body within the limit is never refused for its
+/// size; one above it always is, unless nothing needed the whole body.
 #[test]
 fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
     let limit = || prop_oneof![1 => Just(None), 2 => (1_u64..300).prop_map(Some)];
@@ -77,7 +77,7 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
             (scenario.app.limits, scenario.group.limits, scenario.mount.limits) =
                 (of(app), of(group), of(mount));
             let (path, media_type) = READERS[reader];
-            // A mount that says it takes nothing but GET and HEAD.
+            // The mount then serves GET and HEAD only.
             scenario.mount.cache = Said::Nothing;
             let site = Site::new(&scenario, path);
             let nearest = match path {
@@ -92,7 +92,7 @@ fn no_more_than_the_limit_and_a_piece_comes_into_memory() {
                 request = request.with("content-type", media_type);
             }
             if path == "/my/form" {
-                // Of somebody whose login the limit of the app let through.
+                // The login was within the limit of the app.
                 if app.is_some_and(|app| app < 3) {
                     return Ok(Precondition::Unmet);
                 }

@@ -1,4 +1,4 @@
-//! Conditional requests and ranges: RFC 9110 13.2.2, written down step by step.
+//! Conditional requests and ranges: RFC 9110 13.2.2, step by step.
 
 use http::{HeaderMap, HeaderValue, Method};
 use proptest::prelude::*;
@@ -13,14 +13,14 @@ use crate::{
     law::{Precondition, holds},
 };
 
-/// What is there now, of what a request assumes: each field by its line.
+/// The preconditions of a request: each field by its line.
 struct Assumed<'a> {
     tag: Option<&'a str>,
     modified: Option<u64>,
     asked: &'a HeaderMap,
 }
 
-/// What the first four steps come to.
+/// The result of the first four steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Perform,
@@ -33,10 +33,10 @@ impl<'a> Assumed<'a> {
         self.asked.get(name).map(|value| value.to_str().expect("text"))
     }
 
-    /// RFC 9110 13.2.2, steps 1 to 4, of something that is there where `exists`.
+    /// RFC 9110 13.2.2, steps 1 to 4, for a target that exists or not.
     fn verdict(&self, is_read: bool, exists: bool) -> Verdict {
         let date = |name| self.field(name).and_then(seconds);
-        // 1, or 2 where there is no If-Match.
+        // Step 1, or step 2 without If-Match.
         let holds = match self.field("if-match") {
             Some("*") => exists,
             Some(list) => tags(list)
@@ -51,7 +51,7 @@ impl<'a> Assumed<'a> {
             return Verdict::Failed;
         }
         let has_it = if is_read { Verdict::NotModified } else { Verdict::Failed };
-        // 3, or 4 where there is no If-None-Match.
+        // Step 3, or step 4 without If-None-Match.
         match self.field("if-none-match") {
             Some("*") if exists => has_it,
             Some("*") => Verdict::Perform,
@@ -68,7 +68,7 @@ impl<'a> Assumed<'a> {
         }
     }
 
-    /// Step 5: whether a `Range` counts.
+    /// Step 5: whether `Range` applies.
     fn is_range_good(&self) -> bool {
         match self.field("if-range") {
             None => true,
@@ -80,7 +80,7 @@ impl<'a> Assumed<'a> {
     }
 }
 
-/// The dates that requests here have. One that is none is ignored.
+/// The dates that requests use here. An invalid one is ignored.
 fn seconds(date: &str) -> Option<u64> {
     Some(match date {
         "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -93,8 +93,7 @@ fn seconds(date: &str) -> Option<u64> {
     })
 }
 
-/// The tags of a list that is well-formed (RFC 9110 8.8.3): no quote is in a tag, and nothing
-/// escapes one.
+/// The tags of a well-formed list (RFC 9110 8.8.3): a tag has no quotes and no escapes.
 fn tags(list: &str) -> Vec<String> {
     let pieces: Vec<&str> = list.split('"').collect();
     let tag = |(between, tag): (&str, &str)| {
@@ -104,11 +103,11 @@ fn tags(list: &str) -> Vec<String> {
     pieces.chunks_exact(2).map(|pair| tag((pair[0], pair[1]))).collect()
 }
 
-/// What RFC 9110 14.1 and 14.2 say of a `Range` of so many bytes; `None` where it may be ignored.
+/// What RFC 9110 14.1 and 14.2 say about a `Range` for this length; `None` where it may be ignored.
 enum Wanted {
-    /// Each first and last byte that is there.
+    /// The first and last byte of each part.
     Parts(Vec<(u64, u64)>),
-    /// No part is there.
+    /// No part exists.
     Unsatisfiable,
 }
 
@@ -120,7 +119,7 @@ fn wanted(range: &str, length: u64) -> Option<Wanted> {
     let mut parts = Vec::new();
     for spec in set.split(',').map(str::trim) {
         let (first, last) = spec.split_once('-')?;
-        // More than a number can be is more than there is.
+        // An overflowing number is beyond the end.
         let number = |text: &str| text.parse().unwrap_or(u64::MAX);
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if !digits(first) || !digits(last) {
@@ -131,7 +130,7 @@ fn wanted(range: &str, length: u64) -> Option<Wanted> {
             ("", last) if number(last) > 0 && length > 0 => {
                 parts.push((length.saturating_sub(number(last)), length - 1));
             }
-            // All that there is of nothing.
+            // A suffix of an empty representation.
             ("", last) if number(last) > 0 => return None,
             ("", _) => (),
             (first, last) => {
@@ -148,7 +147,7 @@ fn wanted(range: &str, length: u64) -> Option<Wanted> {
     Some(if parts.is_empty() { Wanted::Unsatisfiable } else { Wanted::Parts(parts) })
 }
 
-/// Without lists of tags that cannot be read: of those the standard says nothing.
+/// Excludes malformed lists of tags, for which the standard defines nothing.
 fn is_readable((name, value): &(&str, &str)) -> bool {
     !matches!(*name, "if-match" | "if-none-match") || value.matches('"').count() % 2 == 0
 }
@@ -160,7 +159,7 @@ fn conditional(mut request: Request, conditions: Vec<(&'static str, &'static str
     request
 }
 
-/// What a handler says its response is.
+/// The validators that a handler declares.
 const VALIDATORS: [&[(&str, &str)]; 4] = [
     &[("etag", "\"1\""), ("accept-ranges", "bytes")],
     &[("etag", "W/\"1\""), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")],
@@ -172,15 +171,16 @@ const VALIDATORS: [&[(&str, &str)]; 4] = [
     ],
 ];
 
-/// What a request that reads gets, given what it gets without conditions: these count where that
-/// is 200 (RFC 9110 13.2.1, 15.4.5). A 304 says of itself what that says, and a part is that part.
+/// The response to a safe request, derived from the one without conditions, which apply if that is
+/// 200 (RFC 9110 13.2.1, 15.4.5). A 304 has the fields that the standard requires, and a part is
+/// the right part.
 #[test]
 fn readers_get_what_the_standard_says() {
     let methods = &[Method::GET, Method::GET, Method::HEAD];
     let cases = (scenario(), plan(), request(methods), conditions(), 0..VALIDATORS.len() + 1);
     holds("conditions", 12, cases, |(scenario, mut plan, request, conditions, validators)| {
         let site = Site::new(&scenario, &request.path);
-        // Mostly a whole success, with validators.
+        // Mostly a 200 with validators.
         if validators < VALIDATORS.len() {
             plan.status = 200;
             plan.content = match plan.content {
@@ -201,7 +201,7 @@ fn readers_get_what_the_standard_says() {
             asked: &conditional.headers,
         };
         if whole.status != 200 {
-            // Of another success than 200 the standard leaves it open.
+            // For other successes than 200 the standard leaves it open.
             if !(200..300).contains(&whole.status) {
                 prop_assert_eq!(reply, whole);
             }
@@ -246,7 +246,7 @@ fn judge(range: &str, length: u64, whole: &Reply, reply: &Reply) -> Result<(), T
             prop_assert_eq!(reply.status, 416);
             prop_assert_eq!(stated, Some(&*format!("bytes */{length}")));
         }
-        // A response in several parts is nobody's duty (RFC 9110 14.2).
+        // Responses with several parts are optional (RFC 9110 14.2).
         Some(Wanted::Parts(parts)) if reply.status == 200 => {
             prop_assert!(parts.len() > 1);
             prop_assert_eq!(reply, whole);
@@ -265,7 +265,7 @@ fn judge(range: &str, length: u64, whole: &Reply, reply: &Reply) -> Result<(), T
     Ok(())
 }
 
-/// What a request that changes something gets, given what is there: it is done or fails.
+/// The response to an unsafe request, given the state of the target: it is done or fails.
 #[test]
 fn writers_change_only_what_they_assume() {
     const STATES: [Option<State>; 5] = [

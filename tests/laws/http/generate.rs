@@ -1,4 +1,4 @@
-//! Generated policies, handlers and requests: mostly sensible, often close to each other.
+//! Generated policies, handlers and requests: mostly valid, often similar to each other.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(crate) const PAGE: &str = "https://app.shop.example";
 
 const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 const LISTED: CorsPolicy = CorsPolicy::origins(&[PAGE]).expose(&["etag"]).build();
-/// One that pages with a session need.
+/// A policy that pages with a session need.
 pub(crate) const TRUSTED: CorsPolicy = CorsPolicy::origins(&[PAGE]).credentials().build();
 
 const EMBEDDED: HeadersPolicy =
@@ -31,8 +31,8 @@ const NONCE: HeadersPolicy = HeadersPolicy::builder()
     .coop("same-origin")
     .build();
 
-/// Nothing, `Not`, or one of these, by a number: proptest takes longer for every choice that it is
-/// told of than a server for a request.
+/// Nothing, `Not`, or one of these policies, by a number: proptest takes longer for a choice than
+/// the server for a request.
 fn said<T: Copy>(number: usize, policies: &[T]) -> Said<T> {
     match number.checked_sub(POLICIES) {
         None if number == 0 => Said::Nothing,
@@ -42,10 +42,10 @@ fn said<T: Copy>(number: usize, policies: &[T]) -> Said<T> {
     }
 }
 
-/// Up to this number it is a policy.
+/// Numbers up to this one stand for a policy.
 const POLICIES: usize = 13;
 
-/// A policy for caches that breaks no rule.
+/// A cache policy that breaks no rule.
 fn cache([begin, max_age, s_maxage, stale, flags, vary]: [usize; 6]) -> CachePolicy {
     let begin = match begin % 7 {
         0 => return CachePolicy::no_store().build(),
@@ -74,7 +74,7 @@ fn level(has_nonces: bool) -> impl Strategy<Value = Level> {
     (said_of(), any::<[u8; 6]>()).prop_map(move |((cors, caching, headers, isolation), cached)| {
         let mut cached = cached.map(usize::from);
         let all: &[HeadersPolicy] = if has_nonces {
-            // No cache gives one person's nonce to another, so such an app does not start.
+            // Nonces cannot be cached for others, so such an app does not start.
             cached[0] %= 3;
             &[HeadersPolicy::PAGES, NONCE, HeadersPolicy::DEFAULT]
         } else {
@@ -99,7 +99,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
 
 type Field = (&'static str, &'static str);
 
-/// What a handler writes that is about caches, validators and the policies' own fields.
+/// Headers of a handler: cache fields, validators and fields of the policies.
 const WRITTEN: [Field; 28] = [
     ("cache-control", "public"),
     ("cache-control", "public"),
@@ -147,7 +147,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
             _ => Content::Panic,
         };
         let mut fields: Vec<Field> = written.into_iter().map(|field| WRITTEN[field]).collect();
-        // A field that may stand there once stands there once.
+        // A field that may not be repeated occurs once.
         let mut seen = Vec::new();
         fields.retain(|(name, _)| {
             let is_first = !seen.contains(name);
@@ -159,7 +159,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// Every path that answers GET, and some that do not.
+/// Every path that serves GET, and others.
 const PATHS: [&str; 24] = [
     "/open",
     "/open",
@@ -187,7 +187,7 @@ const PATHS: [&str; 24] = [
     "/%2e/open",
 ];
 
-/// The fields of requests that a response may depend on, with values that some of it knows.
+/// Request fields that a response may depend on, with values that some of the app knows.
 pub(crate) const ASKED: [(&str, &[&str]); 15] = [
     (
         "accept",
@@ -230,7 +230,7 @@ pub(crate) fn request(methods: &'static [Method]) -> impl Strategy<Value = Reque
     })
 }
 
-/// Fields that make a request conditional, or ask for a part.
+/// Conditional request fields, and ranges.
 const CONDITIONS: [(&str, &[&str]); 7] = [
     ("if-none-match", TAGS),
     ("if-match", TAGS),
@@ -291,7 +291,7 @@ pub(crate) fn conditions() -> impl Strategy<Value = Vec<Field>> {
     })
 }
 
-/// A rate that a few requests are enough for.
+/// A rate that a few requests use up.
 pub(crate) fn rate() -> impl Strategy<Value = Rate> {
     (1_u32..6, 200_u64..4_000, any::<bool>()).prop_map(|(count, millis, by_principal)| {
         let rate = Rate::new(count, Duration::from_millis(millis));

@@ -1,4 +1,4 @@
-//! Handlers that response as they are planned to.
+//! Handlers that respond as planned.
 
 use std::{
     convert::Infallible,
@@ -14,17 +14,17 @@ use http_body::{Body as HttpBody, Frame};
 use http_body_util::BodyExt;
 use policy_server::{Body, Route, prelude::*};
 
-/// What a handler answers.
+/// The planned response of a handler.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) status: u16,
     pub(crate) fields: Vec<(&'static str, &'static str)>,
     pub(crate) content: Content,
-    /// What a handler that changes something finds; `None` where nothing is there.
+    /// The state that a handler finds; `None` where nothing exists.
     pub(crate) state: Option<State>,
 }
 
-/// The validators of what is there: a tag as it is written, and seconds since 1970.
+/// The validators of the state: a tag in its written form, and seconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     pub(crate) tag: &'static str,
@@ -40,9 +40,9 @@ impl Default for Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Nothing,
-    /// So many bytes, at once.
+    /// A body of this many bytes, at once.
     Whole(usize),
-    /// So many bytes, nobody knows how many.
+    /// A stream of this many bytes, without a stated length.
     Stream(usize),
     Json,
     Page,
@@ -62,7 +62,7 @@ impl Plan {
                 (html, "<!doctype html><p>A lamp").into_response()
             }
             Content::Problem => Problem::conflict().into_response(),
-            // As a panic, but for the message on standard error.
+            // A panic without its message on standard error.
             Content::Panic => std::panic::resume_unwind(Box::new("the handler panics")),
         };
         if self.content != Content::Problem {
@@ -74,7 +74,7 @@ impl Plan {
         response
     }
 
-    /// The response, and before it who gets it.
+    /// The response, with the client's name in a header.
     fn response_for(&self, who: &str) -> Response {
         let mut response = self.response();
         response.headers_mut().insert("x-who", who.parse().expect("a name"));
@@ -82,12 +82,12 @@ impl Plan {
     }
 }
 
-/// The same bytes for the same length, and no two of them the same nearby.
+/// Always the same bytes for one length, without repeats nearby.
 pub(crate) fn content(len: usize) -> Bytes {
     (0..len).map(|at| b' ' + (at % 89) as u8).collect()
 }
 
-/// A body that comes in pieces and does not say how long it is.
+/// A body that arrives in pieces without a stated length.
 struct Stream(Bytes);
 
 impl HttpBody for Stream {
@@ -131,7 +131,7 @@ async fn declared(plan: Plan, region: Region) -> Response {
     response
 }
 
-/// A field of the request that a response depends on.
+/// A request field that a response depends on.
 struct Region(HeaderValue);
 
 impl<S: Send + Sync> FromRequestParts<S> for Region {
@@ -184,7 +184,7 @@ async fn held(plan: Plan, session: Session) -> Response {
     plan.response_for(identity.as_ref().map_or("nobody", |identity| &identity.subject))
 }
 
-/// Changes what is there.
+/// Changes the state.
 #[put("/state")]
 #[delete("/state")]
 #[auth(public)]
@@ -244,15 +244,15 @@ impl<S: Send + Sync> axum_core::extract::FromRequest<S> for Pieces {
     }
 }
 
-/// What a form in the page of somebody who is logged in sends: its CSRF token is looked
-/// for in the body before the handler runs.
+/// Receives the form of a logged-in user's page: its CSRF token is read from the body before the
+/// handler runs.
 #[post("/form")]
 #[auth(session)]
 async fn form(body: String) -> String {
     body.len().to_string()
 }
 
-/// Answers as planned what is under `/files`. What it is sent, it reads.
+/// Responds as planned below `/files`, and reads the body of the request.
 pub(crate) async fn file(request: http::Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     match parts.extensions.get::<Plan>() {
@@ -262,17 +262,17 @@ pub(crate) async fn file(request: http::Request<Body>) -> Response {
     }
 }
 
-/// Those of the app itself.
+/// The routes of the app.
 pub(crate) fn routes() -> Vec<Route<()>> {
     routes![open, declared, script, chosen, by_token, maybe].into_iter().collect()
 }
 
-/// Those of a group that anybody may use.
+/// The routes of a public group.
 pub(crate) fn scoped() -> Vec<Route<()>> {
     routes![change, collected, text, json, pieces, open, chosen, maybe].into_iter().collect()
 }
 
-/// Those of a group for who has a session.
+/// The routes of a group with sessions.
 pub(crate) fn of_sessions() -> Vec<Route<()>> {
     routes![by_session, held, form].into_iter().collect()
 }

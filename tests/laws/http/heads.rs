@@ -9,9 +9,9 @@ use super::{
     site::Site,
 };
 
-/// T12, HEAD. A response to HEAD is that to GET but for the body: the same status, the same fields
-/// in the same order, the length that the body has, whoever answers and whatever of. A `Range` is
-/// of GET only (RFC 9110 14.2).
+/// T12, HEAD. The response to HEAD is that to GET without the body: the same status, the same
+/// fields in the same order, and the length of the body, whatever responds. A `Range` applies to
+/// GET only (RFC 9110 14.2).
 #[test]
 fn t12_head_is_get_without_the_body() {
     let cases = (scenario(), plan(), request(&[Method::GET]), conditions(), any::<bool>());

@@ -1,7 +1,7 @@
-//! The laws of HTTP, over the whole server: generated apps with policies on every level, handlers
-//! that do what a request tells them, and random requests.
+//! The laws of HTTP over the whole server: generated apps with policies on every level, handlers
+//! that respond as a request plans, and random requests.
 //!
-//! What a client can see is all that they judge by, and every judge is written from the standards.
+//! They judge only by what a client can see, and each oracle is written from the standards.
 
 mod bodies;
 mod conditions;

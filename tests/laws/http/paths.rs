@@ -1,7 +1,8 @@
-//! One resource, one path: who decides about a request does not depend on how its path is spelt.
+//! One resource, one path: which policy decides about a request does not depend on the spelling of
+//! its path.
 //!
-//! What meets it: parameters, the rest of a path, fixed paths beside parameters, mounts and
-//! services that decode slashes, guarded routes below both, the fallback.
+//! Covers parameters, wildcards, fixed paths next to parameters, mounts and services that decode
+//! slashes, guarded routes below both, and the fallback.
 
 use std::sync::LazyLock;
 
@@ -55,7 +56,7 @@ async fn tree(path: String) -> String {
 #[auth(session)]
 async fn branch() {}
 
-/// Paths that have a policy of their own, as a client sends them that plays no tricks.
+/// Paths with a policy of their own, in their plain form.
 const PLAIN: [&str; 9] = [
     "/reports/salaries",
     "/files/payroll.csv",
@@ -88,7 +89,7 @@ static SITE: LazyLock<Site> = LazyLock::new(|| {
     Site { runtime, client }
 });
 
-/// Who decided about a request: what refused it, or the name that what answered gave.
+/// What decided about a request: its refusal, or the name that the handler or service returned.
 fn decided(path: &str) -> Option<String> {
     let Site { runtime, client } = &*SITE;
     let uri: http::Uri = path.parse().ok()?;
@@ -106,11 +107,11 @@ fn decided(path: &str) -> Option<String> {
 /// One change of a spelling.
 #[derive(Clone, Copy, Debug)]
 enum Trick {
-    /// The byte at this index is percent-encoded, with digits of this case.
+    /// Percent-encodes the byte at this index, with hex digits of this case.
     Code(usize, bool),
-    /// This text is put in at this slash, in front of it.
+    /// Inserts this text before this slash.
     AtSlash(usize, &'static str),
-    /// The slash itself is written so.
+    /// Replaces the slash by this.
     Slash(usize, &'static str),
 }
 
@@ -131,7 +132,7 @@ fn spelt(plain: &str, tricks: &[Trick]) -> String {
         let slashes: Vec<usize> = (0..letters.len()).filter(|at| letters[*at] == "/").collect();
         match *trick {
             Trick::Code(at, is_upper) => {
-                // The first slash makes it a path.
+                // The first slash stays.
                 let at = 1 + at % (letters.len() - 1);
                 if let [byte] = letters[at].as_bytes()
                     && *byte != b'/'
@@ -157,7 +158,7 @@ fn spelt(plain: &str, tricks: &[Trick]) -> String {
     letters.concat()
 }
 
-/// Whether somebody takes two paths for one resource.
+/// Whether a standard or a server takes two paths for one resource.
 fn are_one(one: &str, other: &str) -> bool {
     fn same<T: PartialEq>(of: impl Fn(&str) -> Option<T>, one: &str, other: &str) -> bool {
         of(one).is_some_and(|resource| of(other) == Some(resource))
@@ -168,8 +169,8 @@ fn are_one(one: &str, other: &str) -> bool {
         || same(nginx, one, other)
 }
 
-/// Two spellings that RFC 3986, a router, `ServeDir` or nginx takes for one resource are decided by
-/// the same policy, or the odd one is refused with 400.
+/// Two spellings that RFC 3986, a router, `ServeDir` or nginx take for one resource are decided by
+/// the same policy, or the unusual one is refused with 400.
 #[test]
 fn spellings_of_one_resource_have_one_policy() {
     let cases = (select(&PLAIN[..]), vec(trick(), 1..6));

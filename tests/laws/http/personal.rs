@@ -1,4 +1,4 @@
-//! What a cache that many people share may keep of what is one person's (RFC 9111 3).
+//! What a shared cache may store of personal responses (RFC 9111 3).
 
 use http::Method;
 use proptest::prelude::*;
@@ -12,13 +12,13 @@ use crate::{
     shared_cache::{OWN_FIELDS, may_store},
 };
 
-/// The paths that ask who calls.
+/// Paths whose responses depend on the caller.
 const PERSONAL: [&str; 6] =
     ["/my/session", "/my/held", "/token", "/maybe", "/in/maybe", "/my/session"];
 
-/// T7, owners. Whoever is logged in, by a session or a token: a response that differs from what
-/// nobody in particular gets, or that differs from what somebody else gets, is one that no shared
-/// cache may store, whatever the app declares, the handler writes and the request assumes.
+/// T7, owners. For a user who is logged in by a session or a token: a response that differs from
+/// that to an anonymous client or to another user may not be stored by a shared cache, whatever the
+/// app declares, the handler writes and the request contains.
 #[test]
 fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
     let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];
@@ -47,7 +47,7 @@ fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
                 may_store(&ada.method, &ada.headers, reply.status, &reply.headers, own_field);
             prop_assert!(!is_stored, "a cache that follows {own_field} keeps {:?}", reply);
         }
-        // Where the handler tried to have it shared.
+        // The precondition: the handler tried to have it shared.
         let mut tried = reply.headers.clone();
         tried.clear();
         for (name, value) in &plan.fields {

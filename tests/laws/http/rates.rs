@@ -1,4 +1,4 @@
-//! How often somebody is answered.
+//! How often a client is served.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -16,9 +16,9 @@ use crate::{
     law::{Precondition, holds},
 };
 
-/// However requests come, nobody is granted more than the rate within any period, wherever it
-/// begins; whoever was granted nothing for a period is granted one; preflights are neither counted
-/// nor refused; and a refusal says when to come again.
+/// However requests arrive, no one is granted more than the rate within any period, wherever it
+/// begins; after a period without grants the next request is granted; preflights are neither
+/// counted nor refused; and a refusal says when to try again.
 #[test]
 fn nobody_is_granted_more_than_the_rate_within_any_period() {
     let steps = vec((0_u64..1_000, 0_u8..4, any::<u8>()), 1..18);
@@ -28,7 +28,7 @@ fn nobody_is_granted_more_than_the_rate_within_any_period() {
         scenario.group.limits = group.map(|rate| Limits::NONE.rate(rate));
         let rate = group.unwrap_or(app);
         let site = Site::new(&scenario, "/in/maybe");
-        // Who asks for these is counted by the app where the group does not count for itself.
+        // The app counts these clients where the group has no rate of its own.
         let [ada, bob] = ["ada", "bob"].map(|subject| {
             let bearer = site.bearer(subject);
             site.clock.advance(app.per);
@@ -57,7 +57,7 @@ fn nobody_is_granted_more_than_the_rate_within_any_period() {
                 _ => request.with("authorization", &bob),
             };
             let reply = site.ask(&request, &Plan::default());
-            // All come from one place.
+            // All requests come from one address.
             let key = if rate.by == RateKey::Principal { who } else { 0 };
             let before = granted.entry(key).or_default();
             let since = |then: &&Duration| now - **then < rate.per;

@@ -1,4 +1,4 @@
-//! Responses that are scripts.
+//! Responses as scripts.
 
 use http::{HeaderValue, Method};
 use policy_core::browser::{Fetch, Outcome, Page, Profile, ServerResponse, State, Url, run};
@@ -45,11 +45,11 @@ fn callback() -> impl Strategy<Value = String> {
     prop_oneof![1 => good, 1 => bad]
 }
 
-/// T29, JSONP. A response to a query that names a function is a script exactly if the name is one
-/// that can be called and the handler answers with JSON: a call of it with that JSON, behind a
-/// comment, with a script's type and no guessing of another. It is the same for everybody: neither
-/// cookies nor tokens reach the handler, it sets no cookie, CORS shares it as it shares the JSON.
-/// And to all names that cannot be called there is one response.
+/// T29, JSONP. A response to a query with a function name is a script exactly if the name is
+/// callable and the handler responds with JSON: a call of it with that JSON, after a comment, with
+/// a script's type and `nosniff`. It is the same for every client: neither cookies nor tokens reach
+/// the handler, it sets no cookie, and CORS shares it like the JSON. All names that are not
+/// callable get the same response.
 #[test]
 fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
     let noise = vec![

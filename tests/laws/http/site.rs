@@ -27,7 +27,7 @@ pub(crate) struct Scenario {
     pub(crate) mount: Level,
 }
 
-/// What one level says.
+/// The declarations of one level.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     pub(crate) cors: Said<CorsPolicy>,
@@ -37,12 +37,12 @@ pub(crate) struct Level {
     pub(crate) limits: Option<Limits>,
 }
 
-/// What a level says of one thing.
+/// What a level declares about one subject.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Said<T> {
     #[default]
     Nothing,
-    /// That there is none, whatever the outer level says.
+    /// That there is none, whatever the outer level declares.
     Not,
     This(T),
 }
@@ -78,7 +78,7 @@ macro_rules! stated {
     };
 }
 
-/// Random bytes that are all different, but for nonces: so two responses can be compared.
+/// Random bytes that are all different, except for nonces, so that two responses can be compared.
 fn drawn() -> impl FnMut(&mut [u8]) + Send {
     let mut drawn = 0_u64;
     move |bytes| {
@@ -90,10 +90,10 @@ fn drawn() -> impl FnMut(&mut [u8]) + Send {
     }
 }
 
-/// An app at work, and its clock.
+/// A running app and its clock.
 pub(crate) struct Site {
     service: AppService,
-    /// Its own, with which everything ends that the app has begun.
+    /// A runtime of its own: dropping it ends all tasks of the app.
     runtime: Runtime,
     pub(crate) clock: Clock,
 }
@@ -109,8 +109,8 @@ pub(crate) struct Reply {
 }
 
 impl Site {
-    /// The app of this scenario, as far as requests for a path come to know it: what cannot answer
-    /// them takes time to check.
+    /// The app of this scenario, reduced to what concerns requests for a path: checking the rest
+    /// would take time.
     pub(crate) fn new(scenario: &Scenario, path: &str) -> Self {
         let clock = Clock::at(START);
         let app = App::new(())
@@ -126,7 +126,7 @@ impl Site {
                 app.group("/in", stated!(group, scenario.group))
             }
             Some("my") => {
-                // Sessions are shared with pages that are named and trusted.
+                // Routes with sessions are shared only with named, trusted pages.
                 let cors = match scenario.group.cors {
                     Said::This(_) => Said::This(TRUSTED),
                     Said::Nothing | Said::Not => Said::Not,
@@ -158,7 +158,7 @@ impl Site {
         Self { service, runtime, clock }
     }
 
-    /// Sends a request whose handler answers as planned.
+    /// Sends a request whose handler responds as planned.
     pub(crate) fn send(&self, request: &Request, plan: &Plan, body: impl Into<Body>) -> Reply {
         let mut sent = http::Request::new(body.into());
         *sent.method_mut() = request.method.clone();
@@ -180,7 +180,7 @@ impl Site {
         self.send(request, plan, Body::empty())
     }
 
-    /// The cookie of somebody who logs in now.
+    /// The cookie of a new login.
     pub(crate) fn cookie(&self, subject: &'static str) -> String {
         let request = Request::new(Method::POST, "/login").with("origin", OWN);
         let reply = self.send(&request, &Plan::default(), subject);
@@ -189,7 +189,7 @@ impl Site {
         cookie.expect("a cookie").to_owned()
     }
 
-    /// The `Authorization` of somebody who is given a token now.
+    /// The `Authorization` of a new token.
     pub(crate) fn bearer(&self, subject: &'static str) -> String {
         let request = Request::new(Method::POST, "/tokens/issue");
         let reply = self.send(&request, &Plan::default(), subject);
@@ -197,7 +197,7 @@ impl Site {
         format!("Bearer {}", issued["access_token"].as_str().expect("a token"))
     }
 
-    /// The request with the cookie of somebody who has a session, where it says `SESSION`.
+    /// The request with a session cookie where it says `SESSION`.
     pub(crate) fn with_cookie(&self, mut request: Request) -> Request {
         if request.headers.get("cookie").is_some_and(|cookie| cookie == "SESSION") {
             let cookie = self.cookie("ada").try_into().expect("a value");

@@ -12,12 +12,12 @@ use crate::{
     law::{Precondition, holds},
 };
 
-/// Where another value of one field, or its absence, makes another response, both responses name
-/// the field in `Vary`: a cache would give one for the other. What no cache stores is exempt, and
-/// `Authorization`, of which shared caches know (RFC 9111 3.5), is not changed.
+/// If another value of one field, or its absence, changes the response, both responses name the
+/// field in `Vary`: otherwise a cache would serve one for the other. Exempt are responses that no
+/// cache stores, and `Authorization`, which shared caches treat specially (RFC 9111 3.5).
 #[test]
 fn vary_names_what_changed_the_response() {
-    // A number that names no value is for none.
+    // A number beyond the values stands for an absent field.
     let change = (0..ASKED.len() * 3, 0_usize..7, 0_usize..7);
     let cases = (scenario(), plan(), request(&[Method::GET, Method::HEAD]), change, 0..5);
     holds("Vary", 12, cases, |(scenario, plan, mut request, (field, one, other), has_token)| {

@@ -15,8 +15,8 @@ use crate::{
     shared_cache::may_store,
 };
 
-/// A cache in front of the server that many people share and that stores whatever it may: for
-/// each response the request that it was for.
+/// A shared cache in front of the server that stores as much as it may, each response with its
+/// request.
 #[derive(Debug, Default)]
 struct SharedCache(Vec<(Sent, ServerResponse)>);
 
@@ -28,7 +28,8 @@ impl SharedCache {
         }
     }
 
-    /// What it serves from its store (RFC 9111 4.1): GET is the one method that it keeps apart.
+    /// The response that it serves from its store (RFC 9111 4.1). The methods other than GET are
+    /// never stored.
     fn response(&self, sent: &Sent) -> Option<&ServerResponse> {
         let matches = |(stored, response): &&(Sent, ServerResponse)| {
             stored.url == sent.url
@@ -42,9 +43,9 @@ impl SharedCache {
     }
 }
 
-/// What a page makes of a load: whether it may read it, and what of it. The fields of sharing are
-/// for the browser, and have said what they say then: a 304 for a page that sends no `Origin`
-/// leaves those of an earlier page in place.
+/// What a page sees of a load: whether it may read it, and what. CORS fields are left out, since
+/// the browser has used them by then: a 304 for a page that sends no `Origin` keeps those of an
+/// earlier page.
 fn view(outcome: &Outcome) -> (bool, Option<u16>, Vec<String>, Vec<u8>) {
     let response = outcome.response();
     let names = response.iter().flat_map(|response| response.headers.keys());
@@ -55,9 +56,9 @@ fn view(outcome: &Outcome) -> (bool, Option<u16>, Vec<String>, Vec<u8>) {
     (outcome.is_readable(), response.map(|response| response.status), names, body)
 }
 
-/// T7, unification by caches. No cache changes what a page may read: where a cache that everybody
-/// shares may answer a page with what the server answered somebody else, and where the browser's
-/// own cache has it from another page, the page sees what the server itself would have shown it.
+/// T7, unification by caches. No cache changes what a page may read. Where a shared cache may serve
+/// a page a response to another client, or the browser's own cache one to another page, the page
+/// sees what the server itself would have sent it.
 #[test]
 fn t07_caches_change_nothing_that_a_page_may_read() {
     let caches = [
@@ -98,7 +99,7 @@ fn t07_caches_change_nothing_that_a_page_may_read() {
     });
 }
 
-/// GET by itself, with a policy for caches.
+/// Adds a cache policy to GET.
 fn cacheable(scenario: &mut Scenario, cache: Option<CachePolicy>) {
     let policy = scenario.serving("GET").map_or_else(
         || scenario.groups.first().and_then(|group| group.policy.clone()),
@@ -111,10 +112,9 @@ fn cacheable(scenario: &mut Scenario, cache: Option<CachePolicy>) {
     scenario.groups.push(Group { methods: vec!["GET"], policy, cache, ..Group::default() });
 }
 
-/// What `Vary` does not name does not change what is shared: two requests that agree on every
-/// field that it names get the same fields of CORS. Of OPTIONS, which no cache keeps (RFC 9110
-/// 9.3.7), preflights that ask well are compared with each other, and those that ask for nothing
-/// with each other.
+/// Fields that `Vary` does not name do not change what is shared: two requests that agree in every
+/// field it names get the same CORS fields. OPTIONS is not cached (RFC 9110 9.3.7), so that valid
+/// preflights are only compared with each other, and so are other OPTIONS requests.
 #[test]
 fn what_vary_does_not_name_does_not_change_what_is_shared() {
     holds("Vary of CORS", 32, generate::exchange_twice(), |(scenario, request, altered)| {
@@ -133,7 +133,7 @@ fn what_vary_does_not_name_does_not_change_what_is_shared() {
     });
 }
 
-/// Whether two OPTIONS requests are of one kind, see above.
+/// Whether two OPTIONS requests are of one kind, as above.
 fn asks_alike(one: &Request, two: &Request) -> bool {
     let asked = |request: &Request| lines(&request.headers, ASKED_METHOD);
     let asks_well = |request: &Request| match &*asked(request) {

@@ -1,4 +1,4 @@
-//! Isolation beside CORS.
+//! Isolation together with CORS.
 
 use http::HeaderValue;
 use policy_core::browser::{Mode, State, run};
@@ -13,9 +13,9 @@ use crate::{
     scenario::{OWN, Site, is_routed},
 };
 
-/// T19, consistency of isolation. What CORS grants to a page is not refused for where it comes
-/// from, nor are the app's own pages, links and requests that state neither an origin nor a site; and
-/// what is refused for that, which is the rest, reaches no handler.
+/// T19, consistency of isolation. Isolation refuses nothing that CORS grants, nor the app's own
+/// pages, links to it, or requests that state neither an origin nor a site. It refuses everything
+/// else, and what it refuses reaches no handler.
 #[test]
 fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
     let isolation = select(vec![Isolation::SameOrigin, Isolation::SameSite]);
@@ -43,7 +43,7 @@ fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
         for (sent, response, calls) in hops {
             let (path, method) = (sent.url.path(), sent.method.as_str());
             let is_asked = is_ours(&sent) && !sent.is_preflight && is_routed(path);
-            // Who opens a WebSocket is another question.
+            // WebSockets are covered by other laws.
             if !is_asked
                 || visitor.fetch.mode == Mode::WebSocket
                 || scenario.serving(method).is_none()

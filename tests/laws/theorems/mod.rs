@@ -1,4 +1,4 @@
-//! What engine and browser do together, whatever the handlers do against it.
+//! The engine and a browser together, whatever the handlers do.
 
 mod caches;
 mod isolation;
@@ -21,7 +21,7 @@ use crate::{
     scenario::{OWN, Scenario, Site},
 };
 
-/// The response headers of CORS.
+/// The CORS response headers.
 pub(crate) const SHARING: [&str; 6] = [
     "access-control-allow-origin",
     "access-control-allow-credentials",
@@ -49,7 +49,7 @@ pub(crate) fn shares_nothing(headers: &HeaderMap) -> bool {
     !headers.keys().any(|name| name.as_str().starts_with("access-control-"))
 }
 
-/// The method whose policy answers a request: a preflight asks about another one than its own.
+/// The method whose policy decides about a request: for a preflight, the requested one.
 pub(crate) fn decided_by(request: &Request) -> String {
     match &*lines(&request.headers, ASKED_METHOD) {
         _ if !request.is_preflight() => request.method.to_string(),
@@ -58,19 +58,19 @@ pub(crate) fn decided_by(request: &Request) -> String {
     }
 }
 
-/// One request of a load, what it was answered, and how often handlers were called for it.
+/// One request of a load, its response, and the number of handler calls it caused.
 #[derive(Clone, Debug)]
 pub(crate) struct Hop {
     pub(crate) sent: Sent,
     pub(crate) response: ServerResponse,
     pub(crate) calls: usize,
-    /// Whether a preflight went before it.
+    /// Whether a preflight preceded it.
     pub(crate) was_asked: bool,
-    /// Whether a stranger had redirected it, so that nobody knows who asks.
+    /// Whether another origin had redirected it, so that its origin is opaque.
     pub(crate) is_tainted: bool,
 }
 
-/// What became of a load.
+/// The outcome of a load.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {
     pub(crate) hops: Vec<Hop>,
@@ -102,23 +102,23 @@ impl Hop {
         self.sent.url.path()
     }
 
-    /// Who asks, as the server is told.
+    /// The `Origin` of the request.
     pub(crate) fn origin(&self, page: &Page) -> String {
         if self.is_tainted { "null".to_owned() } else { page.origin.to_string() }
     }
 
-    /// As its preflight told who asks: in some engines that does not know of strangers.
+    /// The request as its preflight described it: in some engines, without the taint of a redirect.
     pub(crate) fn as_asked(&self, profile: &Profile) -> Self {
         Self { is_tainted: self.is_tainted && profile.preflights_know_taint, ..self.clone() }
     }
 
-    /// The headers of the script, and of this request still, that need a permission.
+    /// The headers of the script that are still on this request and need a permission.
     pub(crate) fn unsafe_names(&self, fetch: &Fetch) -> Vec<String> {
         let headers = fetch.headers.iter().map(|(name, value)| (&**name, &**value));
         oracle::unsafe_names(headers.filter(|(name, _)| self.sent.headers.contains_key(*name)))
     }
 
-    /// Whether a script has to ask before it sends this (Fetch, 4.1).
+    /// Whether this request of a script needs a preflight (Fetch, 4.1).
     pub(crate) fn needs_preflight(&self, profile: &Profile, fetch: &Fetch) -> bool {
         // A redirect may have dropped it.
         let has_content =
@@ -131,7 +131,7 @@ impl Hop {
                 || !self.unsafe_names(fetch).is_empty())
     }
 
-    /// Whether the policies grant it, as the oracle reads them.
+    /// Whether the policies grant it, by the oracle.
     pub(crate) fn is_granted(
         &self,
         scenario: &Scenario,

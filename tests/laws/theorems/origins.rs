@@ -23,9 +23,9 @@ pub(super) fn only_origin(headers: &HeaderMap) -> Option<Vec<u8>> {
     }
 }
 
-/// T5, no credentialed wildcard. Credentials are allowed to one named origin only, by the one
-/// value that means it, and no list has `*` where they are; and there is always somebody whom they
-/// are not allowed to: an origin of a domain that nobody names.
+/// T5, no credentialed wildcard. Credentials are allowed only to a single named origin, by the
+/// value `true`, and then no list contains `*`. There is always an origin that is not granted
+/// credentials: one of a domain that nothing names.
 #[test]
 fn t05_credentials_are_never_for_everybody() {
     holds("T5", 5, generate::exchange(), |(scenario, mut request)| {
@@ -40,7 +40,7 @@ fn t05_credentials_are_never_for_everybody() {
                 let star = elements(&headers, name).iter().any(|element| element == "*");
                 prop_assert!(!star, "{}: {:?}", name, headers);
             }
-            // INVARIANT: no generated pattern is about this domain.
+            // INVARIANT: no generated pattern matches this domain.
             let nobody = HeaderValue::from_static("https://nobody.invalid");
             request.headers.insert("origin", nobody);
             let headers = site.ask(&request).headers;
@@ -50,7 +50,7 @@ fn t05_credentials_are_never_for_everybody() {
     });
 }
 
-/// Fields that an origin could be taken from, and that say nothing about it.
+/// Fields that look like a source of the origin and are none.
 pub(super) const NOISE: &[(&str, &str)] = &[
     ("referer", "https://a.test/x"),
     ("host", "API.shop.example:443"),
@@ -63,10 +63,9 @@ pub(super) const NOISE: &[(&str, &str)] = &[
     ("x-csrf-token", "A"),
 ];
 
-/// T6, echo integrity. The origin that a response names is the one that asked, byte for byte, where
-/// there is one alone and the policy grants it, whatever stands in other fields; `null` is never
-/// named, and a policy for everybody names `*` to everybody. Credentials are allowed only beside
-/// it.
+/// T6, echo integrity. The origin that a response names is the one `Origin` of the request, byte
+/// for byte, if the policy grants it, whatever other fields contain. `null` is never named, and a
+/// policy for everyone names `*`. Credentials are allowed only together with that origin.
 #[test]
 fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
     let cases = (generate::exchange(), subsequence(NOISE, 0..4));
@@ -84,7 +83,7 @@ fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
             }
             only_origin(&request.headers).filter(|origin| oracle::grants_origin(policy, origin))
         });
-        // A preflight may be refused for its method too.
+        // A preflight can also be refused for its method.
         if named.is_some() || !request.is_preflight() {
             prop_assert_eq!(&named, &due, "{:?}", response);
         }
@@ -94,11 +93,10 @@ fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
     });
 }
 
-/// T8, stability of `Vary`. Whether a response varies by Origin depends on its path, its method and
-/// the policies alone: it is the same for every status, after a panic, with and without Origin, for
-/// those who are granted something and those who are not, so nobody can fill a cache with a
-/// response that does not say so. What the handler says about `Vary` stays, and nothing stands
-/// there twice.
+/// T8, stability of `Vary`. Whether a response varies by Origin depends only on its path, its
+/// method and the policies: it is the same for every status, after a panic, with and without
+/// Origin, for granted and other origins. So no response without that `Vary` can poison a cache.
+/// The handler's own `Vary` names are kept, and none is repeated.
 #[test]
 fn t08_vary_depends_on_the_policy_alone() {
     holds("T8", 65, generate::exchange(), |(scenario, request)| {
@@ -130,7 +128,7 @@ fn t08_vary_depends_on_the_policy_alone() {
     });
 }
 
-/// No field of CORS stands in a response twice, whatever the handler wrote.
+/// No CORS field is repeated in a response, whatever the handler wrote.
 #[test]
 fn every_field_of_sharing_stands_there_once_at_the_most() {
     holds("once", 27, generate::exchange(), |(scenario, request)| {
@@ -144,7 +142,7 @@ fn every_field_of_sharing_stands_there_once_at_the_most() {
     });
 }
 
-/// Where no policy is, nothing is shared, whatever the handler wrote.
+/// Without a policy, nothing is shared, whatever the handler wrote.
 #[test]
 fn nothing_is_shared_without_a_policy() {
     holds("without a policy", 24, generate::exchange(), |(scenario, request)| {
@@ -158,12 +156,12 @@ fn nothing_is_shared_without_a_policy() {
     });
 }
 
-/// Whether the handler writes what only a policy should.
+/// Whether the handler writes CORS fields itself.
 fn is_forged(scenario: &Scenario) -> bool {
     scenario.plan.headers.iter().any(|(name, _)| SHARING.contains(name))
 }
 
-/// Whom a list does not name gets no field of CORS at all, not even one that means nothing.
+/// An origin that a list does not name gets no CORS field at all, not even a meaningless one.
 #[test]
 fn a_refused_origin_gets_no_field_of_sharing() {
     holds("refused", 40, generate::exchange(), |(scenario, request)| {

@@ -1,4 +1,4 @@
-//! What is asked in advance, and what may be sent after it.
+//! What is asked in a preflight, and what may be sent after it.
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ use crate::{
 
 const ASKED_NAMES: &str = "access-control-request-headers";
 
-/// T3, preflight gate. What a page has to ask for and was not granted reaches no handler, in a
-/// browser that remembers no preflight.
+/// T3, preflight gate. In a browser with an empty preflight cache, a request that needs a preflight
+/// and was not granted reaches no handler.
 #[test]
 fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
     holds("T3", 41, generate::visit(), |(scenario, visitor)| {
@@ -39,15 +39,15 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
             let is_granted = hop.as_asked(profile).is_granted(&scenario, profile, &page, fetch);
             prop_assert!(is_granted, "{:?} {:?}", page.origin, visit);
         }
-        // Somebody asked, and was refused.
+        // There was a preflight, and it was refused.
         let refused = visit.hops.last().is_some_and(|hop| hop.sent.is_preflight);
         met(refused && visit.hops.iter().all(|hop| hop.calls == 0))
     });
 }
 
-/// T9, purity of preflights. No handler is called for a preflight, its response sets no cookie, and
-/// it is the same, byte for byte, whatever credentials, proofs and conditions come along, and
-/// whatever was sent before.
+/// T9, purity of preflights. A preflight calls no handler, its response sets no cookie and is the
+/// same, byte for byte, whatever credentials, CSRF tokens and conditions it carries and whatever
+/// was sent before.
 #[test]
 fn t09_a_preflight_depends_on_what_it_asks_alone() {
     let cases = (generate::exchange(), subsequence(NOISE, 1..6), generate::request_seed());
@@ -74,9 +74,9 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
     });
 }
 
-/// T10, agreement of preflight and request. A preflight names the origin, and allows credentials,
-/// exactly if the response to the method that it asks about does; and where a policy does not list
-/// methods by itself, every method that it allows is served there under the same declaration.
+/// T10, agreement of preflight and request. A preflight response names the origin and allows
+/// credentials exactly if the response to the requested method does. Where a policy does not list
+/// its methods itself, every method that it allows is served there under the same declaration.
 #[test]
 fn t10_a_preflight_says_what_the_request_will_be_answered() {
     holds("T10", 9, generate::exchange(), |(scenario, request)| {
@@ -118,26 +118,25 @@ fn t10_a_preflight_says_what_the_request_will_be_answered() {
     });
 }
 
-/// T11, closure of the preflight cache. After any sequence of loads, whatever a browser sends
-/// without asking any more, and reaches a handler with that may change something, is granted to
-/// its origin, in its credentials mode, by the policy that answers for its method: this method, and
-/// all of its headers. (A browser remembers methods and headers one by one, for all methods of an
-/// address.)
+/// T11, closure of the preflight cache. After any sequence of loads, a request that a browser sends
+/// without another preflight, and that reaches a handler that may change something, is granted by
+/// the policy of its method: to its origin, in its credentials mode, with this method and all of
+/// its headers. (A browser caches methods and headers separately, for all methods of a URL.)
 #[test]
 fn t11_what_is_sent_without_asking_was_granted() {
     let wait = prop_oneof![4 => Just(0_u64), 3 => select(&[1, 4, 6, 599, 601, 7201][..])];
     let loads = vec((asking_fetch(), wait), 2..7);
-    // Where all methods share one policy, and where they do not.
+    // With one policy for all methods, and with several.
     let cases = (generate::scenario(), any::<bool>(), generate::visitor(), loads);
     holds("T11", 3, cases, |(mut scenario, is_one, visitor, mut loads)| {
-        // What was sent once is mostly sent again.
+        // Mostly repeats earlier requests.
         loads.extend_from_within(..2);
         if is_one {
             scenario.groups.truncate(1);
             scenario.groups[0].methods = vec!["GET", "POST", "PUT", "DELETE", "PATCH"];
         }
         let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
-        // The standard remembers the star as it is (Fetch, header-name cache entry match).
+        // The standard caches the star itself (Fetch, header-name cache entry match).
         let mut profile = visitor.profile;
         profile.star_allows_authorization = true;
         let mut state = State::new(profile, START);
@@ -161,7 +160,7 @@ fn t11_what_is_sent_without_asking_was_granted() {
     });
 }
 
-/// A script that mostly has to ask.
+/// A fetch by a script that mostly needs a preflight.
 pub(super) fn asking_fetch() -> impl Strategy<Value = Fetch> {
     let method = select(&["PUT", "DELETE", "POST", "PATCH", "PURGE", "GET"][..]);
     let headers = &[
@@ -179,9 +178,9 @@ pub(super) fn asking_fetch() -> impl Strategy<Value = Fetch> {
     )
 }
 
-/// T12, classification. OPTIONS with an `Origin` and `Access-Control-Request-Method` is a
-/// preflight and reaches no handler; it is refused where one of them is repeated. Every other
-/// OPTIONS reaches the handler that is there for it, and without one says what there is.
+/// T12, classification. OPTIONS with `Origin` and `Access-Control-Request-Method` is a preflight
+/// and reaches no handler; it is refused if either is repeated. Every other OPTIONS reaches its
+/// handler or, without one, lists the methods that exist.
 #[test]
 fn t12_only_a_preflight_is_answered_as_one() {
     holds("T12", 16, generate::exchange(), |(scenario, mut request)| {
@@ -213,8 +212,8 @@ fn t12_only_a_preflight_is_answered_as_one() {
 }
 
 /// T28, resource bound. The response to a preflight is the same, byte for byte, whatever
-/// Access-Control-Request-Headers says, also if it is 64 KiB of commas: its length is that of what
-/// the policies list, and nothing is done for each name.
+/// Access-Control-Request-Headers contains, even 64 KiB of commas. Its length depends on the lists
+/// of the policies, and no work is done for each requested name.
 #[test]
 fn t28_the_asked_headers_do_not_change_the_response() {
     let asked = prop_oneof![

@@ -19,22 +19,22 @@ use crate::{
 
 pub(super) const START: Duration = Duration::from_secs(1_800_000_000);
 
-/// One load of a browser that knows nothing yet.
+/// The first load of a new browser.
 pub(super) fn first_load(site: &Site, visitor: &Visitor, page: &Page) -> Visit {
     let state = State::new(visitor.profile, START);
     load(site, state, page, visitor.fetch.clone()).1
 }
 
-/// The response of ours that a page of another origin may read, and the request for it.
+/// The response of this server that a page of another origin may read, and the request for it.
 fn read(visit: &Visit) -> Option<(&Response, &Hop)> {
     let response = visit.outcome.response().filter(|_| visit.outcome.is_readable())?;
     let last = visit.hops.last().filter(|hop| is_ours(&hop.sent))?;
     (response.kind == ResponseType::Cors).then_some((response, last))
 }
 
-/// T1, read soundness. What a page of another origin reads by a script, however it got there and
-/// whatever the handlers did, a policy grants: to its origin, with its credentials mode, and where
-/// it had to ask, with its method and all headers of its own.
+/// T1, read soundness. Whatever a page of another origin reads by a script, by any path and
+/// whatever the handlers do, is granted by a policy: to its origin, in its credentials mode, and if
+/// it needed a preflight, with its method and all headers that it set.
 #[test]
 fn t01_what_a_page_reads_was_granted() {
     holds("T1", 11, generate::visit(), |(scenario, visitor)| {
@@ -53,16 +53,16 @@ fn t01_what_a_page_reads_was_granted() {
     });
 }
 
-/// T2, read completeness. What is granted to a page and leads nowhere else, it reads: with the
-/// status that the server chose, whatever that is, after a panic and a time-out too, and with
-/// exactly the headers that the policy exposes and the safelisted ones.
+/// T2, read completeness. A granted load that is not redirected elsewhere is readable: with the
+/// server's status, whatever it is, also after a panic or a time-out, and with exactly the exposed
+/// and the safelisted headers.
 #[test]
 fn t02_what_is_granted_is_read_whatever_its_status() {
     holds("T2", 7, generate::visit(), |(scenario, visitor)| {
         let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);
         let Some(first) = visit.hops.first() else { return met(false) };
-        // The preflight stands for its request.
+        // The preflight asks for the request that follows it.
         let mut wanted = first.clone();
         if first.sent.is_preflight {
             let method = first.sent.headers["access-control-request-method"].to_str();
@@ -95,7 +95,7 @@ fn t02_what_is_granted_is_read_whatever_its_status() {
     });
 }
 
-/// Policies are monotone: one more origin in a list takes nothing away from any page, and gives
+/// Policies are monotone: another origin in a list takes nothing away from any page, and gives
 /// something only to pages of that origin.
 #[test]
 fn one_more_origin_only_adds() {

@@ -16,7 +16,8 @@ use crate::{
 
 const BOUND: &[&str] = &["https://*.a.test", "https://a.test:*"];
 
-/// The same, kept for as long as nobody says, not at all, for a while, and for very long.
+/// The same policy, with its preflights cached by default, not at all, for a while, and for very
+/// long.
 const POLICIES: [(CorsPolicy, u64); 4] = {
     const fn policy() -> policy_core::cors::CorsPolicyBuilder {
         CorsPolicy::origins_at_run_time("list").within(BOUND).credentials().headers(&["x-a"])
@@ -41,12 +42,12 @@ enum Deed {
     Wait(u64),
 }
 
-/// T13, bound of a revocation. From the moment when a list of origins is replaced every response is
-/// that of the new list: what a page reads, the new list grants. What a page has to ask for and is
-/// granted no more, a browser may send for as long as it keeps the preflight from before, which is
-/// what the policy says and no longer than the engine keeps any; after that it reaches no handler.
-/// (What a browser has stored of a response, it shows to the page that was granted it, until it is
-/// stale; and while that is confirmed by a 304, which says of other fields that they stay.)
+/// T13, bound of a revocation. From the moment that a list of origins is replaced, every response
+/// follows the new list: whatever a page reads, the new list grants. A request whose preflight is
+/// not granted any more may still be sent while the browser keeps the old preflight, which is as
+/// long as the policy says and no longer than the limit of the engine. After that it reaches no
+/// handler. (A browser also shows a stored response to the page that it was granted to until it is
+/// stale, and while a 304 confirms it, which leaves its other fields as they are.)
 #[test]
 fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
     let page = 0..PAGES.len();
@@ -57,7 +58,7 @@ fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
         1 => replace(),
         1 => wait(),
     ];
-    // The same is loaded twice, and in between who may.
+    // The same load twice, with the list replaced in between.
     let twice = (page, asking_fetch(), replace(), wait());
     let cases = (twice, generate::profile(), generate::plan(), vec(deed, 0..8));
     let (kept_on, tried) = (Cell::new(0_u64), Cell::new(0_u64));
@@ -77,7 +78,7 @@ fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
         let kept = Duration::from_secs(max_age).min(profile.preflight_cap);
         let mut state = State::new(profile, START);
         let mut list = ENTRIES[..2].to_vec();
-        // When a page was granted something for the last time.
+        // When each page was last granted something.
         let mut last_granted: BTreeMap<&str, Duration> = BTreeMap::new();
         let mut was_revoked = false;
         for deed in deeds {

@@ -1,4 +1,4 @@
-//! What of a request changes nothing: where it says that it came from, and how it was sent.
+//! What a request claims about its way, and how it was sent, change nothing.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     scenario::{Call, OWN, Plan, Reply, Scenario, Site, is_routed},
 };
 
-/// What proxies say of those whose requests they hand on.
+/// Fields that proxies set for the requests that they forward.
 const FORWARDED: &[(&str, &str)] = &[
     ("forwarded", "for=192.0.2.1;host=evil.test;proto=http"),
     ("x-forwarded-for", "192.0.2.1"),
@@ -33,7 +33,7 @@ const FORWARDED: &[(&str, &str)] = &[
     ("via", "1.1 evil.test"),
 ];
 
-/// The proxies that an app stands behind, if it does, and a peer that is none of them.
+/// The proxies of an app, if any, and a peer that is none of them.
 #[derive(Clone, Copy, Debug)]
 enum Front {
     None,
@@ -72,8 +72,8 @@ fn is_forwarding(name: &str) -> bool {
     name.starts_with("x-forwarded-") || name == "forwarded"
 }
 
-/// What a handler saw of a request but for fields that are nobody's: those it may read as it
-/// likes.
+/// What a handler saw of a request, without the `X-Forwarded-*` fields and their like, which it may
+/// read.
 fn seen(mut call: Call) -> (Method, String, HeaderMap) {
     for (name, _) in FORWARDED.iter().filter(|(name, _)| !is_forwarding(name)) {
         call.headers.remove(*name);
@@ -81,10 +81,10 @@ fn seen(mut call: Call) -> (Method, String, HeaderMap) {
     (call.method, call.path, call.headers)
 }
 
-/// T20, no forgery of proxies. What a peer says that only a proxy could know changes nothing: not
-/// the host that is asked, not the own origin, not the address that its rate is counted for, not
-/// what a handler sees; whatever proxies the app stands behind, as long as the peer is none of
-/// them. In development, where nobody knows whether a proxy is in front, it is refused with 421.
+/// T20, no forgery of proxies. What a peer claims in fields that only a proxy should set changes
+/// nothing: not the host, not the own origin, not the address that rates count, not what a handler
+/// sees, for any configured proxies as long as the peer is none of them. In development, where a
+/// proxy in front cannot be known, such a request is refused with 421.
 #[test]
 fn t20_what_a_peer_says_of_itself_changes_nothing() {
     let forged = vec(subsequence(FORWARDED, 1..4), 3);
@@ -101,7 +101,7 @@ fn t20_what_a_peer_says_of_itself_changes_nothing() {
         let app = App::new(()).clock(clock.clone()).limits(limits);
         let site = Site::with(&scenario, front.of(app.public_origin(OWN)));
         let responses = |is_forged: bool| -> (Vec<Reply>, Vec<_>) {
-            // Whatever was counted is forgotten.
+            // Lets all rate counters expire.
             clock.advance(Duration::from_secs(600));
             let sent = forged.iter().map(|fields| {
                 let mut request = request.clone();
@@ -137,8 +137,8 @@ fn refused_in_development(
     met(is_due)
 }
 
-/// The same fields of a proxy that the app stands behind do change something, one way at a time:
-/// so the law above is about more than fields that nobody reads.
+/// The same fields from a configured proxy do change something, one format at a time, so the law
+/// above is about fields that are read.
 #[test]
 fn what_a_proxy_says_counts() {
     let scenario = Scenario::default();
@@ -173,14 +173,14 @@ const LISTS: &[(&str, &[&str], &str)] = &[
     ("access-control-request-headers", &["content-type", "x-a", "x-b"], ","),
     ("if-none-match", &["\"0\"", "\"1\"", "W/\"2\""], ", "),
     ("accept-language", &["de", "en;q=0.5"], ", "),
-    // HTTP/2 cuts it (RFC 9113 8.2.3).
+    // HTTP/2 splits it (RFC 9113 8.2.3).
     ("cookie", &["a=1", "__Host-sid=AAAA", "b=2"], "; "),
     ("cache-control", &["no-cache", "max-age=0"], ", "),
 ];
 
 /// T21, independence of the transport. A response is the same over HTTP/1.1 with `Host` and over
-/// HTTP/2 with `:authority`, in whatever order the fields come, and whether lists come in one line
-/// or in several. (The case of names, chunks and frames are gone before a gate is asked.)
+/// HTTP/2 with `:authority`, for any order of the fields, and for lists in one line or several.
+/// (The case of names, chunks and frames is gone before the first gate.)
 #[test]
 fn t21_how_a_request_was_sent_changes_nothing() {
     let lists = subsequence(LISTS, 0..=LISTS.len());
@@ -189,7 +189,7 @@ fn t21_how_a_request_was_sent_changes_nothing() {
     holds("T21", 46, cases, |((mut scenario, mut request), lists, order, bits)| {
         let (is_cut, is_http2, is_read) = bits;
         if is_read {
-            // What conditions are about.
+            // Conditions are about GET.
             request.method = Method::GET;
             scenario.plan = Plan { headers: vec![("etag", "\"1\"")], ..Plan::default() };
         }

@@ -1,4 +1,4 @@
-//! The programs of others: scripts, run with packages that the set-up step installs.
+//! Independent implementations: scripts that run with packages which the set-up step installs.
 
 use std::{
     env,
@@ -9,12 +9,12 @@ use std::{
 
 use serde_json::Value;
 
-/// A script and what runs it.
+/// A script and its interpreter.
 #[derive(Clone, Copy, Debug)]
 pub enum Peer {
-    /// Its text is given to python.
+    /// The text of a Python script.
     Python(&'static str),
-    /// Its text is given to node.
+    /// The text of a Node.js script.
     Node(&'static str),
 }
 
@@ -25,7 +25,7 @@ pub const COOKIEJAR: Peer = Peer::Python(include_str!("cookiejar.py"));
 pub const TOUGH_COOKIE: Peer = Peer::Node(include_str!("tough.mjs"));
 
 impl Peer {
-    /// Gives the script its input and reads its output.
+    /// Runs the script with this input and returns its output.
     pub fn run(self, arguments: &[&str], input: &Value) -> Value {
         let mut command = self.command();
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -49,7 +49,7 @@ impl Peer {
             }
             Self::Node(script) => {
                 let mut command = Command::new("node");
-                // Packages are looked for from the working folder.
+                // Node.js resolves packages from the working folder.
                 command.current_dir(installed("node"));
                 command.args(["--input-type=module", "--eval", script]);
                 command
@@ -58,7 +58,7 @@ impl Peer {
     }
 }
 
-/// What the set-up step of `cargo xtask test` installed.
+/// A path among what the set-up step of `cargo xtask test` installed.
 pub fn installed(path: &str) -> PathBuf {
     let test = env::current_exe().expect("the path of this test");
     let target = test.ancestors().nth(3).expect("the folder of the build");

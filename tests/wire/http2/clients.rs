@@ -1,4 +1,4 @@
-//! Clients of others.
+//! Independent clients.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -6,7 +6,7 @@ use policy_server::Tls;
 
 use super::*;
 
-/// A folder for certificates and files, removed when it is dropped.
+/// A temporary folder for certificates and files.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -28,7 +28,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a program prints when it is done, while the server of this thread goes on.
+/// The output of a program, while the server of this thread goes on.
 async fn printed(program: &'static str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     command.args(arguments);
@@ -70,7 +70,7 @@ async fn curl_is_served_over_both_versions() {
         let shown = ["--silent", flag, "--write-out", "|%{http_code} %{http_version}"];
         let get = printed("curl", &[&shown[..], &[&url("/hello")]].concat()).await;
         assert_eq!(get, format!("hello|200 {version}"));
-        // So much that curl asks before it sends.
+        // Large enough for curl to send `Expect: 100-continue`.
         let upload = ["--data-binary", &file, &url("/upload")];
         let post = printed("curl", &[&shown[..], &upload].concat()).await;
         assert_eq!(post, format!("{body}|200 {version}"));

@@ -1,4 +1,4 @@
-//! Much of what costs a client nothing: each flood ends its own connection, and others are served
+//! Floods of frames that cost a client nothing: each ends its own connection, and others are served
 //! meanwhile.
 
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use policy_tests::frames::{
 
 use super::*;
 
-/// The last stream, for a request behind the flood.
+/// The highest stream id, for a request after the flood.
 const LAST: u32 = 0x7fff_ffff;
 
 const CALM: End = End::Goaway(ENHANCE_YOUR_CALM);
@@ -27,12 +27,12 @@ impl Flood {
         Self { name, bytes: [bytes, get(LAST, "/hello")].concat(), end }
     }
 
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Pours it over a server, which must not come to the request behind it.
+    /// Sends it to a server, which must not reach the request after it.
     pub(crate) async fn pour(&self, address: SocketAddr) {
         let mut raw = Raw::open(address).await;
         raw.pour(&self.bytes).await;
@@ -40,7 +40,7 @@ impl Flood {
     }
 }
 
-/// The odd numbers: streams of a client.
+/// The odd numbers, which are the streams of a client.
 fn streams(count: u32) -> impl Iterator<Item = u32> {
     (0..count).map(|n| 2 * n + 1)
 }
@@ -53,7 +53,7 @@ pub(crate) fn all() -> Vec<Flood> {
         let reset = |stream| [get(stream, path), frame(RST_STREAM, 0, stream, &cancel)].concat();
         streams(5_000).flat_map(reset).collect()
     };
-    // A window that is too large is an error of its stream, which the server resets.
+    // A window overflow is a stream error: the server resets the stream.
     let most = [0x7f, 0xff, 0xff, 0xff];
     let provoked =
         |stream| [get(stream, "/never"), frame(WINDOW_UPDATE, 0, stream, &most)].concat();
@@ -141,7 +141,7 @@ async fn floods_end_their_own_connection_while_others_are_served() {
     }
 }
 
-/// What a busy client sends of the same is no flood.
+/// The usual amounts of a busy client are no flood.
 #[tokio::test]
 async fn floods_are_not_what_goes_with_requests() {
     let server = Running::start(app()).await;

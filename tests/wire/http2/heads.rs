@@ -1,4 +1,4 @@
-//! Requests whose heads break a rule of HTTP/2, and what is not to be understood in two ways.
+//! Requests whose heads break a rule of HTTP/2, or are ambiguous.
 
 use policy_tests::frames::{
     DATA, END_HEADERS, END_STREAM, End, GOAWAY, HEADERS, PROTOCOL_ERROR, Raw, block, frame, get,
@@ -47,7 +47,7 @@ async fn heads_that_are_malformed_are_reset() {
         while let Some(frame) = raw.frame().await {
             let is_response = frame.stream == 1 && frame.kind == HEADERS;
             assert!(!is_response, "{field:?}: {frame:?}");
-            // An error of a stream may be one of its connection.
+            // A stream error may be treated as a connection error.
             reset |= frame.stream == 1 || frame.kind == GOAWAY;
             if frame.stream == 3 && frame.kind == DATA {
                 break;
@@ -90,7 +90,7 @@ async fn heads_that_are_ambiguous_are_refused() {
                 assert_eq!(found, status, "{fields:?}");
                 assert!(body.contains(code), "{fields:?}: {body}");
             }
-            // The parser has found it first.
+            // The parser detected it first.
             Err(reset) => assert_eq!(reset, PROTOCOL_ERROR, "{fields:?}"),
         }
     }
@@ -98,7 +98,7 @@ async fn heads_that_are_ambiguous_are_refused() {
     assert_eq!(asterisk, Ok((204, String::new())));
 }
 
-/// RFC 9113 8.2.3: they are one field, cut for the compression.
+/// RFC 9113 8.2.3: they are one field, split for compression.
 #[tokio::test]
 async fn heads_have_one_line_of_cookies_for_their_handler() {
     let lines = [("cookie", "a=1"), ("cookie", "b=2; c=3"), ("cookie", "d=4")];
@@ -106,7 +106,7 @@ async fn heads_have_one_line_of_cookies_for_their_handler() {
     assert_eq!(asked(&fields).await, Ok((200, "a=1; b=2; c=3; d=4".to_owned())));
 }
 
-/// RFC 9113 8.3.1: a target has no fragment; what a client sends of one nobody sees.
+/// RFC 9113 8.3.1: a target has no fragment, and one that a client sends is ignored.
 #[tokio::test]
 async fn heads_have_no_fragment_for_their_handler() {
     let response = asked(&pseudo("GET", "/path?q#/../secret")).await;
@@ -143,7 +143,7 @@ async fn heads_on_streams_that_are_none_end_the_connection() {
         raw.send(&bytes).await;
         assert_eq!(raw.end().await, End::Goaway(PROTOCOL_ERROR), "{}", bytes.escape_ascii());
     }
-    // The last stream that there is may be used.
+    // The last possible stream may be used.
     let mut raw = Raw::open(server.address).await;
     raw.send(get(0x7fff_ffff, "/hello")).await;
     assert_eq!(raw.response(0x7fff_ffff).await, Ok((200, "hello".to_owned())));

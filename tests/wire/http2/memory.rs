@@ -1,4 +1,4 @@
-//! What floods leave behind: a server in a process of its own, whose memory is looked at.
+//! The memory that floods leave behind, measured in a separate server process.
 
 use std::process::Command;
 
@@ -11,10 +11,10 @@ use crate::http2::{
 
 const NAME: &str = "http2::memory::memory_comes_back_after_each_flood_and_is_bounded_within";
 
-/// The most rounds of all floods, one of which has to leave nothing behind.
+/// The maximum number of rounds; in one of them nothing may be left behind.
 const ROUNDS: usize = 6;
 
-/// What the responses of a connection may take that nobody reads: 200 streams of 64 KiB, and what
+/// The memory for unread responses of a connection: 200 streams of 64 KiB, and the output that
 /// their handlers have ready.
 const UNREAD: usize = 32 << 20;
 
@@ -31,7 +31,7 @@ async fn be_client(server: &mut Command) {
     let server = ServerProcess::start(server);
     let address = server.address;
     let floods = floods::all();
-    // What is needed once, the allocator may keep; what is lost is lost in each round.
+    // The allocator may keep memory once; a leak grows in every round.
     let poured: usize = floods.iter().map(Flood::len).sum();
     let mut before = server.memory();
     let mut rounds = 0;
@@ -48,7 +48,7 @@ async fn be_client(server: &mut Command) {
         assert!(rounds < ROUNDS, "each round leaves more behind: {left} bytes of {poured} at last");
     }
 
-    // Windows without end, and a client that reads nothing.
+    // Unlimited windows, and a client that reads nothing.
     let before = server.memory();
     let mut raw = Raw::open_with(address, &[(4, 0x7fff_ffff)]).await;
     raw.send(frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0, 0, 0])).await;

@@ -1,5 +1,5 @@
-//! HTTP/2 as raw frames: what no proper client sends is refused, and floods end the connection
-//! that they came over, and nothing else.
+//! HTTP/2 as raw frames: invalid frames are refused, and floods end their own connection and
+//! nothing else.
 
 mod clients;
 mod floods;
@@ -25,7 +25,7 @@ async fn hello() -> &'static str {
     "hello"
 }
 
-/// The lines of the cookies, as the handler sees them.
+/// The Cookie lines as the handler sees them.
 #[get("/cookies")]
 #[auth(public)]
 async fn cookies(headers: ::http::HeaderMap) -> String {
@@ -46,7 +46,7 @@ async fn upload(body: Bytes) -> Bytes {
     body
 }
 
-/// Takes a body and reads none of it.
+/// Takes a body and does not read it.
 #[post("/ignore")]
 #[auth(public)]
 async fn ignore(body: Body) -> &'static str {
@@ -69,7 +69,7 @@ async fn large() -> Bytes {
     Bytes::from(vec![b'x'; LARGE])
 }
 
-/// Without end.
+/// Never ends.
 #[get("/stream")]
 #[auth(public)]
 async fn endless() -> Body {
@@ -81,7 +81,7 @@ fn app() -> App<()> {
     App::new(()).routes(routes![hello, cookies, path, upload, ignore, never, large, endless])
 }
 
-/// Asks a server that was tried: others are served, and none of its tasks panicked.
+/// Asserts that a server under attack still serves others, and that none of its tasks panicked.
 async fn assert_serving(server: &Running) {
     let response = server.response(request("GET /hello", &[])).await;
     assert_eq!((response.status, response.text()), (200, "hello"));

@@ -1,4 +1,4 @@
-//! Flow control: what the server announces, and clients that never take their responses.
+//! Flow control: the server's settings, and clients that never read their responses.
 
 use policy_tests::frames::{
     DATA, End, FLOW_CONTROL_ERROR, HEADERS, PING, PROTOCOL_ERROR, Raw, SETTINGS, WINDOW_UPDATE,
@@ -13,7 +13,7 @@ async fn impatient() -> Running {
     Running::start(app().settings(ServerSettings::default().idle_timeout(IDLE))).await
 }
 
-/// Sends the same now and then until the server closes.
+/// Sends the same bytes periodically until the server closes.
 async fn until_closed(time: &StoppedTime, raw: &mut Raw, bytes: &[u8]) {
     let closed = async {
         loop {
@@ -56,7 +56,7 @@ async fn windows_that_never_open_do_not_hold_a_connection() {
         let path = if stream % 2 == 0 { "/large" } else { "/stream" };
         raw.send(get(2 * stream + 1, path)).await;
     }
-    // That it is alive is no reason to wait for it.
+    // A sign of life is no reason to wait.
     until_closed(&time, &mut raw, &frame(PING, 0, 0, &[1; 8])).await;
     assert_serving(&server).await;
 }

@@ -1,4 +1,4 @@
-//! `caching`.
+//! The section `caching`.
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::auth::{section, text};
 
-/// What the cases with a contradiction declare.
+/// The declaration in the cases with a contradiction.
 const DECLARED: CachePolicy = CachePolicy::public().max_age(60).build();
 
 const PERSONAL: RouteFacts<'static> =
@@ -31,7 +31,7 @@ fn every_response_is_stored_as_expected() {
         apply(None, exchange(facts(input)), &mut headers);
         let control = headers[CACHE_CONTROL].to_str().expect("text");
         if expect["compile_error"] == true {
-            // Where no macro looked, the engine does not let it through either.
+            // Without the macro's check, the engine must not allow it either.
             assert_eq!(control, "private, no-cache", "{case}");
             assert_eq!(text(input, "declared"), DECLARED.to_string());
             let violations = CacheSpec { route: PERSONAL, ..*DECLARED.spec() }.violations();

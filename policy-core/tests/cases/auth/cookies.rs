@@ -1,4 +1,4 @@
-//! `cookie_parse`, `session_cookie_pick` and `cookie_emit`.
+//! The sections `cookie_parse`, `session_cookie_pick` and `cookie_emit`.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -69,11 +69,11 @@ fn emitted(spec: &Value) -> Result<HeaderValue, &'static str> {
             ),
         };
         let cookie = CookieSpec::new("__Host-sid").path("/").secure().http_only();
-        // What the cases write in place of an id.
+        // The cases write `<id>` in place of an id.
         let written = cookie.at(&own).and_then(|cookie| cookie.set("<id>"));
         return written.map_err(code);
     }
-    // The enum has no other spelling.
+    // The enum has no other variant.
     let same_site = match text(spec, "same_site") {
         "Lax" => SameSite::Lax,
         "Strict" => SameSite::Strict,
@@ -102,7 +102,7 @@ fn emitted(spec: &Value) -> Result<HeaderValue, &'static str> {
     cookie.set(text(spec, "value")).map_err(code)
 }
 
-/// The error in the words of the cases.
+/// The error in the terms of the cases.
 fn code(error: CookieError) -> &'static str {
     match error {
         CookieError::Name => "name",
@@ -121,7 +121,7 @@ fn code(error: CookieError) -> &'static str {
     }
 }
 
-/// Their order is free.
+/// Their order does not matter.
 fn attributes(cookie: &str) -> (Option<&str>, BTreeSet<&str>) {
     let mut parts = cookie.split("; ");
     (parts.next(), parts.collect())

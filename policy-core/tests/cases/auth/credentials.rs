@@ -1,4 +1,4 @@
-//! `authorization_header` and `failure_mapping`.
+//! The sections `authorization_header` and `failure_mapping`.
 
 use http::header::AUTHORIZATION;
 use policy_core::{
@@ -28,7 +28,7 @@ fn every_failure_has_its_status_and_challenge() {
     let token = Challenges::new("api", &["admin"]).expect("a realm and scopes");
     for case in section("failure_mapping", 15) {
         let refusal = match text(&case, "code") {
-            // A session that is not alive is no session.
+            // A session that ended counts as none.
             "none" => Refusal::CredentialsMissing,
             "expired" | "unknown" | "revoked" if case["mode"] == "session" => {
                 Refusal::CredentialsMissing

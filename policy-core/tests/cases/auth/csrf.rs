@@ -1,4 +1,4 @@
-//! `csrf` and `csrf_token`.
+//! The sections `csrf` and `csrf_token`.
 
 use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderName, Method, Request};
@@ -19,8 +19,8 @@ fn every_request_is_let_through_or_refused() {
     let mut token_alone = 0;
     for case in section("csrf", 35) {
         let asked = &case["request"];
-        // A policy that looks at the token alone does not exist: a token that got out would be
-        // enough. What is left of the case is that the token is good.
+        // There is no policy that checks the token alone, since a leaked token would then suffice.
+        // What remains of the case is that the token is valid.
         if asked["policy"] == "token" {
             assert_eq!((text(asked, "csrf_token"), text(&case, "expect")), ("valid", "allow"));
             token_alone += 1;
@@ -47,7 +47,7 @@ fn outcome(asked: &Value, config: &Value) -> Result<(), Refusal> {
     let request = request.body(()).expect("a request");
     let facts = OriginFacts::read(&Head::read(&request), request.headers());
     let provenance = provenance(&facts, config, asked["route_cors_credentials"] == true);
-    // Authenticated by `Authorization`, and no session begins: nothing ambient acts.
+    // Authenticated by `Authorization` without starting a session: no ambient credential.
     if asked["cookie_auth"] == false && asked["establishes_session"] != true {
         return Ok(());
     }
@@ -94,7 +94,7 @@ fn every_token_is_taken_or_not() {
     }
 }
 
-/// What is made is what the cases have, byte for byte.
+/// Tokens are created exactly as the cases have them.
 #[test]
 fn the_first_token_of_the_cases_is_made_again() {
     let cases = section("csrf_token", 8);

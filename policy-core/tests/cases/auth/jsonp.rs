@@ -1,4 +1,4 @@
-//! `jsonp_callback` and `jsonp_response`.
+//! The sections `jsonp_callback` and `jsonp_response`.
 
 use http::HeaderMap;
 use policy_core::{
@@ -31,7 +31,7 @@ fn every_callback_is_taken_or_not() {
     }
 }
 
-/// The values as they would be sent: every byte as a percent code.
+/// The values as a query with every byte percent-encoded.
 fn query(values: &Value) -> String {
     let values = match values {
         Value::Array(values) => values.clone(),
@@ -46,7 +46,7 @@ fn query(values: &Value) -> String {
     values.iter().map(encode).collect::<Vec<_>>().join("&")
 }
 
-/// Three of the cases are about methods, cookies and errors: the server's.
+/// Three of the cases are about methods, cookies and errors, which the server decides.
 #[test]
 fn every_script_is_written_as_expected() {
     let (mut scripts, mut ordinary) = (0, 0);

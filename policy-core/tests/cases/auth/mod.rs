@@ -1,5 +1,5 @@
-//! The sections of `tests/cases/auth.json` that need no store and no token: the Authorization
-//! field, challenges, cookies, CSRF, JSONP and caching.
+//! The sections of `tests/cases/auth.json` that need no store and no token: `Authorization`,
+//! challenges, cookies, CSRF, JSONP and caching.
 
 mod caching;
 mod cookies;
@@ -10,7 +10,7 @@ mod jsonp;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-/// The cases of one section. `count` is how many there are, so that none is left out unseen.
+/// The cases of one section. `count` is their number, so that no case is skipped unnoticed.
 fn section(name: &str, count: usize) -> Vec<Value> {
     let sections = member("sections");
     let cases = sections.get(name).and_then(Value::as_array).cloned().expect("a section");

@@ -1,4 +1,4 @@
-//! The cache of preflights: which of several fetches ask again.
+//! The preflight cache: which of several fetches send a preflight again.
 
 use policy_core::browser::{Event, run, step};
 use serde::{Deserialize, de::IgnoredAny};
@@ -13,7 +13,7 @@ use crate::browser::{
 #[serde(deny_unknown_fields)]
 struct CacheCase {
     name: String,
-    /// The longest that the browser keeps a preflight, in seconds.
+    /// The longest time in seconds that the browser keeps a preflight.
     cap: u64,
     steps: Vec<Step>,
     #[serde(rename = "suite")]

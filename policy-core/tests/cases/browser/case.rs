@@ -1,5 +1,4 @@
-//! A page's call of `fetch()` as a case describes it, the server that it meets, and what is
-//! expected of both.
+//! A page's call of `fetch()`, the server that it reaches, and what is expected of both.
 
 use std::{time::Duration, vec};
 
@@ -21,7 +20,7 @@ use crate::browser::result;
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) script: Script,
-    /// What the server answers, in order.
+    /// The server's responses, in order.
     pub(crate) responses: Vec<Respond>,
     pub(crate) expect: Expect,
     #[serde(rename = "suite")]
@@ -83,7 +82,7 @@ pub(crate) struct Respond {
     headers: Vec<(String, String)>,
 }
 
-/// What a missing member says is not asked.
+/// A missing member is not checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
@@ -114,7 +113,7 @@ pub(crate) fn section<T: DeserializeOwned>(name: &str) -> Vec<T> {
     serde_json::from_value(file[name].take()).expect("cases without unknown members")
 }
 
-/// A browser that keeps preflights for so many seconds, and has a cookie for `api.test`.
+/// A browser that keeps preflights for this many seconds, and has a cookie for `api.test`.
 pub(crate) fn browser(cap: u64) -> State {
     let mut profile = Profile::STANDARD;
     profile.preflight_cap = Duration::from_secs(cap);
@@ -126,7 +125,7 @@ pub(crate) fn browser(cap: u64) -> State {
     state
 }
 
-/// Answers in order, and then no more.
+/// Sends its responses in order, and then none.
 pub(crate) struct Server {
     responses: vec::IntoIter<ServerResponse>,
     pub(crate) requests: Vec<Sent>,
@@ -163,7 +162,7 @@ fn get() -> String {
 }
 
 impl Script {
-    /// The page, and what it asks for.
+    /// The page, and its fetch.
     pub(crate) fn fetch(&self) -> (Page, Fetch) {
         let page = match &*self.origin {
             "null" => Page {
@@ -195,7 +194,7 @@ impl Script {
 }
 
 impl Expect {
-    /// Fails, with the name of the case, where the browser did something else.
+    /// Panics with the name of the case if the browser behaved differently.
     pub(crate) fn hold(&self, case: &str, outcome: &Outcome, requests: &[Sent]) {
         let field = |sent: Option<&Sent>, name: &str| -> Option<String> {
             let value = sent?.headers.get(name)?;
@@ -241,7 +240,7 @@ impl Expect {
     }
 }
 
-/// What a case calls the type of the response.
+/// The type of the response in the terms of a case.
 fn kind(outcome: &Outcome) -> Option<&'static str> {
     Some(match outcome.response()?.kind {
         ResponseType::Basic => "basic",
@@ -251,7 +250,7 @@ fn kind(outcome: &Outcome) -> Option<&'static str> {
     })
 }
 
-/// What a case calls the reason of a refusal.
+/// The reason of a refusal in the terms of a case.
 fn refusal(outcome: &Outcome) -> Option<&'static str> {
     let blocked = outcome.blocked().filter(|blocked| !blocked.in_preflight)?;
     matches!(

@@ -1,5 +1,5 @@
-//! The model of a browser against `tests/cases/cors.json`: what it asks servers, and what pages
-//! get to see.
+//! The model of a browser, tested with `tests/cases/cors.json`: its requests, and what pages can
+//! read.
 
 mod cache;
 mod case;
@@ -19,7 +19,7 @@ fn every_fetch_goes_as_expected() {
     }
 }
 
-/// What a case calls the outcome.
+/// The outcome in the terms of a case.
 fn result(outcome: &Outcome) -> &'static str {
     use policy_core::browser::Reason;
     let Outcome::Blocked(blocked) = outcome else { return "ok" };

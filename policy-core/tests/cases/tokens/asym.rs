@@ -1,4 +1,4 @@
-//! Keys with a public half: made, published, used.
+//! Asymmetric keys: generated, published, used.
 
 use policy_core::{
     time::Timestamp,
@@ -84,7 +84,7 @@ fn only_keys_that_verify_what_they_say_are_taken_from_a_set() {
         (with(json!({ "kid": null })), Some(JwkFault::Id)),
         (with(json!({ "kid": "../k" })), Some(JwkFault::Id)),
         (with(json!({ "x": "AQ" })), Some(JwkFault::Value)),
-        // The neutral element: of order one, under which anything verifies.
+        // The neutral element, of order one: every signature would verify.
         (with(json!({ "x": format!("AQ{}", "A".repeat(41)) })), Some(JwkFault::Value)),
         (
             json!({ "kty": "EC", "crv": "P-256", "kid": "k", "x": point, "y": point }),

@@ -47,7 +47,7 @@ fn verify(file: &Value, config: &Map<String, Value>, token: &str) -> Result<(), 
     let claims =
         Verifier::new(profile(config)).verify(&keys, token.as_bytes(), now, &mut payload)?;
 
-    // What whoever asks for the verification asks next.
+    // The check for a cut-off, which follows the verification.
     let cut = config["not_before_user"][claims.subject()].as_u64().unwrap_or_default();
     let is_listed = texts(&config["revoked_jti"]).any(|id| id == claims.id());
     if is_listed || claims.issued() < Timestamp::from_seconds(cut) {

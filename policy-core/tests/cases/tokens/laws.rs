@@ -34,8 +34,8 @@ fn claims<'a>(subject: &'a str, scope: &'a str) -> NewClaims<'a> {
 }
 
 proptest! {
-    /// Any single byte of a token changed, whatever to, makes it invalid: in the header, the
-    /// payload, the signature, and the dots between.
+    /// Changing any single byte of a token makes it invalid: in the header, the payload, the
+    /// signature, or the dots between them.
     #[test]
     fn a_token_with_one_byte_changed_is_refused(
         subject in "[a-z]{1,20}", place in any::<prop::sample::Index>(), byte in any::<u8>(),
@@ -50,11 +50,11 @@ proptest! {
         prop_assert!(verifier().verify_owned(&keys, &changed, NOW).is_err());
     }
 
-    /// Whatever text a subject, a scope, a role or a custom claim is, it is read back as it was
-    /// signed: quotes, backslashes, control characters and all.
+    /// Subjects, scopes, roles and custom claims are read back exactly as they were signed, with
+    /// quotes, backslashes and control characters.
     #[test]
     fn claims_are_read_as_they_were_signed(
-        // A quote in each of them, so that each is read by way of its escapes.
+        // Each contains a quote, so that it is read with its escapes.
         subject in r#".{0,9}"[\\\n\t]?.{0,9}"#, session in r#"".{0,20}"#, role in r#".{0,9}"(\\|.){0,9}"#,
         custom in r#"".{0,20}"#,
     ) {
@@ -89,7 +89,7 @@ proptest! {
     }
 }
 
-/// Every byte of one token, each changed to every other byte: the law above without chance.
+/// Each byte of one token, changed to every other value: the law above, exhaustively.
 #[test]
 fn every_change_of_one_byte_of_one_token_is_refused() {
     let (keys, verifier) = (ring(), verifier());

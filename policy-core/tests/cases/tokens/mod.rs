@@ -1,4 +1,4 @@
-//! Tokens against `tests/cases/auth.json`, the vectors of the standards, those of Wycheproof, and
+//! Tokens, tested with `tests/cases/auth.json`, the vectors of the standards and of Wycheproof, and
 //! laws.
 
 mod asym;

@@ -9,7 +9,7 @@ use policy_core::{
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-/// A changed last byte of the payload is refused as well.
+/// The token verifies, and is refused with its last payload byte changed.
 fn assert_signed(key: Key, token: &str, payload: &[u8]) {
     let algorithms = [key.algorithm()];
     let keys = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");

@@ -1,6 +1,6 @@
 //! The vectors of Wycheproof for JSON Web Signatures.
 //!
-//! They are not in this repository: the folder is named by `POLICY_WYCHEPROOF`, or it is
+//! They are not in this repository: `POLICY_WYCHEPROOF` names their folder, which by default is
 //! `../shared/cases/wycheproof` beside the workspace.
 
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().expect("a list").iter()
 }
 
-/// The algorithm and the key of a group; none where a key is not one that signs tokens here.
+/// The algorithm and the key of a group; `None` if such a key cannot sign tokens here.
 fn key(group: &Value) -> Option<Key> {
     let jwk = group.get("public").unwrap_or(&group["private"]);
     match (jwk["kty"].as_str(), jwk["alg"].as_str()) {
@@ -43,7 +43,7 @@ fn key(group: &Value) -> Option<Key> {
             let secret = jwk["k"].as_str().expect("a secret").as_bytes();
             let secret: [u8; 32] =
                 BASE64URL_NOPAD.decode(secret).expect("base64url").try_into().expect("32 bytes");
-            // `drawn`, since some of these keys are all zeros.
+            // `drawn` accepts any bytes; some of these keys are all zeros.
             let key = Key::hs256(jwk["kid"].as_str().expect("an id"), &SecretKey::drawn(secret));
             Some(key.expect("a key"))
         }
@@ -66,7 +66,7 @@ fn every_json_web_signature_is_valid_or_not() {
             if MISLABELLED.contains(&id) {
                 continue;
             }
-            // Tokens in the JSON serialization are refused as text.
+            // Tokens in the JSON serialization are tested as text, which is refused.
             let jws = test["jws"].as_str().map_or_else(|| test["jws"].to_string(), str::to_owned);
             let Some(key) = key(group) else {
                 without_key += 1;
@@ -85,7 +85,7 @@ fn every_json_web_signature_is_valid_or_not() {
         }
     }
     assert_eq!(hs256, 36);
-    // Left over with all algorithms: 83 of RSA-PSS and of longer hashes, 2 of P-521, 4 of keys
-    // that are for something else, and 2 of a key whose id is an address of mail.
+    // Without a key are 91 tests: 83 of RSA-PSS and longer hashes, 2 of P-521, 4 of keys for
+    // another use, and 2 of a key whose id is an e-mail address.
     assert_eq!((asymmetric, without_key), (270, 91));
 }

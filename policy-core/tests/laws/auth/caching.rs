@@ -1,4 +1,4 @@
-//! What a handler can make of the caching of a response.
+//! How far a handler controls the caching of its response.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
@@ -9,8 +9,8 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use policy_core_tests::law::{Precondition, holds};
 
-/// However a handler tries, a response is stored by nobody where something secret is in it, and by
-/// no shared cache where it is one person's. Where nothing happened, it stays as it was.
+/// Whatever a handler writes, a response with a secret is not stored, and a personal one is stored
+/// by no shared cache. Where neither applies, its fields stay as they are.
 #[test]
 fn a_handler_makes_it_stricter_only() {
     let directive = select(vec![
@@ -88,7 +88,7 @@ fn a_handler_makes_it_stricter_only() {
                     || seconds("stale-while-revalidate=")
             };
             prop_assert!(words.iter().all(harmless), "{}", control);
-            // A handler that stands outside of quotes with its wish to store nothing gets it.
+            // `no-store` outside of quotes is respected.
             let is_wish = |word: &&str| word.eq_ignore_ascii_case("no-store");
             let quotes = lines.iter().flatten().any(|word| word.contains('\\'));
             prop_assert!(quotes || !lines.iter().flatten().any(is_wish), "{}", control);
@@ -107,7 +107,7 @@ fn a_handler_makes_it_stricter_only() {
     });
 }
 
-/// Every choice that is as strict as needed is kept.
+/// A choice of the handler that is strict enough is kept.
 #[test]
 fn a_handler_may_choose_what_is_strict_enough() {
     for (said, kept) in [

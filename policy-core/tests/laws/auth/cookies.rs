@@ -1,4 +1,4 @@
-//! What is written is what is read.
+//! Cookies are read as they were written.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use proptest::{
 
 use policy_core_tests::law::{Precondition, holds};
 
-/// A cookie that is set reaches the server again as it was, and nothing of a name, value or
+/// The server reads a cookie back with the value that it set, and no part of a name, value or
 /// attribute becomes another attribute. The browser is the algorithm of RFC 6265bis 5.6.
 #[test]
 fn a_written_cookie_is_read_back() {
@@ -53,14 +53,14 @@ fn a_written_cookie_is_read_back() {
             "Partitioned",
         ]
         .into_iter();
-        // Each at most once, and in this order.
+        // Each at most once, in this order.
         prop_assert!(names.iter().all(|name| known.any(|known| known == name)), "{:?}", names);
         prop_assert!(names.iter().any(|name| name == "SameSite"));
         Ok(Precondition::met_if(true))
     });
 }
 
-/// A browser removes what it was told to set: the removal has its name, domain and path.
+/// A removal removes the cookie: it has the same name, domain and path.
 #[test]
 fn a_removal_is_about_the_cookie_that_was_set() {
     holds("removal", 27, spec(), |spec| {
@@ -79,7 +79,7 @@ fn a_removal_is_about_the_cookie_that_was_set() {
     });
 }
 
-/// The quick search for a session finds what the plain reading finds.
+/// The fast search for the session cookie finds what the plain parser finds.
 #[test]
 fn a_session_is_found_as_any_cookie_is() {
     let id = |byte: u8| SessionId::drawn([byte; 32]).text();
@@ -119,7 +119,7 @@ fn a_session_is_found_as_any_cookie_is() {
     });
 }
 
-/// The limits hold whatever the lines, and there is no smaller one.
+/// The limits apply to any lines, and nothing below them is refused.
 #[test]
 fn too_many_and_too_long_cookies_are_refused() {
     let read = |lines: &[String]| {
@@ -143,7 +143,7 @@ fn too_many_and_too_long_cookies_are_refused() {
     assert_eq!(read(&[long(8_192), long(8_191)]), Err(CookieError::RequestTooLarge));
 }
 
-/// A signed cookie is taken whole, for its own name, before its end, or not at all.
+/// A signed cookie is accepted unchanged, under its own name and before its expiry, or not at all.
 #[test]
 fn a_changed_signed_cookie_is_refused() {
     let key = |byte: u8| SecretKey::drawn([byte; 32]);

@@ -1,4 +1,4 @@
-//! What a verdict lets through.
+//! What a CSRF verdict allows.
 
 use http::{HeaderValue, Method};
 use policy_core::{
@@ -12,8 +12,8 @@ use policy_core_tests::law::{Precondition, holds};
 const OWN: &str = "https://app.example";
 const TRUSTED: &str = "https://spa.example";
 
-/// What changes something passes only if its origin is in the trusted set, or the browser says
-/// that it comes from here or from the user and no origin contradicts that.
+/// A change is allowed only if its origin is trusted, or if Fetch Metadata says that it comes from
+/// this origin or the user and no origin contradicts that.
 #[test]
 fn no_origin_outside_of_the_trusted_set_passes() {
     let origins = vec![
@@ -53,7 +53,7 @@ fn no_origin_outside_of_the_trusted_set_passes() {
         let (origin_value, site_value, mode_value, referer_value) =
             (value(origin), value(site), value(mode), value(referer));
         let facts = OriginFacts {
-            // A GET is of interest where it opens something.
+            // A GET matters if it opens a WebSocket.
             is_upgrade: method == Method::GET,
             method: &method,
             origin: single(&origin_value),

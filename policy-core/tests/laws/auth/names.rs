@@ -1,4 +1,4 @@
-//! What a client may name: a function to call, and a page to go back to.
+//! What a client may name: a function to call, and a page to return to.
 
 use policy_core::{
     auth::local_path,
@@ -8,7 +8,7 @@ use proptest::{prelude::*, sample::select};
 
 use policy_core_tests::law::{Precondition, holds};
 
-/// A callback is taken exactly if a small automaton takes it.
+/// A callback name is accepted exactly if a small automaton accepts it.
 #[test]
 fn a_callback_is_what_the_automaton_takes() {
     let word = prop_oneof![
@@ -28,7 +28,8 @@ fn a_callback_is_what_the_automaton_takes() {
     });
 }
 
-/// State: which word, and how far in it. Independent of how the engine cuts its words.
+/// The state is the number of the word and the position in it. Independent of how the engine splits
+/// words.
 fn automaton(name: &str, most: usize) -> bool {
     let (mut words, mut word, mut len) = (1, String::new(), 0);
     for char in name.chars() {
@@ -47,7 +48,7 @@ fn automaton(name: &str, most: usize) -> bool {
     len <= 64 && words <= most && !word.is_empty() && !is_reserved(&word)
 }
 
-/// The words that are generated on purpose, and those that the others can hit by chance.
+/// The reserved words that are generated on purpose, and those that random words can equal.
 fn is_reserved(word: &str) -> bool {
     matches!(
         word,
@@ -66,8 +67,8 @@ fn is_reserved(word: &str) -> bool {
     )
 }
 
-/// A browser that follows an accepted target stays on this host. The browser is the part of the
-/// URL standard (4.4) that finds a host: it drops tabs and line breaks, and reads `\` as `/`.
+/// A browser that follows an accepted target stays on this host. The browser is the part of the URL
+/// standard (4.4) that finds a host: it drops tabs and line breaks, and reads `\` as `/`.
 #[test]
 fn a_local_path_stays_here() {
     let text = prop_oneof![

@@ -1,4 +1,4 @@
-//! RFC 9111, as a private cache obeys it.
+//! RFC 9111 for a private cache.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::browser::{NOW, browser, load, response, url};
 
 const ASSET: &str = "https://shop.example/asset";
 
-/// What a response says of its storing, as it was made.
+/// The cache fields of a response as they were generated.
 #[derive(Clone, Debug)]
 struct Said {
     status: u16,
     directives: Vec<Directive>,
-    /// Seconds before or after the moment at which it comes.
+    /// Seconds before or after the arrival of the response.
     date: Option<i64>,
     expires: Option<Expires>,
     modified: Option<u64>,
@@ -70,10 +70,10 @@ fn said() -> impl Strategy<Value = Said> {
         })
 }
 
-/// A date in the form of RFC 9110, 5.6.7, of the year of [`NOW`].
+/// A date in the form of RFC 9110, 5.6.7, in the year of [`NOW`].
 fn date(offset: i64) -> String {
     let seconds = i64::try_from(NOW).expect("a date") + offset;
-    // The day before and the days after the first of January 2026, a Thursday.
+    // Days relative to 1 January 2026, a Thursday.
     let days = seconds.div_euclid(86_400) - 20_454;
     let day = match days {
         -1 => "Wed, 31 Dec 2025",
@@ -84,7 +84,7 @@ fn date(offset: i64) -> String {
     format!("{day} {:02}:{:02}:{:02} GMT", time / 3600, time / 60 % 60, time % 60)
 }
 
-/// What the second of two requests comes to.
+/// How the second of two requests is served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Use {
     Nothing,
@@ -129,7 +129,7 @@ impl Said {
         })
     }
 
-    /// RFC 9111, 3: storing; RFC 9110, 15.1: statuses that are cacheable without a word.
+    /// RFC 9111, 3: storing; RFC 9110, 15.1: statuses that are cacheable by default.
     fn is_stored(&self) -> bool {
         let is_cacheable =
             matches!(self.status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501);
@@ -138,7 +138,7 @@ impl Said {
         !self.has(Directive::NoStore) && self.status != 206 && (is_cacheable || is_explicit)
     }
 
-    /// RFC 9111, 4.2, in halves of tenths of seconds where a tenth is taken.
+    /// RFC 9111, 4.2. Counts in tenths of seconds, for the heuristic of a tenth.
     fn is_fresh_after(&self, seconds: i64) -> bool {
         let date = self.date.unwrap_or(0);
         let is_guessed = matches!(self.status, 200 | 203 | 301 | 404 | 410);
@@ -181,7 +181,8 @@ fn wait(state: State, seconds: u64) -> State {
     step(state, Event::Elapse(Duration::from_secs(seconds))).0
 }
 
-/// The second of two requests is answered by the cache, by the server with conditions, or without.
+/// The second of two requests is served by the cache, by the server with conditions, or by the
+/// server without.
 #[test]
 fn the_cache_does_what_the_text_says() {
     use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
@@ -212,7 +213,7 @@ fn the_cache_does_what_the_text_says() {
     });
 }
 
-/// A response is used for another request if what its `Vary` names is the same in both.
+/// A stored response is used for another request if both agree in the fields that its `Vary` names.
 #[test]
 fn vary_is_the_key() {
     const NAMES: [&str; 3] = ["x-a", "x-b", "X-C"];
@@ -235,7 +236,7 @@ fn vary_is_the_key() {
         let (state, sent) = load(state, Some(&page), fetch(&other), &varied);
         let is_same = (0..3).all(|place| !named[place] || one[place] == other[place]);
         prop_assert_eq!(sent.is_none(), is_same);
-        // Both are there now.
+        // Both responses are stored now.
         for values in [&one, &other] {
             let (_, sent) = load(state.clone(), Some(&page), fetch(values), &varied);
             prop_assert!(sent.is_none());
@@ -244,7 +245,7 @@ fn vary_is_the_key() {
     });
 }
 
-/// Whatever a server answers, a load ends, and what is cached comes back as it was.
+/// Whatever a server sends, a load ends, and stored content comes back unchanged.
 #[test]
 fn cached_content_is_what_was_answered() {
     let loads = vec((0..4_u8, said(), any::<u8>(), 0..100_u64), 1..8);

@@ -8,7 +8,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::browser::{browser, cookies_sent, load, response};
 
-/// Names as lists of labels, the last first; and how many of these nobody can register.
+/// Names as lists of labels, the last first, and how many of these form the public suffix.
 const HOSTS: [(&[&str], usize); 8] = [
     (&["example", "shop"], 1),
     (&["example", "shop", "app"], 1),
@@ -86,7 +86,7 @@ impl Case {
         format!("{scheme}://{}/{}", name(host), path.join("/"))
     }
 
-    /// Whether it is stored, and comes back with the second request.
+    /// Whether it is stored and sent with the second request.
     fn is_sent(&self) -> bool {
         let (setter, _) = self.set_by;
         let is_for_host = match self.domain {
@@ -107,16 +107,16 @@ impl Case {
         is_for_host && is_by_tls && self.is_for_path()
     }
 
-    /// A path matches if it is the same, or begins with it and goes on at a slash.
+    /// A path matches if it is equal, or a prefix that ends at a slash.
     fn is_for_path(&self) -> bool {
-        // The directory of the request where the cookie names none.
+        // The directory of the request, if the cookie names no path.
         let own = match &self.path {
             Some(path) => path.as_slice(),
             None => &self.set_at[..self.set_at.len().saturating_sub(1)],
         };
         match own.split_last() {
             None | Some((&"", [])) => true,
-            // "/a/" is for what is within, and not for "/a".
+            // "/a/" matches what is below it, and not "/a".
             Some((&"", within)) => {
                 self.sent_at.len() > within.len() && self.sent_at.starts_with(within)
             }
@@ -125,7 +125,7 @@ impl Case {
     }
 }
 
-/// A cookie comes back where its host, its path and its scheme say, and nowhere else.
+/// A cookie is sent where its host, path and scheme match, and nowhere else.
 #[test]
 fn a_cookie_goes_where_it_belongs() {
     holds("where cookies go", 21, cases(), |case| {
@@ -139,7 +139,7 @@ fn a_cookie_goes_where_it_belongs() {
     });
 }
 
-/// Whatever a server sends, a browser keeps a bounded number of cookies of bounded size.
+/// Whatever a server sends, a browser stores a bounded number of cookies of bounded size.
 #[test]
 fn the_jar_is_bounded() {
     let byte = prop_oneof![
@@ -179,7 +179,7 @@ fn the_jar_is_bounded() {
     });
 }
 
-/// What is sent is what was stored: the last value of each name, the oldest name first.
+/// The browser sends what it stored: the last value of each name, the oldest name first.
 #[test]
 fn the_last_value_of_a_name_is_sent() {
     let pairs = vec((0..6_u8, 0..100_u8), 0..12);

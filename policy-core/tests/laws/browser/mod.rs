@@ -1,5 +1,5 @@
-//! Laws of what the model of a browser keeps: cookies and cached responses. Each oracle is written
-//! from the text of its RFC and parses nothing: it is told what a field was made of.
+//! Laws of what the model of a browser stores: cookies and responses. Each oracle is written from
+//! the RFC and parses nothing: it knows from what a field was generated.
 
 mod cache;
 mod cookies;
@@ -30,7 +30,7 @@ fn response(status: u16, fields: &[(&'static str, String)]) -> ServerResponse {
     ServerResponse { status, headers, body: b"content".to_vec() }
 }
 
-/// A load whose every request gets the same response; the last request, if there was one.
+/// A load whose every request gets the same response; returns the last request, if any.
 fn load(
     state: State,
     page: Option<&Page>,
@@ -45,7 +45,7 @@ fn load(
     (state, last)
 }
 
-/// The field `Cookie` of what the address bar sends there.
+/// The `Cookie` field of a navigation to an address by the user.
 fn cookies_sent(state: State, address: &str) -> Option<String> {
     let (_, sent) = load(state, None, Fetch::navigate(address), &response(204, &[]));
     let value = sent.expect("nothing is cached").headers.get("cookie").cloned();

@@ -1,4 +1,4 @@
-//! RFC 6265bis, 5.2 and the part of 5.8.3 about `SameSite`, and who is a third party.
+//! RFC 6265bis, 5.2 and the part of 5.8.3 about `SameSite`, and third-party cookies.
 
 use policy_core::browser::{Credentials, Fetch, Page, Profile, ThirdParty};
 use policy_core_tests::law::{Precondition, holds};
@@ -6,7 +6,7 @@ use proptest::{prelude::*, sample::select};
 
 use crate::browser::{browser, load, response, url};
 
-/// The site whose cookies are looked at, and another.
+/// The site of the cookie, and another one.
 const OWN: &str = "https://api.shop.example/";
 const OTHER: &str = "https://evil.test/";
 
@@ -33,7 +33,7 @@ enum How {
 struct Case {
     kind: Kind,
     how: How,
-    /// Whether the page that asks, the window, and all between are of the cookie's site.
+    /// Whether the requesting page, the window, and all frames between are of the cookie's site.
     is_own_page: bool,
     is_own_window: bool,
     is_own_between: bool,
@@ -91,16 +91,16 @@ impl Case {
         }
     }
 
-    /// Whether the window is left for the cookie's own site.
+    /// Whether the window navigates to the cookie's site.
     fn leaves(&self) -> bool {
         matches!(self.how, How::Link | How::Form | How::AddressBar)
     }
 
-    /// Whether one that was set in a window of its own is sent.
+    /// Whether a cookie that was set in a window of its own site is sent.
     fn is_sent(&self) -> bool {
         let is_first_party = self.leaves() || self.is_own_between;
         let is_in_reach = match (self.kind, self.third_party) {
-            // It was set for windows of its own site.
+            // It was set in a window of its own site.
             (Kind::Partitioned, _) => is_first_party,
             (_, ThirdParty::Sent) => true,
             // Partitioned, or blocked.
@@ -117,7 +117,7 @@ impl Case {
     }
 }
 
-/// A cookie of one's own window is sent to others as `SameSite` and the setting say.
+/// A cookie set in a window of its own site is sent elsewhere as `SameSite` and the setting say.
 #[test]
 fn same_site_and_the_setting_decide() {
     holds("SameSite", 85, cases(), |case| {
@@ -134,7 +134,7 @@ fn same_site_and_the_setting_decide() {
     });
 }
 
-/// What a page of another site lets be set there is sent in the same windows at the most.
+/// A cookie set in a frame below another site is sent at most in windows of that site.
 #[test]
 fn what_is_set_in_a_foreign_window_stays_there() {
     holds("foreign windows", 35, (cases(), any::<bool>()), |(case, same_window)| {

@@ -1,4 +1,4 @@
-//! However a handler and a declaration try.
+//! Laws for every combination of a handler and a declaration.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
@@ -13,7 +13,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::caching::standard::{Cache, Field, may_store};
 
-/// One exchange, and what was said about it.
+/// One exchange, with what its handler and its declaration say about caching.
 #[derive(Clone, Debug)]
 struct Case {
     policy: Option<CachePolicy>,
@@ -58,7 +58,7 @@ impl Case {
         self.facts.session_read || self.facts.bearer
     }
 
-    /// What the policy says, in the words of RFC 9111; `None` for nothing.
+    /// The declaration in the terms of RFC 9111; `None` without one.
     fn declared(&self) -> Option<Field> {
         let spec = *self.policy?.spec();
         let mut said = Vec::new();
@@ -79,7 +79,7 @@ impl Case {
         (!said.is_empty()).then(|| Field::parse(said))
     }
 
-    /// What the handler said, and what was declared, where they said anything.
+    /// What the handler wrote and what was declared, where either exists.
     fn said(&self) -> impl Iterator<Item = Field> {
         let handler = Field::of(&self.before());
         handler.into_iter().chain(self.declared())
@@ -173,15 +173,16 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// The result has every restriction, no longer lifetime and no further permission than what the
-/// handler wrote and what is declared, and no word that neither of them said but `private`,
+/// The result has every restriction of both, no longer lifetime and no further permission than the
+/// handler wrote and the declaration has, and no directive that neither has except `private`,
 /// `no-cache` and `no-store`.
 #[test]
 fn the_result_is_never_weaker_than_what_was_said() {
     holds("never weaker", 19, cases(), |case| {
         let said: Vec<Field> = case.said().collect();
         let Some(result) = Field::of(&case.after()) else {
-            // No directive: that is the most which is left of permissions that only one gives.
+            // Without a directive remains the most that is left of permissions which only one side
+            // gives.
             let is_free = |said: &Field| {
                 let bound = ["no-store", "no-cache", "private", "must-revalidate", "max-age"];
                 !bound.iter().any(|name| said.has(name))
@@ -195,7 +196,7 @@ fn the_result_is_never_weaker_than_what_was_said() {
                 for name in ["no-store", "no-cache", "private"] {
                     prop_assert!(!said.has(name) || result.has(name), "{name}: {result:?}");
                 }
-                // Whoever has to ask before each use asks when it is stale, too.
+                // A cache that must revalidate before each use also revalidates when stale.
                 for name in ["must-revalidate", "proxy-revalidate"] {
                     let is_kept = result.has(name)
                         || result.has_plain("no-cache")
@@ -227,15 +228,15 @@ fn the_result_is_never_weaker_than_what_was_said() {
     });
 }
 
-/// Whatever anybody says, a shared cache stores nothing that is one person's, no cache stores what
-/// is secret, and none uses without asking what the handler's word or the declaration alone would
-/// keep from it.
+/// In every case, a shared cache stores nothing personal, no cache stores a secret, and none uses a
+/// response without revalidation that the handler's fields or the declaration alone would keep it
+/// from using.
 #[test]
 fn what_is_stored_may_be_stored() {
     holds("storability", 38, cases(), |case| {
         let after = case.after();
         let result = Field::of(&after).unwrap_or_default();
-        // One of 304 brings an older response up to date, and says the same of it.
+        // A 304 updates a stored response, and follows the same rules.
         let status = if case.status == 304 { 200 } else { case.status };
         let stored = |cache, field: &Field, is_authorized| {
             may_store(cache, (&case.method, is_authorized, case.has_location), status, field)
@@ -244,8 +245,8 @@ fn what_is_stored_may_be_stored() {
             let is_stored = stored(cache, &result, case.facts.bearer);
             prop_assert!(!is_stored || !case.is_secret());
             prop_assert!(!is_stored || !case.is_personal() || cache == Cache::OfOne);
-            // An age makes POST cacheable, whoever of the two states it; and a declaration is about
-            // good responses.
+            // An age makes POST cacheable, whichever side states it; a declaration applies to
+            // successful responses.
             let handler = Field::of(&case.before()).map(|field| (field, status));
             for (said, status) in handler.into_iter().chain(case.declared().map(|said| (said, 200)))
             {
@@ -259,7 +260,7 @@ fn what_is_stored_may_be_stored() {
     });
 }
 
-/// What no cache keeps does not say that it could be kept.
+/// A response that no cache may store does not say that it could be stored.
 #[test]
 fn methods_that_are_not_cacheable_never_say_so() {
     holds("methods", 23, cases(), |case| {
@@ -281,7 +282,8 @@ fn methods_that_are_not_cacheable_never_say_so() {
     });
 }
 
-/// A declaration is for good responses; the others are stored nowhere unless their handler says so.
+/// A declaration applies to successful responses; others are not stored unless their handler says
+/// so.
 #[test]
 fn errors_are_not_stored_for_a_declaration() {
     holds("errors", 5, cases(), |case| {

@@ -1,5 +1,5 @@
-//! The final `Cache-Control`: case by case, and its laws against a cache of RFC 9111 that is
-//! written here from the text of the standard.
+//! The final `Cache-Control`: a table of cases, and laws with an RFC 9111 cache that is written
+//! here from the standard.
 
 mod laws;
 mod standard;

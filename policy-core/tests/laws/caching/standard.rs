@@ -1,13 +1,13 @@
-//! What a cache reads out of the fields of a response, and whether it may store it (RFC 9111 3 and
-//! 4.2). Written from the standard, and strict where the standard lets caches choose.
+//! What a cache reads from the fields of a response, and whether it may store it (RFC 9111 3 and
+//! 4.2). Written from the standard, and strict where it leaves caches a choice.
 
 use http::{HeaderMap, Method, header::CACHE_CONTROL};
 
-/// Directives by lower-case name, in the order in which they stand.
+/// Directives by lower-case name, in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field(Vec<(String, Option<String>)>);
 
-/// Who has the cache.
+/// Who uses the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cache {
     OfOne,
@@ -48,12 +48,12 @@ impl Field {
         self.0.iter().any(|(found, _)| found == name)
     }
 
-    /// Without an argument, as it is when it is about the whole response.
+    /// Whether the directive occurs without an argument, so that it applies to the whole response.
     pub(crate) fn has_plain(&self, name: &str) -> bool {
         self.0.iter().any(|(found, argument)| found == name && argument.is_none())
     }
 
-    /// The seconds of a directive; the least of several, and none of what is no number.
+    /// The seconds of a directive: the least of several, and none if not a number.
     pub(crate) fn seconds(&self, name: &str) -> Option<u64> {
         let all = self.0.iter().filter(|(found, _)| found == name);
         all.map(|(_, argument)| {
@@ -64,7 +64,7 @@ impl Field {
         .min()
     }
 
-    /// RFC 9111 4.2.1, without `Expires`; `None` where a cache guesses.
+    /// RFC 9111 4.2.1, without `Expires`; `None` where a cache applies a heuristic.
     pub(crate) fn lifetime(&self, cache: Cache) -> Option<u64> {
         let shared = self.seconds("s-maxage").filter(|_| cache == Cache::OfMany);
         shared.or_else(|| self.seconds("max-age"))

@@ -1,4 +1,4 @@
-//! The table of what is decided, row by row.
+//! The decision table, row by row.
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -23,7 +23,7 @@ const NOTHING: ResponseFacts = ResponseFacts {
 const SESSION: ResponseFacts = ResponseFacts { session_read: true, ..NOTHING };
 const BEARER: ResponseFacts = ResponseFacts { bearer: true, ..NOTHING };
 
-/// The fields after an exchange in which the handler wrote these.
+/// The fields of a response whose handler wrote these.
 fn finished(
     policy: Option<&CachePolicy>,
     (method, status, facts): (&Method, u16, ResponseFacts),
@@ -165,8 +165,8 @@ fn what_nobody_restricts_and_only_one_permits_says_nothing() {
     assert_eq!(control(Some(&OPEN), (&Method::GET, 200, NOTHING), &["x-unknown"]), "");
 }
 
-/// What is kept for one account is not shown to the next in the same browser, and what is kept for
-/// nobody not to somebody.
+/// A response that is cached for one account is not shown to the next user of the browser, and one
+/// for an anonymous user not to a user who is logged in.
 #[test]
 fn what_depends_on_a_token_varies_by_it_unless_it_is_asked_for_again() {
     let absent = ResponseFacts { bearer_absent: true, ..NOTHING };

@@ -1,4 +1,4 @@
-//! What a browser reads is what a policy for contents says.
+//! A browser reads a content security policy as it was written.
 
 use http::{
     HeaderMap, HeaderValue,
@@ -12,7 +12,8 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use policy_core_tests::law::{Precondition, holds};
 
-/// A policy as a browser reads it (Content Security Policy 3, 2.2.1): cut at `;` and at blanks.
+/// A policy as a browser reads it (Content Security Policy 3, 2.2.1): split at `;` and at white
+/// space.
 type Read = Vec<(String, Vec<String>)>;
 
 fn read(policy: &str) -> Read {
@@ -53,8 +54,8 @@ fn words() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What the rules let through, a browser reads word by word as it was written: nothing more, and
-/// in particular no directive that nobody wrote.
+/// A browser reads every accepted policy word by word as it was written, without any directive in
+/// addition.
 #[test]
 fn nothing_but_what_was_written_gets_into_the_header() {
     let kinds = select(vec![0, 1, 2, 3]);
@@ -107,7 +108,7 @@ fn nothing_but_what_was_written_gets_into_the_header() {
     });
 }
 
-/// A text that breaks no rule comes out as it went in, but for blanks and the nonce.
+/// An accepted text is emitted unchanged, apart from white space and the nonce.
 #[test]
 fn a_text_comes_out_as_it_went_in() {
     let blank = || select(vec![" ", "  ", "\t"]);
@@ -144,7 +145,7 @@ fn a_text_comes_out_as_it_went_in() {
     });
 }
 
-/// A nonce is one source of its list, and no other stands beside it by that.
+/// A nonce is one source of its list and adds no other.
 #[test]
 fn a_nonce_is_one_source() {
     const POLICY: &[Directive<'static>] =

@@ -34,8 +34,8 @@ fn policies() -> impl Strategy<Value = HeadersPolicy> {
     ])
 }
 
-/// What a handler wrote stays, but for `nosniff`, which is always there; everything is there once;
-/// and a second time changes nothing.
+/// Fields of a handler are kept, except that `nosniff` is always set; each field occurs once; and
+/// applying the policy twice changes nothing.
 #[test]
 fn what_a_handler_wrote_stays() {
     let own = vec((select(NAMES.to_vec()), "[ -~]{0,12}"), 0..6);
@@ -74,8 +74,8 @@ fn added(before: &HeaderMap, after: &HeaderMap, name: &str) -> bool {
     !before.contains_key(name) && after.contains_key(name)
 }
 
-/// A 304, which has no `Content-Type`, never has a field that the 200 has not, nor another value:
-/// a cache writes the fields of the one over those of the other (RFC 9111 3.2).
+/// A 304, which has no `Content-Type`, never has a field that the 200 lacks, or another value of
+/// one: a cache replaces the stored fields by those of the 304 (RFC 9111 3.2).
 #[test]
 fn a_304_has_no_field_that_the_200_has_not() {
     let content_types = select(vec!["text/html", "image/svg+xml", "application/json", "a/xml"]);

@@ -1,5 +1,5 @@
-//! Resource isolation, as <https://web.dev/articles/fetch-metadata> puts it, written down once
-//! more.
+//! The resource isolation policy of <https://web.dev/articles/fetch-metadata>, implemented a second
+//! time.
 
 use http::{HeaderMap, HeaderValue, Method};
 use policy_core::isolation::{FetchMetadata, Isolation, StatedOrigin};
@@ -39,7 +39,7 @@ const DESTS: [&[&str]; 9] = [
 const ORIGINS: [&[&str]; 4] = [&[], &["https://a.test"], &["null"], &["null", "null"]];
 const MEANINGS: [StatedOrigin; 3] = [StatedOrigin::Granted, StatedOrigin::Own, StatedOrigin::Other];
 
-/// Every combination of what the fields can say.
+/// Every combination of values of the fields.
 #[test]
 fn a_request_is_admitted_exactly_if_the_policy_says_so() {
     let (mut admitted, mut refused) = (0, 0);

@@ -1,4 +1,4 @@
-//! Laws of security fields and of resource isolation, each against an oracle of its own.
+//! Laws of security headers and of resource isolation, each with an oracle of its own.
 
 mod contents;
 mod fields;

@@ -1,4 +1,4 @@
-//! RFC 9110 13.
+//! Conditional requests (RFC 9110 13).
 
 use http::{
     HeaderMap, Method,
@@ -12,7 +12,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::http::append;
 
-/// What a list of tags was made of.
+/// What a list of tags was generated from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Member {
     Star,
@@ -38,7 +38,7 @@ pub(crate) fn tag() -> impl Strategy<Value = Tag> + Clone {
         .prop_map(|(weak, name)| Tag { weak, name })
 }
 
-/// A text, and the second that it is, where it is one.
+/// A text, and its seconds if it is a valid date.
 pub(crate) type Date = (&'static str, Option<u64>);
 
 const DATES: [Date; 9] = [
@@ -60,12 +60,12 @@ pub(crate) fn date() -> impl Strategy<Value = Date> + Clone {
 #[derive(Clone, Debug)]
 struct Case {
     method: &'static str,
-    /// Lines; none where there is no field.
+    /// Lines; empty if the field is absent.
     if_match: Vec<Vec<Member>>,
     if_none_match: Vec<Vec<Member>>,
     if_modified_since: Vec<Date>,
     if_unmodified_since: Vec<Date>,
-    /// What is there, if anything.
+    /// The validators of the target, if it exists.
     current: Option<(Option<Tag>, Option<Date>)>,
 }
 
@@ -111,7 +111,7 @@ fn line_of(members: &[Member]) -> String {
     texts.collect::<Vec<_>>().join(" ,\t")
 }
 
-/// What a list says of what is there: whether it matches, where it can be read.
+/// Whether a list matches the target; `None` for a malformed list.
 fn matches(lines: &[Vec<Member>], case: &Case, strong: bool) -> Option<bool> {
     if lines == [[Member::Star]] {
         return Some(case.current.is_some());
@@ -131,7 +131,7 @@ fn matches(lines: &[Vec<Member>], case: &Case, strong: bool) -> Option<bool> {
     Some(any)
 }
 
-/// RFC 9110 13.1.3, 13.1.4: a date that is one, and the only one.
+/// RFC 9110 13.1.3, 13.1.4: a date that is valid, and the only one.
 fn stated(dates: &[Date]) -> Option<u64> {
     match dates {
         [(_, date)] => *date,
@@ -146,36 +146,36 @@ fn oracle(case: &Case) -> Verdict {
     }
     let reads = matches!(case.method, "GET" | "HEAD");
     let modified = case.current.and_then(|(_, modified)| modified).and_then(|(_, date)| date);
-    // 1
+    // Step 1.
     if !case.if_match.is_empty() {
         if matches(&case.if_match, case, true) != Some(true) {
             return Verdict::Failed;
         }
-    // 2
+    // Step 2.
     } else if let (Some(date), Some(modified)) = (stated(&case.if_unmodified_since), modified)
         && modified > date
     {
         return Verdict::Failed;
     }
-    // 3
+    // Step 3.
     if !case.if_none_match.is_empty() {
         return match (matches(&case.if_none_match, case, false), reads) {
             (Some(false), _) => Verdict::Proceed,
             (Some(true), true) => Verdict::NotModified,
             (Some(true), false) => Verdict::Failed,
-            // Of this the text says nothing: what reads gets everything, nothing else is done.
+            // The standard leaves this open: safe requests get everything, others are refused.
             (None, true) => Verdict::Proceed,
             (None, false) => Verdict::Failed,
         };
     }
-    // 4
+    // Step 4.
     match (stated(&case.if_modified_since), modified) {
         (Some(date), Some(modified)) if reads && modified <= date => Verdict::NotModified,
         _ => Verdict::Proceed,
     }
 }
 
-/// Every request is judged as RFC 9110 13.2.2 says, whatever its conditions are.
+/// Every request is decided as RFC 9110 13.2.2 says, for any conditions.
 #[test]
 fn conditions_are_those_of_the_standard() {
     for (want, usual) in [(Verdict::Proceed, 64), (Verdict::NotModified, 6), (Verdict::Failed, 25)]

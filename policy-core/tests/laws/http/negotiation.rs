@@ -1,4 +1,4 @@
-//! RFC 9110 12.5.1.
+//! Content negotiation (RFC 9110 12.5.1).
 
 use http::{HeaderMap, header::ACCEPT};
 use policy_core::negotiate::accept;
@@ -7,16 +7,16 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::http::append;
 
-/// A parameter, and how it is written.
+/// A parameter, and its written form.
 type Parameter = (&'static str, &'static str);
 
-/// What a member was made of; `None` for one that is malformed.
+/// What a member was generated from; `None` for a malformed one.
 #[derive(Clone, Debug)]
 struct Range {
     kind: &'static str,
     subtype: &'static str,
     parameters: Vec<Parameter>,
-    /// Thousandths, and how they are written.
+    /// Thousandths, and their written form.
     weight: Option<(u16, &'static str)>,
 }
 
@@ -71,7 +71,7 @@ impl Member {
         };
         parts.extend(parameters.iter().map(|(name, text)| format!("{name}={}", value(text))));
         if let Some((_, text)) = weight {
-            // Recipients take it wherever it stands.
+            // Recipients accept the weight at any position.
             parts.insert(1 + style.min(parts.len() - 1), format!("q={text}"));
         }
         let text = parts.join(if style == 0 { ";" } else { " ; " });
@@ -79,7 +79,7 @@ impl Member {
     }
 }
 
-/// How precisely a member names an offer, as RFC 9110 12.5.1 numbers it.
+/// How specific a member is for an offer, numbered as in RFC 9110 12.5.1.
 fn precision(range: &Range, offer: &(&str, &str, Vec<Parameter>)) -> Option<usize> {
     let (kind, subtype, offered) = offer;
     if !range.parameters.iter().all(|parameter| offered.contains(parameter)) {
@@ -108,7 +108,7 @@ fn oracle(ranges: &[&Range], offers: &[(&str, &str, Vec<Parameter>)]) -> Option<
     weights.iter().position(|weight| *weight == best)
 }
 
-/// The offer that is chosen is the one that RFC 9110 12.5.1 calls best.
+/// The chosen offer is the best by RFC 9110 12.5.1.
 #[test]
 fn the_choice_is_that_of_the_standard() {
     let offer =

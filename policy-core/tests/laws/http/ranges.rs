@@ -1,4 +1,4 @@
-//! RFC 9110 14, and 13.1.5.
+//! Ranges (RFC 9110 14 and 13.1.5).
 
 use http::{
     HeaderMap, Method,
@@ -13,7 +13,7 @@ use crate::http::{
     conditions::{Date, Tag, date, tag},
 };
 
-/// What a set of ranges was made of.
+/// What a set of ranges was generated from.
 #[derive(Clone, Copy, Debug)]
 enum Spec {
     From(u128),
@@ -117,7 +117,7 @@ fn oracle(case: &Case) -> Range {
         return Range::Whole;
     }
     let set: Vec<Spec> = set.iter().copied().filter(|spec| !matches!(spec, Spec::Empty)).collect();
-    // More than any file has.
+    // Beyond the length of any file.
     let number = |number: u128| number.min(u128::from(u64::MAX));
     let is_invalid = |spec: &Spec| match *spec {
         Spec::Junk(_) => true,
@@ -136,7 +136,7 @@ fn oracle(case: &Case) -> Range {
             Spec::Empty | Spec::Junk(_) => false,
         })
     };
-    // A suffix of nothing is satisfiable, and nothing is its whole.
+    // A suffix of empty content is satisfiable: it is the whole content.
     let is_suffix = |spec: &Spec| matches!(spec, Spec::Last(1..));
     if length == 0 && set.iter().any(is_suffix) {
         return Range::Whole;
@@ -149,7 +149,7 @@ fn oracle(case: &Case) -> Range {
     if has_gap { Range::Whole } else { Range::Part { first: *first, last: *last } }
 }
 
-/// A part is sent exactly where one is asked for and is there.
+/// A part is sent exactly if one is requested and exists.
 #[test]
 fn ranges_are_those_of_the_standard() {
     for (want, usual) in [("Part", 12), ("NotSatisfiable", 7), ("Whole", 76)] {

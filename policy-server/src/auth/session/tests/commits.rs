@@ -1,4 +1,4 @@
-//! What becomes of a session at the end of a request.
+//! The session at the end of a request.
 
 use std::time::Duration;
 
@@ -24,20 +24,20 @@ fn a_read_only_request_is_answered_at_once() {
     let committed = request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap();
     assert!(committed.set_cookie.is_none() && committed.was_read);
     assert_eq!(calls(&world), ["load"]);
-    // What is not asked for is not loaded.
+    // A session that the handler does not use is not loaded.
     let request = world.request(Some(&id));
     assert!(!request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap().was_read);
     assert_eq!(calls(&world), [""; 0]);
 }
 
-/// Each request allocates it.
+/// Every request allocates it.
 #[test]
 fn the_session_of_a_request_is_small() {
     let size = size_of::<RequestSession>();
     assert!(size <= 384, "{size} bytes");
 }
 
-/// A server moves them between threads; this is checked when it is compiled.
+/// A server moves it between threads, which the compiler checks here.
 #[test]
 fn what_is_waited_for_is_send() {
     fn send<T: Send>(_: T) {}
@@ -93,7 +93,7 @@ fn a_used_session_is_touched_once_a_minute() {
         commit(&session_request(&world, &id), 500).unwrap();
         assert_eq!(calls(&world), expected);
     }
-    // A touch that is lost costs nobody the response.
+    // A lost touch does not fail the request.
     world.clock.advance(minutes(2));
     world.store.fail_to_write();
     assert!(commit(&session_request(&world, &id), 200).is_ok());
@@ -114,7 +114,7 @@ fn what_the_cookie_is_decides_what_becomes_of_it() {
         let committed = commit(&request, 200).unwrap();
         assert_eq!(is_removal(&committed), removes, "{presented:?}");
         assert_eq!(calls(&world).len(), loads, "{presented:?}");
-        // A written value begins a session under an id of our own.
+        // A written value begins a session under a new id.
         let request = world.request_of(presented.clone());
         session(&request).set("a", 1).unwrap();
         let id = set_id(&commit(&request, 200).unwrap()).unwrap();
@@ -158,7 +158,7 @@ fn rights_need_a_status_below_400_and_writes_one_below_500() {
         let request = world.request(None);
         session(&request).set("before", 1).unwrap();
         wait(Sessions::of(Arc::clone(&request)).login("ada")).unwrap();
-        // Meant for the session of the user only.
+        // Meant for the user's session only.
         session(&request).set("after", 1).unwrap();
         let id = set_id(&commit(&request, status).unwrap());
         assert_eq!(id.is_some(), write, "{status}");
@@ -255,7 +255,7 @@ fn logout_keeps_the_named_values_only() {
     let current = session(&world.request(Some(&new)));
     assert_eq!(current.get::<String>("theme").unwrap().as_deref(), Some("theme"));
     assert_eq!(current.get::<String>("secret").unwrap(), None);
-    // Where the handler failed, the session ends all the same, and nothing else begins.
+    // After a failed handler the logout still takes effect, and nothing else begins.
     let request = world.request(Some(&new));
     session(&request).logout_keep(["theme"]);
     assert!(is_removal(&commit(&request, 500).unwrap()));
@@ -294,7 +294,7 @@ fn a_renewal_tells_all_requests_of_its_grace_the_same_id() {
     session(&late).set("late", 1).unwrap();
     let new = set_id(&commit(&session_request(&world, &id), 200).unwrap()).unwrap();
     assert_ne!(new, id);
-    // One that began before, and one that comes afterwards with the old cookie.
+    // A request that began before, and one that arrives afterwards with the old cookie.
     assert!(commit(&late, 200).is_ok());
     let parallel = session_request(&world, &id);
     assert_eq!(set_id(&commit(&parallel, 200).unwrap()), Some(new.clone()));
@@ -310,7 +310,7 @@ fn an_old_id_leads_nowhere_but_to_its_own_successor() {
     let world = default();
     let id = world.login(None, "ada");
     let record = Record::clone(wait(session_request(&world, &id).load()).unwrap().unwrap());
-    // What a faulty store would do at a login: the old id has a grace, and the new one was drawn.
+    // A faulty store at a login: the old id has a grace, and the new one was drawn.
     let (old, new) = (SessionId::parse(id.as_bytes()).unwrap(), SessionId::drawn([3; 32]));
     let (now, grace) = (world.clock.now(), world.clock.now().after(minutes(1)));
     let (old, new, version) = (old.key(), new.key(), record.version);

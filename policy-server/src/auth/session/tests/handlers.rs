@@ -1,4 +1,4 @@
-//! What handlers can do besides, and what apps can say.
+//! Other operations of handlers, and the settings of apps.
 
 use http::StatusCode;
 use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, gate::OwnOrigin, session::Record};

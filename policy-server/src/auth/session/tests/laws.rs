@@ -1,4 +1,4 @@
-//! Laws about every sequence of what several clients with old and new cookies do.
+//! Laws of all sequences of requests by several clients with old and new cookies.
 
 use std::{
     cell::Cell,
@@ -23,14 +23,14 @@ use crate::auth::{
 const IDLE: Duration = Duration::from_secs(100);
 const ABSOLUTE: Duration = Duration::from_secs(400);
 
-/// What one client does.
+/// One operation of a client.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// A request begins, with one of the ids that are around.
+    /// A request with one of the known ids begins.
     Begin { id: usize, what: What },
-    /// One of those that began ends.
+    /// A request that began ends.
     End { request: usize, outcome: Outcome },
-    /// Time goes by.
+    /// Time passes.
     Wait { seconds: u64 },
 }
 
@@ -73,24 +73,24 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Everything that happened, as somebody sees it who looks at each response.
+/// Everything that is known to someone who sees every response.
 struct History {
     world: World,
-    /// Ids that clients have: handed out, or made up.
+    /// Ids that clients have: issued or made up.
     ids: Vec<String>,
     pending: Vec<(Arc<RequestSession>, What)>,
     presented: HashSet<String>,
-    /// Sessions of which it was published that they ended, or that were seen dead.
+    /// Sessions whose end was published, or that were found to have ended.
     dead_handles: HashSet<Handle>,
     dead_ids: HashSet<String>,
-    /// Whose the sessions are.
+    /// The owner of each session.
     owners: HashMap<Handle, Option<Box<str>>>,
     /// The absolute deadline of each session since its last login.
     deadlines: HashMap<Handle, Timestamp>,
     counts: Counts,
 }
 
-/// How often it was interesting.
+/// How often the interesting cases occurred.
 #[derive(Default)]
 struct Counts {
     late: Cell<u64>,
@@ -116,7 +116,7 @@ impl History {
         });
         Self {
             world,
-            // One that an attacker plants.
+            // An id that an attacker plants.
             ids: vec![SessionId::drawn([9; 32]).text()],
             pending: Vec::new(),
             presented: HashSet::new(),
@@ -137,7 +137,7 @@ impl History {
         match act {
             Act::Wait { seconds } => self.world.clock.advance(Duration::from_secs(seconds)),
             Act::Begin { id, what } => {
-                // Every fifth comes without a cookie.
+                // Every fifth has no cookie.
                 let id = (id % 5 != 0).then(|| self.ids[id % self.ids.len()].clone());
                 self.presented.extend(id.clone());
                 let request = self.world.request(id.as_deref());
@@ -153,7 +153,7 @@ impl History {
         self.look()
     }
 
-    /// What the handler does, unless it is refused.
+    /// Runs the handler, and whether it succeeded.
     fn handle(&self, request: &Arc<RequestSession>, what: What) -> bool {
         let (current, sessions) = (session(request), Sessions::of(Arc::clone(request)));
         let user = |user: u8| ["ada", "bob"][usize::from(user)];
@@ -191,7 +191,7 @@ impl History {
         let gives = matches!(outcome, Outcome::Answered(status) if status.as_u16() < 400);
         if let Some(new) = &set {
             if matches!(what, What::Login { .. } | What::Elevate) && gives {
-                // Fixation: nobody knew the id before.
+                // Session fixation: the id was not known before.
                 prop_assert!(!self.presented.contains(new), "a known id got rights");
                 count(&self.counts.new_ids);
             }
@@ -204,7 +204,7 @@ impl History {
         }
         let Some(before) = before else { return Ok(()) };
         match what {
-            // Rights are taken away whatever became of the request.
+            // Logouts take effect however the request ends.
             What::Logout | What::LogoutKeep => {
                 prop_assert!(committed.is_ok());
                 if before.user().is_some() {
@@ -225,7 +225,7 @@ impl History {
         Ok(())
     }
 
-    /// Looks at every id that is around.
+    /// Loads every known id.
     fn look(&mut self) -> Result<(), TestCaseError> {
         while let Ok(ended) = self.world.ended.try_recv() {
             match ended {
@@ -264,9 +264,9 @@ impl History {
     }
 }
 
-/// No sequence of operations by several clients with old cookies resurrects a dead session, by its
-/// id or its public name; an id that comes with rights was presented by nobody before; and no
-/// session lasts longer than from its last login.
+/// No sequence of operations by several clients with old cookies revives a session that ended, by
+/// its id or its handle. An id that gains rights was never presented before. No session lasts
+/// longer than its limit after its last login.
 #[test]
 fn a_dead_session_stays_dead_and_an_id_with_rights_is_new() {
     let totals = [const { Cell::new(0) }; 5];
@@ -295,8 +295,8 @@ fn a_dead_session_stays_dead_and_an_id_with_rights_is_new() {
     assert_usual("dead sessions: renewals", renewals, tried, 16);
 }
 
-/// Requests at the same time that write different keys do not undo each other, in whatever order
-/// they end.
+/// Concurrent requests that write different keys do not undo each other, in whatever order they
+/// end.
 #[test]
 fn concurrent_writes_to_different_keys_merge() {
     let order = Just((0..6_usize).collect::<Vec<_>>()).prop_shuffle();

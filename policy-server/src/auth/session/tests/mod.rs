@@ -1,4 +1,4 @@
-//! Sessions as handlers and the server use them, on a store that says what it was asked.
+//! Sessions as handlers and the server use them, on a store that records its calls.
 
 mod commits;
 mod handlers;
@@ -28,10 +28,10 @@ use crate::{
     testing::FaultyStore,
 };
 
-/// When tests begin.
+/// When the tests begin.
 const START: u64 = 1_800_000_000;
 
-/// An app with sessions: one instance of it, on a store that others may share.
+/// An instance of an app with sessions, on a store that several can share.
 struct World {
     service: Arc<SessionService>,
     store: FaultyStore,
@@ -43,7 +43,7 @@ fn public() -> OwnOrigin {
     OwnOrigin::Public(PublicOrigin::parse("https://api.shop.example").unwrap())
 }
 
-/// Drawn from a counter: what a test finds can be found again.
+/// Drawn from a counter, so that every run is the same.
 fn random() -> Random {
     let mut drawn = 0_u64;
     Random::from_fn(move |bytes| {
@@ -56,7 +56,7 @@ fn random() -> Random {
     })
 }
 
-/// The stores of these tests answer at once.
+/// Polls a future once: the stores of these tests are ready at once.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -65,7 +65,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 impl World {
-    /// With these settings, which need not be ones that an app would start with.
+    /// An instance with these settings, which an app might refuse to start with.
     fn new(settings: impl FnOnce(SessionSettings) -> SessionSettings) -> Self {
         Self::on(FaultyStore::default(), Clock::at(START), random(), settings)
     }
@@ -85,7 +85,7 @@ impl World {
         Self { service: Arc::new(service.unwrap()), store, clock, ended }
     }
 
-    /// A request with this id in its cookie, or none.
+    /// A request with this id in its cookie, or without a cookie.
     fn request(&self, id: Option<&str>) -> Arc<RequestSession> {
         let mut headers = http::HeaderMap::new();
         if let Some(id) = id {
@@ -99,14 +99,14 @@ impl World {
         Arc::new(RequestSession::new(Arc::clone(&self.service), presented))
     }
 
-    /// Logs somebody in, and gives the id.
+    /// Logs a user in and returns the new id.
     fn login(&self, id: Option<&str>, user: &str) -> String {
         let request = self.request(id);
         wait(Sessions::of(Arc::clone(&request)).login(user)).unwrap();
         set_id(&commit(&request, 200).unwrap()).unwrap()
     }
 
-    /// Who is logged in under this id, if it names a living session.
+    /// The user of the session with this id, if it has not ended.
     fn user(&self, id: &str) -> Option<String> {
         let request = self.request(Some(id));
         let record = wait(request.load()).unwrap()?;
@@ -118,7 +118,7 @@ impl World {
     }
 }
 
-/// The argument of a handler.
+/// The session as a handler receives it.
 fn session(request: &Arc<RequestSession>) -> Session {
     wait(request.load()).unwrap();
     Session::new(Arc::clone(request))

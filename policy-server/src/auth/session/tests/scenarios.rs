@@ -1,7 +1,7 @@
 //! The scenarios of `tests/cases/auth.json`, step by step.
 //!
-//! What only a server shows is derived here from what the commit gives it: the status from its
-//! error, `no-store` from the cookie, the end of a stream from the news of the session's end.
+//! What only a server shows is derived here from the commit: the status from its error, `no-store`
+//! from the cookie, the end of a stream from the event of the session's end.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -51,7 +51,7 @@ struct Config {
     idle_s: u64,
     absolute_s: u64,
     touch_min_interval_s: u64,
-    /// Only renewals have a grace, and no scenario has one.
+    /// Only renewals have a grace, and no scenario has a renewal.
     #[serde(rename = "rotation_grace_s")]
     _grace: IgnoredAny,
     max_sessions_per_user: u32,
@@ -70,7 +70,7 @@ struct Step {
     except_: Option<String>,
     #[serde(default = "one")]
     instance: usize,
-    /// Steps are in this order here.
+    /// The steps are in this order here.
     #[serde(rename = "order")]
     _order: Option<IgnoredAny>,
     #[serde(default)]
@@ -107,7 +107,7 @@ fn one() -> usize {
     1
 }
 
-/// What a step showed.
+/// What a step observed.
 #[derive(Default)]
 struct Seen {
     status: Option<u16>,
@@ -120,7 +120,7 @@ struct Seen {
 }
 
 struct Run {
-    /// Instances of the app on one store.
+    /// Two instances of the app on one store.
     worlds: [World; 2],
     now: u64,
     ids: HashMap<String, String>,
@@ -189,8 +189,8 @@ impl Run {
             Some("down_on_write") => world.store.fail_to_write(),
             Some(other) => panic!("unknown state of the store {other}"),
         }
-        // What a newer version wrote is nothing to this one; a store's own test says that it
-        // keeps the row, and here it has none.
+        // This version ignores rows of a newer one. The tests of the store show that the row is
+        // kept; here there is none.
         assert!(matches!(step.stored.as_deref(), None | Some("v999")));
         world.store.take_calls();
         let mut seen = self.act(step);
@@ -248,7 +248,7 @@ impl Run {
         seen
     }
 
-    /// What a handler does.
+    /// Runs the handler of a step.
     fn handle(
         &self,
         step: &Step,
@@ -298,7 +298,7 @@ impl Run {
         Ok(())
     }
 
-    /// The id that a letter stands for; one that was never handed out where there is none.
+    /// The id that a letter stands for, or one that was never issued.
     fn cookie(&self, step: &Step) -> Option<String> {
         let letter = step.cookie.as_ref().or(step.except_.as_ref())?;
         let unknown = || SessionId::drawn([letter.as_bytes()[0]; 32]).text();
@@ -331,7 +331,7 @@ impl Run {
             "store_ops" => {
                 let expected: Vec<_> =
                     expected.as_array().unwrap().iter().map(|op| op.as_str().unwrap()).collect();
-                // Nothing is really nothing; else loads are not counted.
+                // An empty list means no call at all; otherwise loads are not counted.
                 let calls = if expected.is_empty() { &seen.calls } else { &without_loads };
                 assert_eq!(*calls, expected, "{place}");
             }

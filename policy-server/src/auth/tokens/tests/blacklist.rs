@@ -1,4 +1,4 @@
-//! `blacklist_scenario` of the shared cases.
+//! The section `blacklist_scenario` of the shared cases.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,7 @@ use crate::auth::tokens::OnStale;
 fn every_scenario_of_revocation_goes_as_it_says() {
     let mut ran = 0;
     for case in section("blacklist_scenario", 9) {
-        // BLK-012 is about the eviction policy of Redis, and belongs to the shared store: no
-        // other store evicts what it was given.
+        // BLK-012 is about the eviction policy of Redis. The stores here evict nothing.
         if case["id"] != "BLK-012" {
             run(&case);
             ran += 1;
@@ -37,7 +36,7 @@ fn run(case: &Value) {
     };
     let clock = Clock::at(START);
     let stores = [MemoryStore::new(), MemoryStore::new()];
-    // The second instance has a store that can be cut off.
+    // The second instance has a store that can be made unreachable.
     let remote = FaultyStore::new(stores[1].clone());
     let instances = [
         Instance::new(settings(), stores[0].clone(), &clock),
@@ -121,8 +120,8 @@ fn run(case: &Value) {
     }
 }
 
-/// Texts that a lenient decoder takes for the same token: other bits behind the last byte of the
-/// signature, padding, blanks.
+/// Texts that a lenient decoder takes for the same token: other unused bits at the end of the
+/// signature, padding, white space.
 fn other_texts(token: &str) -> Vec<String> {
     let (rest, last) = token.split_at(token.len() - 1);
     let others = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['-', '_']);

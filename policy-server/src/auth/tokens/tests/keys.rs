@@ -8,7 +8,7 @@ use super::*;
 use crate::auth::tokens::{KeyFileError, KeyLineError, TokenKeys};
 
 const FIVE_MINUTES: Duration = Duration::from_secs(300);
-/// The longest life of a token, and the leeway.
+/// The longest lifetime of a token, plus the leeway.
 const LONGEST: Duration = Duration::from_secs(3630);
 
 fn secret(byte: u8) -> SecretKey {
@@ -20,7 +20,7 @@ fn app(keys: &TokenKeys) -> (Instance, Clock) {
     (Instance::new(Tokens::signed_with(keys.clone()), MemoryStore::new(), &clock), clock)
 }
 
-/// The id of the key that signs now.
+/// The id of the current signing key.
 fn signer(instance: &Instance) -> String {
     let token = instance.tokens().issue(&ada()).unwrap().access_token;
     let header = token.split('.').next().unwrap();
@@ -112,7 +112,7 @@ fn the_id_of_a_lone_secret_follows_from_it() {
     assert_ne!(a.split('.').next(), other.split('.').next());
 }
 
-/// A file that is removed in the end.
+/// A temporary file, removed at the end.
 struct KeyFile(PathBuf);
 
 impl KeyFile {

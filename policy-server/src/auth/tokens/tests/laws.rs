@@ -1,4 +1,4 @@
-//! Laws of refresh tokens and revocations, whatever is done in which order.
+//! Laws of refresh tokens and revocations, for any order of operations.
 
 use std::{
     cell::Cell,
@@ -11,16 +11,16 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What two clients do with the tokens of one login: the one who logged in, and a thief of one
-/// token. Both go on with what they get.
+/// What two clients do with the tokens of one login: its owner, and a thief of one token. Both
+/// continue with what they get.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A client shows the latest of its tokens, or an older one.
+    /// A client uses its latest token, or an older one.
     Refresh {
         thief: bool,
         age: usize,
     },
-    /// The thief gets hold of the owner's latest token.
+    /// The thief obtains the owner's latest token.
     Steal,
     Logout {
         age: usize,
@@ -42,11 +42,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..24)
 }
 
-/// What is left after some steps.
+/// The state after some steps.
 struct Outcome {
     instance: Instance,
     clock: Clock,
-    /// Every refresh token that anybody got, in the order of its family.
+    /// All refresh tokens that were issued, in the order of their family.
     chain: Vec<String>,
     access: Vec<String>,
     has_reuse: bool,
@@ -112,16 +112,16 @@ fn play(steps: &[Step]) -> Outcome {
     Outcome { instance, clock, chain, access, has_reuse, is_ended, repeated }
 }
 
-/// Any order of refreshes, thefts and logouts by two clients leaves one living token in the
-/// family at the most, once the grace is over; after a logout, a revocation or a reuse it leaves
-/// none, and no access token of the family works at any later time.
+/// Any order of refreshes, thefts and logouts by two clients leaves at most one valid refresh token
+/// in the family once the grace is over. A logout, a revocation or a reuse leaves none, and no
+/// access token of the family works later.
 #[test]
 fn a_family_has_one_living_token_or_none() {
     let [tried, reused, alive, repeated] = [const { Cell::new(0_u64) }; 4];
     let count = |cell: &Cell<u64>, is_one: bool| cell.set(cell.get() + u64::from(is_one));
     holds("one living token: ended", 63, steps(), |steps| {
         let known = play(&steps).chain.len();
-        // Showing a token changes the family, so each is shown to a family of its own.
+        // Using a token changes the family, so each is tried on a copy.
         let mut living = 0;
         for place in 0..known {
             let after = play(&steps);
@@ -157,7 +157,7 @@ fn a_family_has_one_living_token_or_none() {
     assert_usual("one living token: given twice", repeated.get(), tried, 21);
 }
 
-/// What is revoked is refused at every later time, by every instance once it has asked the store.
+/// A revoked token is refused at all later times, by every instance that has polled the store.
 #[test]
 fn revoked_tokens_are_refused_for_good() {
     #[derive(Clone, Debug)]
@@ -225,7 +225,7 @@ fn revoked_tokens_are_refused_for_good() {
     });
 }
 
-/// Whatever a refresh gives while its family ends is worth nothing afterwards.
+/// A refresh that races the end of its family returns nothing that stays valid.
 #[test]
 fn nothing_slips_through_while_a_family_ends() {
     for round in 0..100 {

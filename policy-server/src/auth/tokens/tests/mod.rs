@@ -1,4 +1,4 @@
-//! Tokens of one user and of several instances of an app, over one store.
+//! Tokens of one user at several instances of an app with one store.
 
 mod blacklist;
 mod keys;
@@ -35,7 +35,7 @@ use crate::{
 const START: u64 = 1_800_000_000;
 const ORIGIN: &str = "https://api.example";
 
-/// The cases of a section, which are all there.
+/// The cases of a section; asserts that there are this many.
 fn section(name: &str, count: usize) -> Vec<Value> {
     let file: Value =
         serde_json::from_str(include_str!("../../../../../tests/cases/auth.json")).unwrap();
@@ -44,7 +44,7 @@ fn section(name: &str, count: usize) -> Vec<Value> {
     cases
 }
 
-/// The time of a step, from the beginning.
+/// The time of a step.
 fn time_of(step: &Value) -> Timestamp {
     let millis = (step["at"].as_f64().unwrap() * 1000.0).round() as u64;
     Timestamp::from_seconds(START).after(Duration::from_millis(millis))
@@ -83,7 +83,7 @@ impl Instance {
         self.service.verify(token.as_bytes(), self.clock.now()).map(drop)
     }
 
-    /// A token that says just this.
+    /// Signs a token with these claims.
     fn sign(&self, id: &str, user: &str, issued: u64, expires: u64) -> String {
         let claims = NewClaims {
             expires: Timestamp::from_seconds(expires),
@@ -105,7 +105,7 @@ fn ada() -> Identity {
     Identity::new("ada").scopes(["read", "write"]).roles(["admin"])
 }
 
-/// Runs a future that needs nobody to wake it.
+/// Runs a future that needs no wake-up.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {

@@ -1,4 +1,4 @@
-//! `refresh_scenario` of the shared cases.
+//! The section `refresh_scenario` of the shared cases.
 
 use std::collections::HashMap;
 
@@ -79,7 +79,7 @@ fn run(case: &Value) -> usize {
                 store.hold();
                 held = Some((text(), instance.tokens()));
             }
-            // The refresh that began is at the door of the store while the family ends.
+            // The refresh waits for the store while the family ends.
             "logout" => match &held {
                 Some((text, tokens)) => {
                     let mut refresh = pin!(tokens.refresh(text));
@@ -94,7 +94,7 @@ fn run(case: &Value) -> usize {
                 }
                 None => assert!(wait(tokens.logout(&named["R1"])).unwrap(), "{name}"),
             },
-            // Checked where it was let go.
+            // Checked where it was released.
             "refresh_commit" => {
                 let calls = store.take_calls();
                 assert_eq!(calls.iter().filter(|call| **call == "refresh").count(), 1);
@@ -120,7 +120,7 @@ fn check(
             assert_eq!(*known.or_insert_with(|| token.clone()), token, "{name}");
             assert!(!issued.access_token.is_empty());
         }
-        // One response to all of them; what it was shows behind it.
+        // All failures get the same response; the reason is internal.
         (Err(problem), Some(error)) => {
             assert_eq!(
                 problem.to_string(),

@@ -1,4 +1,4 @@
-//! What handlers get, and what becomes of it.
+//! What handlers receive, and its effects.
 
 use axum_core::{body::Body, response::IntoResponse};
 use http::StatusCode;
@@ -222,7 +222,7 @@ fn a_compromised_key_signs_nothing_that_is_accepted() {
     assert_eq!(instance.verify(&issued.access_token), Ok(()), "the new key signs at once");
 }
 
-/// Two instances over one store: the second learns by asking every second.
+/// Two instances with one store: the second learns of a revocation by polling every second.
 #[tokio::test]
 async fn an_instance_that_runs_learns_what_others_revoked() {
     let clock = Clock::at(START);
