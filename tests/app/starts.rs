@@ -77,18 +77,18 @@ fn starts_are_refused_with_every_problem_at_once() {
         text(&error),
         "\
 the app does not start: 7 problems
-- public origin: `http://api.example`: the public origin of a service is `https` (app.public-origin-insecure)
-  help: write it with `https://`, or leave `public_origin` out while developing on loopback
+- public origin: `http://api.example`: a public origin must use `https` (app.public-origin-insecure)
+  help: write it with `https://`, or remove `public_origin` during development on loopback
 - app: origins `https://App.example`: an origin is compared byte for byte, and browsers send scheme and host in lower case (cors.origin-upper-case)
   help: write it in lower case
-- app::starts::named (tests/app/starts.rs:_): `GET /users/{name}`: another route takes the same requests: `/users/{id}` of app::starts::user (route.conflict)
+- app::starts::named (tests/app/starts.rs:_): `GET /users/{name}`: another route matches the same requests: `/users/{id}` of app::starts::user (route.conflict)
   help: change the path or the method of one of them
-- app::starts::prices (tests/app/starts.rs:_): origins `partners`: no list of origins of this name was given to the app (cors.origin-list-missing)
-  help: give it with `App::origins`, `App::origins_from_env` or a configuration file
-- app::starts::pages (tests/app/starts.rs:_): origins `https://*.github.io`: anybody can register a name under this public suffix, and would read with the user's cookies (cors.public-suffix-with-credentials)
+- app::starts::prices (tests/app/starts.rs:_): origins `partners`: the app has no list of origins with this name (cors.origin-list-missing)
+  help: set it with `App::origins`, `App::origins_from_env` or a configuration file
+- app::starts::pages (tests/app/starts.rs:_): origins `https://*.github.io`: anybody can register a name under this public suffix, and could read responses with the user's cookies (cors.public-suffix-with-credentials)
   help: name your own domain below it, or state the risk with `dangerous_public_suffix`
-- group: `/api/`: a prefix is not empty, has no parameters and does not end with `/` (route.path-prefix)
-  help: write a prefix such as `/api`; what has none goes to `App::routes` or `App::fallback`
+- group: `/api/`: a prefix cannot be empty, have parameters or end with `/` (route.path-prefix)
+  help: write a prefix such as `/api`; without a prefix, use `App::routes` or `App::fallback`
 - app: origins `forgotten`: no route names this list of origins (cors.origin-list-unused)
   help: use it as `origins = config(\"..\")`, or remove it"
     );

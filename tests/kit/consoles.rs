@@ -26,7 +26,7 @@ blocked by CORS policy: No 'Access-Control-Allow-Origin' header is present on th
   the response has no `Access-Control-Allow-Origin`; it would have to say `Access-Control-Allow-Origin: \
 https://partner.example`
   the server answered 401 (Unauthorized) to GET https://api.shop.example/me
-  auth.credentials-missing: Credentials are needed
+  auth.credentials-missing: Credentials are required
   GET /me is `kit::shop::me` (tests/kit/shop.rs:_), shared by the `cors` of the route with \
 https://app.shop.example, with credentials
   #[cors] stands at tests/kit/shop.rs:_";
@@ -62,7 +62,7 @@ async fn an_error_that_the_page_may_read_is_explained_too() {
     let me = page.fetch(&net, Fetch::get("https://api.shop.example/me").credentials(Include)).await;
     let expected = "\
 GET https://api.shop.example/me 401 (Unauthorized)
-  auth.credentials-missing: Credentials are needed
+  auth.credentials-missing: Credentials are required
   GET /me is `kit::shop::me` (tests/kit/shop.rs:_), shared by the `cors` of the route with \
 https://app.shop.example, with credentials
   #[auth] stands at tests/kit/shop.rs:_";

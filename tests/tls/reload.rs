@@ -165,7 +165,8 @@ fn the_reload_happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong
         let line = told(&mut process);
         match word {
             Some(word) => {
-                let begin = "ERROR the certificate in use stays, since the new one is wrong: ";
+                let begin =
+                    "ERROR the certificate in use is kept, since the new one cannot be used: ";
                 assert!(line.starts_with(begin) && line.contains(word), "{line}");
                 assert!(line.contains("tls.certificate-kept"), "{line}");
             }

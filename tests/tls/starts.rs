@@ -116,7 +116,7 @@ fn what_is_odd_is_said() {
     let (_, rest) = process.ended();
     assert!(rest.contains("notice: App::tls: `"), "{rest}");
     assert!(
-        rest.contains("everybody on this machine can read the key (tls.key-readable)"),
+        rest.contains("all users of this machine can read the key (tls.key-readable)"),
         "{rest}"
     );
 }

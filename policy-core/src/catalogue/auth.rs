@@ -5,102 +5,102 @@ area! { $ auth
         /// A route that names sessions in an app that has none.
         SessionsMissing Error "auth.sessions-missing",
             "this route takes sessions, and the app has none",
-            "give the app some with `App::sessions(Sessions::embedded(\"sessions.redb\"))`";
+            "configure them with `App::sessions(Sessions::embedded(\"sessions.redb\"))`";
         /// A route that names tokens in an app that has none.
         TokensMissing Error "auth.tokens-missing",
             "this route takes tokens, and the app has none",
-            "give the app keys with `App::tokens(Tokens::hs256(keys)?)`";
-        /// A route that names a scheme that the app was not given.
+            "configure keys with `App::tokens(Tokens::hs256(keys)?)`";
+        /// A route that names a scheme that the app does not have.
         SchemeMissing Error "auth.scheme-missing",
-            "this route names a scheme that the app was not given",
-            "give it with `App::scheme(..)`";
-        /// Nothing that says who may call.
+            "this route names a scheme that the app does not have",
+            "add it with `App::scheme(..)`";
+        /// A route, mount, proxy or tunnel that does not say who may call it.
         CallersMissing Error "auth.callers-missing",
             "nothing here says who may call",
             "write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`, `#[auth(scheme = ..)]`, or `#[auth(public)]` for everybody";
         /// `public` next to anything else.
         PublicNotAlone Error "auth.public-not-alone",
-            "`public` lets anybody in and asks nobody who they are, so nothing can stand beside it",
-            "remove `public`; `optional` lets in who has no credential";
-        /// A type that finds no callers.
+            "`public` admits everybody without credentials, so it cannot be combined with anything else",
+            "remove `public`; `optional` also admits callers without a credential";
+        /// A type that does not implement `Scheme`.
         SchemeExpected Error "auth.not-a-scheme",
-            "this is not a scheme of credentials",
-            "implement `policy_server::Scheme`, which finds the caller of a request";
-        /// An own scheme next to other credentials.
+            "this is not an authentication scheme",
+            "implement `policy_server::Scheme`, which authenticates requests";
+        /// A custom scheme next to other credentials.
         SchemeNotAlone Error "auth.scheme-not-alone",
-            "a scheme of the application's own stands alone",
-            "write two routes, or have the scheme take the other credential, too";
+            "a custom scheme cannot be combined with other credentials",
+            "write two routes, or let the scheme accept the other credential as well";
         /// A list without entries.
         RequirementEmpty Error "auth.requirement-empty",
-            "an empty list asks for nothing",
-            "name what a caller needs, or leave the list out";
-        /// A scope that RFC 6749 cannot write.
+            "an empty list requires nothing",
+            "name what a caller needs, or remove the list";
+        /// A scope that RFC 6749 does not allow.
         ScopeInvalid Error "auth.scope-invalid",
-            "a scope is one word of printable ASCII without blanks, `\"` and `\\`",
-            "write a scope such as `orders:read`, each one in quotes of its own";
-        /// A role that is no text.
+            "a scope is printable ASCII without spaces, `\"` and `\\`",
+            "write a scope such as `orders:read`, each one in its own quotes";
+        /// A role that is empty, or has control characters.
         RoleInvalid Error "auth.role-invalid",
             "a role has at least one character, and no control characters",
             "write a role such as `admin`";
-        /// A scope or a role twice.
+        /// A scope or role that is listed twice.
         RequirementRepeated Warning "auth.requirement-repeated",
-            "this stands in the list twice",
+            "this is listed twice",
             "remove one of them";
-        /// A time without a unit that is known.
+        /// A maximum age of a login without a known unit.
         FreshMalformed Error "auth.fresh-malformed",
-            "this is not a time: a whole number and a unit, without a blank",
+            "this is not a duration: a whole number and a unit, without a space",
             "write `90s`, `10m`, `8h` or `30d`";
-        /// A time that asks for nothing, or for what nobody can have.
+        /// A maximum age of a login that is zero or longer than sessions last.
         FreshOutOfBounds Error "auth.fresh-out-of-bounds",
-            "the time since a login is at least one second and at most 365 days",
-            "write a time such as `10m`, or leave `fresh` out";
-        /// A session that no page of another origin can send.
+            "the maximum age of a login must be from one second to 365 days",
+            "write a duration such as `10m`, or remove `fresh`";
+        /// A required session that pages of other origins cannot send.
         CorsWithoutCredentials Error "auth.cors-without-credentials",
-            "without `credentials` browsers send no session, nor anything else by themselves, to another origin: no page that this policy names could use the route",
-            "list the origins and add `credentials`, or share the route with nobody by `#[cors(none)]`";
-        /// A session that pages of other origins do not send, where something else takes its place.
+            "without `credentials`, browsers send no session cookie to another origin, so no page that this policy names could use the route",
+            "list the origins and add `credentials`, or allow no other origin with `#[cors(none)]`";
+        /// An accepted session that pages of other origins cannot send, on a route that also works without.
         CorsWithoutSession Warning "auth.cors-without-session",
-            "without `credentials` browsers send no session to another origin: pages that this policy names call the route without one",
-            "list the origins and add `credentials`, unless these pages have tokens or need no session";
-        /// A principal where nobody is asked for one.
+            "without `credentials`, browsers send no session cookie to another origin, so pages that this policy names call the route without a session",
+            "list the origins and add `credentials`, unless these pages send tokens or need no session";
+        /// A principal on a route that authenticates nobody.
         PrincipalOfPublic Error "auth.principal-of-public",
-            "a `public` route asks nobody who they are, so there is no principal",
-            "write `#[auth(session)]` or `#[auth(token)]`; with `optional` and `Option<Principal>` for everybody";
-        /// A principal that need not be there.
+            "a `public` route authenticates nobody, so there is no principal",
+            "write `#[auth(session)]` or `#[auth(token)]`; to admit everybody, add `optional` and take `Option<Principal>`";
+        /// A required principal on a route where credentials are optional.
         PrincipalOfOptional Error "auth.principal-of-optional",
-            "an `optional` route lets in who has no credential, so there may be no principal",
+            "an `optional` route admits callers without a credential, so there may be no principal",
             "take `Option<Principal>`, or remove `optional`";
-        /// A realm that cannot stand between quotes.
+        /// A realm that cannot be written in a quoted string.
         RealmInvalid Error "auth.realm-invalid",
-            "a realm is 1 to 256 characters of ASCII without controls, quotes and backslashes",
+            "a realm is 1 to 256 ASCII characters without control characters, quotes and backslashes",
             "write a realm such as `api`";
     }
 
     refusals {
-        /// A ticket that was taken before, has expired or never was.
+        /// A ticket that was used before, has expired or never existed.
         TicketInvalid 401 "auth.ticket-invalid", "The ticket is invalid";
-        /// A credential of an application's own scheme that is wrong.
+        /// A credential that a custom scheme rejects.
         CredentialInvalid 401 "auth.credential-invalid", "The credential is invalid";
-        /// RFC 6750 3: no credential that the route takes.
-        CredentialsMissing 401 "auth.credentials-missing", "Credentials are needed";
+        /// RFC 6750 3: no credential that the route accepts.
+        CredentialsMissing 401 "auth.credentials-missing", "Credentials are required";
         /// RFC 6750 3.1, `invalid_request`: an Authorization field that is repeated or malformed.
         AuthorizationMalformed 400 "auth.authorization-malformed", "The Authorization field is malformed";
-        /// RFC 6750 3.1, `invalid_token`, whatever is wrong with it.
+        /// RFC 6750 3.1, `invalid_token`, for every reason but expiry.
         TokenInvalid 401 "auth.token-invalid", "The access token is invalid";
-        /// RFC 6750 3.1, `invalid_token`: it was good, and a client may get a new one.
+        /// RFC 6750 3.1, `invalid_token`: it was valid, and the client may get a new one.
         TokenExpired 401 "auth.token-expired", "The access token expired";
         /// RFC 6750 3.1, `insufficient_scope`: a scope or role is missing.
-        RightsMissing 403 "auth.rights-missing", "The caller may not do this";
-        /// RFC 9470 3: the login was too long ago for this.
-        LoginTooOld 401 "auth.login-too-old", "A fresh login is needed";
-        /// What knows whether a credential still holds does not answer.
+        RightsMissing 403 "auth.rights-missing", "The caller does not have the required rights";
+        /// RFC 9470 3: the login is older than the route allows.
+        LoginTooOld 401 "auth.login-too-old", "A recent login is required";
+        /// The store that knows whether a credential is still valid does not respond.
         CredentialsUnchecked 503 "auth.credentials-unchecked", "The credentials cannot be checked now";
     }
 
     events {
-        /// The store of the tickets gave an error.
+        /// The store of the tickets returned an error.
         TicketUnchecked Error "auth.ticket-unchecked", "a ticket could not be checked";
-        /// A scheme of the application's own gave an error.
-        SchemeFailed Error "auth.scheme-failed", "a scheme failed";
+        /// A custom scheme returned an error.
+        SchemeFailed Error "auth.scheme-failed", "an authentication scheme failed";
     }
 }

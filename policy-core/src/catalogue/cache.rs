@@ -2,69 +2,69 @@
 
 area! { $ cache
     rules {
-        /// A caching policy without content.
+        /// A caching policy without directives.
         CacheUnsaid Error "cache.unsaid",
             "nothing here says what caches may do",
             "write `no_store`, `private` or `public`, or an age such as `max_age = 60`";
         /// `no_store` next to anything else.
         CacheNoStoreNotAlone Error "cache.no-store-not-alone",
-            "what is not stored cannot be used again, so the other words mean nothing",
+            "a response that is not stored cannot be reused, so the other words have no effect",
             "keep `no_store` alone, or remove it";
         /// `private` and `public`.
         CacheTwofold Error "cache.private-and-public",
             "`private` and `public` contradict each other",
-            "keep `private` for what is one user's, and `public` for what is the same for everybody";
-        /// What opens shared caches, for answers that are one person's.
+            "keep `private` for responses to one user, or `public` for responses that are the same for everybody";
+        /// Shared caching of responses that depend on the caller.
         CachePersonal Error "cache.personal-and-shared",
-            "the answers depend on who asks, and this lets a cache serve them to others (RFC 9111 3.5)",
-            "write `private`, or `no_store`; for what is the same for everybody, a route of its own with `#[auth(public)]` and without a session";
-        /// An age for answers that are one person's, without `private`.
+            "the responses depend on the caller, and this lets a cache serve them to others (RFC 9111 3.5)",
+            "write `private`, or `no_store`; serve what is the same for everybody by a separate route with `#[auth(public)]` and without a session";
+        /// An age for responses that depend on the caller, without `private`.
         CacheAudienceUnsaid Warning "cache.personal-and-unsaid",
-            "the answers depend on who asks, so without `private` each of them is asked for again and the age has no effect",
+            "the responses depend on the caller, so without `private` they are revalidated before each use and the age has no effect",
             "add `private`";
         /// `immutable` next to `no_cache`.
         CacheImmutableAsked Error "cache.immutable-and-no-cache",
-            "`no_cache` asks before each use, and `immutable` says that nobody needs to ask",
+            "`no_cache` requires revalidation before each use, and `immutable` says that none is needed",
             "keep one of them";
         /// `immutable` without an age.
         CacheImmutableAge Error "cache.immutable-without-age",
-            "`immutable` is about the time in which an answer is fresh, and there is none",
+            "`immutable` applies while a response is fresh, and without an age it never is",
             "add an age, such as `max_age = 31536000`";
-        /// A time of stale answers that are never fresh.
+        /// A time for stale responses, without an age after which they are stale.
         CacheStaleAge Error "cache.stale-without-age",
-            "without an age no cache knows when an answer becomes stale",
+            "without an age, no cache knows when a response becomes stale",
             "add one, such as `max_age = 60`";
-        /// A time of stale answers that nobody may serve.
+        /// A time for stale responses, which another directive forbids to serve.
         CacheStaleAsked Error "cache.stale-and-revalidated",
-            "`no_cache` and `must_revalidate` forbid to serve what is stale",
+            "`no_cache` and `must_revalidate` forbid caches to serve stale responses",
             "remove them, or this";
         /// `s_maxage` next to `private`.
         CacheSharedAgeOfPrivate Error "cache.shared-age-of-private",
-            "this is the age in caches of many users, and `private` keeps answers out of them",
+            "this is the age for shared caches, and `private` keeps responses out of them",
             "write `max_age`";
-        /// An age that is none.
+        /// An age that is out of range.
         CacheAge Error "cache.age-out-of-bounds",
             "an age is a number of seconds from 0 to 2147483647",
             "write seconds, such as `3600` for an hour";
         /// `*` in `vary`.
         CacheVaryAny Error "cache.vary-any",
-            "an answer that varies by `*` is never used again",
-            "name the request fields that the answer depends on, or write `no_store`";
-        /// Not a field name, in `vary`.
+            "a response that varies by `*` is never reused",
+            "name the request fields that the response depends on, or write `no_store`";
+        /// An entry of `vary` that is not a field name.
         CacheVaryInvalid Error "cache.vary-invalid",
             "this is not a header name",
             "write a name such as `accept`";
-        /// A field twice in `vary`.
+        /// A field that `vary` lists twice.
         CacheVaryRepeated Warning "cache.vary-repeated",
-            "this stands in the list twice",
+            "this is listed twice",
             "remove one of them";
-        /// A caching policy of a method that no cache keeps answers to.
+        /// A caching policy for a method whose responses no cache stores.
         CacheMethod Error "cache.method",
-            "no cache keeps the answers to this method (RFC 9110 9.2.3)",
-            "remove `#[cache]` or write `no_store`; GET has a handler of its own";
+            "no cache stores the responses to this method (RFC 9110 9.2.3)",
+            "remove `#[cache]` or write `no_store`; serve GET by a separate handler";
         /// A POST or PATCH without an age.
         CacheMethodAge Error "cache.method-without-age",
-            "the answers to POST and PATCH are kept only where they say for how long (RFC 9110 9.3.3)",
-            "add `max_age`, and have the handler write the `Content-Location` of what it answers with; or remove `#[cache]`";
+            "responses to POST and PATCH are stored only if they state an age (RFC 9110 9.3.3)",
+            "add `max_age`, and let the handler set `Content-Location` on its response; or remove `#[cache]`";
     }
 }

@@ -1,4 +1,4 @@
-//! `#[cors]`: which origins may read, and what browsers ask beforehand.
+//! `#[cors]`: which origins may read responses, and what browsers ask in preflights.
 
 area! { $ cors
     rules {
@@ -9,15 +9,15 @@ area! { $ cors
         /// `*` next to other origins.
         AnyOriginNotAlone Error "cors.any-origin-not-alone",
             "`*` already covers the other origins in this list",
-            "keep `*` alone, or list only the origins that may read the answer";
+            "keep `*` alone, or list only the origins that may read the response";
         /// `*` with credentials.
         AnyOriginWithCredentials Error "cors.any-origin-with-credentials",
             "`*` cannot be combined with `credentials`",
             "list the origins that may send cookies";
-        /// `*` in a list that comes at run time.
+        /// `*` in a list that is given at run time.
         AnyOriginAtRunTime Error "cors.any-origin-at-run-time",
             "`*` cannot come from a list given at run time",
-            "write `origins = [\"*\"]` in the attribute, where a reader of the code sees it";
+            "write `origins = [\"*\"]` in the attribute, where readers of the code see it";
         /// The origin `null`.
         NullOrigin Error "cors.null-origin",
             "`null` is the origin of every sandboxed frame and `data:` URL, so it admits anybody",
@@ -25,16 +25,16 @@ area! { $ cors
         /// The scheme `file`.
         FileOrigin Error "cors.file-origin",
             "browsers send `null` for pages opened from a file, never a `file:` origin",
-            "serve the page from `http://localhost` while developing";
+            "serve the page from `http://localhost` during development";
         /// An origin that is longer than any origin can be.
         OriginTooLong Error "cors.origin-too-long",
             "an origin has at most 326 bytes",
             "write scheme, host and port only";
-        /// No `://`, or a scheme that is none.
+        /// No `://`, or an invalid scheme.
         OriginScheme Error "cors.origin-scheme",
             "an origin begins with a lower-case scheme and `://`",
             "write it in full, such as `https://app.example.com`";
-        /// Something behind host and port.
+        /// Something after host and port.
         OriginPath Error "cors.origin-path",
             "an origin is scheme, host and port only",
             "remove everything from the first `/`, `?` or `#` after the host";
@@ -45,7 +45,7 @@ area! { $ cors
         /// White space inside or around.
         OriginSpace Error "cors.origin-space",
             "an origin has no white space",
-            "remove the blanks";
+            "remove the spaces";
         /// Upper-case letters.
         OriginUpperCase Error "cors.origin-upper-case",
             "an origin is compared byte for byte, and browsers send scheme and host in lower case",
@@ -54,7 +54,7 @@ area! { $ cors
         OriginNotAscii Error "cors.origin-not-ascii",
             "browsers send international names in their ASCII form",
             "write the `xn--` form of the name";
-        /// A host that is no host.
+        /// An invalid host.
         OriginHost Error "cors.origin-host",
             "the host is not a name or address that a browser would send",
             "write labels of letters, digits, `-` and `_` with single dots between them, or an IP address";
@@ -66,11 +66,11 @@ area! { $ cors
         OriginAddress Error "cors.origin-address",
             "an IP address is compared byte for byte, and this is not the form that browsers send",
             "write IPv4 as four decimal numbers, IPv6 in brackets, lower case and shortest form";
-        /// `*` where it stands for nothing.
+        /// A `*` in a position where it matches nothing.
         OriginWildcard Error "cors.origin-wildcard",
             "`*` stands for whole labels in front of a name, or for a whole port, and nothing else",
             "write `https://*.example.com` or `https://example.com:*`";
-        /// A port that is none.
+        /// An invalid port.
         OriginPort Error "cors.origin-port",
             "the port is not a number from 1 to 65535 without leading zeros",
             "write the port in decimal, or `:*` for any port";
@@ -78,17 +78,17 @@ area! { $ cors
         OriginDefaultPort Error "cors.origin-default-port",
             "browsers never send the default port of a scheme",
             "leave the port out";
-        /// Plain text origin with credentials.
+        /// A plain-text origin with credentials.
         InsecureOriginWithCredentials Error "cors.insecure-origin-with-credentials",
-            "anybody on the network can put a script into a page that is not `https`, and it would act with the user's cookies",
+            "anybody on the network can inject a script into a page that is not `https`, and it would act with the user's cookies",
             "use `https://`, or state the risk with `dangerous_insecure_origins`";
         /// A wildcard that covers a public suffix, with credentials.
         PublicSuffixWithCredentials Error "cors.public-suffix-with-credentials",
-            "anybody can register a name under this public suffix, and would read with the user's cookies",
+            "anybody can register a name under this public suffix, and could read responses with the user's cookies",
             "name your own domain below it, or state the risk with `dangerous_public_suffix`";
-        /// An origin twice.
+        /// An origin that is listed twice.
         OriginRepeated Warning "cors.origin-repeated",
-            "this origin stands in the list twice",
+            "this origin is listed twice",
             "remove one of them";
         /// An origin that another entry covers.
         OriginCovered Warning "cors.origin-covered",
@@ -96,33 +96,33 @@ area! { $ cors
             "remove it";
         /// Run-time origins without a bound, with credentials.
         BoundMissing Error "cors.bound-missing",
-            "origins that come at run time need a bound when they may send cookies",
+            "origins that are given at run time need a bound if they may send cookies",
             "add `within = [\"https://*.your-domain.example\"]`";
         /// A run-time origin outside of its bound.
         OriginOutsideBound Error "cors.origin-outside-bound",
             "this origin is outside of the bound that the route states with `within`",
             "remove it, or widen the bound in the attribute";
-        /// A run-time list nobody gave.
+        /// A run-time list that the app does not have.
         OriginListMissing Error "cors.origin-list-missing",
-            "no list of origins of this name was given to the app",
-            "give it with `App::origins`, `App::origins_from_env` or a configuration file";
-        /// A run-time list nobody uses.
+            "the app has no list of origins with this name",
+            "set it with `App::origins`, `App::origins_from_env` or a configuration file";
+        /// A run-time list that no route uses.
         OriginListUnused Error "cors.origin-list-unused",
             "no route names this list of origins",
             "use it as `origins = config(\"..\")`, or remove it";
-        /// Not a method token.
+        /// An entry of `methods` that is not a method token.
         MethodInvalid Error "cors.method-invalid",
             "this is not a method name",
             "write a method such as `PUT`";
-        /// Methods that browsers refuse.
+        /// A method that browsers do not let pages use.
         MethodForbidden Error "cors.method-forbidden",
             "browsers never send CONNECT, TRACE or TRACK for a page",
             "remove it";
         /// `*` for methods, with credentials.
         AnyMethodWithCredentials Error "cors.any-method-with-credentials",
-            "`*` for methods means nothing when cookies are sent",
-            "list the methods, or leave `methods` out to allow what the router serves";
-        /// Not a field name.
+            "`*` for methods is no wildcard when cookies are sent",
+            "list the methods, or remove `methods` to allow what the router serves";
+        /// An entry of `headers` that is not a field name.
         HeaderInvalid Error "cors.header-invalid",
             "this is not a header name",
             "write a name such as `x-request-id`";
@@ -136,13 +136,13 @@ area! { $ cors
             "remove it";
         /// `*` for request headers, with credentials.
         AnyHeaderWithCredentials Error "cors.any-header-with-credentials",
-            "`*` for request headers means nothing when cookies are sent",
+            "`*` for request headers is no wildcard when cookies are sent",
             "list the request headers";
         /// A request header that needs no permission.
         HeaderSafelisted Warning "cors.header-safelisted",
             "browsers let every page send this request header",
             "remove it, unless pages send unusual values in it";
-        /// Not a field name, in `expose`.
+        /// An entry of `expose` that is not a field name.
         ExposeInvalid Error "cors.expose-invalid",
             "this is not a header name",
             "write a name such as `etag`";
@@ -152,28 +152,28 @@ area! { $ cors
             "remove it";
         /// A request header in `expose`.
         ExposeOfRequest Error "cors.expose-of-request",
-            "this header belongs to requests and preflights, there is nothing to expose",
+            "this header belongs to requests and preflights, so there is nothing to expose",
             "remove it";
         /// `*` for exposed headers, with credentials.
         AnyExposeWithCredentials Error "cors.any-expose-with-credentials",
-            "`*` for exposed headers means nothing when cookies are sent",
+            "`*` for exposed headers is no wildcard when cookies are sent",
             "list the response headers that the page may read";
         /// A response header that is readable anyway.
         ExposeSafelisted Warning "cors.expose-safelisted",
-            "browsers show this response header to every page that may read the answer",
+            "browsers show this response header to every page that may read the response",
             "remove it";
         /// A max-age that no browser honours.
         MaxAgeOutOfBounds Error "cors.max-age-out-of-bounds",
-            "no browser keeps a preflight longer than 86400 seconds",
-            "write seconds from 0 (do not keep) to 86400";
-        /// A max-age that Chromium cuts.
+            "no browser caches a preflight response for longer than 86400 seconds",
+            "write seconds from 0 (do not cache) to 86400";
+        /// A max-age that Chromium caps.
         MaxAgeCapped Warning "cors.max-age-capped",
-            "Chromium keeps a preflight for 7200 seconds at the most, WebKit for 600",
+            "Chromium caches a preflight response for at most 7200 seconds, and WebKit for at most 600",
             "write 7200 or less";
         /// Loopback origins in a deployment.
         LoopbackShared Warning "cors.loopback-shared",
-            "this is shared with origins on loopback, which only developers have",
-            "remove them from the policy of the deployment";
+            "this policy allows origins on loopback, which only developers use",
+            "remove them from the policy for production";
     }
 
     refusals {

@@ -4,23 +4,23 @@ area! { $ handler
     rules {
         /// A route attribute on a struct, for instance.
         HandlerFunction Error "handler.not-a-function",
-            "this stands on something that is no function",
-            "a handler is an `async fn`";
+            "this attribute is not on a function",
+            "write it on an `async fn`";
         /// A function that is not `async`.
         HandlerAsync Error "handler.not-async",
-            "a handler is `async`",
+            "a handler must be `async`",
             "write `async fn`";
         /// An `unsafe` function.
         HandlerUnsafe Error "handler.unsafe",
-            "a handler is not `unsafe`",
-            "put the block that is into it";
+            "a handler cannot be `unsafe`",
+            "use an `unsafe` block inside of it";
         /// A type parameter, a lifetime or an `impl Trait`.
         HandlerGeneric Error "handler.generic",
-            "a handler is not generic",
-            "name the types; a request cannot choose them";
+            "a handler cannot be generic",
+            "write concrete types; a request cannot choose them";
         /// A `where` clause.
         HandlerWhere Error "handler.where-clause",
-            "a handler has no `where` clause",
+            "a handler cannot have a `where` clause",
             "remove it";
         /// A function with `self`.
         HandlerMethod Error "handler.method",
@@ -28,15 +28,15 @@ area! { $ handler
             "move it out of the `impl`, and take what it needs as `State<..>`";
         /// Two paths with different parameters.
         HandlerPaths Error "handler.paths-differ",
-            "the paths of one handler have the same parameters in the same order",
-            "write a handler for each of them";
+            "the paths of one handler must have the same parameters in the same order",
+            "write a separate handler for each path";
         /// A parameter of the path that no argument takes.
         ParameterNotTaken Error "handler.parameter-not-taken",
-            "no argument takes this parameter of the path",
-            "add an argument of this name";
+            "no argument takes this path parameter",
+            "add an argument with this name";
         /// More parameters of a path than can be taken.
         ParametersTooMany Error "handler.parameters-too-many",
-            "the path has more parameters than a handler takes",
+            "the path has more parameters than a handler can take",
             "take the rest of the path as `{*rest}`, and split it in the handler";
         /// More arguments than can be extracted.
         ArgumentsTooMany Error "handler.arguments-too-many",
@@ -44,15 +44,15 @@ area! { $ handler
             "put several extractors into one tuple argument, such as `(method, headers): (Method, HeaderMap)`";
         /// An argument below `#[cfg]`.
         ArgumentConditional Error "handler.argument-conditional",
-            "an argument of a handler is there or not",
+            "an argument of a handler cannot be conditional",
             "write two handlers, each below its own `#[cfg]`";
         /// An argument that is a reference.
         ArgumentBorrowed Error "handler.argument-borrowed",
-            "a handler owns its arguments",
-            "take the value, such as `String` in place of `&str`";
+            "an argument of a handler cannot be a reference",
+            "take an owned value, such as `String` instead of `&str`";
         /// An extractor that reads what only axum's router leaves in a request.
         ExtractorOfAxum Error "handler.extractor-of-axum",
-            "this works in axum's own router only, and would be empty here",
+            "this extractor works only in axum's own router, and would be empty here",
             "name each parameter as an argument, such as `id: u64` for `{id}`";
         /// An argument of a type that cannot be extracted.
         ExtractorExpected Error "handler.not-an-extractor",
@@ -60,37 +60,37 @@ area! { $ handler
             "name it in the path, or implement `FromRequestParts` or `FromRequest`";
         /// A parameter of a type that cannot be parsed.
         ParameterType Error "handler.parameter-type",
-            "this cannot be parsed from a segment of a path",
+            "this cannot be parsed from a path segment",
             "use a type that implements `FromStr`, or implement `policy_server::FromParam`";
-        /// A return type that is no response.
+        /// A return type that is not a response.
         ResponseExpected Error "handler.not-a-response",
-            "this cannot be a response",
+            "this cannot be converted to a response",
             "return a `Response`, `String`, `Json<T>`, `StatusCode`, a tuple of them, or `Result<T, Problem>`";
-        /// A list entry that is no handler, or one for another state.
+        /// An entry of a list that is not a handler, or a handler for another state.
         HandlerExpected Error "handler.not-a-handler",
             "this is not a handler for the state of this app",
             "list functions that have a route attribute, such as `#[get(\"/path\")]`";
-        /// `Valid` around something that cannot be validated.
+        /// `Valid` around a type that cannot be validated.
         ValidateExpected Error "handler.not-validated",
-            "this has no rules to validate",
+            "this type cannot be validated",
             "implement `policy_server::extract::Validate`, or take the extractor without `Valid`";
     }
 
     refusals {
-        /// The handler did not answer in time.
-        HandlerTimedOut 503 "handler.timed-out", "The answer was not ready in time";
-        /// The handler panicked, or gave an error of its own up.
+        /// The handler did not respond in time.
+        HandlerTimedOut 503 "handler.timed-out", "The response was not ready in time";
+        /// The handler panicked, or returned an error that is not a response.
         Internal 500 "handler.failed", "The server failed";
     }
 
     events {
         /// A panic, which ends the request and nothing else.
         HandlerPanicked Error "handler.panicked", "the handler panicked";
-        /// An error that a handler passed on, whose text no client sees.
-        HandlerError Error "handler.error", "the handler gave an error up";
+        /// An error that a handler returned, and whose text no client sees.
+        HandlerError Error "handler.error", "the handler returned an error";
         /// An extension member with the name of a standard one.
-        ProblemMemberReserved Warn "handler.problem-member-reserved", "a problem has a method for this member";
-        /// An extension member that is no JSON.
-        ProblemMemberUnwritable Warn "handler.problem-member-unwritable", "a member of a problem cannot be written";
+        ProblemMemberReserved Warn "handler.problem-member-reserved", "this member of a problem is set by a method of its own";
+        /// An extension member that cannot be serialised as JSON.
+        ProblemMemberUnwritable Warn "handler.problem-member-unwritable", "a member of a problem cannot be serialised";
     }
 }

@@ -1,115 +1,115 @@
-//! `#[headers]` and `#[isolation]`: what browsers are told, and which pages may load a response.
+//! `#[headers]` and `#[isolation]`: security headers, and which pages may load a response.
 
 area! { $ headers
     rules {
-        /// A policy without directives.
+        /// A CSP without directives.
         CspEmpty Error "headers.csp-empty",
             "this has no directive, so it allows everything",
             "write one such as `default-src 'self'`, or leave `csp` out";
-        /// A name that is no directive.
+        /// A name that is not a directive.
         CspDirectiveUnknown Error "headers.csp-directive-unknown",
-            "there is no directive of this name",
-            "write one such as `script-src`, in lower case; a source has a directive in front";
-        /// A directive twice; browsers look at the first alone.
+            "no directive has this name",
+            "write one such as `script-src`, in lower case; sources follow their directive";
+        /// A repeated directive, of which browsers use only the first.
         CspDirectiveRepeated Error "headers.csp-directive-repeated",
-            "this directive stands here twice, and browsers look at the first alone",
-            "write all of its sources behind one name";
+            "this directive is repeated, and browsers use only the first one",
+            "write all of its sources after one name";
         /// A directive that needs a value and has none.
         CspDirectiveEmpty Error "headers.csp-directive-empty",
-            "this directive has nothing behind it",
+            "this directive has no value",
             "write `'none'` to allow nothing";
-        /// A host, scheme or word that is malformed.
+        /// A malformed source.
         CspSourceInvalid Error "headers.csp-source-invalid",
             "this is not a source",
             "write a host such as `https://cdn.example`, a scheme such as `data:`, or a keyword such as `'self'`; directives are separated by `;`";
-        /// A keyword that browsers take for a host.
+        /// A keyword that browsers read as a host.
         CspKeywordUnquoted Error "headers.csp-keyword-unquoted",
-            "without quotes browsers take this for the name of a host",
+            "without quotes, browsers read this as the name of a host",
             "write it in single quotes";
-        /// Quotes around what is no keyword and no hash.
+        /// Quotes around something that is neither a keyword nor a hash.
         CspKeywordUnknown Error "headers.csp-keyword-unknown",
-            "this is no keyword and no whole hash",
-            "write a keyword such as `'self'`, or a hash such as `'sha256-..'` with 44 characters behind the name; hosts and schemes have no quotes";
+            "this is neither a keyword nor a complete hash",
+            "write a keyword such as `'self'`, or a hash such as `'sha256-..'` with 44 characters after `sha256-`; hosts and schemes have no quotes";
         /// A nonce that is always the same.
         CspNonceFixed Error "headers.csp-nonce-fixed",
-            "a nonce that everybody can read beforehand protects nothing",
-            "write `'nonce'`: each answer gets its own";
-        /// A source that means nothing to its directive.
+            "a nonce that is known in advance protects nothing",
+            "write `'nonce'`: each response gets its own";
+        /// A source that has no effect in its directive.
         CspSourceMisplaced Error "headers.csp-source-misplaced",
-            "this means nothing to the directive it stands in",
+            "this source has no effect in this directive",
             "remove it";
-        /// `'none'` next to others; browsers ignore it then.
+        /// `'none'` next to other sources, where browsers ignore it.
         CspNoneNotAlone Error "headers.csp-none-not-alone",
             "`'none'` next to other sources is ignored",
             "keep `'none'` alone, or remove it";
-        /// `'strict-dynamic'` where nothing can be let in.
+        /// `'strict-dynamic'` without a nonce or a hash.
         CspStrictDynamicAlone Error "headers.csp-strict-dynamic-alone",
-            "with `'strict-dynamic'` only a nonce or a hash lets a script in, and there is none",
+            "with `'strict-dynamic'`, only a nonce or a hash allows a script, and there is none",
             "add `'nonce'`, or a hash";
-        /// Scripts in the page itself, by whoever wrote there.
+        /// Inline scripts without a nonce or a hash.
         CspScriptsInline Warning "headers.csp-scripts-inline",
-            "with this, whoever can write into the page can run scripts there",
+            "with this, anyone who can inject markup into the page can run scripts there",
             "use `'nonce'` for scripts of your own";
-        /// Scripts from anywhere.
+        /// Scripts from any host.
         CspScriptsOfAnybody Warning "headers.csp-scripts-of-anybody",
-            "with this, scripts of anybody can run in the page",
+            "with this, scripts from any host can run in the page",
             "name the hosts, or use `'nonce'` and `'strict-dynamic'`";
-        /// `frame` and `frame-ancestors` both.
+        /// Both `frame` and `frame-ancestors`.
         FrameTwice Error "headers.frame-twice",
-            "`frame-ancestors` in `csp` says this already",
+            "`frame-ancestors` in `csp` already sets this",
             "remove one of them";
-        /// An empty list of those who may frame.
+        /// An empty list of origins that may embed the response.
         FrameEmpty Error "headers.frame-empty",
             "the list of origins is empty",
             "write `frame = none`, or name an origin such as `https://app.example.com`";
-        /// A referrer policy that is none.
+        /// An unknown referrer policy.
         ReferrerUnknown Error "headers.referrer-unknown",
-            "this is no referrer policy",
+            "this is not a referrer policy",
             "write `no-referrer`, `same-origin`, `strict-origin`, `strict-origin-when-cross-origin`, `origin`, `origin-when-cross-origin` or `no-referrer-when-downgrade`";
-        /// A referrer policy that tells everybody everything.
+        /// A referrer policy that sends the whole URL to every site.
         ReferrerWhole Warning "headers.referrer-whole",
-            "this tells path and query of the page to everybody, also without `https`",
+            "this sends the path and query of the page to every site, even without `https`",
             "write `strict-origin-when-cross-origin`";
         /// An entry of `permissions` that browsers would not understand.
         PermissionInvalid Error "headers.permission-invalid",
-            "this is not a feature with those who may use it",
-            "write `camera=()` for nobody, `camera=(self)`, or `camera=(self \"https://a.example\")`";
-        /// A feature twice.
+            "this is not a feature with its allowlist",
+            "write `camera=()` to allow no origin, `camera=(self)`, or `camera=(self \"https://a.example\")`";
+        /// A feature that is listed twice.
         PermissionRepeated Error "headers.permission-repeated",
-            "this feature stands here twice",
+            "this feature is listed twice",
             "remove one of them";
-        /// A `coop` that is none.
+        /// An unknown value of `coop`.
         CoopUnknown Error "headers.coop-unknown",
-            "this is no value of Cross-Origin-Opener-Policy",
+            "this is not a value of Cross-Origin-Opener-Policy",
             "write `same-origin`, `same-origin-allow-popups`, `noopener-allow-popups` or `unsafe-none`";
-        /// A `coep` that is none.
+        /// An unknown value of `coep`.
         CoepUnknown Error "headers.coep-unknown",
-            "this is no value of Cross-Origin-Embedder-Policy",
+            "this is not a value of Cross-Origin-Embedder-Policy",
             "write `require-corp`, `credentialless` or `unsafe-none`";
-        /// A `corp` that is none.
+        /// An unknown value of `corp`.
         CorpUnknown Error "headers.corp-unknown",
-            "this is no value of Cross-Origin-Resource-Policy",
+            "this is not a value of Cross-Origin-Resource-Policy",
             "write `same-origin`, `same-site` or `cross-origin`";
-        /// A `corp` that keeps out whom CORS or JSONP lets in.
+        /// A `corp` that blocks pages which CORS or JSONP allows.
         CorpOfShared Error "headers.corp-of-shared",
-            "pages of other origins may have the answers of this route, and this says that they may not",
-            "write `cross-origin`, leave `corp` out, or share the route with nobody by `#[cors(none)]`";
-        /// Seconds that browsers do not count.
+            "other policies of this route let pages of other origins read its responses, and this forbids it",
+            "write `cross-origin`, remove `corp`, or allow no other origin with `#[cors(none)]`";
+        /// An HSTS time that is out of range.
         HstsOutOfBounds Error "headers.hsts-out-of-bounds",
             "the time is a number of seconds from 0 to 2147483647",
             "write `hsts = 31536000` for a year";
-        /// A word about `hsts` without it.
+        /// An option of `hsts` without `hsts`.
         HstsMissing Error "headers.hsts-missing",
-            "this says something about `hsts`, which is not there",
+            "this is an option of `hsts`, which is missing",
             "add `hsts = 31536000`";
-        /// A wish to be listed that the lists do not accept.
+        /// A `preload` that does not meet the requirements of the preload list.
         HstsPreload Error "headers.hsts-preload",
-            "browsers list who promises a year at least, and for all names below",
+            "the preload list of browsers requires at least a year, and all subdomains",
             "write `hsts = 31536000, include_subdomains, preload`";
-        /// A nonce in answers that many people get.
+        /// A nonce in responses that a cache may serve to many users.
         HeadersNonceShared Error "headers.nonce-shared",
-            "a cache would give the same nonce to everybody, and who knows it can smuggle in scripts",
-            "write `#[cache(private)]` or `#[cache(no_store)]`, or let scripts in by their hash";
+            "a cache would serve the same nonce to everybody, and anyone who knows it can inject scripts",
+            "write `#[cache(private)]` or `#[cache(no_store)]`, or allow scripts by their hash";
     }
 
     refusals {

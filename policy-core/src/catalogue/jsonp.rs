@@ -1,35 +1,35 @@
-//! `#[jsonp]`: scripts for pages of everybody.
+//! `#[jsonp]`: public data as scripts, for pages of any origin.
 
 area! { $ jsonp
     rules {
-        /// A script without a parameter that names its function.
+        /// JSONP without a query parameter for the name of the function.
         JsonpParameterMissing Error "jsonp.parameter-missing",
-            "nothing here says which parameter of the query names the function to call",
+            "the query parameter that names the function to call is missing",
             "write `callback = \"callback\"`";
-        /// A parameter that nobody can write as it is.
+        /// A parameter name that has to be percent-encoded.
         JsonpParameterName Error "jsonp.parameter-name",
-            "the name of this parameter has letters, digits, `-`, `.`, `_` and `~` only",
+            "the name of this parameter can have only letters, digits, `-`, `.`, `_` and `~`",
             "write what partners send, such as `callback`";
-        /// A script that is asked for in another way than scripts are.
+        /// JSONP on a route for another method than GET.
         JsonpMethod Error "jsonp.method",
-            "a script element sends GET, and nothing else",
-            "write `#[jsonp]` on a handler of its own that serves GET";
-        /// A script for some.
+            "a script element sends only GET requests",
+            "write `#[jsonp]` on a separate handler for GET";
+        /// JSONP on a route that is not public.
         JsonpNotPublic Error "jsonp.not-public",
-            "every page can read a script, so it is for data that everybody may have",
-            "write `#[auth(public)]`; for a page that shows who its user is, `#[cors]` in place of `#[jsonp]`";
-        /// A script about the visitor of a page.
+            "every page can read a script, so it may contain only public data",
+            "write `#[auth(public)]`; for data of a user, write `#[cors]` instead of `#[jsonp]`";
+        /// JSONP on a route that reads the session.
         JsonpWithSession Error "jsonp.with-session",
-            "every page can read a script, so it cannot have in it what is in the session of a visitor",
-            "remove the argument, or write `#[cors]` in place of `#[jsonp]`";
-        /// A protection of what is for every page.
+            "every page can read a script, so it may not contain data of a session",
+            "remove the argument, or write `#[cors]` instead of `#[jsonp]`";
+        /// CSRF protection of a JSONP route.
         JsonpWithCsrf Error "jsonp.with-csrf",
-            "a script changes nothing and is for every page, so no page can forge a request for it",
+            "JSONP only reads public data, so there is no request to forge",
             "remove `#[csrf]`";
     }
 
     refusals {
-        /// A JSONP callback that is repeated, or no name that may be called.
+        /// A JSONP callback that is repeated, or is not a valid name.
         CallbackInvalid 400 "jsonp.callback-invalid", "The name of the callback is invalid";
     }
 }

@@ -2,73 +2,73 @@
 
 area! { $ proxy
     rules {
-        /// An upstream of another scheme.
+        /// An upstream with another scheme.
         UpstreamScheme Error "proxy.upstream-scheme",
-            "an upstream is spoken to by `http` or `https`",
+            "the scheme of an upstream must be `http` or `https`",
             "write it in full, such as `http://127.0.0.1:9000`";
-        /// An upstream without a host, or with one that is none.
+        /// An upstream without a valid host.
         UpstreamHost Error "proxy.upstream-host",
-            "this names no host that can be connected to",
-            "write a name or address in lower case, and a port if need be, such as `http://127.0.0.1:9000`";
+            "this does not name a host that can be connected to",
+            "write a name or address in lower case, with a port if needed, such as `http://127.0.0.1:9000`";
         /// An upstream with user name or password.
         UpstreamUserInfo Error "proxy.upstream-userinfo",
             "the address of an upstream has no user name or password",
-            "remove everything from behind `//` up to and including the `@`";
+            "remove everything after `//`, up to and including the `@`";
         /// An upstream with a query or a fragment.
         UpstreamQuery Error "proxy.upstream-query",
-            "the address of an upstream has no query and no fragment: those are the requests'",
+            "the address of an upstream has no query and no fragment: those come with each request",
             "remove everything from the first `?` or `#`";
-        /// A path of an upstream that clients would not send like this.
+        /// A path of an upstream that is not normalised.
         UpstreamPath Error "proxy.upstream-path",
             "the path of an upstream has no empty segments, no `.` or `..`, and no percent codes",
-            "write the path that all others lie below, such as `http://127.0.0.1:9000/v1`";
-        /// A network that is none.
+            "write the base path of the upstream, such as `http://127.0.0.1:9000/v1`";
+        /// A malformed network.
         NetworkMalformed Error "proxies.network",
             "this is not a network",
             "write an address and the length of its prefix, such as `10.0.0.0/8` or `2001:db8::/32`, or a single address";
-        /// A network with more bits than its prefix.
+        /// A network with bits set after its prefix.
         NetworkHostBits Error "proxies.network-host-bits",
-            "this address has bits behind its prefix, so nobody knows which network is meant",
+            "this address has bits set after its prefix, so the network is ambiguous",
             "write the first address of the network, such as `10.0.0.0/8`, or one address without a prefix";
-        /// Nobody to believe.
+        /// Trusted proxies without a network.
         ProxiesMissing Error "proxies.missing",
-            "the list of proxies is empty, so nobody is believed",
+            "the list of proxies is empty, so no proxy is trusted",
             "name the networks of the proxies, or remove `App::behind`";
-        /// Nothing to believe.
+        /// Trusted proxies without a format of forwarding information.
         ProxiesUnsaid Error "proxies.unsaid",
-            "nothing here says how the proxies tell who sent a request",
-            "add what they are set up to send: `.forwarded()`, `.x_forwarded()` or `.proxy_protocol()`";
-        /// Everybody is believed.
+            "nothing here says how the proxies pass on the address of the client",
+            "add what they are configured to send: `.forwarded()`, `.x_forwarded()` or `.proxy_protocol()`";
+        /// A trusted network that contains every address.
         ProxiesEverybody Error "proxies.everybody",
-            "this network is everybody, so each client may say that it is another one",
-            "name the networks of the proxies; where nobody else can reach the server, add `.dangerous_everybody()`";
-        /// A time-out in which nothing can happen.
+            "this network contains every address, so any client could claim the address of another one",
+            "name the networks of the proxies; if only proxies can reach the server, add `.dangerous_everybody()`";
+        /// A time-out of zero.
         ProxyTimeoutZero Error "proxy.timeout-zero",
-            "a time-out is longer than zero",
-            "write a time such as `Duration::from_secs(10)`, or leave the time-out out";
-        /// An authority for an upstream without a certificate.
+            "a time-out must be longer than zero",
+            "write a time such as `Duration::from_secs(10)`, or remove the time-out";
+        /// A certificate authority for an upstream without TLS.
         ProxyAuthorityUnused Error "proxy.authority-unused",
-            "`authority` is about certificates, and this upstream has none",
+            "`authority` verifies certificates, and this upstream does not use TLS",
             "write the upstream with `https://`, or remove `authority`";
         /// An upstream on the open network without TLS.
         UpstreamPlain Warning "proxy.upstream-plain",
-            "this upstream is not known to be in a private network, and everybody on the way reads what is sent there",
+            "this upstream may be outside of the private network, and anybody on the path can read what is sent to it",
             "write `https://`";
     }
 
     refusals {
-        /// RFC 3986 4.2: behind the prefix of a proxy the path begins with two slashes.
-        ProxyPath 400 "proxy.path", "The path could be taken for another host";
+        /// RFC 3986 4.2: after the prefix of a proxy, the path begins with two slashes.
+        ProxyPath 400 "proxy.path", "The path could be read as the name of another host";
         /// RFC 9110 15.6.3: no connection with the upstream.
-        UpstreamUnreachable 502 "proxy.unreachable", "The server behind this one cannot be reached";
-        /// RFC 9110 15.6.3: something else than an answer in HTTP.
-        UpstreamAnswer 502 "proxy.bad-answer", "The server behind this one gave no valid answer";
-        /// RFC 9110 15.6.5: no connection or no answer in time.
-        UpstreamTimedOut 504 "proxy.timed-out", "The server behind this one did not answer in time";
+        UpstreamUnreachable 502 "proxy.unreachable", "The upstream server cannot be reached";
+        /// RFC 9110 15.6.3: something else than an HTTP response.
+        UpstreamAnswer 502 "proxy.bad-answer", "The upstream server sent an invalid response";
+        /// RFC 9110 15.6.5: no connection or no response in time.
+        UpstreamTimedOut 504 "proxy.timed-out", "The upstream server did not respond in time";
     }
 
     events {
-        /// The client has a part of the response.
-        UpstreamBrokeOff Warn "proxy.response-broken-off", "the response of an upstream breaks off";
+        /// The client has received a part of the response.
+        UpstreamBrokeOff Warn "proxy.response-broken-off", "the response of an upstream broke off";
     }
 }

@@ -6,20 +6,20 @@ area! { $ request
         ParameterInvalid 400 "request.parameter-invalid", "A parameter in the path is invalid";
         /// A query string that its type does not parse.
         QueryInvalid 400 "request.query-invalid", "The query is invalid";
-        /// Another media type than the one that is read.
-        MediaType 415 "request.media-type", "The media type of the request is not the expected one";
+        /// A media type that the handler does not read.
+        MediaType 415 "request.media-type", "The media type of the request is not supported";
         /// A body that is not JSON.
         JsonMalformed 400 "request.json-malformed", "The body is not valid JSON";
         /// JSON of another shape.
         JsonMismatch 422 "request.json-mismatch", "The JSON in the body does not have the expected shape";
         /// A form that its type does not parse.
         FormInvalid 422 "request.form-invalid", "The form is invalid";
-        /// A value of the expected type that breaks a rule of the application's.
+        /// A value of the expected type that breaks a rule of the application.
         RequestInvalid 422 "request.invalid", "The request breaks a rule";
         /// RFC 9110 15.5.7: no representation has a media type that the request accepts.
         NotAcceptable 406 "request.not-acceptable", "There is no representation that the request accepts";
         /// RFC 6585 3: an unsafe request that does not say which state it expects.
-        PreconditionRequired 428 "request.precondition-required", "The request has to name the state that it expects by If-Match";
+        PreconditionRequired 428 "request.precondition-required", "The request must name the state that it expects in If-Match";
         /// A body over its limit.
         BodyTooLarge 413 "request.body-too-large", "The body is over its limit";
         /// A body that broke off.

@@ -2,67 +2,67 @@
 
 area! { $ session
     rules {
-        /// A time of sessions that is zero.
+        /// A time of the session settings that is zero.
         SessionTimeZero Error "session.time-zero",
-            "a time of sessions is longer than zero",
+            "a time of sessions must be longer than zero",
             "write a time such as `minutes(15)`";
         /// An idle time over the absolute one.
         SessionIdle Error "session.idle-over-absolute",
-            "a session cannot lie unused for longer than it lasts",
-            "write an `idle` of at most `absolute`";
+            "a session cannot be idle for longer than it lasts",
+            "set `idle` to at most `absolute`";
         /// A touch interval that is too long for the idle time.
         SessionTouchInterval Error "session.touch-interval",
-            "the last use of a session would be known too roughly",
-            "write a `touch_interval` of at most a quarter of `idle`";
-        /// A remembered session that is longer than cookies live.
+            "the last use of a session would be recorded too rarely for its idle time",
+            "set `touch_interval` to at most a quarter of `idle`";
+        /// A remembered session that lasts longer than cookies do.
         SessionRemembered Error "session.remembered-too-long",
             "no browser keeps a cookie longer than 400 days",
             "write at most `days(400)`";
-        /// A renewal within its own grace.
+        /// A renewal interval that is shorter than its grace period.
         SessionRenewal Error "session.renewal-grace",
-            "an id would be replaced before the one before it is dead",
-            "write a grace of seconds and a renewal of minutes or more";
-        /// No session per user.
+            "a session id would be replaced while the previous one is still accepted",
+            "use a grace period of seconds, and a renewal interval of minutes or more";
+        /// A limit of zero sessions per user.
         SessionLimitZero Error "session.limit-zero",
-            "nobody could log in",
+            "with a limit of zero sessions, nobody could log in",
             "allow at least one session per user";
-        /// A login page that is elsewhere.
+        /// A login page that is not a path of the app.
         SessionLoginPage Error "session.login-page",
-            "the login page is no path of this app",
+            "the login page is not a path of this app",
             "write a path such as `/login`";
-        /// A session cookie that browsers do not take.
+        /// A session cookie that browsers reject.
         SessionCookie Error "session.cookie",
-            "browsers would not keep the cookie of the sessions",
-            "leave name, domain and SameSite as they are by default, or correct what is named";
+            "browsers would reject the session cookie",
+            "use the defaults for name, domain and SameSite, or correct the value that is named";
     }
 
     refusals {
         /// The cookies of the request are over their limits.
         CookiesTooLarge 400 "cookie.request-too-large", "The request has too many or too large cookies";
-        /// The store of the sessions does not answer.
+        /// The session store does not respond.
         SessionStore 503 "session.store-unavailable", "Sessions are not available at the moment";
-        /// The session was changed by other requests each time it was tried.
+        /// Other requests changed the session during each attempt to store it.
         SessionBusy 503 "session.busy", "The session is in use by too many requests";
         /// The user has as many sessions as allowed.
         SessionLimit 409 "session.limit-reached", "The user has too many sessions";
-        /// The session ended while it should get more rights.
-        SessionEnded 409 "session.ended", "The session ended meanwhile";
-        /// Nobody is logged in where something is done to the own sessions.
+        /// The session ended before a request could raise its privileges.
+        SessionEnded 409 "session.ended", "The session has ended";
+        /// A request that manages its user's sessions, without a login.
         SessionAnonymous 401 "session.anonymous", "Nobody is logged in";
     }
 
     events {
-        /// A store gave an error.
-        SessionStoreFailed Error "session.store-failed", "a store of sessions failed";
-        /// The session of a request is not known.
+        /// A store returned an error.
+        SessionStoreFailed Error "session.store-failed", "a session store failed";
+        /// The session of a request could not be read from the store.
         SessionNotLoaded Error "session.not-loaded", "a session could not be loaded";
-        /// What a request changed is not stored.
+        /// The changes of a request to its session are lost.
         SessionNotStored Error "session.not-stored", "a session could not be stored";
-        /// The idle time of a session goes on as if it had not been used.
-        SessionUseNotNoted Warn "session.use-not-noted", "the use of a session was not noted";
-        /// Sessions that are over take up room.
-        SessionsNotPurged Error "session.not-purged", "dead sessions could not be removed";
+        /// The idle time of a session continues as if the session had not been used.
+        SessionUseNotNoted Warn "session.use-not-noted", "the use of a session was not recorded";
+        /// Expired sessions take up space.
+        SessionsNotPurged Error "session.not-purged", "expired sessions could not be removed";
         /// A `Set-Cookie` of a handler was removed.
-        SessionCookieOfHandler Error "session.cookie-of-handler", "a handler set the cookie of the sessions itself";
+        SessionCookieOfHandler Error "session.cookie-of-handler", "a handler set the session cookie itself";
     }
 }

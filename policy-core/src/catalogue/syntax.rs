@@ -2,29 +2,29 @@
 
 area! { $ syntax
     rules {
-        /// Tokens that the parser of Rust cannot make sense of.
+        /// Tokens that cannot be parsed.
         Malformed Error "syntax.malformed",
-            "this cannot be read",
-            "write it as the documentation of the attribute does";
+            "this cannot be parsed",
+            "write it as in the documentation of the attribute";
         /// A word that the attribute does not know.
         UnknownWord Error "syntax.unknown-word",
             "unknown word",
-            "write a word that the attribute has";
+            "write a word that the attribute accepts";
         /// A name before `=` that the attribute does not know.
         UnknownArgument Error "syntax.unknown-argument",
             "unknown argument",
-            "write an argument that the attribute has";
+            "write an argument that the attribute accepts";
         /// A name without `=` and a value.
         ValueMissing Error "syntax.value-missing",
             "this needs a value",
-            "write `=` and the value behind it";
+            "write `=` and a value";
         /// A word with `=` and a value.
         ValueUnwanted Error "syntax.value-unwanted",
-            "this has no value",
-            "write the word alone, or leave it out";
-        /// An argument twice.
+            "this takes no value",
+            "write the word alone, or remove it";
+        /// An argument that is given twice.
         ArgumentRepeated Error "syntax.argument-repeated",
-            "this stands here twice",
+            "this is given twice",
             "remove one of them";
         /// Something else than a list.
         ListExpected Error "syntax.list-expected",
@@ -46,25 +46,25 @@ area! { $ syntax
         NumberExpected Error "syntax.number-expected",
             "a whole number below 2^32 is expected here",
             "write a number, such as `64`";
-        /// An attribute without the words that it is for.
+        /// An attribute without arguments.
         AttributeEmpty Error "syntax.attribute-empty",
-            "this attribute says nothing",
-            "write what it should say, or remove it";
-        /// Two words of which only one can hold.
+            "this attribute is empty",
+            "add its arguments, or remove it";
+        /// Two words that exclude each other.
         OneWordExpected Error "syntax.one-word-expected",
-            "only one of these words can hold for a route",
+            "only one of these words can apply to a route",
             "remove all but one";
         /// The name of a policy beside its parts.
         PolicyNotAlone Error "syntax.policy-not-alone",
-            "a whole policy stands alone: nothing is merged into it",
-            "write one policy by its parts, or give the name of one that has them all";
-        /// An expression that names no policy.
+            "the name of a policy cannot be combined with other arguments: nothing is merged into it",
+            "write all parts of a policy here, or only the name of a policy that has them all";
+        /// An expression that is not the name of a policy.
         PolicyNameExpected Error "syntax.policy-name-expected",
             "this is not the name of a policy",
             "write the name of a constant that is a policy";
-        /// Credentials with a comma between them.
+        /// Alternative credentials with a comma between them.
         CallersNotJoined Error "syntax.callers-not-joined",
-            "credentials that a caller chooses from are joined by `|`",
+            "alternative credentials are joined by `|`",
             "write `session | token`";
         /// `config` without a name.
         ConfigName Error "syntax.config-name",
@@ -72,15 +72,15 @@ area! { $ syntax
             "write `config(\"partners\")`, and give the list to the app with `App::origins`";
         /// `config` with something that it does not take.
         ConfigArgument Error "syntax.config-argument",
-            "`config` takes the name of a list, and a bound",
+            "`config` takes the name of a list, and a bound for it",
             "write `config(\"partners\", within = [\"https://*.example.com\"])`";
         /// `#[cors = ..]`.
         ParenthesesMissing Error "syntax.parentheses-missing",
-            "the arguments of an attribute stand in parentheses",
+            "the arguments of an attribute are written in parentheses",
             "write `#[name(..)]`";
-        /// An attribute twice.
+        /// An attribute that a route has twice.
         AttributeRepeated Error "syntax.attribute-repeated",
-            "this attribute stands on the route twice",
+            "this route has this attribute twice",
             "write one; the nearest level replaces the outer ones, and nothing is merged";
         /// A policy without a route.
         RouteAttributeMissing Error "syntax.route-attribute-missing",
@@ -88,7 +88,7 @@ area! { $ syntax
             "write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised";
         /// `routes![..]` with something else than names.
         RoutesEntry Error "syntax.routes-entry",
-            "a list of routes has names of handlers only",
+            "a list of routes can contain only names of handlers",
             "write `routes![one, module::two]`";
         /// A route attribute without a path.
         PathMissing Error "syntax.path-missing",
@@ -102,17 +102,17 @@ area! { $ syntax
         MethodMissing Error "syntax.method-missing",
             "a route needs a method",
             "write `#[route(PURGE, \"/path\")]`: methods, then the path";
-        /// A method that is neither a word nor a string.
+        /// A method that is neither a name nor a string.
         MethodExpected Error "syntax.method-expected",
-            "a method is a word",
+            "a method is a name or a string literal",
             "write `#[route(PURGE, \"/path\")]`: methods, then the path";
         /// A method in lower case.
         MethodCase Error "syntax.method-case",
-            "methods are case-sensitive, and those of the standard are in upper case",
-            "write it in upper case, or in quotes for a method of that name";
-        /// A parameter as other frameworks write it.
+            "methods are case-sensitive, and the standard ones are in upper case",
+            "write it in upper case, or in quotes if the method has exactly this name";
+        /// A path parameter in the syntax of another framework.
         ParameterStyle Error "syntax.parameter-style",
-            "this is no parameter, it is fixed text",
+            "this is not a parameter, but fixed text",
             "a parameter is written `{name}` here, and the rest of a path `{*name}`";
     }
 }

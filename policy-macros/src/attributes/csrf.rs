@@ -76,7 +76,7 @@ impl Attribute for Args {
                 ("exempt", None) => Protection::Exempt(LitStr::new("", word.span())),
                 ("exempt", Some(value)) => {
                     let Some(reason) = string_of(value) else {
-                        let help = "write why, such as `exempt = \"state checked\"`";
+                        let help = "write the reason, such as `exempt = \"state checked\"`";
                         diagnostics.error(value, Rule::StringExpected, &word, help);
                         return Ok(());
                     };

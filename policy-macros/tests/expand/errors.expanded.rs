@@ -20,13 +20,13 @@ const _: () = ();
 const _: () = {
     use ::policy_server::__private as __policy;
     ::core::compile_error! {
-        "a handler is `async` (handler.not-async)\nhelp: write `async fn first`"
+        "a handler must be `async` (handler.not-async)\nhelp: write `async fn first`"
     }
     ::core::compile_error! {
-        "a handler is not generic (handler.generic)\nhelp: name the types; a request cannot choose them"
+        "a handler cannot be generic (handler.generic)\nhelp: write concrete types; a request cannot choose them"
     }
     ::core::compile_error! {
-        "`/users/<id>`: a path has letters, digits and the signs `-._~!$&'()*+,;=:@` in its segments; a query is no part of it (route.path-byte)\nhelp: remove the other signs; a parameter matches segments that were sent percent-encoded\nhelp: a parameter is written `{id}` here, not `<id>`"
+        "`/users/<id>`: a path segment has only letters, digits and the characters `-._~!$&'()*+,;=:@`; a query is not part of a path (route.path-byte)\nhelp: remove the other characters; a parameter also matches percent-encoded segments\nhelp: a parameter is written `{id}` here, not `<id>`"
     }
     ::core::compile_error! {
         "nothing here says who may call (auth.callers-missing)\nhelp: write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`, `#[auth(scheme = ..)]`, or `#[auth(public)]` for everybody"

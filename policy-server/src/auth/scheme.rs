@@ -57,9 +57,9 @@ use crate::{
 /// # });
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: this is not a scheme of credentials (auth.not-a-scheme)",
+    message = "`{Self}`: this is not an authentication scheme (auth.not-a-scheme)",
     label = "`Scheme` is not implemented",
-    note = "implement `policy_server::Scheme`, which finds the caller of a request"
+    note = "implement `policy_server::Scheme`, which authenticates requests"
 )]
 pub trait Scheme: Send + Sync + 'static {
     /// Whether browsers attach the credential by themselves, as they do with cookies, Basic and

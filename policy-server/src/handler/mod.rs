@@ -145,7 +145,7 @@ where
 
 /// The return type of a handler: [`IntoResponse`], with this crate's diagnostics.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: this cannot be a response (handler.not-a-response)",
+    message = "`{Self}`: this cannot be converted to a response (handler.not-a-response)",
     label = "this return type does not implement `IntoResponse`",
     note = "return a `Response`, `String`, `Json<T>`, `StatusCode`, a tuple of them, or `Result<T, Problem>`"
 )]

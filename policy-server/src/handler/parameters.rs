@@ -24,7 +24,7 @@ use crate::base::problem::Problem;
 /// # });
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: this cannot be parsed from a segment of a path (handler.parameter-type)",
+    message = "`{Self}`: this cannot be parsed from a path segment (handler.parameter-type)",
     label = "this argument is named in the route's path",
     note = "use a type that implements `FromStr`, or implement `policy_server::FromParam`"
 )]

@@ -49,7 +49,7 @@ async fn logs_name_panics_and_timeouts() {
     let panics = log.of_code("handler.panicked");
     assert_eq!(panics.len(), 1, "{:?}", log.with(""));
     assert!(panics[0].starts_with("ERROR ") && panics[0].contains("a panic on purpose"));
-    let timeouts = log.with("The answer was not ready in time");
+    let timeouts = log.with("The response was not ready in time");
     assert_eq!(timeouts.len(), 1, "{:?}", log.with(""));
     assert!(timeouts[0].starts_with("WARN ") && timeouts[0].contains("handler.timed-out"));
 }

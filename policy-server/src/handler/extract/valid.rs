@@ -15,7 +15,7 @@ use crate::base::problem::{Invalid, Problem};
 ///
 /// [`Valid`] checks them before a handler runs.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: this has no rules to validate (handler.not-validated)",
+    message = "`{Self}`: this type cannot be validated (handler.not-validated)",
     label = "`Validate` is not implemented",
     note = "implement `policy_server::extract::Validate`, or take the extractor without `Valid`"
 )]
