@@ -1,4 +1,4 @@
-//! For whom something is cached (Fetch, "determine the network partition key").
+//! The partitions of the caches (Fetch, "determine the network partition key").
 
 use url::Url;
 
@@ -7,38 +7,39 @@ use super::{
     site::{is_same_site, site},
 };
 
-/// A part of the HTTP cache, so that nobody can tell what the page of another site has loaded.
+/// A partition of the HTTP cache, so that no page can find out what pages of another site have
+/// loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
     top_level: String,
-    /// What else parts this cache.
+    /// The other parts of the key.
     within: String,
-    /// Whether nothing is cached for it.
+    /// Whether the cache is not used at all.
     pub(super) is_transient: bool,
 }
 
-/// What becomes of an answer.
+/// The kind of a load, as far as partitions depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LoadKind {
     /// The document of the window.
     Window,
     /// The document of a frame.
     Frame,
-    /// A part of the page that asks.
-    Page,
+    /// A subresource of the page that loads it.
+    Subresource,
 }
 
 impl Partition {
-    /// That of a load of this address; `page` is who asks.
-    pub(super) fn of(
+    /// The partition for a load of this URL by `page`.
+    pub(super) fn for_load(
         profile: &Profile,
         page: Option<&Page>,
-        place: Place,
+        kind: LoadKind,
         url: &Url,
         has_credentials: bool,
     ) -> Self {
-        let opener = page.filter(|_| place == Place::Window);
-        let page = page.filter(|_| place != Place::Window);
+        let opener = page.filter(|_| kind == LoadKind::Window);
+        let page = page.filter(|_| kind != LoadKind::Window);
         let top_level = page.map_or(url, |page| &page.top_level);
         let within = match (profile.cache_key, page) {
             (CacheKey::Window, _) => String::new(),
@@ -46,7 +47,7 @@ impl Partition {
                 let is_led = opener.is_some_and(|opener| !is_same_site(&opener.origin, url));
                 format!("{}{}", if is_led { "led to " } else { "" }, site(url))
             }
-            (CacheKey::Frame, Some(_)) if place == Place::Frame => format!("frame {}", site(url)),
+            (CacheKey::Frame, Some(_)) if kind == LoadKind::Frame => format!("frame {}", site(url)),
             (CacheKey::Frame, Some(page)) => site(&page.url),
             (CacheKey::Foreign, page) => {
                 let is_own = page.is_none_or(|page| page.has_same_site_ancestors);
@@ -55,7 +56,7 @@ impl Partition {
             }
         };
         let is_transient = profile.cache_key == CacheKey::Frame
-            && place == Place::Page
+            && kind == LoadKind::Subresource
             && page.is_some_and(|page| page.origin == PageOrigin::Opaque);
         Self { top_level: site(top_level), within, is_transient }
     }
@@ -69,11 +70,11 @@ mod tests {
         Page::at(Url::parse(url).unwrap())
     }
 
-    /// Whether two loads share what is cached, in the windows of these pages.
-    fn share(profile: &Profile, loads: [(&Page, Place, &str, bool); 2]) -> bool {
-        let [one, other] = loads.map(|(page, place, url, has_credentials)| {
+    /// Whether two loads of these pages share a partition.
+    fn share(profile: &Profile, loads: [(&Page, LoadKind, &str, bool); 2]) -> bool {
+        let [one, other] = loads.map(|(page, kind, url, has_credentials)| {
             let url = Url::parse(url).unwrap();
-            Partition::of(profile, Some(page), place, &url, has_credentials)
+            Partition::for_load(profile, Some(page), kind, &url, has_credentials)
         });
         one == other
     }
@@ -81,7 +82,7 @@ mod tests {
     const PROFILES: [Profile; 4] =
         [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
 
-    /// A page of one address in the window of another.
+    /// A page in a frame, in a window of another page.
     fn framed(url: &str, top_level: &str) -> Page {
         let has_same_site_ancestors = site(&page(url).url) == site(&page(top_level).url);
         Page { top_level: page(top_level).url, has_same_site_ancestors, ..page(url) }
@@ -96,7 +97,7 @@ mod tests {
         let (app, admin, other) = (page(APP), page("https://admin.shop.example/"), page(OTHER));
         for profile in &PROFILES {
             let share = |one, other| {
-                let load = |page| (page, Place::Page, WIDGET, true);
+                let load = |page| (page, LoadKind::Subresource, WIDGET, true);
                 share(profile, [load(one), load(other)])
             };
             assert!(share(&app, &admin), "one site");
@@ -109,7 +110,7 @@ mod tests {
     fn frames_part_it_in_chromium_and_foreign_ones_in_firefox() {
         let (app, other) = (page(APP), framed(OTHER, APP));
         let share = |url| {
-            let load = |page| (page, Place::Page, url, true);
+            let load = |page| (page, LoadKind::Subresource, url, true);
             PROFILES.map(|profile| share(&profile, [load(&app), load(&other)]))
         };
         assert_eq!(share(WIDGET), [true, false, true, true], "foreign in both");
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn credentials_part_it_in_firefox() {
         let app = page(APP);
-        let load = |has_credentials| (&app, Place::Page, WIDGET, has_credentials);
+        let load = |has_credentials| (&app, LoadKind::Subresource, WIDGET, has_credentials);
         let shared = PROFILES.map(|profile| share(&profile, [load(true), load(false)]));
         assert_eq!(shared, [true, true, false, true]);
     }
@@ -128,8 +129,8 @@ mod tests {
     fn documents_of_frames_are_apart_in_chromium() {
         let (app, widget) = (page(APP), framed(WIDGET, APP));
         let share = |profile| {
-            let frame = (&app, Place::Frame, WIDGET, true);
-            share(profile, [frame, (&widget, Place::Page, WIDGET, true)])
+            let frame = (&app, LoadKind::Frame, WIDGET, true);
+            share(profile, [frame, (&widget, LoadKind::Subresource, WIDGET, true)])
         };
         assert_eq!(PROFILES.each_ref().map(share), [true, false, true, true]);
     }
@@ -138,8 +139,8 @@ mod tests {
     fn a_document_belongs_to_its_own_window() {
         let (app, other) = (page(APP), page(OTHER));
         let share = |profile, from| {
-            let document = (from, Place::Window, APP, true);
-            share(profile, [document, (&app, Place::Page, APP, true)])
+            let document = (from, LoadKind::Window, APP, true);
+            share(profile, [document, (&app, LoadKind::Subresource, APP, true)])
         };
         assert_eq!(PROFILES.each_ref().map(|profile| share(profile, &app)), [true; 4]);
         assert_eq!(

@@ -1,11 +1,11 @@
-//! What a browser's console says of a load that failed, and below it what the console does not
-//! say: what the server sent, and what it would have to send.
+//! The console message of a failed load, and below it what browsers do not show: what the server
+//! sent, and what it would have to send.
 
 use std::fmt;
 
 use super::{Blocked, PageOrigin, Reason, redirect::is_redirect};
 
-/// The line of the console, and the reason.
+/// The console message, and the reason.
 impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.console(f)?;
@@ -140,8 +140,8 @@ impl Blocked {
             if self.in_preflight { "the response to the preflight" } else { "the response" };
         match &self.reason {
             Reason::Address => f.write_str(
-                "nothing was sent: pages may fetch addresses without \
-                user and password only",
+                "nothing was sent: pages may only fetch addresses without \
+                user and password",
             ),
             Reason::Method => f.write_str(
                 "nothing was sent: a method is a token other than \
@@ -156,15 +156,15 @@ impl Blocked {
                 method",
             ),
             Reason::Mode => f.write_str(
-                "nothing was sent there: mode `cors` asks other origins; \
-                mode `no-cors` follows redirects only",
+                "nothing was sent there: use mode `cors` for other origins; \
+                mode `no-cors` only follows redirects",
             ),
             Reason::Scheme => f.write_str(
                 "nothing was sent: the model knows `http` and `https` \
                 only",
             ),
             Reason::MixedContent => f.write_str("nothing was sent: serve it over `https`"),
-            Reason::Unreachable => f.write_str("no server answered, or what it said is no HTTP"),
+            Reason::Unreachable => f.write_str("no server responded, or its response was not HTTP"),
             Reason::NoAllowOrigin => {
                 write!(f, "{response} has no `Access-Control-Allow-Origin`; ")?;
                 self.grant(f)
@@ -202,19 +202,21 @@ impl Blocked {
                  without login and without redirect"
             ),
             Reason::PreflightSyntax(field) => {
-                write!(f, "`{field}` is no list of tokens with commas between them")
+                write!(f, "`{field}` is not a comma-separated list of tokens")
             }
             Reason::AllowMethods(method) => write!(
                 f,
-                "{response} would have to say `Access-Control-Allow-Methods: {method}`, in just \
-                 these letters; `*` is a method like others with credentials"
+                "{response} would have to say `Access-Control-Allow-Methods: {method}`, in \
+                 exactly this case; with credentials, `*` is an ordinary method name"
             ),
             Reason::AllowHeaders(name) => write!(
                 f,
-                "{response} would have to say `Access-Control-Allow-Headers: {name}`; `*` is a name \
-                 like others with credentials, and never means `authorization`"
+                "{response} would have to say `Access-Control-Allow-Headers: {name}`; with \
+                 credentials, `*` is an ordinary name, and it never covers `authorization`"
             ),
-            Reason::Redirect => f.write_str("the server redirects, which this fetch does not want"),
+            Reason::Redirect => {
+                f.write_str("the server redirects, and this fetch forbids redirects")
+            }
             Reason::TooManyRedirects => f.write_str("twenty redirects are followed"),
             Reason::RedirectTarget(target) => write!(
                 f,
@@ -222,13 +224,13 @@ impl Blocked {
                  or `https`, without user and password"
             ),
             Reason::RedirectedStream => f.write_str(
-                "the server redirects; 303 would let the \
-                content go",
+                "the server redirects; with 303 the \
+                content would be dropped",
             ),
             Reason::ResourcePolicy(value) => write!(
                 f,
                 "{response} says `Cross-Origin-Resource-Policy: {value}`; for this page it would \
-                 have to say `cross-origin`, or be asked for by CORS"
+                 have to say `cross-origin`, or be requested with CORS"
             ),
             Reason::Framing(_) => write!(
                 f,
@@ -242,13 +244,13 @@ impl Blocked {
         }
     }
 
-    /// What would be a grant.
+    /// Fields that would grant the request.
     fn grant(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "it would have to say `Access-Control-Allow-Origin: {}`", self.origin)?;
         if self.origin == PageOrigin::Opaque {
             f.write_str(
-                ", which every sandboxed page is, and every request that was redirected \
-                from one origin to another: better let the page ask the last address itself",
+                ", the origin of every sandboxed page, and of every request that was redirected \
+                from one origin to another: let the page request the last address directly",
             )?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! One cookie: what makes it one, and for which requests it is (RFC 6265bis, 5.7 and 5.8.3).
+//! One cookie: when it is valid, and with which requests it is sent (RFC 6265bis, 5.7 and 5.8.3).
 
 use std::{borrow::Cow, time::Duration};
 
@@ -11,7 +11,7 @@ use super::{
     site::{is_address, is_public_suffix},
 };
 
-/// The longest that a cookie lasts (5.5): 400 days.
+/// The maximum lifetime of a cookie (5.5): 400 days.
 const LONGEST_LIFE: Duration = Duration::from_secs(400 * 86_400);
 
 /// A stored cookie.
@@ -27,14 +27,14 @@ pub struct Cookie {
     pub(super) is_http_only: bool,
     same_site: Option<SameSite>,
     pub(super) partition: Option<Partition>,
-    /// When it was stored first.
+    /// When it was created.
     pub(super) created_at: Duration,
-    /// Which one it was then.
+    /// Its number in the order of creation.
     pub(super) number: u64,
     pub(super) last_access: u64,
 }
 
-/// Who stores or reads a cookie.
+/// The API that stores or reads a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Http,
@@ -43,8 +43,7 @@ pub(super) enum Access {
 }
 
 impl Cookie {
-    /// What a browser makes of a line, if it is one that it stores (5.7). `number` is that of no
-    /// other cookie.
+    /// The cookie of a line, if a browser stores it (5.7). `number` is unique.
     pub(super) fn received(
         profile: &Profile,
         now: Duration,
@@ -83,57 +82,57 @@ impl Cookie {
         is_stored.then_some(cookie)
     }
 
-    /// Its name, which may be empty; what is not UTF-8 is replaced.
+    /// Its name, which may be empty; invalid UTF-8 is replaced.
     pub fn name(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.name)
     }
 
-    /// Its value; what is not UTF-8 is replaced.
+    /// Its value; invalid UTF-8 is replaced.
     pub fn value(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.value)
     }
 
-    /// The host that it is for.
+    /// Its domain.
     pub fn domain(&self) -> &str {
         &self.domain
     }
 
-    /// Whether it is not for the hosts below this one.
+    /// Whether subdomains do not receive it.
     pub fn is_host_only(&self) -> bool {
         self.is_host_only
     }
 
-    /// The path that it is for, with those below.
+    /// Its path, which also matches the paths below.
     pub fn path(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.path)
     }
 
-    /// When it is over, since 1970; without one it lasts as long as the browser.
+    /// When it expires, since 1970; without this it lasts until the browser is closed.
     pub fn expires(&self) -> Option<Duration> {
         self.expires
     }
 
-    /// Whether it is for TLS only.
+    /// Whether it is sent over TLS only.
     pub fn is_secure(&self) -> bool {
         self.is_secure
     }
 
-    /// Whether it is kept from scripts.
+    /// Whether scripts cannot read it.
     pub fn is_http_only(&self) -> bool {
         self.is_http_only
     }
 
-    /// Its `SameSite`, if it has said one.
+    /// Its `SameSite`, if it has one.
     pub fn same_site(&self) -> Option<SameSite> {
         self.same_site
     }
 
-    /// The site of the windows that it is for, if it is not for all.
+    /// The top-level site of its partition, if it is partitioned.
     pub fn partition(&self) -> Option<&str> {
         self.partition.as_ref().map(|partition| partition.site.as_str())
     }
 
-    /// As the field `Cookie` says it.
+    /// As in the field `Cookie`.
     pub(super) fn pair(&self) -> Vec<u8> {
         match self.name.as_slice() {
             b"" => self.value.clone(),
@@ -193,8 +192,8 @@ impl Cookie {
         self.same_site.unwrap_or(default)
     }
 
-    /// Whether it is what its name promises (5.7, steps 20 to 22). One without name whose value
-    /// looks like such a name would be sent as one with it.
+    /// Whether it meets the requirements of its name prefix (5.7, steps 20 to 22). A value with a
+    /// prefix and without a name would be sent like a name with that prefix.
     fn keeps_prefix(&self, profile: &Profile, has_path: bool) -> bool {
         let name = if self.name.is_empty() { &self.value } else { &self.name };
         let starts = |prefix: &str| {
@@ -216,7 +215,7 @@ impl Cookie {
         is_kept && !self.name.is_empty()
     }
 
-    /// "Leave Secure Cookies Alone": whether, set without TLS, it would stand before one with
+    /// "Leave Secure Cookies Alone": whether, set without TLS, it would shadow a cookie with
     /// `Secure` (5.7, step 16).
     pub(super) fn overlays(&self, old: &Self) -> bool {
         let is_near =
@@ -224,7 +223,7 @@ impl Cookie {
         old.is_secure && old.name == self.name && is_near && path_matches(&self.path, &old.path)
     }
 
-    /// Whether both are one to the store.
+    /// Whether one replaces the other in the store.
     pub(super) fn is_same(&self, old: &Self) -> bool {
         old.name == self.name
             && old.domain == self.domain
@@ -234,8 +233,8 @@ impl Cookie {
     }
 }
 
-/// The domain of a cookie, and whether it is for this host only; `None` where a host may not set
-/// it (5.7, steps 8 to 11).
+/// The domain of a cookie, and whether it is host-only; `None` if the host may not set this domain
+/// (5.7, steps 8 to 11).
 fn domain(line: &Parsed<'_>, url: &Url) -> Option<(String, bool)> {
     let host = url.host_str()?;
     let domain = str::from_utf8(&line.domain).ok().filter(|domain| domain.is_ascii())?;
@@ -248,7 +247,7 @@ fn domain(line: &Parsed<'_>, url: &Url) -> Option<(String, bool)> {
     }
 }
 
-/// 5.7, step 6, and 5.6.1 and 5.6.2 for the limit.
+/// The expiry time: 5.7, step 6, and 5.6.1 and 5.6.2 for the limit.
 fn expiry(now: Duration, line: &Parsed<'_>) -> Option<Duration> {
     let expires = match line.max_age {
         Some(MaxAge::Over) => Some(Duration::ZERO),
@@ -258,7 +257,7 @@ fn expiry(now: Duration, line: &Parsed<'_>) -> Option<Duration> {
     expires.map(|expires| expires.min(now.saturating_add(LONGEST_LIFE)))
 }
 
-/// 5.1.3.
+/// 5.1.3: "domain-matches".
 fn domain_matches(host: &str, domain: &str) -> bool {
     let is_below = host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
     host == domain || is_below && !is_address(host)

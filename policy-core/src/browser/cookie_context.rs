@@ -1,4 +1,4 @@
-//! How a request stands to the cookies of where it goes (RFC 6265bis, 5.2; Cookies Having
+//! The relation between a request and the cookies of its target (RFC 6265bis, 5.2; Cookies Having
 //! Independent Partitioned State).
 
 use http::Method;
@@ -9,45 +9,45 @@ use super::{
     site::{is_loopback, is_of_domain, is_same_domain, is_same_site, site},
 };
 
-/// A request, as far as cookies depend on it.
+/// The properties of a request that decide about cookies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CookieContext<'a> {
-    /// Where it goes.
+    /// Its URL.
     pub(super) url: &'a Url,
     pub(super) method: &'a Method,
-    /// The page in the window.
+    /// The top-level page.
     pub(super) top_level: Option<&'a Url>,
-    /// The origin of who asks; without one it is the person in front of the browser.
+    /// The initiating origin; `None` if the user started the request.
     pub(super) initiator: Option<&'a PageOrigin>,
-    /// Whether the page that asks, and all that it stands in, are of one site.
+    /// Whether the initiating page and all pages around it are same-site.
     pub(super) has_same_site_ancestors: bool,
-    /// Whether the page in the window is left for the answer.
+    /// Whether the request is a top-level navigation.
     pub(super) is_top_level_navigation: bool,
-    /// Whether another site redirected to here.
+    /// Whether another site redirected to its URL.
     pub(super) was_cross_site_redirected: bool,
 }
 
-/// The windows that a cookie is for, if it is not for all.
+/// The partition of a cookie, if it is partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
-    /// The site of their pages.
+    /// The top-level site.
     pub(super) site: String,
-    /// Whether another site stands between the page and the cookie's.
+    /// Whether another site is between the page and the site of the cookie.
     is_foreign: bool,
 }
 
-/// How a request stands to the site that it goes to.
+/// The relation between a request and the site of its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
     SameSite,
-    /// Another site, which is left for this one in its window.
+    /// Another site, in a top-level navigation.
     Navigation,
     CrossSite,
 }
 
 impl<'a> CookieContext<'a> {
-    /// How a page stands to its own cookies.
-    pub(super) fn of(page: &'a Page) -> Self {
+    /// The relation between a page and its own cookies.
+    pub(super) fn of_page(page: &'a Page) -> Self {
         Self {
             url: &page.url,
             method: &Method::GET,
@@ -59,7 +59,7 @@ impl<'a> CookieContext<'a> {
         }
     }
 
-    /// Whether the window is of another site, or one stands between it and this request.
+    /// Whether the top-level page, or a page between it and this request, is of another site.
     pub(super) fn is_third_party(&self, profile: &Profile) -> bool {
         let is_of_window = self.top_level.is_none_or(|top| match profile.sites_have_schemes {
             true => site(top) == site(self.url),
@@ -70,14 +70,14 @@ impl<'a> CookieContext<'a> {
             && (!is_of_window || !self.has_same_site_ancestors || is_sandboxed)
     }
 
-    /// The windows that a new cookie is for.
+    /// The partition of a new cookie.
     pub(super) fn partition(&self, profile: &Profile, is_asked_for: bool) -> Option<Partition> {
         let is_parted =
             profile.third_party == ThirdParty::Partitioned && self.is_third_party(profile);
         (is_asked_for || is_parted).then(|| self.window(profile))
     }
 
-    /// Those like the one of this request; one that leaves its page belongs to the next.
+    /// The partition of this request; a top-level navigation uses the one of the new page.
     pub(super) fn window(&self, profile: &Profile) -> Partition {
         let top_level = self.top_level.filter(|_| !self.is_top_level_navigation);
         Partition {
@@ -99,7 +99,7 @@ impl<'a> CookieContext<'a> {
         }
     }
 
-    /// The same where cookies are sent.
+    /// The same for cookies that are sent.
     pub(super) fn relation_of_sending(&self, profile: &Profile) -> Relation {
         if profile.redirects_count && self.was_cross_site_redirected {
             self.relation_elsewhere()
@@ -112,7 +112,7 @@ impl<'a> CookieContext<'a> {
         if self.is_top_level_navigation { Relation::Navigation } else { Relation::CrossSite }
     }
 
-    /// Whether cookies with `Secure` may travel there and from there.
+    /// Whether cookies with `Secure` may be sent to and set by this URL.
     pub(super) fn is_secure(&self, profile: &Profile) -> bool {
         self.url.scheme() == "https" || profile.secure_on_loopback && is_loopback(self.url)
     }
@@ -127,7 +127,8 @@ mod tests {
 
     const FRAMED: &str = "https://widget.test/";
 
-    /// What is set in the window of one site and sent in those of three, a fourth being its own.
+    /// Sets a cookie in the window of one site, and returns which of three windows send it; the
+    /// fourth is its own site.
     fn framed(profile: Profile, line: &str) -> [String; 3] {
         let mut browser = Browser::new(profile).gets(&Ask::from(SHOP, FRAMED), &[line]);
         [

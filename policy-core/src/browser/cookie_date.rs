@@ -1,8 +1,8 @@
-//! Dates of cookies, which are read as nothing else on the web is (RFC 6265bis, 5.1.1).
+//! Dates of cookies, which have a syntax of their own (RFC 6265bis, 5.1.1).
 
 use std::time::Duration;
 
-/// A date, as the time since 1970; one before is 1970. `None` where it is no date.
+/// Parses a date as the time since 1970; an earlier one becomes 1970. `None` if it is invalid.
 pub(super) fn parse(text: &[u8]) -> Option<Duration> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     for token in text.split(|byte| is_delimiter(*byte)).filter(|token| !token.is_empty()) {
@@ -44,7 +44,7 @@ const fn is_delimiter(byte: u8) -> bool {
     matches!(byte, 0x09 | 0x20..=0x2f | 0x3b..=0x40 | 0x5b..=0x60 | 0x7b..=0x7e)
 }
 
-/// `hms-time`: three numbers of one or two digits, and what follows no digit.
+/// `hms-time`: three numbers of one or two digits, not followed by a digit.
 fn time_of(token: &[u8]) -> Option<(u32, u32, u32)> {
     let mut fields = token.splitn(3, |byte| *byte == b':');
     let exact =
@@ -62,7 +62,7 @@ fn month_of(token: &[u8]) -> Option<u32> {
     (1..).zip(names).find_map(|(number, name)| (start == name).then_some(number))
 }
 
-/// That many digits at the start, and what follows is no digit.
+/// A number of so many digits at the start, not followed by a digit.
 fn number(token: &[u8], least: usize, most: usize) -> Option<u32> {
     let digits = token.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let text = token.get(..digits).filter(|_| (least..=most).contains(&digits))?;
@@ -82,7 +82,8 @@ const fn days_of(month: u32, year: u32) -> u32 {
     }
 }
 
-/// Days of the Gregorian calendar; years begin in March, so that a leap day is the last one.
+/// Days of the Gregorian calendar; years begin in March, so that the leap day is the last day of a
+/// year.
 const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let years = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -1,4 +1,4 @@
-//! A browser with nothing but cookies, for the tests of this module.
+//! A browser with cookies only, for the tests of this module.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ pub(super) fn url(text: &str) -> Url {
     Url::parse(text).unwrap()
 }
 
-/// A browser with nothing but cookies.
+/// A browser with cookies only.
 pub(super) struct Browser {
     pub(super) jar: Jar,
     pub(super) profile: Profile,
     pub(super) now: Duration,
 }
 
-/// Whose page asks, and what for.
+/// The page that sends a request, and the kind of the request.
 #[derive(Clone)]
 pub(super) struct Ask {
     pub(super) url: Url,
@@ -39,12 +39,12 @@ impl Ask {
         Self { url, method: Method::GET, page: None, leaves: true, was_elsewhere: false }
     }
 
-    /// Something that a page in a window loads.
+    /// A subresource of a page in a window.
     pub(super) fn from(page: &str, address: &str) -> Self {
         Self { page: Some(Page::at(url(page))), leaves: false, ..Self::at(address) }
     }
 
-    /// Something that a page leaves its window for.
+    /// A navigation of a page in a window.
     pub(super) fn leaving(page: &str, method: Method, address: &str) -> Self {
         Self { method, leaves: true, ..Self::from(page, address) }
     }
@@ -96,7 +96,7 @@ impl Browser {
     }
 }
 
-/// What comes back to an address of what another one set, both in the address bar.
+/// The cookies that are sent to one URL after another one set them, both in the address bar.
 pub(super) fn back(from: &str, line: &str, to: &str) -> String {
     Browser::new(Profile::STANDARD).gets(&Ask::at(from), &[line]).sends(&Ask::at(to))
 }

@@ -1,4 +1,4 @@
-//! Whether a response may be shared with the origin that asked (Fetch, 4.9).
+//! Whether a response may be shared with the origin of the request (Fetch, 4.9).
 
 use http::HeaderMap;
 
@@ -8,7 +8,7 @@ use super::{
     request::Request,
 };
 
-/// CORS check, of the origin that the request has told.
+/// CORS check, for the origin that the request sent.
 pub(super) fn cors_check(
     request: &Request,
     origin: &str,

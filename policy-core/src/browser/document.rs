@@ -1,4 +1,4 @@
-//! Navigations (HTML, 7.4): what becomes of an answer that is a document.
+//! Navigations (HTML, 7.4): how a response becomes a document.
 
 use http::HeaderMap;
 
@@ -11,7 +11,7 @@ use super::{
     request::Request,
 };
 
-/// Makes a page of an answer, if it may stand where it is to stand.
+/// Creates a page from a response, if it may be displayed in its window or frame.
 pub(super) fn load(
     request: &Request,
     response: ServerResponse,
@@ -44,7 +44,7 @@ pub(super) fn csp(headers: &HeaderMap) -> impl Iterator<Item = String> {
     policies.map(|policy| String::from_utf8_lossy(trim(policy)).to_ascii_lowercase())
 }
 
-/// The values of a directive: its first one in a policy counts.
+/// The values of a directive; the first one of a policy counts.
 pub(super) fn directive<'a>(policy: &'a str, name: &str) -> Option<Vec<&'a str>> {
     policy.split(';').find_map(|directive| {
         let mut words = directive.split_ascii_whitespace();
@@ -57,7 +57,8 @@ fn is_sandbox(policy: &str) -> bool {
     directive(policy, "sandbox").is_some_and(|flags| !flags.contains(&"allow-same-origin"))
 }
 
-/// With other answers the old document stays: there is none, or it is saved to a file.
+/// With other responses the current document stays, because there is no content or it is a
+/// download.
 fn is_document(response: &ServerResponse) -> bool {
     let is_saved = || {
         text(&response.headers, "content-disposition").is_some_and(|disposition| {

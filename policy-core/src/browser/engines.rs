@@ -1,4 +1,4 @@
-//! The values of each engine.
+//! The profile of each engine.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Profile {
-    /// The texts of the standards; where they leave a choice, the most open one.
+    /// The text of the standards; where they leave a choice, the least restrictive one.
     pub const STANDARD: Self = Self {
         name: "the standards",
         preflight_cap: Duration::from_secs(86_400),
@@ -92,7 +92,7 @@ impl Profile {
         trims_referrers: false,
     };
 
-    /// Chromium as it is installed.
+    /// Chromium in its default configuration.
     pub const CHROMIUM: Self = Self {
         name: "Chromium",
         preflight_cap: Duration::from_secs(7200),
@@ -168,7 +168,7 @@ impl Profile {
         ..Self::STANDARD
     };
 
-    /// Firefox as it is installed.
+    /// Firefox in its default configuration.
     pub const FIREFOX: Self = Self {
         name: "Firefox",
         star_allows_authorization: true,
@@ -226,7 +226,7 @@ impl Profile {
         ..Self::STANDARD
     };
 
-    /// WebKit as it is in Safari.
+    /// WebKit as in Safari.
     pub const WEBKIT: Self = Self {
         name: "WebKit",
         preflight_cap: Duration::from_secs(600),

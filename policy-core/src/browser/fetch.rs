@@ -1,7 +1,7 @@
-//! What a page asks a browser to load.
+//! The loads of a page.
 
-/// Something that a page loads: a call of `fetch()`, and all else that makes a browser send a
-/// request (Fetch, 2.2.5: requests).
+/// A load of a page: a call of `fetch()`, or anything else that makes a browser send a request
+/// (Fetch, 2.2.5: requests).
 ///
 /// ```
 /// use policy_core::browser::{Credentials, Fetch};
@@ -14,7 +14,7 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// The address, resolved against that of the page.
+    /// The URL, resolved against that of the page.
     pub url: String,
     /// The method as the script writes it.
     pub method: String,
@@ -30,12 +30,12 @@ pub struct Fetch {
     pub redirect: Redirect,
     /// The cache mode.
     pub cache: CacheMode,
-    /// What the answer is for.
+    /// The destination of the response.
     pub destination: Destination,
-    /// Whether somebody listens to the progress of an upload (`XMLHttpRequest.upload`), which
-    /// asks for a preflight in any case.
+    /// Whether there are listeners on the progress of the upload (`XMLHttpRequest.upload`), which
+    /// always cause a preflight.
     pub watches_upload: bool,
-    /// Whether the content is a stream, which can be sent once only and asks for a preflight.
+    /// Whether the content is a stream, which can be sent only once and causes a preflight.
     pub streams_body: bool,
 }
 
@@ -92,7 +92,7 @@ impl Fetch {
         Self::element(Destination::Image, url)
     }
 
-    /// A link, a redirect by script or the address bar: the page is left.
+    /// A link, a navigation by script or the address bar: the document is replaced.
     pub fn navigate(url: impl Into<String>) -> Self {
         Self { mode: Mode::Navigate, ..Self::element(Destination::Document, url) }
     }
@@ -102,7 +102,7 @@ impl Fetch {
         Self { destination: Destination::Frame, ..Self::navigate(url) }
     }
 
-    /// `<form method=post action=url>` that is sent: a navigation.
+    /// `<form method=post action=url>` that is submitted: a navigation.
     pub fn form<N: AsRef<str>, V: AsRef<str>>(
         url: impl Into<String>,
         fields: impl IntoIterator<Item = (N, V)>,
@@ -128,7 +128,7 @@ impl Fetch {
         }
     }
 
-    /// Adds a field. One that scripts may not set is dropped by the browser.
+    /// Adds a field. The browser drops it if scripts may not set it.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -182,7 +182,7 @@ impl Fetch {
         self
     }
 
-    /// Listens to the progress of the upload.
+    /// Adds a listener to the progress of the upload.
     pub fn watch_upload(mut self) -> Self {
         self.watches_upload = true;
         self
@@ -198,14 +198,14 @@ impl Fetch {
 /// The request mode (Fetch, 2.2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Other origins are asked by the CORS protocol.
+    /// Other origins are requested with the CORS protocol.
     #[default]
     Cors,
-    /// Other origins are asked, and what they answer is opaque.
+    /// Other origins are requested, and their responses are opaque.
     NoCors,
-    /// Other origins are not asked.
+    /// Other origins are not requested.
     SameOrigin,
-    /// A document is left for another.
+    /// The document is replaced by another.
     Navigate,
     /// A WebSocket is opened.
     WebSocket,
@@ -214,19 +214,19 @@ pub enum Mode {
 /// The credentials mode (Fetch, 2.2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Credentials {
-    /// None are sent, and cookies of the answer are ignored.
+    /// None are sent, and cookies of the response are ignored.
     Omit,
-    /// Only to the origin of the page.
+    /// Sent only to the origin of the page.
     #[default]
     SameOrigin,
-    /// Always.
+    /// Always sent.
     Include,
 }
 
 /// The redirect mode (Fetch, 2.2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Redirect {
-    /// Followed, twenty at the most.
+    /// Followed, at most twenty.
     #[default]
     Follow,
     /// A network error.
@@ -238,20 +238,20 @@ pub enum Redirect {
 /// The cache mode (Fetch, 2.2.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CacheMode {
-    /// By the rules of HTTP.
+    /// Used by the rules of HTTP.
     #[default]
     Default,
     /// Neither read nor written.
     NoStore,
     /// Not read.
     Reload,
-    /// Asked for anew, with conditions.
+    /// Revalidated.
     NoCache,
-    /// Read, however old.
+    /// Read at any age.
     ForceCache,
 }
 
-/// What an answer is for (Fetch, 2.2.5), as `Sec-Fetch-Dest` says it.
+/// The destination of a response (Fetch, 2.2.5), as in `Sec-Fetch-Dest`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Destination {
@@ -262,7 +262,7 @@ pub enum Destination {
     Script,
     /// `<img>`.
     Image,
-    /// A document in the place of the page.
+    /// A document that replaces the page.
     Document,
     /// `<iframe>`.
     Frame,

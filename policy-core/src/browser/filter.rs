@@ -1,4 +1,4 @@
-//! Filtered responses (Fetch, 2.2.6): how much of an answer a page sees.
+//! Filtered responses (Fetch, 2.2.6): how much of a response a page sees.
 
 use http::{HeaderMap, HeaderName, Method};
 use url::Url;
@@ -9,7 +9,7 @@ use super::{
     request::{Request, Tainting},
 };
 
-/// The response that the page gets of an answer.
+/// The filtered response that the page gets.
 pub(super) fn filter(request: &Request, response: ServerResponse, is_cached: bool) -> Response {
     let keep: &dyn Fn(&HeaderName) -> bool = match request.tainting {
         Tainting::Opaque => return nothing(request, ResponseType::Opaque, is_cached),
@@ -36,7 +36,7 @@ pub(super) fn filter(request: &Request, response: ServerResponse, is_cached: boo
     }
 }
 
-/// A response that shows nothing: an opaque one, or a redirect that was to be left alone.
+/// A response that shows nothing: an opaque one, or a redirect in mode `manual`.
 pub(super) fn nothing(request: &Request, kind: ResponseType, is_cached: bool) -> Response {
     Response {
         kind,
@@ -49,14 +49,14 @@ pub(super) fn nothing(request: &Request, kind: ResponseType, is_cached: bool) ->
     }
 }
 
-/// Without fragment (Fetch, the `url` getter of `Response`).
+/// The URL without its fragment (Fetch, the `url` getter of `Response`).
 fn shown_url(request: &Request) -> Url {
     let mut url = request.url.clone();
     url.set_fragment(None);
     url
 }
 
-/// Whether what follows the fields is content: not after HEAD, nor with a null body status.
+/// Whether the response has content: not after HEAD, nor with a null body status.
 fn has_content(request: &Request, status: u16) -> bool {
     request.method != Method::HEAD && !matches!(status, 101 | 103 | 204 | 205 | 304)
 }

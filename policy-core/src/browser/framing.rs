@@ -1,5 +1,5 @@
-//! Whether a document may stand in a frame: `frame-ancestors` (CSP 3, 6.4.2) and
-//! `X-Frame-Options` (HTML, 7.7), which counts only where the first is missing.
+//! Whether a document may be embedded in a frame: `frame-ancestors` (CSP 3, 6.4.2) and
+//! `X-Frame-Options` (HTML, 7.7), which counts only if the first is missing.
 
 use http::HeaderMap;
 use url::Url;
@@ -11,8 +11,7 @@ use super::{
     request::Request,
 };
 
-/// Asks both of them for the parent and for the page in the window. What stands between is not
-/// known here.
+/// Checks the parent and the top-level page. The pages between them are not known here.
 pub(super) fn check(parent: &Page, request: &Request, headers: &HeaderMap) -> Result<(), Reason> {
     let top_level = PageOrigin::of(&parent.top_level);
     let ancestors = [&parent.origin, &top_level];
@@ -61,7 +60,7 @@ fn matches(source: &str, ancestor: &PageOrigin, request: &Request) -> bool {
     }
 }
 
-/// A scheme stands for the safer one too.
+/// A scheme also matches its secure form.
 fn scheme_matches(written: &str, scheme: &str) -> bool {
     written == scheme || (written == "http" && scheme == "https")
 }
@@ -103,7 +102,7 @@ mod tests {
         trial::{load, page, response},
     };
 
-    /// Whether a page of `https://shop.test` may stand in one of `https://app.shop.test`.
+    /// Whether a page of `https://shop.test` may be embedded in one of `https://app.shop.test`.
     fn is_framed(fields: &[(&str, &str)]) -> bool {
         let page = page("https://app.shop.test/");
         let trial = load(&page, Fetch::frame("https://shop.test/"), &[response(200, fields)]);

@@ -1,4 +1,4 @@
-//! How long a stored answer may be used without asking (RFC 9111, 4.2).
+//! How long a stored response may be used without revalidation (RFC 9111, 4.2).
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,22 +9,22 @@ use http::{
 
 use super::{Profile, ServerResponse};
 
-/// The field `Cache-Control` (RFC 9111, 5.2), as far as a private cache obeys it.
+/// The field `Cache-Control` (RFC 9111, 5.2), as far as a private cache implements it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CacheControl {
     pub(super) no_store: bool,
     pub(super) no_cache: bool,
     pub(super) must_revalidate: bool,
-    /// `public` or `private`: it may be stored, whatever its status.
+    /// `public` or `private`: the response may be stored with any status.
     pub(super) allows_storing: bool,
-    /// What is no number is none at all, and so is one in quotes, whatever RFC 9111 hopes for:
-    /// no engine reads it.
+    /// An invalid number is treated as missing, and so is one in quotes, although RFC 9111
+    /// recommends to accept it: no engine does.
     pub(super) max_age: Option<Duration>,
     pub(super) stale_while_revalidate: Option<Duration>,
 }
 
 impl CacheControl {
-    pub(super) fn of(profile: &Profile, headers: &HeaderMap) -> Self {
+    pub(super) fn parse(profile: &Profile, headers: &HeaderMap) -> Self {
         let mut control = Self::default();
         for directive in elements(headers, &CACHE_CONTROL) {
             let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
@@ -49,22 +49,22 @@ impl CacheControl {
     }
 }
 
-/// How an answer came to be stored, and what follows from it.
+/// The age of a stored response, and how long it is fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Freshness {
-    /// When it was received.
+    /// When the response was received.
     received: Duration,
-    /// How old it was then.
+    /// Its age at that time.
     age: Duration,
     lifetime: Duration,
-    /// How long it may be used after that, while it is asked for anew.
+    /// For how long after its lifetime it may be used while it is revalidated.
     grace: Duration,
 }
 
 impl Freshness {
-    /// Of an answer that is received now.
-    pub(super) fn of(profile: &Profile, now: Duration, response: &ServerResponse) -> Self {
-        let control = CacheControl::of(profile, &response.headers);
+    /// The freshness of a response that is received now.
+    pub(super) fn new(profile: &Profile, now: Duration, response: &ServerResponse) -> Self {
+        let control = CacheControl::parse(profile, &response.headers);
         let age = single(&response.headers, &AGE).and_then(delta_seconds).unwrap_or_default();
         let apparent = now.saturating_sub(date(response, now));
         let must_ask = control.no_cache
@@ -91,18 +91,18 @@ impl Freshness {
         self.age(now) < self.lifetime
     }
 
-    /// Whether it may be used while it is asked for anew (RFC 5861, 3).
+    /// Whether it may be used while it is revalidated (RFC 5861, 3).
     pub(super) fn is_in_grace(&self, now: Duration) -> bool {
         self.age(now) < self.lifetime.saturating_add(self.grace)
     }
 }
 
-/// Whether the answer says itself how long it is fresh.
+/// Whether the response has explicit freshness.
 pub(super) fn is_explicit(control: CacheControl, response: &ServerResponse) -> bool {
     control.max_age.is_some() || response.headers.contains_key(EXPIRES)
 }
 
-/// 4.2.1, and 4.2.2 where the answer says nothing.
+/// The freshness lifetime: 4.2.1, and 4.2.2 for responses without explicit freshness.
 fn lifetime(
     profile: &Profile,
     now: Duration,
@@ -137,7 +137,7 @@ pub(super) fn has_pragma(headers: &HeaderMap) -> bool {
     elements(headers, &PRAGMA).any(|element| element.eq_ignore_ascii_case("no-cache"))
 }
 
-/// When the answer was made.
+/// The value of `Date`, or the time of receipt.
 fn date(response: &ServerResponse, now: Duration) -> Duration {
     http_date(&response.headers, &DATE).unwrap_or(now)
 }
@@ -150,13 +150,13 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// 1.2.2: one that is too large is as large as can be.
+/// 1.2.2: a value that is too large becomes the largest possible one.
 fn delta_seconds(text: &str) -> Option<Duration> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| Duration::from_secs(text.parse().unwrap_or(u64::from(u32::MAX))))
 }
 
-/// The elements of a list, over all lines of a field.
+/// The elements of a list, from all lines of a field.
 pub(super) fn elements<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -188,9 +188,9 @@ mod tests {
         response
     }
 
-    /// For how many seconds it is fresh, from now on.
+    /// For how many seconds the response is fresh from now on.
     fn fresh_for(profile: &Profile, status: u16, fields: &[(&'static str, &str)]) -> u64 {
-        let freshness = Freshness::of(profile, NOW, &response(status, fields));
+        let freshness = Freshness::new(profile, NOW, &response(status, fields));
         freshness.lifetime.saturating_sub(freshness.age(NOW)).as_secs()
     }
 
@@ -209,7 +209,7 @@ mod tests {
             ],
         );
         assert_eq!(
-            CacheControl::of(&Profile::STANDARD, &response.headers),
+            CacheControl::parse(&Profile::STANDARD, &response.headers),
             CacheControl {
                 no_store: true,
                 no_cache: true,
@@ -264,7 +264,7 @@ mod tests {
             10,
         );
         assert_eq!(standard(&[max_age, ("age", "x")]), 100);
-        let freshness = Freshness::of(&Profile::STANDARD, NOW, &response(200, &[max_age]));
+        let freshness = Freshness::new(&Profile::STANDARD, NOW, &response(200, &[max_age]));
         assert!(freshness.is_fresh(NOW + Duration::from_secs(99)));
         assert!(!freshness.is_fresh(NOW + Duration::from_secs(100)));
     }
@@ -283,7 +283,7 @@ mod tests {
     fn after_its_life_it_has_a_grace_unless_it_must_be_asked_for() {
         let freshness = |control| {
             let response = response(200, &[("cache-control", control)]);
-            Freshness::of(&Profile::STANDARD, NOW, &response)
+            Freshness::new(&Profile::STANDARD, NOW, &response)
         };
         let after = |seconds| NOW + Duration::from_secs(seconds);
         let graceful = freshness("max-age=10, stale-while-revalidate=20");

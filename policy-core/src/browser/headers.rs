@@ -1,15 +1,15 @@
-//! The classes of header fields (Fetch, 2.2.2), and how values of fields are read.
+//! The classes of header fields (Fetch, 2.2.2), and how field values are parsed.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::{Profile, mime::Mime};
 
-/// The fields of a request as its script wrote them: every byte that Fetch lets a value have,
-/// which is more than [`HeaderValue`] takes.
+/// The fields of a request as its script wrote them: with every byte that Fetch allows in a value,
+/// which is more than [`HeaderValue`] accepts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Vec<(HeaderName, Vec<u8>)>);
 
-/// Response fields that a page of another origin sees without being told.
+/// Response fields that a page of another origin sees without `Access-Control-Expose-Headers`.
 const SAFELISTED_RESPONSE: [&str; 7] = [
     "cache-control",
     "content-language",
@@ -20,7 +20,7 @@ const SAFELISTED_RESPONSE: [&str; 7] = [
     "pragma",
 ];
 
-/// Request fields that belong to the browser.
+/// Request fields that only the browser sets.
 const FORBIDDEN: [&str; 21] = [
     "accept-charset",
     "accept-encoding",
@@ -45,7 +45,7 @@ const FORBIDDEN: [&str; 21] = [
     "via",
 ];
 
-/// Fields that say what the content is, and go where the content goes.
+/// Fields that describe the content, and are dropped together with it.
 const OF_CONTENT: [HeaderName; 4] = [
     header::CONTENT_ENCODING,
     header::CONTENT_LANGUAGE,
@@ -55,7 +55,7 @@ const OF_CONTENT: [HeaderName; 4] = [
 
 impl Fields {
     /// Fills a list as `new Request(url, { headers })` does: forbidden fields are dropped, and in
-    /// mode `no-cors` all that are not no-CORS-safelisted. The error is the text that is no field.
+    /// mode `no-cors` all that are not no-CORS-safelisted. The error is the invalid name or value.
     pub(super) fn fill(
         profile: &Profile,
         written: &[(String, String)],
@@ -94,12 +94,13 @@ impl Fields {
         self.0.retain(|(one, _)| one != name);
     }
 
-    /// What goes when the content goes.
+    /// Drops the fields that describe the content.
     pub(super) fn remove_content(&mut self) {
         self.0.retain(|(name, _)| !OF_CONTENT.contains(name));
     }
 
-    /// The CORS-unsafe request-header names: lower case, sorted, each once if engines do so.
+    /// The CORS-unsafe request-header names: lower case, sorted, and without repetition if the
+    /// engine removes repeated names.
     pub(super) fn unsafe_names(&self, profile: &Profile) -> Vec<String> {
         let (safe, mut names): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|(name, value)| is_safelisted(name.as_str(), value));
@@ -114,7 +115,8 @@ impl Fields {
         names
     }
 
-    /// The fields as they travel. A byte that no value may have is sent as a space (RFC 9110 5.5).
+    /// The fields as they are sent. A byte that is not allowed in a value is sent as a space (RFC
+    /// 9110 5.5).
     pub(super) fn to_map(&self) -> HeaderMap {
         let mut map = HeaderMap::with_capacity(self.0.len() + 8);
         for (name, value) in &self.0 {
@@ -136,14 +138,14 @@ impl Fields {
     }
 }
 
-/// Whether a field of a response is shown to a page of another origin that is told of `exposed`.
+/// Whether a page of another origin sees a response field, if the server exposes `exposed`.
 pub(super) fn is_shown(name: &HeaderName, exposed: &[String], all: bool) -> bool {
     let listed = || exposed.iter().any(|one| one.eq_ignore_ascii_case(name.as_str()));
     SAFELISTED_RESPONSE.contains(&name.as_str())
         || ((all || listed()) && !is_forbidden_response(name))
 }
 
-/// Response fields that no script sees.
+/// Response fields that no script can read.
 pub(super) fn is_forbidden_response(name: &HeaderName) -> bool {
     matches!(name.as_str(), "set-cookie" | "set-cookie2")
 }
@@ -159,13 +161,13 @@ pub(super) fn combined(headers: &HeaderMap, name: &str) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// [`combined`], as text to compare and to show.
+/// [`combined`], as text for comparison and display.
 pub(super) fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     combined(headers, name).map(|value| value.iter().map(|&byte| char::from(byte)).collect())
 }
 
-/// A list of tokens (Fetch, extract header list values): nothing where the field is missing, an
-/// error where it breaks the grammar.
+/// Parses a list of tokens (Fetch, extract header list values): nothing if the field is missing, an
+/// error if it breaks the grammar.
 pub(super) fn tokens(
     headers: &HeaderMap,
     name: &'static str,
@@ -199,7 +201,7 @@ pub(super) fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Without HTTP whitespace around.
+/// Removes leading and trailing HTTP whitespace.
 pub(super) fn trim(value: &[u8]) -> &[u8] {
     let is_space = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' ');
     let start = value.iter().position(|byte| !is_space(byte)).unwrap_or(value.len());
@@ -207,7 +209,7 @@ pub(super) fn trim(value: &[u8]) -> &[u8] {
     value.get(start..end).unwrap_or_default()
 }
 
-/// A value that a script writes: a byte string, normalised.
+/// A value that a script sets: a byte string, normalised.
 fn bytes(value: &str) -> Option<Vec<u8>> {
     let bytes: Option<Vec<u8>> = value.chars().map(|sign| u8::try_from(sign).ok()).collect();
     let value = trim(&bytes?).to_vec();
@@ -260,7 +262,7 @@ fn is_simple_range(value: &[u8]) -> bool {
     let mut ends = range.splitn(2, |byte| *byte == b'-');
     let (Some(start), Some(end)) = (ends.next(), ends.next()) else { return false };
     let is_number = |digits: &[u8]| digits.iter().all(u8::is_ascii_digit);
-    // Numbers of any length: without zeros in front, the longer one is the greater.
+    // Numbers of any length: without leading zeros, the longer one is the greater.
     let size = |digits: &[u8]| {
         let first = digits.iter().position(|digit| *digit != b'0').unwrap_or(digits.len());
         (digits.len() - first, digits.get(first..).unwrap_or_default().to_vec())

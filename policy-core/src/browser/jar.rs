@@ -1,4 +1,5 @@
-//! The cookies of a browser: which it stores, and to whom it sends them (RFC 6265bis, 5.7, 5.8).
+//! The cookies of a browser: which ones it stores, and with which requests it sends them (RFC
+//! 6265bis, 5.7, 5.8).
 
 use std::{cmp::Reverse, collections::HashSet, time::Duration};
 
@@ -12,13 +13,13 @@ use super::{
     site::registrable,
 };
 
-/// The most that are kept in all (5.7: at least 3000).
+/// The maximum number of cookies (5.7: at least 3000).
 const MOST: usize = 3300;
-/// How many stay when there are more.
+/// How many are left after that is exceeded.
 const KEPT: usize = 3000;
-/// The most of one registrable domain (5.7: at least 50), as in Chromium and Firefox.
+/// The maximum number for one registrable domain (5.7: at least 50), as in Chromium and Firefox.
 const MOST_OF_ONE: usize = 180;
-/// How many stay when there are more.
+/// How many are left after that is exceeded.
 const KEPT_OF_ONE: usize = 150;
 
 /// The cookies of all sites.
@@ -42,12 +43,12 @@ const KEPT_OF_ONE: usize = 150;
 #[derive(Clone, Debug, Default)]
 pub struct Jar {
     cookies: Vec<Cookie>,
-    /// Counts what happens, since the clock may stand still meanwhile.
+    /// Counts operations, since the clock may not advance between two of them.
     ticks: u64,
 }
 
 impl Jar {
-    /// All cookies, in the order in which they were stored first.
+    /// All cookies, in the order of their creation.
     pub fn iter(&self) -> impl Iterator<Item = &Cookie> {
         self.cookies.iter()
     }
@@ -70,7 +71,7 @@ impl Jar {
         HeaderValue::from_bytes(&cookie_string(sent)?).ok()
     }
 
-    /// Takes one line of the field `Set-Cookie` in the answer to a request.
+    /// Handles one line of the field `Set-Cookie` in the response to a request.
     pub(super) fn store(
         &mut self,
         profile: &Profile,
@@ -84,7 +85,7 @@ impl Jar {
     /// `document.cookie = text`
     pub(super) fn write(&mut self, profile: &Profile, now: Duration, page: &Page, text: &str) {
         if page.origin != PageOrigin::Opaque {
-            let request = CookieContext::of(page);
+            let request = CookieContext::of_page(page);
             self.receive(profile, now, &request, Access::Script, text.as_bytes());
         }
     }
@@ -94,7 +95,7 @@ impl Jar {
         if page.origin == PageOrigin::Opaque {
             return String::new();
         }
-        let request = CookieContext::of(page);
+        let request = CookieContext::of_page(page);
         let seen =
             self.iter().filter(|cookie| cookie.is_for(profile, now, &request, Access::Script));
         let text = cookie_string(seen.collect()).unwrap_or_default();
@@ -129,20 +130,20 @@ impl Jar {
         }
         self.cookies.retain(|old| !new.is_same(old));
         if !new.is_expired(now) {
-            let place = self.cookies.partition_point(|old| old.number < new.number);
+            let index = self.cookies.partition_point(|old| old.number < new.number);
             let (domain, partition) = (new.domain.clone(), new.partition.clone());
-            self.cookies.insert(place, new);
+            self.cookies.insert(index, new);
             self.drop_excess(registrable(&domain), partition.as_ref());
         }
     }
 
-    /// Forgets what is over; whoever lets time pass calls it.
+    /// Drops expired cookies; called when time has passed.
     pub(super) fn drop_expired(&mut self, now: Duration) {
         self.cookies.retain(|cookie| !cookie.is_expired(now));
     }
 
-    /// "Remove excess cookies" (5.7): of one owner those without `Secure` first, of all those that
-    /// nobody asked for the longest.
+    /// "Remove excess cookies" (5.7): for one owner, those without `Secure` first; for all, the
+    /// least recently used first.
     fn drop_excess(&mut self, owner: &str, partition: Option<&Partition>) {
         if self.cookies.len() <= MOST_OF_ONE {
             return;
@@ -163,7 +164,7 @@ impl Jar {
         }
     }
 
-    /// Drops as many as are said, of those with a rank those with the least ones.
+    /// Drops a number of cookies: of those with a rank, the ones with the lowest.
     fn drop_oldest(&mut self, number: usize, rank: impl Fn(&Cookie) -> Option<(bool, u64)>) {
         let mut order: Vec<_> =
             self.cookies.iter().filter_map(|cookie| Some((rank(cookie)?, cookie.number))).collect();
@@ -174,7 +175,7 @@ impl Jar {
     }
 }
 
-/// Longer paths first, and of equal ones those that were stored first (5.8.3); `None` without
+/// Longer paths first, and for equal paths the ones created first (5.8.3); `None` if there are no
 /// cookies.
 fn cookie_string(mut cookies: Vec<&Cookie>) -> Option<Vec<u8>> {
     cookies.sort_by_key(|cookie| (Reverse(cookie.path.len()), cookie.number));

@@ -11,7 +11,7 @@ use super::{
     resource_policy, script,
 };
 
-/// A load that waits for a server.
+/// A load that waits for a response.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     request: Request,
@@ -20,20 +20,20 @@ pub(super) struct Load {
 
 #[derive(Clone, Debug)]
 enum Waiting {
-    /// The answer to a preflight that asked for these names.
+    /// The response to a preflight that asked for these names.
     Preflight(Vec<String>),
-    /// The answer to the request itself.
+    /// The response to the request itself.
     Response(Asked),
-    /// The answer that the cache is to have, for which nobody waits.
+    /// The response for the cache of a request that no page waits for.
     Refresh(Asked),
 }
 
-/// What a load does next.
+/// The next action of a load.
 #[derive(Debug)]
 pub(super) enum Next {
     Send(Box<Load>, Sent),
     Done(Outcome),
-    /// Nobody has waited for it.
+    /// It was for the cache only, and no page waits for it.
     Kept,
 }
 
@@ -42,7 +42,7 @@ enum Step {
     Done(Outcome),
 }
 
-/// A page asks for something.
+/// Starts a load of a page.
 pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next {
     if !state.profile.sandboxed_preflights_are_kept {
         state.preflights.clear_opaque();
@@ -54,12 +54,12 @@ pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next
 }
 
 impl Load {
-    /// What the browser asks for itself, to have it in its cache.
+    /// Starts a request of the browser itself, which revalidates a stored response.
     pub(super) fn refresh(request: Request, asked: Asked) -> Self {
         Self { request, waits_for: Waiting::Refresh(asked) }
     }
 
-    /// A server has answered.
+    /// Continues with the response of a server.
     pub(super) fn receive(self, state: &mut State, mut response: ServerResponse) -> Next {
         if state.profile.drops_empty_lines {
             network::drop_empty_lines(&mut response.headers);
@@ -99,7 +99,7 @@ impl Load {
         }
     }
 
-    /// No server has.
+    /// Continues if no server could be reached.
     pub(super) fn unreachable(self, state: &mut State) -> Next {
         let in_preflight = match self.waits_for {
             Waiting::Preflight(_) => true,
@@ -135,7 +135,7 @@ fn fail(state: &mut State, request: &Request, in_preflight: bool, reason: Reason
     Next::Done(Outcome::Blocked(request.blocked(in_preflight, reason)))
 }
 
-/// Main fetch: of every address on the way.
+/// Main fetch: for each URL of a redirect chain.
 fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
     if !matches!(request.url.scheme(), "http" | "https") {
         return Err(Reason::Scheme);
@@ -176,14 +176,14 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
 }
 
-/// Says of the page what this address may know. Where a site is told less than the policy lets it,
-/// the next one may be told more again.
+/// Computes the referrer for this URL. If an engine sends less to a site than the policy allows,
+/// the next URL may get more again.
 fn tell_referrer(state: &State, request: &mut Request) {
     let Some(source) = request.referrer.take() else { return };
     let (profile, policy) = (&state.profile, request.referrer_policy);
     request.referrer = referrer::referrer(profile, policy, &source, &request.url);
     let told = network::told_referrer(profile, request);
-    // Where windows part what is theirs, a frame that was told less does not learn more.
+    // With partitioned windows, a frame that got a shorter referrer keeps it.
     let is_frame =
         request.fetch.mode == Mode::Navigate && profile.third_party == ThirdParty::Partitioned;
     if told.is_none() || is_frame {
@@ -200,7 +200,7 @@ fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
     }
 }
 
-/// Whether the page may have the answer at all.
+/// Whether the page may have the response at all.
 fn may_see(request: &Request, response: &ServerResponse) -> Result<(), Reason> {
     match request.tainting {
         Tainting::Cors => cors_check(request, &request.serialized_origin(), &response.headers),
@@ -209,7 +209,7 @@ fn may_see(request: &Request, response: &ServerResponse) -> Result<(), Reason> {
     }
 }
 
-/// HTTP fetch, once there is an answer.
+/// HTTP fetch, after a response has arrived.
 fn respond(
     state: &mut State,
     request: &mut Request,

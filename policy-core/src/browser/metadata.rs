@@ -1,4 +1,4 @@
-//! What a browser says of a request's circumstances: `Sec-Fetch-*` (Fetch Metadata).
+//! Fetch Metadata: `Sec-Fetch-*`, which describe the context of a request.
 
 use http::{HeaderMap, HeaderValue};
 use url::Url;
@@ -8,12 +8,10 @@ use super::{
     site::{is_loopback, is_same_site, is_trustworthy, origin_parts},
 };
 
-/// Writes the fields of a request to `url`, to which it was redirected from those before. They go
-/// to trustworthy addresses only (Fetch Metadata, 2: "append the Fetch metadata headers for a
-/// request").
+/// Adds the fields of a request to `url`, after redirects by the URLs before it. They are sent to
+/// trustworthy URLs only (Fetch Metadata, 2: "append the Fetch metadata headers for a request").
 ///
-/// `Sec-Fetch-User` is sent with what the person in front of the browser asks for herself: a load
-/// without a page.
+/// `Sec-Fetch-User` is sent with navigations that the user started: loads without a page.
 pub(super) fn write(
     profile: &Profile,
     headers: &mut HeaderMap,
@@ -38,8 +36,8 @@ pub(super) fn write(
     }
 }
 
-/// `Sec-Fetch-Site`: the farthest that a chain of redirects has been from the origin that began
-/// it (Fetch Metadata, 2.3).
+/// `Sec-Fetch-Site`: the most distant relation between the initiating origin and any URL of the
+/// redirect chain (Fetch Metadata, 2.3).
 fn relation<'a>(
     profile: &Profile,
     origin: &PageOrigin,
@@ -87,7 +85,7 @@ const fn mode(mode: Mode) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Site, mode, destination and user, as far as they are sent.
+    /// Site, mode, destination and user, if they are sent.
     fn sent(fetch: &Fetch, page: Option<&str>, urls: &[&str]) -> [Option<String>; 4] {
         let page = page.map(|page| Page::at(Url::parse(page).unwrap()));
         let urls: Vec<Url> = urls.iter().map(|url| Url::parse(url).unwrap()).collect();

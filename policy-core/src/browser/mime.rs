@@ -39,14 +39,14 @@ impl Mime {
         is_valid.then(|| Self(format!("{kind}/{subtype}").to_ascii_lowercase()))
     }
 
-    /// Extract a MIME type (Fetch, 2.2.2): the last one that is one.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+    /// Extract a MIME type (Fetch, 2.2.2): the last valid one.
+    pub(super) fn extract(headers: &HeaderMap) -> Option<Self> {
         let lines = headers.get_all("content-type").iter();
         let values = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
         values.filter_map(Self::parse).rfind(|mime| mime.0 != "*/*")
     }
 
-    /// What forms send, which needs no preflight.
+    /// The types that forms send, which need no preflight.
     pub(super) fn is_form(&self) -> bool {
         matches!(
             &*self.0,
@@ -58,7 +58,7 @@ impl Mime {
         SCRIPTS.contains(&&*self.0)
     }
 
-    /// What is never a script, even without `nosniff` (Fetch, 2.11).
+    /// The types that are never scripts, even without `nosniff` (Fetch, 2.11).
     pub(super) fn is_never_script(&self) -> bool {
         let starts = |kind| self.0.starts_with(kind);
         starts("audio/") || starts("image/") || starts("video/") || self.0 == "text/csv"
@@ -81,6 +81,6 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append("content-type", "text/plain, image/png".parse().unwrap());
         headers.append("content-type", "*/*".parse().unwrap());
-        assert!(Mime::of(&headers).unwrap().is_never_script());
+        assert!(Mime::extract(&headers).unwrap().is_never_script());
     }
 }

@@ -1,4 +1,4 @@
-//! What a protected page may not load, or loads over TLS instead (Mixed Content).
+//! Mixed content: what a page of `https` may not load, or loads over TLS instead.
 
 use super::{
     Destination, PageOrigin,
@@ -6,15 +6,15 @@ use super::{
     site::{is_address, is_trustworthy},
 };
 
-/// Whether a page of `https` would load something that others can change on its way (4.4).
-/// Browsers look at the scheme: a page of `http://localhost` may load anything.
+/// Whether a page of `https` would load something over an insecure connection (4.4). Browsers look
+/// at the scheme: a page of `http://localhost` may load anything.
 pub(super) fn is_blocked(request: &Request) -> bool {
     let Some(page) = &request.page else { return false };
     let is_protected = page.url.scheme() == "https" || page.top_level.scheme() == "https";
     is_protected && !request.is_top_level_navigation() && !is_trustworthy(&request.url)
 }
 
-/// Asks for an image over TLS instead (4.1), unless its host is an IP address.
+/// Upgrades an image to TLS (4.1), unless its host is an IP address.
 pub(super) fn upgrade_image(request: &mut Request) {
     let has_name = request.url.host_str().is_some_and(|host| !is_address(host));
     if request.fetch.destination == Destination::Image

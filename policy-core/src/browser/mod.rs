@@ -1,21 +1,21 @@
-//! A model of what a browser does with a server's answers: which requests it sends, with which
-//! cookies, and what a page may read of what comes back.
+//! A model of what a browser does with a server's responses: which requests it sends, with which
+//! cookies, and what a page may read of a response.
 //!
 //! Written from the Fetch standard, HTML, RFC 6265bis, RFC 9111 and Fetch Metadata, and from
-//! nothing else of this crate: it is what the engine is held against. It does no I/O and knows no
-//! clock. [`step`] takes a state and what happened, and gives the next state and what the browser
-//! does about it:
+//! nothing else of this crate, since the engine is tested against it. It does no I/O and reads no
+//! clock. [`step`] takes a state and an event, and returns the next state and the actions of the
+//! browser:
 //!
-//! - [`Event::Start`]: a page, or the person in front of it, loads something: a [`Fetch`]
-//! - [`Output::Request`]: a request goes to a server; [`Event::Response`] is what it says
-//! - [`Output::Done`]: what the page got: an [`Outcome`]
+//! - [`Event::Start`]: a page or the user loads something: a [`Fetch`]
+//! - [`Output::Request`]: a request goes to a server, and [`Event::Response`] is its response
+//! - [`Output::Done`]: what the page gets: an [`Outcome`]
 //!
-//! Where engines differ, a [`Profile`] says so, with the source of each difference.
+//! Where engines differ, a [`Profile`] describes each difference, with its source.
 //!
-//! Left out are: what a page forbids itself (its Content Security Policy, COEP), service workers,
-//! HTTP authentication by dialog or by the address, HSTS, the blocking of opaque responses by their
-//! content, ports and networks that browsers keep pages from, and all that is not `http`, `https`
-//! or their WebSockets.
+//! The model leaves out: what a page forbids itself (its Content Security Policy, COEP), service
+//! workers, HTTP authentication by a dialog or by the URL, HSTS, opaque response blocking by
+//! content, blocked ports and private networks, and every scheme but `http`, `https` and those of
+//! WebSockets.
 
 mod cache_partition;
 mod console;

@@ -1,5 +1,5 @@
-//! HTTP-network-or-cache fetch (Fetch, 4.5): what goes on the wire, with what belongs to the
-//! browser, and what it keeps of the answer.
+//! HTTP-network-or-cache fetch (Fetch, 4.5): which fields the browser adds to a request, and what
+//! it stores of the response.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use url::Url;
 use super::{
     CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, ReferrerPolicy, Sent,
     ServerResponse, State, StorageAccess, ThirdParty,
-    cache_partition::{Partition, Place},
+    cache_partition::{LoadKind, Partition},
     cookie_context::CookieContext,
     headers::trim,
     metadata, preflight,
@@ -19,26 +19,26 @@ use super::{
     store::Lookup,
 };
 
-/// Where the answer comes from.
+/// Where the response comes from.
 #[expect(clippy::large_enum_variant, reason = "taken apart at once")]
 pub(super) enum Network {
-    /// A server has to be asked.
+    /// From a server.
     Send(Sent, Asked),
-    /// It was there.
+    /// From the cache.
     Cached(ServerResponse),
 }
 
-/// A request that is on its way, as the HTTP cache looks at it.
+/// A request on its way to a server, with what the HTTP cache needs to know of it.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
-    /// Without content and without conditions of the cache.
+    /// The request without content and without the conditions of the cache.
     request: Sent,
     key: Partition,
-    /// Whether the cache asks if what it has still holds.
+    /// Whether the cache revalidates a stored response.
     is_conditional: bool,
 }
 
-/// A stored answer that was used at once is asked for anew, for the next time.
+/// Revalidates a stored response that was used at once, for the next request.
 #[derive(Clone, Debug)]
 pub(super) struct Refresh {
     pub(super) request: Request,
@@ -46,7 +46,7 @@ pub(super) struct Refresh {
     pub(super) asked: Asked,
 }
 
-/// A request on its way.
+/// Prepares a request for the network.
 pub(super) fn send(state: &mut State, request: &Request) -> Network {
     let mut headers = request.fields.to_map();
     if !headers.contains_key(header::ACCEPT) {
@@ -84,7 +84,7 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     Network::Cached(response)
 }
 
-/// A preflight: without credentials, and past all caches.
+/// Prepares a preflight: without credentials, and without caches.
 pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[String]) -> Sent {
     let mut headers = preflight::ask(request, unsafe_names);
     describe(profile, &mut headers, request, true);
@@ -95,9 +95,8 @@ pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[St
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
-/// What the browser keeps of an answer before anybody looks at it. Gives what it takes for the
-/// answer: where the server says that the stored one still holds, that; and whether the answer
-/// itself is stored now.
+/// Stores what the browser keeps of a response before any check. Returns the response to use, which
+/// is the stored one if the server confirmed it, and whether the response itself is stored now.
 pub(super) fn received(
     state: &mut State,
     request: &Request,
@@ -127,12 +126,12 @@ pub(super) fn received(
     }
 }
 
-/// Forgets an answer that has just been stored.
+/// Removes a response that has just been stored.
 pub(super) fn forget(state: &mut State, asked: &Asked) {
     state.store.forget(&state.profile, &asked.key, &asked.request);
 }
 
-/// Drops lines without value of a field that has others.
+/// Drops lines with an empty value from a field that has other lines.
 pub(super) fn drop_empty_lines(headers: &mut HeaderMap) {
     let lines: Vec<_> = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     headers.clear();
@@ -153,14 +152,14 @@ fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
     Sent { method, url, headers, body: None, is_preflight: false }
 }
 
-/// The user and the password of an address are no part of what is sent.
+/// The user and the password of a URL are not sent.
 fn hide_credentials(url: &mut Url) {
-    // An address without a host has neither.
+    // A URL without a host has neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
 }
 
-/// Who asks, and for what: `Referer`, `Sec-Fetch-*` and `Origin`.
+/// Adds `Referer`, `Sec-Fetch-*` and `Origin`.
 fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
     let (page, policy) = (request.page.as_ref(), request.referrer_policy);
     if let Some(referrer) = told_referrer(profile, request) {
@@ -207,7 +206,7 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
     }
 }
 
-/// What is said of the page in this request.
+/// The referrer of this request.
 pub(super) fn told_referrer(profile: &Profile, request: &Request) -> Option<Url> {
     let source = request.referrer.as_ref()?;
     match is_trimmed(profile, request, source) {
@@ -218,14 +217,14 @@ pub(super) fn told_referrer(profile: &Profile, request: &Request) -> Option<Url>
     }
 }
 
-/// Whether less of it is said than the policy lets.
+/// Whether the referrer is shorter than its policy allows.
 pub(super) fn is_trimmed(profile: &Profile, request: &Request, source: &Url) -> bool {
     profile.trims_referrers
         && !request.is_top_level_navigation()
         && is_relaxed(request.referrer_policy, source, &request.url)
 }
 
-/// The origin as far as the referrer policy lets it be told.
+/// The origin, as far as the referrer policy allows.
 fn allowed_origin(request: &Request) -> Cow<'_, str> {
     match origin_allowed(request.referrer_policy, &request.origin, &request.url) {
         true => request.serialized_origin(),
@@ -233,8 +232,8 @@ fn allowed_origin(request: &Request) -> Cow<'_, str> {
     }
 }
 
-/// Whether a page with another site around it may have its cookies (Storage Access Headers): it
-/// could ask for them where it is of the window's site, and then says who it is.
+/// Adds whether an embedded page may use its cookies (Storage Access Headers), and `Origin` if a
+/// page of the window's site could request access.
 fn tell_storage_access(
     profile: &Profile,
     headers: &mut HeaderMap,
@@ -278,14 +277,14 @@ fn tell_storage_access(
     match profile.storage_access {
         StorageAccess::Untold => {}
         StorageAccess::Told => {
-            // What is said at the start stays; where no script may read what comes, another
-            // method drops it.
+            // The first URL decides about the origin; for a response that no script may read, a
+            // changed method drops it.
             let first = request.redirected_from.first().unwrap_or(&request.url);
             let keeps_method = request.method.as_str().eq_ignore_ascii_case(&request.fetch.method);
             let is_for_script = matches!(request.fetch.mode, Mode::Cors | Mode::SameOrigin);
             let is_said = is_of_window(first) && (is_for_script || keeps_method);
             if is_said && !headers.contains_key(header::ORIGIN) {
-                // An image that is asked for over TLS instead has not left.
+                // An image that is upgraded to TLS does not count as redirected to another origin.
                 let origin = match request.was_led_away() {
                     true => "null".into(),
                     false => request.origin.to_string(),
@@ -306,7 +305,7 @@ fn tell_storage_access(
     }
 }
 
-/// Whether credentials go with the request, and cookies of its answer are kept.
+/// Whether the request includes credentials, and cookies of its response are stored.
 fn includes_credentials(request: &Request) -> bool {
     match request.fetch.credentials {
         Credentials::Include => true,
@@ -339,8 +338,8 @@ fn has_conditions(request: &Request) -> bool {
     conditions.iter().any(|name| request.fields.contains(name))
 }
 
-/// The cache mode that a request has in the end: one with conditions of its own has another
-/// (Fetch, "HTTP-network-or-cache fetch", step 8.16).
+/// The effective cache mode of a request: one with its own conditions has another mode (Fetch,
+/// "HTTP-network-or-cache fetch", step 8.16).
 pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
     let is_script = profile.uploads_have_conditions || !request.fetch.watches_upload;
     if request.fetch.cache == CacheMode::Default && is_script && has_conditions(request) {
@@ -350,7 +349,7 @@ pub(super) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
     if is_form && profile.forms_ask_caches { CacheMode::NoCache } else { request.fetch.cache }
 }
 
-/// What the cache modes tell the caches on the way.
+/// The fields by which cache modes control HTTP caches on the way.
 fn ask_caches(headers: &mut HeaderMap, mode: CacheMode) {
     let control = match mode {
         CacheMode::NoStore | CacheMode::Reload => "no-cache",
@@ -364,13 +363,13 @@ fn ask_caches(headers: &mut HeaderMap, mode: CacheMode) {
 }
 
 fn partition(profile: &Profile, request: &Request) -> Partition {
-    let place = match request.fetch.destination {
-        _ if request.is_top_level_navigation() => Place::Window,
-        Destination::Frame => Place::Frame,
-        _ => Place::Page,
+    let kind = match request.fetch.destination {
+        _ if request.is_top_level_navigation() => LoadKind::Window,
+        Destination::Frame => LoadKind::Frame,
+        _ => LoadKind::Subresource,
     };
     let page = request.page.as_ref();
-    Partition::of(profile, page, place, &request.url, includes_credentials(request))
+    Partition::for_load(profile, page, kind, &request.url, includes_credentials(request))
 }
 
 fn accepted(request: &Request) -> &'static str {
@@ -383,8 +382,8 @@ fn accepted(request: &Request) -> &'static str {
     }
 }
 
-/// The opening handshake of a WebSocket (RFC 6455, 4.1). The nonce is the one of its example:
-/// this browser draws no random numbers.
+/// The opening handshake of a WebSocket (RFC 6455, 4.1). The nonce is the one of its example, since
+/// this browser has no random numbers.
 fn upgrade(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CONNECTION, "Upgrade"),
@@ -544,7 +543,7 @@ mod tests {
         assert!(!asks_again(CacheMode::NoCache, &holds));
     }
 
-    /// `Origin` of the request after a redirect, in Chromium and with the usual referrer policy.
+    /// `Origin` of the request after a redirect, in Chromium and with the default referrer policy.
     fn origin_after(page: &Page, fetch: Fetch, status: u16, location: &str) -> Option<String> {
         let state = State::new(Profile::CHROMIUM, browser().now());
         let responses = [response(status, &[("location", location)]), response(200, &[])];
@@ -581,7 +580,8 @@ mod tests {
         assert_eq!(origin_after(&page, post, 303, "/next").as_deref(), Some("https://app.test"));
     }
 
-    /// What `/` says at first, and how a second fetch of it goes, which is answered `again`.
+    /// The first response of `/`, and the outcome of a second fetch of it, whose response is
+    /// `again`.
     fn twice(fields: &[(&str, &str)], again: &[ServerResponse]) -> (Trial, u16) {
         let state =
             load_in(browser(), Some(&app()), Fetch::get("/"), &[response(200, fields)]).state;

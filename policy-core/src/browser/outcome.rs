@@ -130,28 +130,28 @@ pub enum Reason {
     AnyOriginWithCredentials,
     /// `Access-Control-Allow-Credentials` is not `true`.
     AllowCredentials(Option<String>),
-    /// The answer to a preflight has no status of 200 to 299.
+    /// The response to a preflight has a status other than 200 to 299.
     PreflightStatus(u16),
-    /// A list of the answer to a preflight breaks the grammar: the field.
+    /// A list in the response to a preflight breaks the grammar: the field.
     PreflightSyntax(&'static str),
-    /// `Access-Control-Allow-Methods` has not this one.
+    /// `Access-Control-Allow-Methods` does not contain this method.
     AllowMethods(String),
-    /// `Access-Control-Allow-Headers` has not this one.
+    /// `Access-Control-Allow-Headers` does not contain this name.
     AllowHeaders(String),
     /// A redirect in mode `error`.
     Redirect,
     /// More than twenty redirects.
     TooManyRedirects,
-    /// A redirect to what is no address of `http` or `https`, or has a user and a password.
+    /// A redirect to a URL that is not `http` or `https`, or has a user and a password.
     RedirectTarget(String),
     /// A redirect would send a stream a second time.
     RedirectedStream,
-    /// `Cross-Origin-Resource-Policy` keeps it from this page: its value.
+    /// `Cross-Origin-Resource-Policy` blocks the response for this page: its value.
     ResourcePolicy(String),
-    /// `X-Frame-Options` or `frame-ancestors` keep it out of this frame: the value.
+    /// `X-Frame-Options` or `frame-ancestors` forbid this frame: the value.
     Framing(String),
-    /// A script with `nosniff` and a type that is no script's.
+    /// A script with `nosniff` and a type that is not JavaScript.
     ScriptType(String),
-    /// A WebSocket was answered with another status than 101.
+    /// The response to a WebSocket handshake has another status than 101.
     NoUpgrade(u16),
 }

@@ -1,4 +1,4 @@
-//! Where a load comes from.
+//! The origin of a load: pages and their policies.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use url::Url;
 
 use super::site::is_same_site;
 
-/// A document that loads things: its address, its origin, and what it stands in (HTML,
-/// environment settings object).
+/// A document that loads things: its URL, its origin, and the pages around it (HTML, environment
+/// settings object).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Its address.
+    /// Its URL.
     pub url: Url,
-    /// Its origin; opaque where it is sandboxed.
+    /// Its origin; opaque if it is sandboxed.
     pub origin: PageOrigin,
-    /// The address of the page in the window, which is another one for a frame.
+    /// The URL of the top-level page, which differs for a frame.
     pub top_level: Url,
-    /// Whether every page that it stands in is of its own site.
+    /// Whether all pages around it are of its own site.
     pub has_same_site_ancestors: bool,
-    /// What it says of itself to those whom it asks.
+    /// Its referrer policy.
     pub referrer_policy: ReferrerPolicy,
 }
 
 impl Page {
-    /// A page in a window of its own.
+    /// A page in its own window.
     pub fn at(url: Url) -> Self {
         Self {
             origin: PageOrigin::of(&url),
@@ -34,7 +34,7 @@ impl Page {
         }
     }
 
-    /// A page in a frame of this one.
+    /// A page in a frame of this page.
     pub fn framed(&self, url: Url) -> Self {
         Self {
             top_level: self.top_level.clone(),
@@ -48,14 +48,14 @@ impl Page {
 /// The origin of a page (HTML, 7.1.1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PageOrigin {
-    /// Scheme, host and port, as they are serialised: `https://app.shop.example`.
+    /// Scheme, host and port, serialised: `https://app.shop.example`.
     Tuple(String),
-    /// An origin that is the same as no other: a sandboxed frame, a `data:` or `file:` address.
+    /// An origin that is equal to no other: that of a sandboxed frame, a `data:` or `file:` URL.
     Opaque,
 }
 
 impl PageOrigin {
-    /// The origin of an address.
+    /// The origin of a URL.
     pub fn of(url: &Url) -> Self {
         match url.origin() {
             origin @ url::Origin::Tuple(..) => Self::Tuple(origin.ascii_serialization()),
@@ -63,13 +63,13 @@ impl PageOrigin {
         }
     }
 
-    /// Whether a script of this origin and one of the other are one to the browser.
+    /// Whether two origins are the same origin.
     pub fn is_same(&self, other: &Self) -> bool {
         *self != Self::Opaque && self == other
     }
 }
 
-/// As the `Origin` field says it: `null` where it is opaque.
+/// As in the field `Origin`: `null` if it is opaque.
 impl fmt::Display for PageOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -79,8 +79,8 @@ impl fmt::Display for PageOrigin {
     }
 }
 
-/// What a page says of itself to those whom it asks (Referrer Policy, 3). It decides about
-/// `Origin` too, where the CORS protocol is not used.
+/// How much a page tells servers about itself (Referrer Policy, 3). Outside of the CORS protocol it
+/// also decides about `Origin`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReferrerPolicy {
     /// `no-referrer`
@@ -95,7 +95,7 @@ pub enum ReferrerPolicy {
     SameOrigin,
     /// `strict-origin`
     StrictOrigin,
-    /// `strict-origin-when-cross-origin`, which holds where nothing is said.
+    /// `strict-origin-when-cross-origin`, the default.
     #[default]
     StrictOriginWhenCrossOrigin,
     /// `unsafe-url`

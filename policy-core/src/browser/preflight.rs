@@ -11,22 +11,22 @@ use super::{
     request::{Request, is_safelisted},
 };
 
-/// What a preflight allowed, as it goes into the cache.
+/// What a preflight allowed, to be stored in the cache.
 #[derive(Clone, Debug)]
 pub(super) struct Allowed {
     pub(super) methods: Vec<String>,
     pub(super) names: Vec<String>,
-    /// In seconds, as the server says it.
+    /// In seconds, as the server sent it.
     pub(super) max_age: u64,
 }
 
-/// Whether a request to another origin needs a preflight at all (Fetch, 4.1).
+/// Whether a cross-origin request needs a preflight at all (Fetch, 4.1).
 pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
     let sticks = profile.preflights_stick && (request.is_preflighted || request.is_unsafe);
     sticks || is_forced(request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
 }
 
-/// Whether the cache has what the preflight would ask for (Fetch, 4.3).
+/// Whether the cache already allows what the preflight would ask for (Fetch, 4.3).
 pub(super) fn is_cached(
     cache: &PreflightCache,
     profile: &Profile,
@@ -51,7 +51,7 @@ pub(super) fn is_cached(
     is_allowed && unsafe_names.iter().all(|name| matching.has_name(name, by_star(name)))
 }
 
-/// The fields that a preflight has of its own.
+/// The fields that only a preflight has.
 pub(super) fn ask(request: &Request, unsafe_names: &[String]) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(10);
     headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
@@ -66,7 +66,7 @@ pub(super) fn ask(request: &Request, unsafe_names: &[String]) -> HeaderMap {
     headers
 }
 
-/// From step 7: whether the answer allows the request.
+/// From step 7: whether the response allows the request.
 pub(super) fn judge(
     profile: &Profile,
     request: &Request,
@@ -122,20 +122,20 @@ pub(super) fn judge(
     if profile.watched_uploads == WatchedUploads::Grant && is_forced(request) {
         methods.push(asked.to_owned());
     }
-    // A number that is too large for us is too large for any browser.
+    // A number that is too large for this type exceeds the limit of every browser.
     let max_age = max_age.map_or(5, |digits| digits.parse().unwrap_or(u64::MAX));
     Ok(Allowed { methods, names, max_age })
 }
 
-/// The method of all preflights.
+/// The method of preflights.
 pub(super) const METHOD: Method = Method::OPTIONS;
 
-/// The use-CORS-preflight flag: somebody listens to the upload, or the content is a stream.
+/// The use-CORS-preflight flag: the upload has event listeners, or the content is a stream.
 fn is_forced(request: &Request) -> bool {
     request.fetch.watches_upload || request.fetch.streams_body
 }
 
-/// Whether `*` stands for this name: it does not for a CORS non-wildcard request-header name.
+/// Whether `*` matches this name; it does not match a CORS non-wildcard request-header name.
 fn covers(profile: &Profile, name: &str) -> bool {
     profile.star_allows_authorization || name != "authorization"
 }
@@ -154,14 +154,14 @@ mod tests {
 
     const URL: &str = "https://api.test/";
 
-    /// A preflight that is answered with these fields beside a grant, and refused.
+    /// A preflight whose response has these fields besides a grant, and is refused.
     fn refused(fetch: Fetch, status: u16, fields: &[(&str, &str)]) -> Reason {
         let trial = preflighted(fetch, status, fields, &[]);
         assert!(trial.outcome.blocked().unwrap().in_preflight, "{:?}", trial.outcome);
         trial.reason().clone()
     }
 
-    /// And one that is granted.
+    /// The same, and the preflight is granted.
     fn granted(fetch: Fetch, fields: &[(&str, &str)]) -> Trial {
         let trial = preflighted(fetch, 204, fields, &[grant()]);
         assert!(trial.outcome.is_readable(), "{:?}", trial.outcome);

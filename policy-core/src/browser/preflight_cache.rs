@@ -1,4 +1,4 @@
-//! CORS-preflight cache (Fetch, 4.10): methods and names of fields, each for itself.
+//! CORS-preflight cache (Fetch, 4.10): one entry for each method and each header name.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{Credentials, preflight::Allowed, request::Request};
 
-/// What preflights have allowed.
+/// The results of preflights.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PreflightCache {
     entries: Vec<Entry>,
@@ -17,11 +17,11 @@ pub(super) struct PreflightCache {
 struct Entry {
     /// The site of the window.
     partition: String,
-    /// As it was serialised: `null` is one like the others.
+    /// Serialised: all opaque origins are `null`.
     origin: String,
     url: Url,
     with_credentials: bool,
-    /// When it is gone; since 1970.
+    /// When the entry expires, since 1970.
     expires: Duration,
     allowed: Item,
 }
@@ -44,7 +44,7 @@ impl Matching<'_> {
 }
 
 impl PreflightCache {
-    /// Drops what has become too old by `now`.
+    /// Drops entries that have expired at `now`.
     pub(super) fn expire(&mut self, now: Duration) {
         self.entries.retain(|entry| entry.expires > now);
     }
@@ -58,7 +58,7 @@ impl PreflightCache {
         Matching(entries.map(|entry| &entry.allowed).collect())
     }
 
-    /// Keeps what a preflight has allowed. Entries that match already live as long as this one.
+    /// Stores what a preflight has allowed. Entries that already match get the same expiry.
     pub(super) fn keep(
         &mut self,
         request: &Request,
@@ -92,13 +92,12 @@ impl PreflightCache {
         self.expire(now);
     }
 
-    /// Forgets what was allowed to `null`.
+    /// Drops the entries of the origin `null`.
     pub(super) fn clear_opaque(&mut self) {
         self.entries.retain(|entry| entry.origin != "null");
     }
 
-    /// Forgets what it knows of an origin at an address, because a request ended in a network
-    /// error.
+    /// Drops the entries of an origin for a URL, because a request ended in a network error.
     pub(super) fn clear(&mut self, request: &Request) {
         if self.entries.is_empty() {
             return;
@@ -115,7 +114,7 @@ impl Entry {
             && self.partition == partition
     }
 
-    /// Cache entry match: what was allowed with credentials holds without them too.
+    /// Cache entry match: an entry with credentials also matches requests without them.
     fn matches(&self, request: &Request, partition: &str) -> bool {
         (self.with_credentials || request.fetch.credentials != Credentials::Include)
             && self.is_of(request, partition)
@@ -123,13 +122,13 @@ impl Entry {
 }
 
 impl Matching<'_> {
-    /// `by_star`: whether `*` stands for all.
+    /// `by_star`: whether `*` matches all methods.
     pub(super) fn has_method(&self, method: &Method, by_star: bool) -> bool {
         let allows = |one: &str| (by_star && one == "*") || one == method.as_str();
         self.0.iter().any(|item| matches!(item, Item::Method(one) if allows(one)))
     }
 
-    /// `by_star`: whether `*` stands for this name.
+    /// `by_star`: whether `*` matches this name.
     pub(super) fn has_name(&self, name: &str, by_star: bool) -> bool {
         let allows = |one: &str| one == name || (by_star && one == "*");
         self.0.iter().any(|item| matches!(item, Item::Name(one) if allows(one)))
@@ -146,7 +145,7 @@ mod tests {
 
     const URL: &str = "https://api.test/";
 
-    /// Whether a fetch asks again; then it is allowed for `age` seconds.
+    /// Whether a fetch sends a preflight; it is then allowed for `age` seconds.
     fn asks(state: State, page: &Page, url: &str, age: &str) -> (State, bool) {
         let fetch = || Fetch::put(url);
         let (_, outputs) = step(

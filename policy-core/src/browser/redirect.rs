@@ -11,7 +11,7 @@ use super::{
     site::is_same_site,
 };
 
-/// Whether there is an address to go to.
+/// Whether `Location` is present and not empty.
 pub(super) fn leads_on(response: &HeaderMap) -> bool {
     response.get(header::LOCATION).is_some_and(|line| !trim(line.as_bytes()).is_empty())
 }
@@ -21,7 +21,7 @@ pub(super) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// Where an answer redirects to: nowhere without `Location` (Fetch, location URL).
+/// The location URL of a response, if it has `Location` (Fetch, location URL).
 pub(super) fn location(request: &Request, response: &HeaderMap) -> Result<Option<Url>, Reason> {
     let Some((mut url, text)) = address(request, response)? else { return Ok(None) };
     if url.fragment().is_none() {
@@ -33,7 +33,7 @@ pub(super) fn location(request: &Request, response: &HeaderMap) -> Result<Option
     Ok(Some(url))
 }
 
-/// The address in `Location`, whatever its scheme, and as it stands there.
+/// The URL in `Location`, of any scheme, without changes.
 pub(super) fn address(
     request: &Request,
     response: &HeaderMap,
@@ -41,14 +41,14 @@ pub(super) fn address(
     let mut lines = response.get_all(header::LOCATION).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     let text = String::from_utf8_lossy(line.as_bytes()).into_owned();
-    // Two lines are no single value, even if they agree.
+    // Two lines are not a single value, even if they are equal.
     match request.url.join(&text) {
         Ok(url) if lines.next().is_none() => Ok(Some((url, text))),
         _ => Err(Reason::RedirectTarget(text)),
     }
 }
 
-/// Makes the request one for the next address.
+/// Changes the request into one for the next URL.
 pub(super) fn follow(
     profile: &Profile,
     request: &mut Request,
@@ -86,7 +86,7 @@ pub(super) fn follow(
     }
     if !request.target.is_same(&target) {
         request.fields.remove(&header::AUTHORIZATION);
-        // Redirect-tainted: it left an origin that is not its own for yet another.
+        // Redirect-tainted: a URL of another origin redirected to a third origin.
         request.is_redirect_tainted |= !request.origin.is_same(&request.target);
     }
     if let Some(policy) = referrer::policy(&response.headers) {
@@ -116,7 +116,7 @@ mod tests {
         response(200, &[STAR])
     }
 
-    /// The method, and whether content and its type went along, after a redirect.
+    /// The method after a redirect, and whether the content and its type were sent again.
     fn after(status: u16, method: &str) -> (String, bool, bool) {
         let mut fetch = Fetch::new(method, "/a").header("content-type", "text/plain");
         if method != "GET" {

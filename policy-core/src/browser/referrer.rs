@@ -1,5 +1,4 @@
-//! What a page says of itself to those whom it asks (Referrer Policy): `Referer`, and what of
-//! `Origin` is left where the CORS protocol is not used.
+//! Referrer policies: `Referer`, and the effect on `Origin` outside of the CORS protocol.
 
 use http::HeaderMap;
 use url::Url;
@@ -9,11 +8,12 @@ use super::{
     site::{is_same_site, is_trustworthy},
 };
 
-/// The longest `Referer`; a longer one is cut down to the origin (Referrer Policy, 8.3, step 5).
+/// The maximum length of `Referer`; a longer one is reduced to the origin (Referrer Policy, 8.3,
+/// step 5).
 const LONGEST: usize = 4096;
 
-/// The policy that an answer sets: the last token that is known (Referrer Policy, 8.1). An empty
-/// or unknown one changes nothing.
+/// The policy that a response sets: the last known token (Referrer Policy, 8.1). An empty or
+/// unknown one changes nothing.
 pub(super) fn policy(headers: &HeaderMap) -> Option<ReferrerPolicy> {
     headers
         .get_all("referrer-policy")
@@ -24,8 +24,8 @@ pub(super) fn policy(headers: &HeaderMap) -> Option<ReferrerPolicy> {
         .next_back()
 }
 
-/// Whether `Origin` keeps its value, and does not become `null`, in a request whose mode is not
-/// `cors` (Fetch, "append a request `Origin` header").
+/// Whether `Origin` keeps its value, instead of `null`, in a request whose mode is not `cors`
+/// (Fetch, "append a request `Origin` header").
 pub(super) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &Url) -> bool {
     match policy {
         ReferrerPolicy::NoReferrer => false,
@@ -42,9 +42,9 @@ pub(super) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
     }
 }
 
-/// What of `source` is said, if anything (Referrer Policy, 8.3: "determine request's referrer"):
-/// the page, or what was said of it before a redirect. `policy` is that of the page, unless the
-/// load or a redirect has set another.
+/// The referrer for `source`, if any (Referrer Policy, 8.3: "determine request's referrer"): the
+/// page, or the referrer before a redirect. `policy` is that of the page, unless the load or a
+/// redirect has set another.
 pub(super) fn referrer(
     profile: &Profile,
     policy: ReferrerPolicy,
@@ -73,7 +73,7 @@ pub(super) fn referrer(
     stripped(source, part)
 }
 
-/// Whether engines that tell other sites no more than by default do so here.
+/// Whether an engine that limits cross-site referrers to the default policy does so here.
 pub(super) fn is_relaxed(policy: ReferrerPolicy, source: &Url, url: &Url) -> bool {
     matches!(
         policy,
@@ -83,21 +83,21 @@ pub(super) fn is_relaxed(policy: ReferrerPolicy, source: &Url, url: &Url) -> boo
     ) && !is_same_site(&PageOrigin::of(source), url)
 }
 
-/// How much of an address is said.
+/// How much of a URL is sent.
 #[derive(Clone, Copy)]
 enum Part {
     Whole,
     Origin,
 }
 
-/// Without user, password and fragment (Referrer Policy, 8.4).
+/// Removes user, password and fragment (Referrer Policy, 8.4).
 fn stripped(url: &Url, part: Part) -> Option<Url> {
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }
     let mut url = url.clone();
     url.set_fragment(None);
-    // An address without a host has neither.
+    // A URL without a host has neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     if matches!(part, Part::Origin) || url.as_str().len() > LONGEST {
@@ -137,7 +137,7 @@ mod tests {
         Url::parse(url).unwrap()
     }
 
-    /// What each policy says to the same origin, another one, and one without TLS.
+    /// The referrer of each policy for the same origin, for another one, and for one without TLS.
     const TABLE: [(ReferrerPolicy, [Option<&str>; 3]); 8] = [
         (ReferrerPolicy::NoReferrer, [None, None, None]),
         (ReferrerPolicy::NoReferrerWhenDowngrade, [WHOLE, WHOLE, None]),

@@ -1,4 +1,5 @@
-//! A request on its way through redirects (Fetch, 2.2.5), and what a page may ask for at all.
+//! A request on its way through redirects (Fetch, 2.2.5), and which requests a page may send at
+//! all.
 
 use std::borrow::Cow;
 
@@ -12,17 +13,17 @@ use super::{
     site::site,
 };
 
-/// A request, with what has become of it so far.
+/// A request, with its current state.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// What was asked for: the modes and the destination. Its method, fields and content are
-    /// those of the start; the ones below go on the wire.
+    /// The load that was started: its modes and its destination. Its method, fields and content are
+    /// those of the start; the ones below are sent.
     pub(super) fetch: Fetch,
-    /// Who asks; nobody is the address bar.
+    /// The page that started the load; `None` for the address bar.
     pub(super) page: Option<Page>,
     pub(super) origin: PageOrigin,
     pub(super) referrer_policy: ReferrerPolicy,
-    /// What is said of the page: less with each redirect, and never more again.
+    /// The referrer; a redirect can shorten it, and later ones do not restore it.
     pub(super) referrer: Option<Url>,
     pub(super) method: Method,
     pub(super) fields: Fields,
@@ -31,16 +32,16 @@ pub(super) struct Request {
     pub(super) redirected_from: Vec<Url>,
     /// The current URL.
     pub(super) url: Url,
-    /// Its origin.
+    /// The origin of the current URL.
     pub(super) target: PageOrigin,
     pub(super) tainting: Tainting,
     /// Whether its origin is redirect-tainted.
     pub(super) is_redirect_tainted: bool,
     /// Whether a redirect led from one site to another.
     pub(super) was_cross_site_redirected: bool,
-    /// Whether its fields or its upload would need a preflight, as they were at its start.
+    /// Whether its original fields or its upload need a preflight.
     pub(super) is_unsafe: bool,
-    /// Whether a preflight was due at one of its URLs.
+    /// Whether one of its URLs needed a preflight.
     pub(super) is_preflighted: bool,
 }
 
@@ -53,7 +54,7 @@ pub(super) enum Tainting {
 }
 
 impl Request {
-    /// What `new Request()`, an element or a navigation makes of its arguments.
+    /// Creates the request of `new Request()`, of an element or of a navigation.
     pub(super) fn new(
         profile: &Profile,
         page: Option<Page>,
@@ -66,7 +67,7 @@ impl Request {
         let url =
             address(page.as_ref(), &fetch).map_err(|reason| refused(&page, &fetch.url, reason))?;
         let method = method(&fetch).map_err(|reason| refused(&page, url.as_str(), reason))?;
-        // `XMLHttpRequest` joins them (`setRequestHeader`: "combine").
+        // `XMLHttpRequest` combines them (`setRequestHeader`: "combine").
         let joins = profile.joins_fields || fetch.watches_upload;
         let fields = Fields::fill(profile, &fetch.headers, fetch.mode == Mode::NoCors, joins)
             .map_err(|field| refused(&page, url.as_str(), Reason::Header(field)))?;
@@ -81,7 +82,7 @@ impl Request {
             let is_told = is_element && profile.sandboxed_elements_have_referrer;
             fetch.mode != Mode::WebSocket && (page.origin != PageOrigin::Opaque || is_told)
         };
-        // What a sandboxed page says of itself is cut down to the origin of its address.
+        // The referrer of a sandboxed page is reduced to the origin of its URL.
         let source = |page: &Page| match page.origin {
             PageOrigin::Opaque => page.url.join("/").unwrap_or_else(|_| page.url.clone()),
             PageOrigin::Tuple(_) => page.url.clone(),
@@ -113,7 +114,7 @@ impl Request {
         self.origin.is_same(&self.target)
     }
 
-    /// What `Origin` says to servers (Fetch, byte-serializing a request origin).
+    /// The value of `Origin` (Fetch, byte-serializing a request origin).
     pub(super) fn serialized_origin(&self) -> Cow<'_, str> {
         match &self.origin {
             PageOrigin::Tuple(origin) if !self.is_redirect_tainted => Cow::Borrowed(origin),
@@ -126,7 +127,7 @@ impl Request {
         self.redirected_from.iter().any(|url| !PageOrigin::of(url).is_same(&self.target))
     }
 
-    /// What `Origin` of a preflight says.
+    /// The value of `Origin` in a preflight.
     pub(super) fn preflight_origin(&self, profile: &Profile) -> Cow<'_, str> {
         match &self.origin {
             PageOrigin::Tuple(origin) if !profile.preflights_know_taint => Cow::Borrowed(origin),
@@ -134,7 +135,7 @@ impl Request {
         }
     }
 
-    /// Whether it makes the window a document of another address.
+    /// Whether it replaces the document of the window.
     pub(super) fn is_top_level_navigation(&self) -> bool {
         self.fetch.mode == Mode::Navigate && self.fetch.destination == Destination::Document
     }
@@ -145,7 +146,7 @@ impl Request {
         site(page.map_or(&self.url, |page| &page.top_level))
     }
 
-    /// The network error that it ends with.
+    /// The network error for this request.
     pub(super) fn blocked(&self, in_preflight: bool, reason: Reason) -> Blocked {
         let origin =
             if self.is_redirect_tainted { PageOrigin::Opaque } else { self.origin.clone() };
@@ -153,7 +154,7 @@ impl Request {
     }
 }
 
-/// Whether an address carries a user or a password.
+/// Whether a URL has a user or a password.
 pub(super) fn includes_credentials(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
@@ -186,7 +187,7 @@ fn method(fetch: &Fetch) -> Result<Method, Reason> {
     if !is_token(written) || is_forbidden_method(written.as_bytes()) {
         return Err(Reason::Method);
     }
-    // Normalize a method (Fetch, 2.2.1); all others are sent as they are written.
+    // Normalize a method (Fetch, 2.2.1); all others are sent unchanged.
     let known =
         [Method::DELETE, Method::GET, Method::HEAD, Method::OPTIONS, Method::POST, Method::PUT];
     let method = known

@@ -9,7 +9,7 @@ use super::{
     site::{origin_parts, registrable},
 };
 
-/// Whether a response of another origin may be used without having been asked for by CORS.
+/// Whether a cross-origin response to a request without CORS may be used.
 pub(super) fn check(request: &Request, response: &HeaderMap) -> Result<(), Reason> {
     let Some(policy) = text(response, "cross-origin-resource-policy") else { return Ok(()) };
     let is_allowed = match &*policy {
@@ -20,7 +20,7 @@ pub(super) fn check(request: &Request, response: &HeaderMap) -> Result<(), Reaso
     if is_allowed { Ok(()) } else { Err(Reason::ResourcePolicy(policy)) }
 }
 
-/// Of one site, whatever the scheme; but what came over TLS is not for a page that did not.
+/// Same-site, with any schemes; but a response over TLS is blocked for a page without TLS.
 fn is_same_site(request: &Request) -> bool {
     let PageOrigin::Tuple(origin) = &request.origin else { return false };
     let (Some((scheme, host)), Some(own)) = (origin_parts(origin), request.url.host_str()) else {

@@ -1,4 +1,4 @@
-//! Script elements (HTML, fetch a classic script): an answer that runs in the page.
+//! Script elements (HTML, fetch a classic script): a response that runs in the page.
 
 use http::{HeaderMap, HeaderValue};
 
@@ -10,14 +10,14 @@ use super::{
     request::Request,
 };
 
-/// Runs what was answered, if its status and its type let it.
+/// Runs the response, if its status and its type allow it.
 pub(super) fn load(
     profile: &Profile,
     request: &Request,
     response: ServerResponse,
     is_cached: bool,
 ) -> Result<Outcome, Reason> {
-    let mime = Mime::of(&response.headers);
+    let mime = Mime::extract(&response.headers);
     let is_script = mime.as_ref().is_some_and(Mime::is_script);
     let is_never_script = mime.as_ref().is_some_and(Mime::is_never_script);
     if is_never_script || (is_nosniff(&response.headers) && !is_script) {

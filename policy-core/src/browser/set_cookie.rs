@@ -1,24 +1,24 @@
-//! One `Set-Cookie` line, as a browser reads it (RFC 6265bis, 5.6).
+//! Parses one `Set-Cookie` line as a browser does (RFC 6265bis, 5.6).
 
 use std::time::Duration;
 
 use super::{Nameless, Profile, cookie_date};
 
-/// The longest name and value together (5.6, step 5).
+/// The maximum length of name and value together (5.6, step 5).
 const LONGEST_PAIR: usize = 4096;
-/// The longest value of an attribute; a longer one is ignored (5.6, step 6 of the attributes).
+/// The maximum length of an attribute value; a longer one is ignored (5.6, step 6 of the
+/// attributes).
 const LONGEST_ATTRIBUTE: usize = 1024;
 
-/// What a line says, before it is judged.
+/// A parsed line, before the browser decides whether to store the cookie.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parsed<'a> {
     pub(super) name: &'a [u8],
     pub(super) value: &'a [u8],
     pub(super) max_age: Option<MaxAge>,
-    /// Since 1970.
+    /// As time since 1970.
     pub(super) expires: Option<Duration>,
-    /// In lower case and without a leading dot; without one, or with an empty one, the cookie is
-    /// for the host only.
+    /// In lower case and without a leading dot; if it is missing or empty, the cookie is host-only.
     pub(super) domain: Vec<u8>,
     pub(super) path: Option<Path<'a>>,
     pub(super) is_secure: bool,
@@ -30,33 +30,33 @@ pub(super) struct Parsed<'a> {
 /// The attribute `Path`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Path<'a> {
-    /// None that begins with `/`: that of the request.
+    /// No value that begins with `/`: the default path of the request.
     Default,
-    /// This one.
+    /// This path.
     Given(&'a [u8]),
 }
 
 /// The attribute `Max-Age`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MaxAge {
-    /// The cookie is over: nothing, or less.
+    /// Zero or less: the cookie has expired.
     Over,
-    /// It lasts that long.
+    /// The cookie lasts this long.
     Lasts(Duration),
 }
 
 /// The attribute `SameSite`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SameSite {
-    /// Sent from everywhere.
+    /// Sent with all requests.
     None,
-    /// Sent from elsewhere where a window is left for the cookie's site by a safe method.
+    /// Sent with cross-site requests only if they are navigations of the window with a safe method.
     Lax,
-    /// Sent from its own site only.
+    /// Sent with same-site requests only.
     Strict,
 }
 
-/// Reads a line; `None` where a browser ignores it as a whole.
+/// Parses a line; `None` if a browser ignores the whole line.
 pub(super) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>> {
     let is_refused = |byte: &u8| match byte {
         b'\t' => profile.refuses_tabs,
@@ -87,7 +87,7 @@ pub(super) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>>
 }
 
 impl<'a> Parsed<'a> {
-    /// Reads an attribute; of several of one name the last counts.
+    /// Parses an attribute; if a name is repeated, the last one counts.
     fn read(&mut self, profile: &Profile, name: &[u8], value: &'a [u8]) {
         let counts = profile.bad_expiry_counts;
         match name.to_ascii_lowercase().as_slice() {
@@ -123,21 +123,21 @@ fn max_age(value: &[u8]) -> Option<MaxAge> {
     Some(if is_over { MaxAge::Over } else { MaxAge::Lasts(Duration::from_secs(seconds)) })
 }
 
-/// An unknown value is as none at all.
+/// An unknown value is treated as a missing one.
 fn same_site(value: &[u8]) -> Option<SameSite> {
     [("none", SameSite::None), ("lax", SameSite::Lax), ("strict", SameSite::Strict)]
         .into_iter()
         .find_map(|(name, kind)| value.eq_ignore_ascii_case(name.as_bytes()).then_some(kind))
 }
 
-/// What stands before and after the first `=`.
+/// The text before and after the first `=`.
 fn split(pair: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = pair.iter().position(|byte| *byte == b'=')?;
     let (name, value) = pair.split_at_checked(at)?;
     Some((trim(name), trim(value.get(1..)?)))
 }
 
-/// Without the spaces and tabs around it.
+/// Removes leading and trailing spaces and tabs.
 fn trim(text: &[u8]) -> &[u8] {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = text.iter().position(|byte| !is_space(byte)).unwrap_or(text.len());

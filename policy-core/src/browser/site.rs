@@ -1,4 +1,4 @@
-//! Whose an address is: its site, and whether it can be trusted to come from there.
+//! The site of a URL, and whether the URL is trustworthy.
 
 use std::net::Ipv4Addr;
 
@@ -6,34 +6,34 @@ use url::{Host, Url};
 
 use super::PageOrigin;
 
-/// The site of an address (HTML, "obtain a site"): scheme and registrable domain, without port.
-/// An IP address, a public suffix and a name of the local machine are sites by themselves. The
-/// schemes of WebSocket are those of HTTP (WebSockets, "establish a WebSocket connection").
+/// The site of a URL (HTML, "obtain a site"): scheme and registrable domain, without port. An IP
+/// address, a public suffix and a loopback name are sites of their own. The schemes of WebSocket
+/// are equivalent to those of HTTP (WebSockets, "establish a WebSocket connection").
 pub(super) fn site(url: &Url) -> String {
     let (scheme, owner) = parts(url);
     format!("{scheme}://{owner}")
 }
 
-/// Whether an address is of the site of an origin; an opaque one has no site.
+/// Whether a URL is same-site with an origin; an opaque origin has no site.
 pub(super) fn is_same_site(origin: &PageOrigin, url: &Url) -> bool {
     let PageOrigin::Tuple(origin) = origin else { return false };
     origin_parts(origin).is_some_and(|(scheme, host)| (scheme, registrable(host)) == parts(url))
 }
 
-/// Whether two addresses share a registrable domain, whatever their schemes.
+/// Whether two URLs share a registrable domain, with any schemes.
 pub(super) fn is_same_domain(a: &Url, b: &Url) -> bool {
     let domain = |url: &Url| url.host_str().map(|host| registrable(host).to_owned());
     domain(a) == domain(b)
 }
 
-/// The same of an origin.
+/// The same for an origin.
 pub(super) fn is_of_domain(origin: &PageOrigin, url: &Url) -> bool {
     let PageOrigin::Tuple(origin) = origin else { return false };
     let host = url.host_str().map(registrable);
     origin_parts(origin).is_some_and(|(_, own)| Some(registrable(own)) == host)
 }
 
-/// Scheme and host of an origin that is serialised.
+/// Scheme and host of a serialised origin.
 pub(super) fn origin_parts(origin: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = origin.split_once("://")?;
     let host = match rest.rsplit_once(':') {
@@ -43,7 +43,7 @@ pub(super) fn origin_parts(origin: &str) -> Option<(&str, &str)> {
     Some((scheme, host))
 }
 
-/// Scheme and owner of an address.
+/// Scheme and registrable domain of a URL.
 fn parts(url: &Url) -> (&str, &str) {
     let scheme = match url.scheme() {
         "ws" => "http",
@@ -53,13 +53,12 @@ fn parts(url: &Url) -> (&str, &str) {
     (scheme, registrable(url.host_str().unwrap_or_default()))
 }
 
-/// Whether what comes from an address cannot have been changed on its way (Secure Contexts, 3.1
-/// and 3.2): TLS, or the local machine.
+/// Whether a URL is potentially trustworthy (Secure Contexts, 3.1 and 3.2): TLS, or loopback.
 pub(super) fn is_trustworthy(url: &Url) -> bool {
     matches!(url.scheme(), "https" | "wss") || is_loopback(url)
 }
 
-/// Whether an address is of the local machine.
+/// Whether a URL is on loopback.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -72,13 +71,13 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether anybody may register a name below this one, so that no cookie can be set for it.
+/// Whether a name is a public suffix, so that no cookie can be set for it.
 pub(super) fn is_public_suffix(name: &str) -> bool {
     psl::suffix_str(name) == Some(name)
 }
 
-/// The part of a host's name that one owner has registered, or the whole where there is none. A
-/// final dot stays (URL, "registrable domain").
+/// The registrable domain of a host, or the whole name if there is none. A final dot is kept (URL,
+/// "registrable domain").
 pub(super) fn registrable(host: &str) -> &str {
     if is_address(host) {
         return host;
@@ -88,7 +87,7 @@ pub(super) fn registrable(host: &str) -> &str {
     host.get(bare.len() - length..).unwrap_or(host)
 }
 
-/// Whether a host, as an address has it, is an IP address and no name.
+/// Whether the host of a URL is an IP address and not a name.
 pub(super) fn is_address(host: &str) -> bool {
     host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok()
 }

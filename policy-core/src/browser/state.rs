@@ -1,4 +1,4 @@
-//! All that a browser knows, and its next step.
+//! The state of a browser, and its next step.
 
 use std::{collections::BTreeMap, mem, time::Duration};
 
@@ -10,8 +10,8 @@ use super::{
     store::Store,
 };
 
-/// All that a browser knows: its cookies, what it has cached, the preflights that it need not
-/// repeat, and the loads that are under way.
+/// The whole state of a browser: its cookies, its HTTP cache, its preflight cache, and the loads
+/// that are in progress.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) profile: Profile,
@@ -21,12 +21,12 @@ pub struct State {
     pub(super) preflights: PreflightCache,
     pub(super) store: Store,
     loads: BTreeMap<LoadId, Load>,
-    /// What a step will ask for beside the load that it is about.
+    /// Requests that a step sends besides the load that it is about.
     pub(super) refreshes: Vec<Refresh>,
 }
 
 impl State {
-    /// A browser that knows nothing yet; `now` is the time since 1970 in UTC.
+    /// A browser without any data; `now` is the time since 1970 in UTC.
     pub fn new(profile: Profile, now: Duration) -> Self {
         Self {
             profile,
@@ -54,12 +54,12 @@ impl State {
         &self.cookies
     }
 
-    /// `document.cookie`, as a script of this page reads it.
+    /// `document.cookie`, as a script of this page gets it.
     pub fn read_cookies(&self, page: &Page) -> String {
         self.cookies.read(&self.profile, self.now, page)
     }
 
-    /// What the browser does about a load, after what it asks for beside it.
+    /// The action for a load, after the requests that are sent besides it.
     fn settle(&mut self, id: LoadId, next: Next) -> Vec<Output> {
         let mut outputs = Vec::with_capacity(1);
         for Refresh { request, sent, asked } in mem::take(&mut self.refreshes) {
@@ -82,14 +82,14 @@ impl State {
     }
 }
 
-/// What a browser knows and does after something happened.
+/// Applies an event, and returns the next state and the actions of the browser.
 ///
-/// A load that starts under a name in use takes its place, as if the page had aborted the first.
-/// Answers to loads that are not under way are ignored.
+/// A load with the id of a running one replaces it, as if the page had aborted the first. Responses
+/// to loads that are not in progress are ignored.
 ///
-/// What the browser does about the load comes last. Before it may stand requests of the browser's
-/// own, whose names count down from the highest one: what it has used out of its cache and asks
-/// for anew (RFC 5861, `stale-while-revalidate`).
+/// The last output is about the load. Outputs before it can be the browser's own requests, whose
+/// ids count down from the highest one: they revalidate stored responses that were used stale (RFC
+/// 5861, `stale-while-revalidate`).
 ///
 /// ```
 /// use std::time::Duration;
@@ -137,7 +137,7 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
     (state, outputs)
 }
 
-/// A whole load against a server that always answers: [`step`] until it is done.
+/// Runs a whole load against a server that always responds: [`step`] until it is done.
 ///
 /// ```
 /// use std::time::Duration;
@@ -158,7 +158,7 @@ pub fn run(
     fetch: Fetch,
     mut server: impl FnMut(&Sent) -> ServerResponse,
 ) -> (State, Outcome) {
-    // A name that nobody else has.
+    // An id that no other load has.
     let id = LoadId((0..).find(|id| !state.loads.contains_key(&LoadId(*id))).unwrap_or_default());
     let mut event = Event::Start { id, page: page.cloned(), fetch };
     let mut state = state;
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use crate::browser::trial::{app, browser, load_in, response};
 
-    /// Otherwise it would be no witness against the engine.
+    /// Otherwise it could not test the engine independently.
     #[test]
     fn the_model_takes_nothing_of_the_engine() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/browser");

@@ -17,32 +17,32 @@ use super::{
     stored::{Entry, Use, is_storable},
 };
 
-/// The most answers that are kept; the one that was used the longest ago goes first.
+/// The maximum number of responses; the least recently used one is dropped first.
 const MOST: usize = 1000;
-/// The most bytes of content of all.
+/// The maximum size of all contents together, in bytes.
 const ROOM: usize = 64 << 20;
 
-/// What is cached, the last used at the end.
+/// The stored responses, the most recently used at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Store {
     entries: Vec<Entry>,
 }
 
-/// What the cache has for a request.
+/// The result of a lookup for a request.
 #[derive(Clone, Debug)]
 pub(super) enum Lookup {
-    /// Nothing of use.
+    /// No usable response.
     Miss,
-    /// An answer that needs no question.
+    /// A response that needs no revalidation.
     Fresh(ServerResponse),
-    /// An answer that may be used now, while it is asked for anew with these conditions.
+    /// A response that may be used now, while it is revalidated with these conditions.
     Refresh(ServerResponse, HeaderMap),
-    /// An answer to ask for anew, with these conditions.
+    /// A response that must be revalidated, with these conditions.
     Stale(HeaderMap),
 }
 
 impl Store {
-    /// What there is for a request that is about to be sent.
+    /// Looks up a response for a request that is about to be sent.
     pub(super) fn lookup(
         &mut self,
         profile: &Profile,
@@ -55,11 +55,11 @@ impl Store {
         if !is_head && request.method != Method::GET || goes_past(profile, mode, request) {
             return Lookup::Miss;
         }
-        let asked = CacheControl::of(profile, &request.headers);
-        let Some((place, is_match)) = self.find(profile, key, request) else {
+        let asked = CacheControl::parse(profile, &request.headers);
+        let Some((index, is_match)) = self.find(profile, key, request) else {
             return Lookup::Miss;
         };
-        let entry = self.entries.remove(place);
+        let entry = self.entries.remove(index);
         let conditions = entry.conditions(profile, is_match);
         let use_of = entry.use_of(now, mode, asked).filter(|_| is_match);
         let mut response = entry.response.clone();
@@ -75,8 +75,8 @@ impl Store {
         }
     }
 
-    /// Takes an answer that came from a server: stores it if it may, and forgets what it shows to
-    /// be out of date. Gives whether it is stored.
+    /// Handles a response that came from a server: stores it if allowed, and drops what it
+    /// invalidates. Returns whether it is stored.
     pub(super) fn keep(
         &mut self,
         profile: &Profile,
@@ -114,18 +114,18 @@ impl Store {
         if profile.drops_empty_lines {
             drop_empty(&mut response.headers);
         }
-        self.entries.push(Entry::of(profile, now, key, request, response));
+        self.entries.push(Entry::new(profile, now, key, request, response));
         self.drop_excess();
         true
     }
 
-    /// Forgets what has just been stored of a request.
+    /// Drops the response that has just been stored for a request.
     pub(super) fn forget(&mut self, profile: &Profile, key: &Partition, request: &Sent) {
         self.entries.retain(|entry| !entry.is_for(profile, key, request));
     }
 
-    /// Takes the status 304 to the conditions of [`Lookup::Stale`]: the stored answer, with the
-    /// fields of this one (RFC 9111, 4.3.4). `None` where it is no longer stored.
+    /// Handles the status 304 to the conditions of [`Lookup::Stale`]: returns the stored response,
+    /// updated with the fields of this one (RFC 9111, 4.3.4). `None` if it is no longer stored.
     pub(super) fn revalidated(
         &mut self,
         profile: &Profile,
@@ -134,13 +134,13 @@ impl Store {
         request: &Sent,
         response: &ServerResponse,
     ) -> Option<ServerResponse> {
-        let (place, _) = self.find(profile, key, request)?;
-        let mut updated = self.entries.remove(place).updated(profile, response);
+        let (index, _) = self.find(profile, key, request)?;
+        let mut updated = self.entries.remove(index).updated(profile, response);
         if profile.drops_empty_lines {
             drop_empty(&mut updated.headers);
         }
-        if !CacheControl::of(profile, &updated.headers).no_store {
-            self.entries.push(Entry::of(profile, now, key, request, updated.clone()));
+        if !CacheControl::parse(profile, &updated.headers).no_store {
+            self.entries.push(Entry::new(profile, now, key, request, updated.clone()));
         }
         if request.method == Method::HEAD {
             updated.body.clear();
@@ -148,7 +148,7 @@ impl Store {
         Some(updated)
     }
 
-    /// Makes room for the last one.
+    /// Makes room for the newest response.
     fn drop_excess(&mut self) {
         let mut room = ROOM;
         let kept = self.entries.iter().rev().take(MOST).take_while(|entry| {
@@ -160,31 +160,31 @@ impl Store {
         self.entries.drain(..excess);
     }
 
-    /// The place of the answer to choose, of several the newest, and whether its `Vary` lets it be
-    /// used (RFC 9111, 4.1).
+    /// The index of the selected response, of several the newest, and whether its `Vary` allows its
+    /// use (RFC 9111, 4.1).
     fn find(&self, profile: &Profile, key: &Partition, request: &Sent) -> Option<(usize, bool)> {
         self.entries
             .iter()
             .enumerate()
             .filter(|(_, entry)| entry.is_for(profile, key, request))
-            .map(|(place, entry)| (entry.is_chosen_by(request), entry.freshness.received(), place))
+            .map(|(index, entry)| (entry.is_chosen_by(request), entry.freshness.received(), index))
             .filter(|(is_match, ..)| *is_match || profile.variants == Variants::AskedByTag)
             .max()
-            .map(|(is_match, _, place)| (place, is_match))
+            .map(|(is_match, _, index)| (index, is_match))
     }
 }
 
-/// Whether a request does not ask the cache.
+/// Whether a request does not read the cache.
 fn goes_past(profile: &Profile, mode: CacheMode, request: &Sent) -> bool {
     let is_told = || {
-        let asked = CacheControl::of(profile, &request.headers);
+        let asked = CacheControl::parse(profile, &request.headers);
         asked.no_cache || has_pragma(&request.headers)
     };
     matches!(effective(mode, request), CacheMode::NoStore | CacheMode::Reload)
         || profile.no_cache_goes_past && is_told()
 }
 
-/// A request that has conditions of its own, or wants a part, goes past the cache (Fetch,
+/// A request that has its own conditions or a range bypasses the cache (Fetch,
 /// "HTTP-network-or-cache fetch", step 8.16).
 fn effective(mode: CacheMode, request: &Sent) -> CacheMode {
     let own = [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE];
@@ -192,7 +192,7 @@ fn effective(mode: CacheMode, request: &Sent) -> CacheMode {
     if has_own { CacheMode::NoStore } else { mode }
 }
 
-/// Drops fields without value, which some engines do not store.
+/// Drops fields with an empty value, which some engines do not store.
 fn drop_empty(headers: &mut HeaderMap) {
     let is_empty = |(_, value): &(&HeaderName, &HeaderValue)| value.is_empty();
     let names: Vec<HeaderName> =
@@ -208,7 +208,7 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::browser::{Page, PageOrigin, cache_partition::Place, stored::LONGEST};
+    use crate::browser::{Page, PageOrigin, cache_partition::LoadKind, stored::LONGEST};
 
     const ASSET: &str = "https://api.shop.example/asset";
     const TEN_HOURS_AGO: &str = "Sat, 05 Nov 1994 22:49:37 GMT";
@@ -248,7 +248,7 @@ mod tests {
         Page::at(Url::parse(url).unwrap())
     }
 
-    /// A browser with nothing but a cache, and one page.
+    /// A browser with a cache only, and one page.
     struct Browser {
         store: Store,
         profile: Profile,
@@ -259,7 +259,8 @@ mod tests {
     impl Browser {
         fn new(profile: Profile) -> Self {
             let page = page("https://app.shop.example/");
-            let key = Partition::of(&profile, Some(&page), Place::Page, &page.url, true);
+            let key =
+                Partition::for_load(&profile, Some(&page), LoadKind::Subresource, &page.url, true);
             Self { store: Store::default(), profile, now: Duration::from_secs(784_111_777), key }
         }
 
@@ -292,7 +293,7 @@ mod tests {
         }
     }
 
-    /// How a request finds what another one left, in a browser by the standards.
+    /// How a request uses the stored response of another one, in a browser by the standards.
     fn after(request: &Sent, response: &ServerResponse, then: &Sent) -> &'static str {
         Browser::new(Profile::STANDARD).keeps(request, response).finds(then)
     }
@@ -739,12 +740,14 @@ mod tests {
         let finds = |profile| {
             let mut browser = Browser::new(profile);
             let url = Url::parse(ASSET).unwrap();
-            browser.key = Partition::of(&profile, Some(&sandboxed), Place::Page, &url, true);
+            browser.key =
+                Partition::for_load(&profile, Some(&sandboxed), LoadKind::Subresource, &url, true);
             browser.keeps(&get(&[]), &response(200, &[MAX_AGE])).finds(&get(&[]))
         };
         let url = Url::parse(ASSET).unwrap();
-        let of = |place| Partition::of(&Profile::CHROMIUM, Some(&sandboxed), place, &url, true);
-        assert!(of(Place::Page).is_transient && !of(Place::Frame).is_transient);
+        let load =
+            |kind| Partition::for_load(&Profile::CHROMIUM, Some(&sandboxed), kind, &url, true);
+        assert!(load(LoadKind::Subresource).is_transient && !load(LoadKind::Frame).is_transient);
         assert_eq!(finds(Profile::CHROMIUM), "miss");
         assert_eq!(finds(Profile::STANDARD), "fresh");
     }

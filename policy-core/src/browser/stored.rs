@@ -1,4 +1,4 @@
-//! One answer in the HTTP cache: whether it may be there, for whom it is, and how it is used.
+//! A response in the HTTP cache: whether it may be stored, for which requests, and how it is used.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ use super::{
     freshness::{CacheControl, Freshness, elements, is_explicit},
 };
 
-/// The longest content that is kept.
+/// The maximum size of a stored content.
 pub(super) const LONGEST: usize = 8 << 20;
 
-/// An answer that is stored.
+/// A stored response.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     partition: Partition,
     method: Method,
     url: Url,
-    /// The fields of the request that its `Vary` names.
+    /// The request fields that its `Vary` names.
     chosen_by: Vec<(HeaderName, Vec<HeaderValue>)>,
-    /// Whether its `Vary` is `*`: no request is like another.
+    /// Whether its `Vary` is `*`, which matches no request.
     is_unique: bool,
     pub(super) response: ServerResponse,
     pub(super) freshness: Freshness,
 }
 
-/// How a stored answer may be used without waiting.
+/// How a stored response may be used without waiting for revalidation.
 #[derive(Clone, Copy)]
 pub(super) enum Use {
     Fresh,
@@ -39,7 +39,7 @@ pub(super) enum Use {
 }
 
 impl Entry {
-    pub(super) fn of(
+    pub(super) fn new(
         profile: &Profile,
         now: Duration,
         partition: &Partition,
@@ -59,7 +59,7 @@ impl Entry {
             url: request.url.clone(),
             chosen_by,
             is_unique,
-            freshness: Freshness::of(profile, now, &response),
+            freshness: Freshness::new(profile, now, &response),
             response,
         }
     }
@@ -68,7 +68,7 @@ impl Entry {
         self.partition == *key && self.url == request.url
     }
 
-    /// Whether it can be the answer to a request like this one, but for `Vary`.
+    /// Whether it can be the response to this request, apart from `Vary`.
     pub(super) fn is_for(&self, profile: &Profile, key: &Partition, request: &Sent) -> bool {
         let is_of_method = self.method == request.method || profile.head_uses_get;
         is_of_method && self.is_of(key, request)
@@ -87,7 +87,8 @@ impl Entry {
         mode: CacheMode,
         asked: CacheControl,
     ) -> Option<Use> {
-        // An answer of this very moment is no older than 0 seconds, and yet browsers ask.
+        // A response received at this moment has an age of 0 seconds, and browsers still revalidate
+        // it.
         let is_young =
             asked.max_age.is_none_or(|age| !age.is_zero() && self.freshness.age(now) <= age);
         match mode {
@@ -99,7 +100,7 @@ impl Entry {
         }
     }
 
-    /// Its answer, with the fields of one of status 304 (RFC 9111, 3.2).
+    /// The stored response, updated with the fields of a 304 (RFC 9111, 3.2).
     pub(super) fn updated(self, profile: &Profile, by: &ServerResponse) -> ServerResponse {
         let mut response = self.response;
         for name in by.headers.keys().filter(|name| is_updated(profile, name)) {
@@ -111,8 +112,7 @@ impl Entry {
         response
     }
 
-    /// What asks whether it still holds (RFC 9111, 4.3.1). A date says nothing where another
-    /// variant is asked for.
+    /// The conditions that revalidate it (RFC 9111, 4.3.1). A date cannot select another variant.
     pub(super) fn conditions(&self, profile: &Profile, is_match: bool) -> HeaderMap {
         let mut conditions = HeaderMap::new();
         let is_asked = |statuses: &[u16]| statuses.contains(&self.response.status);
@@ -132,9 +132,9 @@ impl Entry {
     }
 }
 
-/// Whether an answer may be stored (RFC 9111, 3).
+/// Whether a response may be stored (RFC 9111, 3).
 pub(super) fn is_storable(profile: &Profile, request: &Sent, response: &ServerResponse) -> bool {
-    let control = CacheControl::of(profile, &response.headers);
+    let control = CacheControl::parse(profile, &response.headers);
     let is_final = (200..600).contains(&response.status) && !matches!(response.status, 206 | 304);
     let is_allowed = profile.stores_all
         || control.allows_storing
@@ -144,7 +144,7 @@ pub(super) fn is_storable(profile: &Profile, request: &Sent, response: &ServerRe
     is_final
         && is_allowed
         && !control.no_store
-        && !CacheControl::of(profile, &request.headers).no_store
+        && !CacheControl::parse(profile, &request.headers).no_store
         && response.body.len() <= LONGEST
 }
 

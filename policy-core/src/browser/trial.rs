@@ -1,4 +1,4 @@
-//! One load against a list of answers, for the tests of this module.
+//! One load against a list of responses, for the tests of this module.
 
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ pub(super) fn response(status: u16, fields: &[(&str, &str)]) -> ServerResponse {
     ServerResponse { status, headers, body: b"content".to_vec() }
 }
 
-/// A browser by the standards that knows nothing.
+/// A browser by the standards, without any data.
 pub(super) fn browser() -> State {
     State::new(Profile::STANDARD, Duration::from_secs(1_800_000_000))
 }
 
-/// How a load went.
+/// The course of a load.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) state: State,
@@ -37,7 +37,7 @@ pub(super) struct Trial {
     pub(super) sent: Vec<Sent>,
 }
 
-/// A load in a new browser; it must ask for as many answers as there are.
+/// A load in a new browser, which must request exactly these responses.
 pub(super) fn load(page: &Page, fetch: Fetch, responses: &[ServerResponse]) -> Trial {
     load_in(browser(), Some(page), fetch, responses)
 }
