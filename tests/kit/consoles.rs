@@ -25,11 +25,11 @@ Access to fetch at 'https://api.shop.example/me' from origin 'https://partner.ex
 blocked by CORS policy: No 'Access-Control-Allow-Origin' header is present on the requested resource.
   the response has no `Access-Control-Allow-Origin`; it would have to say `Access-Control-Allow-Origin: \
 https://partner.example`
-  the server answered 401 (Unauthorized) to GET https://api.shop.example/me
+  the server responded with 401 (Unauthorized) to GET https://api.shop.example/me
   auth.credentials-missing: Credentials are required
   GET /me is `kit::shop::me` (tests/kit/shop.rs:_), shared by the `cors` of the route with \
 https://app.shop.example, with credentials
-  #[cors] stands at tests/kit/shop.rs:_";
+  #[cors] is declared at tests/kit/shop.rs:_";
     assert_eq!(words(&fetched), expected);
 }
 
@@ -46,11 +46,11 @@ been blocked by CORS policy: Response to preflight request doesn't pass access c
 'Access-Control-Allow-Origin' header is present on the requested resource.
   the response to the preflight has no `Access-Control-Allow-Origin`; it would have to say \
 `Access-Control-Allow-Origin: https://partner.example`
-  the server answered 403 (Forbidden) to OPTIONS https://api.shop.example/orders/7
+  the server responded with 403 (Forbidden) to OPTIONS https://api.shop.example/orders/7
   cors.origin-not-granted: The policy of this route does not grant the origin
   PUT /orders/{id} is `kit::shop::order` (tests/kit/shop.rs:_), shared by the `cors` of the route \
 with https://app.shop.example, with credentials
-  #[cors] stands at tests/kit/shop.rs:_";
+  #[cors] is declared at tests/kit/shop.rs:_";
     assert_eq!(words(&fetched), expected);
     assert_eq!(net.requests().len(), 1, "the request itself was never sent");
 }
@@ -65,7 +65,7 @@ GET https://api.shop.example/me 401 (Unauthorized)
   auth.credentials-missing: Credentials are required
   GET /me is `kit::shop::me` (tests/kit/shop.rs:_), shared by the `cors` of the route with \
 https://app.shop.example, with credentials
-  #[auth] stands at tests/kit/shop.rs:_";
+  #[auth] is declared at tests/kit/shop.rs:_";
     assert_eq!(words(&me), expected);
     let fine = page.fetch(&net, Fetch::get("https://api.shop.example/catalogue")).await;
     assert_eq!(fine.console(), None);
@@ -80,7 +80,7 @@ async fn hosts_paths_and_methods_that_are_not_there_are_named() {
     for (fetch, words) in [
         (
             Fetch::get("https://other.example/me"),
-            "the app does not answer for this host: its `App::public_origin` is \
+            "the app does not serve this host: its `App::public_origin` is \
              https://api.shop.example",
         ),
         (Fetch::get("https://api.shop.example/nobody"), "the app has no route for /nobody"),
@@ -92,7 +92,7 @@ async fn hosts_paths_and_methods_that_are_not_there_are_named() {
     let nobody = page.fetch(&net, Fetch::get("https://nobody.example")).await;
     assert_eq!(nobody.blocked().map(|it| &it.reason), Some(&Reason::Unreachable));
     let expected = "Failed to load 'https://nobody.example/': net::ERR_CONNECTION_FAILED\n  \
-                    no server answered, or what it said is no HTTP";
+                    no server responded, or its response was not HTTP";
     assert_eq!(words(&nobody), expected);
 }
 
@@ -105,6 +105,6 @@ async fn an_app_that_something_is_around_explains_itself() {
     let partner = Browser::chromium().open("https://blog.example");
     let report = partner.fetch(&net, Fetch::get("https://api.shop.example/report")).await;
     let console = words(&report);
-    assert!(console.ends_with("  #[cors] stands at tests/kit/shop.rs:_"), "{console}");
-    assert!(console.contains("the server answered 200 (OK)"), "{console}");
+    assert!(console.ends_with("  #[cors] is declared at tests/kit/shop.rs:_"), "{console}");
+    assert!(console.contains("the server responded with 200 (OK)"), "{console}");
 }

@@ -23,7 +23,7 @@ impl RouteTrace {
     }
 
     /// The finding of the app, if the request reached one.
-    pub(crate) fn answer(&self) -> Option<RouteFinding> {
+    pub(crate) fn finding(&self) -> Option<RouteFinding> {
         self.0.get().cloned()
     }
 
@@ -33,7 +33,7 @@ impl RouteTrace {
         // Gate 1 refuses a path that has no normal form.
         let _ = normalize(request);
         // A nested app sees the same trace; the outer app has filled it in already.
-        let _ = response.set(RouteFinding::of(app, request));
+        let _ = response.set(RouteFinding::find(app, request));
     }
 }
 
@@ -47,14 +47,14 @@ pub(crate) struct RouteFinding {
 }
 
 impl RouteFinding {
-    fn of<B>(app: &CompiledApp, request: &Request<B>) -> Self {
+    fn find<B>(app: &CompiledApp, request: &Request<B>) -> Self {
         let head = Head::read(request);
         let preflight = request.headers().get(ACCESS_CONTROL_REQUEST_METHOD);
         let asked = preflight.and_then(|method| Method::from_bytes(method.as_bytes()).ok());
         let method = asked.filter(|_| head.is_preflight());
         let method = method.as_ref().unwrap_or(head.method);
         let words = if app.own_origin.admit(&head).is_err() {
-            format!("the app does not answer for this host: {}", hosts(&app.own_origin))
+            format!("the app does not serve this host: {}", hosts(&app.own_origin))
         } else if let Some((path, _)) = app.router.find(head.path) {
             if let Some(route) = path.served(method).and_then(|served| app.route(served.route)) {
                 let words = about(method, route);
@@ -75,7 +75,7 @@ impl RouteFinding {
         let place = handler.as_ref().and_then(|handler| {
             let of = |asked: &&str| handler.attributes.iter().find(|(name, _)| name == asked);
             let (name, line) = attributes.iter().find_map(of)?;
-            Some(format!("\n  #[{name}] stands at {}:{line}", handler.file))
+            Some(format!("\n  #[{name}] is declared at {}:{line}", handler.file))
         });
         format!("{words}{}", place.unwrap_or_default())
     }

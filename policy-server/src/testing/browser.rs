@@ -108,7 +108,7 @@ impl Browser {
                         Some(response) => Event::Response { id, response: response.clone() },
                         None => Event::Unreachable { id },
                     };
-                    last = Some(Exchange { request, response, decider: trace.answer() });
+                    last = Some(Exchange { request, response, decider: trace.finding() });
                 }
                 Some(Output::Done { outcome, .. }) => {
                     return Fetched::new(self.clone(), outcome, last);

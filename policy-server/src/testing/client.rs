@@ -297,7 +297,7 @@ impl TestRequest {
             Ok(body) => {
                 TestResponse { status: head.status, headers: head.headers, body: body.to_bytes() }
             }
-            Err(error) => panic!("the body of the answer ({}) failed: {error}", head.status),
+            Err(error) => panic!("the body of the response ({}) failed: {error}", head.status),
         }
     }
 

@@ -10,13 +10,13 @@ use super::fetched::Exchange;
 
 /// The text about a load that failed.
 pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String> {
-    let problem = last.and_then(|last| Problem::of(last.response.as_ref()?));
+    let problem = last.and_then(|last| Problem::parse(last.response.as_ref()?));
     let mut text = match outcome {
         Outcome::Blocked(blocked) => {
             let mut text = blocked.to_string();
             if let Some(Exchange { request, response: Some(response), .. }) = last {
                 let (status, method, url) = (named(response.status), &request.method, &request.url);
-                append(&mut text, &format!("the server answered {status} to {method} {url}"));
+                append(&mut text, &format!("the server responded with {status} to {method} {url}"));
             }
             text
         }
@@ -58,7 +58,7 @@ struct Problem {
 
 impl Problem {
     /// Reads the problem in either form: JSON (RFC 9457 3), or the HTML page for people.
-    fn of(response: &ServerResponse) -> Option<Self> {
+    fn parse(response: &ServerResponse) -> Option<Self> {
         let media_type = response.headers.get(CONTENT_TYPE)?.as_bytes();
         let body = std::str::from_utf8(&response.body).ok()?;
         if media_type.starts_with(b"text/html") {

@@ -73,7 +73,7 @@ pub fn any_request_for(
     assert!(!routes.is_empty(), "an app without routes has no traffic");
     let parts = (select(routes), path_values(), any_method(), any_sender(), any_content());
     parts.prop_map(move |(target, values, method, sender, content)| {
-        let method = method.of(&target.methods);
+        let method = method.choose(&target.methods);
         let mut request = http::Request::new(Bytes::new());
         *request.uri_mut() = target.uri(&values);
         let headers = request.headers_mut();
@@ -165,7 +165,7 @@ fn any_method() -> impl Strategy<Value = AnyMethod> + Clone {
 }
 
 impl AnyMethod {
-    fn of(&self, served: &[Method]) -> Method {
+    fn choose(&self, served: &[Method]) -> Method {
         let chosen = served.get(self.served.index(served.len().max(1)));
         self.other.as_ref().or(chosen).cloned().unwrap_or_default()
     }

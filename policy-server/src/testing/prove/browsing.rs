@@ -60,7 +60,7 @@ enum Kind {
 }
 
 impl Node {
-    fn of(state: State, outputs: Vec<Output>) -> Rc<Self> {
+    fn new(state: State, outputs: Vec<Output>) -> Rc<Self> {
         let kind = match outputs.into_iter().next() {
             Some(Output::Request { request, .. }) => Kind::Sends(Box::new((state, request))),
             Some(Output::Done { outcome, .. }) => Kind::Ended(end(outcome)),
@@ -106,7 +106,7 @@ impl Node {
             let response =
                 ServerResponse { status: reply.status, headers, body: reply.body.to_vec() };
             let (state, outputs) = step(state.clone(), Event::Response { id: ID, response });
-            Self::of(state, outputs)
+            Self::new(state, outputs)
         });
         Rc::clone(node)
     }
@@ -276,7 +276,7 @@ impl Browsing {
         let page = Some(Page::clone(&stand_in.page));
         let event = Event::Start { id: ID, page, fetch: request_case.fetch.clone() };
         let (state, outputs) = step(state.clone(), event);
-        let node = Node::of(state, outputs);
+        let node = Node::new(state, outputs);
         loads.insert(request_case.key.clone(), Rc::clone(&node));
         node
     }

@@ -90,7 +90,9 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     writeln!(f, "  as        {}", exchange.caller())?;
     match exchange.behavior {
         HandlerBehavior::Answers => (),
-        HandlerBehavior::Fails(status) => writeln!(f, "  where     the handler answers {status}")?,
+        HandlerBehavior::Fails(status) => {
+            writeln!(f, "  where     the handler responds with {status}")?
+        }
         HandlerBehavior::Panics => writeln!(f, "  where     the handler panics")?,
         HandlerBehavior::LogsIn => writeln!(f, "  where     the handler logs somebody in")?,
     }
@@ -103,7 +105,7 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
         if exchange.is_readable() { "the page reads it" } else { "the page does not read it" };
     match exchange.status() {
         Some(status) => writeln!(f, "  got       status {status}, {ran}, {read}")?,
-        None => writeln!(f, "  got       no answer: the request was not sent")?,
+        None => writeln!(f, "  got       no response: the request was not sent")?,
     }
     let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());
     match sent {

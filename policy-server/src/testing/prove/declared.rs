@@ -69,7 +69,7 @@ pub(super) struct Sharing {
 impl Declared {
     /// Reads an app before it is built.
     pub(super) fn read(app: &AppParts) -> Self {
-        let reader = Reader::of(app);
+        let reader = Reader::new(app);
         let mut routes = Vec::new();
         for route in &app.routes {
             reader.handler(&route.description, "", None, &mut routes);
@@ -104,7 +104,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn of(app: &'a AppParts) -> Self {
+    fn new(app: &'a AppParts) -> Self {
         // Errors of a list are reported at start.
         let named =
             NamedLists::read(app.origins.clone(), app.config_file.as_deref(), &mut Vec::new());

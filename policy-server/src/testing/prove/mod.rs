@@ -95,7 +95,7 @@ impl Proof {
             (Some(why), _) => println!("not applicable: {why}"),
             (None, 0) => panic!(
                 "nothing was found to put this law to the test: {}\n  help      look at which \
-                 layers answer in place of the app",
+                 layers respond in place of the app",
                 law.text()
             ),
             (None, tried) => {
@@ -334,37 +334,37 @@ macro_rules! policy_tests {
             }
 
             #[test]
-            fn what_needs_a_preflight_waits_for_its_grant() {
+            fn requests_that_need_a_preflight_wait_for_its_grant() {
                 check(Law::PreflightGate);
             }
 
             #[test]
-            fn preflights_depend_on_origin_and_method_alone() {
+            fn preflights_depend_only_on_origin_and_method() {
                 check(Law::PreflightPurity);
             }
 
             #[test]
-            fn answers_name_no_origin_that_is_not_granted() {
+            fn responses_name_only_granted_origins() {
                 check(Law::OriginEcho);
             }
 
             #[test]
-            fn strange_pages_change_nothing_with_ambient_credentials() {
+            fn untrusted_pages_change_nothing_with_ambient_credentials() {
                 check(Law::NoAmbientWrite);
             }
 
             #[test]
-            fn caches_give_nobody_what_is_for_others() {
+            fn caches_serve_nobody_the_response_of_another() {
                 check(Law::VarySoundness);
             }
 
             #[test]
-            fn handlers_run_only_for_whom_auth_lets_in() {
+            fn handlers_run_only_for_admitted_callers() {
                 check(Law::AuthBeforeHandler);
             }
 
             #[test]
-            fn refusals_differ_in_their_code_alone() {
+            fn refusals_differ_only_in_their_code() {
                 check(Law::UniformRefusal);
             }
 

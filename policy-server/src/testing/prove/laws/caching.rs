@@ -69,8 +69,8 @@ pub(super) fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             None => Verdict::Holds,
             Some((_, other, _)) => Verdict::Broken(Fault {
                 expected: format!(
-                    "the second request is not answered with what a cache kept of the first, by \
-                     `Vary` or `Cache-Control`: they get {} and {}",
+                    "no cache reuses the first response for the second request, by `Vary` or \
+                     `Cache-Control`: they get {} and {}",
                     describe(reply),
                     describe(other)
                 ),

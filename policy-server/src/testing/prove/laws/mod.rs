@@ -56,26 +56,28 @@ impl Law {
         match self {
             Self::ReadSoundness => "a page reads only what the policy grants it",
             Self::ReadCompleteness => "a page reads what the policy grants it",
-            Self::ErrorsReadable => "a page reads the errors of what the policy grants it",
-            Self::PreflightGate => "what a page has to ask for is not sent until it is granted",
+            Self::ErrorsReadable => "a page reads the errors of routes that the policy grants it",
+            Self::PreflightGate => {
+                "a request that needs a preflight is not sent until it is granted"
+            }
             Self::PreflightPurity => {
-                "a preflight is answered by its origin and method alone, and nothing else runs"
+                "the response to a preflight depends only on its origin and method, and nothing else runs"
             }
             Self::OriginEcho => {
-                "no answer names an origin that is not granted, or all of them with credentials"
+                "no response names an origin that is not granted, or all origins with credentials"
             }
             Self::NoAmbientWrite => {
-                "no page changes anything with the credentials that a browser sends by itself, \
+                "no page changes anything with credentials that browsers send automatically, \
                  unless the policy trusts it"
             }
             Self::VarySoundness => {
-                "what a cache keeps is given to nobody who would have got something else"
+                "a cache reuses a response only for requests that would get an equal one"
             }
-            Self::AuthBeforeHandler => "a handler runs only for whom `#[auth]` lets in",
+            Self::AuthBeforeHandler => "a handler runs only for callers that `#[auth]` admits",
             Self::UniformRefusal => {
-                "refusals of missing, wrong and expired credentials differ in their code alone"
+                "refusals of missing, wrong and expired credentials differ only in their code"
             }
-            Self::Cookies => "the cookie of a session is set by the app alone, as it declares it",
+            Self::Cookies => "the session cookie is set only by the app, as it declares it",
         }
     }
 
@@ -87,8 +89,8 @@ impl Law {
                  `#[cors(origins = [..])]`, or remove what writes it"
             }
             Self::ReadCompleteness | Self::ErrorsReadable => {
-                "let the answer come from behind the gates: what a layer answers by itself carries \
-                 no policy"
+                "let the request reach the app: a response that a layer creates itself carries no \
+                 policy"
             }
             Self::PreflightGate | Self::PreflightPurity => {
                 "leave OPTIONS to the app: state methods and headers in `#[cors]`"
@@ -98,7 +100,7 @@ impl Law {
                  them"
             }
             Self::VarySoundness => {
-                "keep the `Vary` and `Cache-Control` that the app writes, and add to them only"
+                "keep the `Vary` and `Cache-Control` that the app writes, and only add to them"
             }
             Self::AuthBeforeHandler => "state who may call in `#[auth]`, and nowhere else",
             Self::UniformRefusal => "leave refusals as the app writes them",
@@ -123,7 +125,7 @@ impl Law {
                     let is_exempt = matches!(route.csrf, CsrfPolicy::Exempt(_));
                     route.is_ambient() && !route.is_safe() && !is_exempt
                 }),
-                "no route changes anything by a credential that browsers send by themselves",
+                "no route changes anything with a credential that browsers send automatically",
             ),
             Self::AuthBeforeHandler => {
                 (any(|route| route.requirement().is_some()), "every route is public")

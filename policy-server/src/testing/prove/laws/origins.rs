@@ -89,7 +89,7 @@ pub(super) fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
                     false => "no `Access-Control-Allow-Origin`: the route is shared with nobody",
                 }
                 .to_owned(),
-                seen: of(&reply),
+                seen: describe(&reply),
                 attribute: "cors",
             });
             tallies.requests(Law::OriginEcho, explorer.path, method.as_str(), &[&request], verdict);
@@ -103,7 +103,7 @@ fn plain(explorer: &PathExplorer<'_, '_>, method: &Method) -> ProbeRequest {
     ProbeRequest { method: method.clone(), ..request }
 }
 
-fn of(reply: &Reply) -> String {
+fn describe(reply: &Reply) -> String {
     let named = reply.field("access-control-allow-origin").unwrap_or_default();
     format!("status {}, access-control-allow-origin: {named}", reply.status)
 }

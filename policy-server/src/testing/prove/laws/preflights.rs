@@ -26,7 +26,7 @@ pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
             expected:
                 "the browser does not send the request, since the preflight does not grant it"
                     .to_owned(),
-            seen: format!("it sends it: the preflight is answered with {lists}"),
+            seen: format!("it sends it: the response to the preflight has {lists}"),
             attribute: "cors",
         }
     })
@@ -69,10 +69,7 @@ pub(super) fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
                     continue;
                 };
                 verdict = Verdict::unless(stable(&reply) != stable(&expected), || Fault {
-                    expected: format!(
-                        "the answer that there is without `{name}`: {}",
-                        seen(&expected)
-                    ),
+                    expected: format!("the same response as without `{name}`: {}", seen(&expected)),
                     seen: seen(&reply),
                     attribute: "cors",
                 });

@@ -24,7 +24,7 @@ pub(super) fn sound(exchange: &Exchange<'_>) -> Verdict {
     let End::Readable(fields) = exchange.end() else { return Verdict::Holds };
     if !exchange.is_granted() {
         return Verdict::Broken(Fault {
-            expected: format!("the page cannot read the answer: {}", granted(exchange)),
+            expected: format!("the page cannot read the response: {}", granted(exchange)),
             seen: format!("it reads it; {}", cors_fields(exchange)),
             attribute: "cors",
         });
@@ -71,7 +71,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
     let status = exchange.status().map_or_else(String::new, |status| format!(" (status {status})"));
     let End::Readable(fields) = exchange.end() else {
         return Verdict::Broken(Fault {
-            expected: format!("the page reads the answer{status}: {}", granted(exchange)),
+            expected: format!("the page reads the response{status}: {}", granted(exchange)),
             seen: match exchange.blocked() {
                 Some(blocked) => blocked.to_string().replace('\n', "\n            "),
                 None => "nothing that the page could read".to_owned(),
