@@ -22,7 +22,7 @@ const SHARED: CorsPolicy =
         .build();
 const EVERYBODY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
 const LISTS: CachePolicy = CachePolicy::public().max_age(60).vary(&["accept-language"]).build();
-const OPEN: HeadersPolicy = HeadersPolicy::builder().corp("cross-origin").every_answer().build();
+const OPEN: HeadersPolicy = HeadersPolicy::builder().corp("cross-origin").every_response().build();
 
 /// Content that is long enough for range requests.
 const PICTURE: [u8; 5_000] = [b'.'; 5_000];

@@ -74,7 +74,7 @@ impl SecurityHeaders {
         }
         of_pages.extend(spec.coop.map(|coop| (COOP, coop.to_owned())));
         of_pages.extend(spec.coep.map(|coep| (COEP, coep.to_owned())));
-        if spec.every_answer { &mut everywhere } else { &mut on_pages }.extend(of_pages);
+        if spec.every_response { &mut everywhere } else { &mut on_pages }.extend(of_pages);
         Self {
             everywhere: fields(everywhere),
             over_tls: HeaderValue::try_from(hsts(spec)).ok(),

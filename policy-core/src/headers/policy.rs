@@ -61,7 +61,7 @@ impl HeadersPolicy {
         .csp(&[Directive(Name::DefaultSrc, &[Source::None])])
         .frame(Frame::Nobody)
         .referrer("no-referrer")
-        .every_answer()
+        .every_response()
         .build();
 
     /// For pages that are written for it: they load only from their own origin, scripts and styles
@@ -194,8 +194,8 @@ impl HeadersPolicyBuilder {
     }
 
     /// Writes the page headers onto responses that are not pages, too, except a `csp` with a nonce.
-    pub const fn every_answer(mut self) -> Self {
-        self.0.every_answer = true;
+    pub const fn every_response(mut self) -> Self {
+        self.0.every_response = true;
         self
     }
 

@@ -69,7 +69,7 @@ pub struct HeadersSpec<'a> {
     /// `preload`
     pub preload: bool,
     /// Whether responses that are not pages have the page headers, too.
-    pub every_answer: bool,
+    pub every_response: bool,
     /// The route.
     pub route: RouteFacts<'a>,
 }
@@ -87,7 +87,7 @@ impl HeadersSpec<'static> {
         hsts: None,
         include_subdomains: false,
         preload: false,
-        every_answer: false,
+        every_response: false,
         route: RouteFacts::UNKNOWN,
     };
 }

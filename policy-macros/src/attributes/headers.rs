@@ -45,11 +45,11 @@ enum FrameArg {
 }
 
 impl Inline for InlineHeaders {
-    const FLAGS: &'static [&'static str] = &["include_subdomains", "preload", "every_answer"];
+    const FLAGS: &'static [&'static str] = &["include_subdomains", "preload", "every_response"];
     const PARTS: &'static [&'static str] =
         &["csp", "frame", "referrer", "permissions", "coop", "coep", "corp", "hsts"];
     const POSSIBLE: &'static str = "possible are `csp`, `frame`, `referrer`, `permissions`, `coop`, `coep`, `corp`, `hsts`, \
-         `include_subdomains`, `preload` and `every_answer`; or the name of a `HeadersPolicy`, or \
+         `include_subdomains`, `preload` and `every_response`; or the name of a `HeadersPolicy`, or \
          `none`";
     const NEEDS_ARGUMENTS: bool = true;
 
@@ -203,7 +203,7 @@ impl InlineHeaders {
             hsts: self.hsts.as_ref().and_then(number_of),
             include_subdomains: self.has("include_subdomains"),
             preload: self.has("preload"),
-            every_answer: self.has("every_answer"),
+            every_response: self.has("every_response"),
             route: context.facts(),
         };
         for Violation { rule, part, index, value } in spec.violations() {

@@ -68,7 +68,7 @@ const _: () = {
                     hsts: ::core::option::Option::Some(63072000),
                     referrer: ::core::option::Option::Some("no-referrer"),
                     include_subdomains: true,
-                    every_answer: true,
+                    every_response: true,
                     ..__policy::policy_core::headers::HeadersSpec::NOTHING
                 }),
                 isolation: __policy::policy_core::route::Facet::Set(

@@ -8,7 +8,7 @@
     permissions = ["camera=()"],
     hsts = 63072000,
     include_subdomains,
-    every_answer
+    every_response
 )]
 async fn orders() {}
 

@@ -25,7 +25,7 @@ const LISTED: CorsPolicy = CorsPolicy::origins(&[PAGE]).expose(&["etag"]).build(
 pub(crate) const TRUSTED: CorsPolicy = CorsPolicy::origins(&[PAGE]).credentials().build();
 
 const EMBEDDED: HeadersPolicy =
-    HeadersPolicy::builder().frame(Frame::Anybody).corp("cross-origin").every_answer().build();
+    HeadersPolicy::builder().frame(Frame::Anybody).corp("cross-origin").every_response().build();
 const NONCE: HeadersPolicy = HeadersPolicy::builder()
     .csp(&[Directive(Name::ScriptSrc, &[Source::Nonce])])
     .coop("same-origin")

@@ -123,7 +123,7 @@ async fn open(plan: Plan) -> Response {
 #[auth(public)]
 #[cors(origins = ["https://app.shop.example"], credentials, expose = ["etag"])]
 #[cache(public, max_age = 60, vary = ["x-region"])]
-#[headers(frame = none, every_answer)]
+#[headers(frame = none, every_response)]
 #[isolation(same_site)]
 async fn declared(plan: Plan, region: Region) -> Response {
     let mut response = plan.response();

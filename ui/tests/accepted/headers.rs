@@ -36,7 +36,7 @@ route!(b, "/b", frame = none, referrer = "no-referrer");
 route!(c, "/c", frame = same_origin, permissions = ["camera=()", "geolocation=(self)"]);
 route!(d, "/d", frame = ["https://app.example", "https://*.shop.example"],);
 route!(e, "/e", frame = any, coop = "same-origin", coep = "require-corp", corp = "same-site");
-route!(f, "/f", hsts = 63072000, include_subdomains, preload, every_answer);
+route!(f, "/f", hsts = 63072000, include_subdomains, preload, every_response);
 route!(g, "/g", csp = "frame-ancestors 'none'; sandbox; trusted-types a");
 route!(h, "/h", none);
 route!(i, "/i", SHOP);

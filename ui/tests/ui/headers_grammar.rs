@@ -38,7 +38,7 @@ async fn merged() {}
 
 #[get("/none")]
 #[auth(public)]
-#[headers(none, every_answer)]
+#[headers(none, every_response)]
 async fn none() {}
 
 #[get("/second")]

@@ -24,7 +24,7 @@ fn policies() -> impl Strategy<Value = HeadersPolicy> {
         .coep("require-corp")
         .corp("same-origin")
         .hsts(60)
-        .every_answer()
+        .every_response()
         .try_build();
     select(vec![
         HeadersPolicy::DEFAULT,
