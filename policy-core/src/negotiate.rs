@@ -36,13 +36,13 @@ pub fn accept(headers: &HeaderMap, offers: &[&str]) -> Option<usize> {
     }
     let mut best = None;
     let mut best_weight = 0;
-    for (place, offer) in offers.iter().enumerate() {
+    for (index, offer) in offers.iter().enumerate() {
         let Some(offer) = MediaRange::read(offer.as_bytes()) else { continue };
         let judgements =
             ranges().filter_map(|range| Some((range.precision(&offer)?, range.weight)));
         let weight = judgements.max().map_or(0, |(_, weight)| weight);
         if weight > best_weight {
-            (best, best_weight) = (Some(place), weight);
+            (best, best_weight) = (Some(index), weight);
         }
     }
     best
@@ -196,8 +196,8 @@ mod tests {
             "text/plain;format=fixed",
             "text/html",
         ];
-        for (place, better) in order.iter().enumerate() {
-            for worse in &order[place + 1..] {
+        for (index, better) in order.iter().enumerate() {
+            for worse in &order[index + 1..] {
                 assert_eq!(chosen(&[line], &[better, worse]), Some(0), "{better} {worse}");
                 assert_eq!(chosen(&[line], &[worse, better]), Some(1), "{better} {worse}");
             }

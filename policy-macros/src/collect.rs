@@ -50,7 +50,7 @@ impl Collected {
     ) -> Self {
         let mut collected = Self { routes: vec![first], ..Self::default() };
         for attr in attrs {
-            match Directive::of(attr.path()) {
+            match Directive::from_path(attr.path()) {
                 Some(directive) => collected.take_one(directive, &attr, diagnostics),
                 None => collected.others.push(attr),
             }
@@ -152,7 +152,7 @@ pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) 
     let route = annotated
         .attrs
         .iter()
-        .position(|attr| Directive::of(attr.path()).is_some_and(Directive::is_route));
+        .position(|attr| Directive::from_path(attr.path()).is_some_and(Directive::is_route));
     let Some(route) = route else {
         diagnostics.error_at(
             Span::call_site(),

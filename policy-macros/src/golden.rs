@@ -20,7 +20,7 @@ fn expanded_item(item: TokenStream) -> Vec<Item> {
     let mut annotated: Annotated = parse2(item.clone()).unwrap();
     let rest = annotated.rest.clone();
     let first = annotated.attrs.iter().enumerate().find_map(|(position, attr)| {
-        let directive = Directive::of(attr.path())?;
+        let directive = Directive::from_path(attr.path())?;
         let args = match &attr.meta {
             Meta::List(list) => list.tokens.clone(),
             _ => TokenStream::new(),

@@ -41,7 +41,7 @@ impl<'a> Arguments<'a> {
             .inputs
             .iter()
             .filter_map(|input| match input {
-                FnArg::Typed(typed) => Some(Argument::of(typed)),
+                FnArg::Typed(typed) => Some(Argument::new(typed)),
                 FnArg::Receiver(_) => None,
             })
             .collect();
@@ -111,7 +111,7 @@ struct Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    fn of(tokens: &'a PatType) -> Self {
+    fn new(tokens: &'a PatType) -> Self {
         let name = match &*tokens.pat {
             Pat::Ident(pattern) => Some(pattern.ident.unraw().to_string()),
             _ => None,

@@ -30,7 +30,7 @@ pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 impl Directives {
     /// The directives that a policy declares; `None` if it declares only `vary`.
-    pub(super) fn of(spec: &CacheSpec<'_>) -> Option<Self> {
+    pub(super) fn new(spec: &CacheSpec<'_>) -> Option<Self> {
         // INVARIANT: the spec of a policy has ages from 0 to the longest one.
         let age = |seconds: Option<i64>| Some(u32::try_from(seconds?).unwrap_or(0));
         let declared = Self {

@@ -96,7 +96,7 @@ impl FacetPolicy for CachePolicy {
 #[cfg(feature = "engine")]
 impl std::fmt::Display for CachePolicy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match super::directives::Directives::of(&self.0) {
+        match super::directives::Directives::new(&self.0) {
             Some(directives) => directives.fmt(f),
             None => f.write_str("unstated"),
         }

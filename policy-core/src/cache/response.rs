@@ -78,7 +78,7 @@ struct Control {
 impl Caching {
     /// The fields of a policy.
     pub fn new(policy: &CachePolicy) -> Self {
-        let control = Directives::of(policy.spec()).map(|declared| Control {
+        let control = Directives::new(policy.spec()).map(|declared| Control {
             declared,
             value: declared.value(),
             personal: declared.personal().value(),

@@ -136,7 +136,7 @@ impl Conditions {
             _ => false,
         };
         match &self.range {
-            Some(range) if holds => range::of(range.as_bytes(), length),
+            Some(range) if holds => range::select(range.as_bytes(), length),
             _ => Range::Whole,
         }
     }

@@ -64,7 +64,7 @@ const MOST: usize = 16;
 ///
 /// A malformed value, another unit or too many ranges select the whole content, and so do ranges
 /// that do not join into one part: a multipart response is larger and rarer than what it saves.
-pub(super) fn of(value: &[u8], length: u64) -> Range {
+pub(super) fn select(value: &[u8], length: u64) -> Range {
     wanted(value, length).unwrap_or(Range::Whole)
 }
 
@@ -161,14 +161,14 @@ mod tests {
             ("bytes=500-600,601-999", part(500, 999)),
             ("bytes=500-700,601-999", part(500, 999)),
         ] {
-            assert_eq!(of(value.as_bytes(), 10_000), want, "{value}");
+            assert_eq!(select(value.as_bytes(), 10_000), want, "{value}");
         }
     }
 
     #[test]
     fn what_is_not_there_is_not_satisfiable() {
         for value in ["bytes=10-", "bytes=10-20", "bytes=-0", "bytes=-0, 10-11", "bytes=99-99"] {
-            assert_eq!(of(value.as_bytes(), 10), Range::NotSatisfiable, "{value}");
+            assert_eq!(select(value.as_bytes(), 10), Range::NotSatisfiable, "{value}");
         }
         for (value, want) in [
             ("bytes=9-10", part(9, 9)),
@@ -179,10 +179,10 @@ mod tests {
             ("bytes=,0-1 ,", part(0, 1)),
             ("bytes=5-9,0-4", part(0, 9)),
         ] {
-            assert_eq!(of(value.as_bytes(), 10), want, "{value}");
+            assert_eq!(select(value.as_bytes(), 10), want, "{value}");
         }
-        assert_eq!(of(b"bytes=0-", 0), Range::NotSatisfiable);
-        assert_eq!(of(b"bytes=-1", 0), Range::Whole);
+        assert_eq!(select(b"bytes=0-", 0), Range::NotSatisfiable);
+        assert_eq!(select(b"bytes=-1", 0), Range::Whole);
     }
 
     #[test]
@@ -207,25 +207,25 @@ mod tests {
             "bytes=0-1, x",
             "bytes:0-1",
         ] {
-            assert_eq!(of(value.as_bytes(), 10), Range::Whole, "{value}");
+            assert_eq!(select(value.as_bytes(), 10), Range::Whole, "{value}");
         }
-        assert_eq!(of(b"bytes=\xff-", 10), Range::Whole);
+        assert_eq!(select(b"bytes=\xff-", 10), Range::Whole);
     }
 
     #[test]
     fn numbers_may_be_larger_than_any_file() {
         let huge = "9".repeat(40);
-        assert_eq!(of(format!("bytes=0-{huge}").as_bytes(), 10), part(0, 9));
-        assert_eq!(of(format!("bytes=-{huge}").as_bytes(), 10), part(0, 9));
-        assert_eq!(of(format!("bytes={huge}-").as_bytes(), u64::MAX), Range::NotSatisfiable);
-        assert_eq!(of(b"bytes=-1", u64::MAX), part(u64::MAX - 1, u64::MAX - 1));
-        assert_eq!(of(b"bytes=0-,1-", u64::MAX), part(0, u64::MAX - 1));
+        assert_eq!(select(format!("bytes=0-{huge}").as_bytes(), 10), part(0, 9));
+        assert_eq!(select(format!("bytes=-{huge}").as_bytes(), 10), part(0, 9));
+        assert_eq!(select(format!("bytes={huge}-").as_bytes(), u64::MAX), Range::NotSatisfiable);
+        assert_eq!(select(b"bytes=-1", u64::MAX), part(u64::MAX - 1, u64::MAX - 1));
+        assert_eq!(select(b"bytes=0-,1-", u64::MAX), part(0, u64::MAX - 1));
     }
 
     #[test]
     fn many_ranges_are_not_looked_at() {
         let set = |count: usize| format!("bytes={}", vec!["0-1"; count].join(","));
-        assert_eq!(of(set(MOST).as_bytes(), 10), part(0, 1));
-        assert_eq!(of(set(MOST + 1).as_bytes(), 10), Range::Whole);
+        assert_eq!(select(set(MOST).as_bytes(), 10), part(0, 1));
+        assert_eq!(select(set(MOST + 1).as_bytes(), 10), Range::Whole);
     }
 }

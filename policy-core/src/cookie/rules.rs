@@ -25,7 +25,7 @@ impl Prefix {
     }
 
     /// The prefix that a browser sees in `name`.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn find(name: &str) -> Option<Self> {
         let begins = |prefix: &Self| {
             let prefix = prefix.as_str();
             name.get(..prefix.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(prefix))

@@ -170,7 +170,7 @@ impl CookieSpec {
                 }
             }
             OwnOrigin::Development => {
-                if let Some(prefix) = Prefix::of(&self.name) {
+                if let Some(prefix) = Prefix::find(&self.name) {
                     let bare = self.name.strip_prefix(prefix.as_str()).unwrap_or_default();
                     self.name = Cow::Owned(bare.to_owned());
                 }
@@ -222,7 +222,7 @@ impl CookieSpec {
 
     /// RFC 6265bis 4.1.3, and the two prefixes that draft-ietf-httpbis-layered-cookies adds.
     fn check_prefix(&self) -> Result<(), CookieError> {
-        let Some(prefix) = Prefix::of(&self.name) else { return Ok(()) };
+        let Some(prefix) = Prefix::find(&self.name) else { return Ok(()) };
         let is_host = self.is_secure && self.path.as_deref() == Some("/") && self.domain.is_none();
         let is_http = self.is_secure && self.is_http_only;
         let broken = match prefix {

@@ -40,9 +40,9 @@ impl Preflight {
         let origin = check(cors, origin, method)?;
         let mut headers = self.headers.clone();
         if let Some(origin) = origin
-            && let Some(place) = headers.get_mut(ACCESS_CONTROL_ALLOW_ORIGIN)
+            && let Some(value) = headers.get_mut(ACCESS_CONTROL_ALLOW_ORIGIN)
         {
-            *place = origin;
+            *value = origin;
         }
         Ok((StatusCode::NO_CONTENT, headers))
     }

@@ -85,7 +85,7 @@ impl<'a> Element<'a> {
             }
         };
         let rest = if behind.starts_with('"') { rest.strip_prefix('"')? } else { rest };
-        let place = match name.to_ascii_lowercase().as_str() {
+        let slot = match name.to_ascii_lowercase().as_str() {
             "for" => &mut self.r#for,
             "host" => &mut self.host,
             "proto" => &mut self.proto,
@@ -93,7 +93,7 @@ impl<'a> Element<'a> {
             _ => return Some(rest),
         };
         // RFC 7239 4: a parameter occurs at most once in an element.
-        if place.replace(value).is_some() { None } else { Some(rest) }
+        if slot.replace(value).is_some() { None } else { Some(rest) }
     }
 }
 

@@ -98,7 +98,7 @@ pub fn forwarded<'a>(
     for text in lines.flat_map(|line| elements_from_right(line.as_bytes())) {
         // The author of this element is trusted: it is the peer, or named by a trusted element.
         let element = Element::read(text).ok_or(Refusal::ForwardedMalformed)?;
-        said.scheme = element.proto.map(Scheme::of);
+        said.scheme = element.proto.map(Scheme::parse);
         said.host = element.host;
         said.client = match element.r#for {
             None => Reported::Hidden,
@@ -148,7 +148,7 @@ pub fn x_forwarded<'a>(
     };
     let scheme = from_right(headers, &X_FORWARDED_PROTO).next();
     // What is no text is not `https`.
-    let scheme = scheme.map(|scheme| text_of(scheme).map_or(Scheme::Other, Scheme::of));
+    let scheme = scheme.map(|scheme| text_of(scheme).map_or(Scheme::Other, Scheme::parse));
     let mut said = Statement { client: Reported::Nothing, scheme, host };
     for entry in from_right(headers, &X_FORWARDED_FOR) {
         said.client = Reported::of(text_of(entry)?, Node::of_x_forwarded)?;
@@ -198,7 +198,7 @@ impl Reported {
 }
 
 impl Scheme {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         if text.eq_ignore_ascii_case("https") { Self::Https } else { Self::Other }
     }
 }

@@ -68,10 +68,10 @@ fn seconds(time: Duration) -> u64 {
 /// itself.
 fn value(first: &[u8], one: u64, second: &[u8], two: u64) -> HeaderValue {
     let mut text = [0; 64];
-    let (mut places, mut len) = (text.iter_mut().rev(), 0);
+    let (mut slots, mut len) = (text.iter_mut().rev(), 0);
     let mut put = |byte| {
-        if let Some(place) = places.next() {
-            (*place, len) = (byte, len + 1);
+        if let Some(slot) = slots.next() {
+            (*slot, len) = (byte, len + 1);
         }
     };
     for (name, number) in [(second, two), (first, one)] {

@@ -39,7 +39,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// `None` for a rate of zero.
-    pub(super) fn of(rate: &Rate) -> Option<Self> {
+    pub(super) fn new(rate: &Rate) -> Option<Self> {
         let per = nanos(rate.per);
         let count = rate.count;
         (count != 0).then(|| Self { count, per, interval: per.div_ceil(u64::from(count)) })
@@ -91,7 +91,7 @@ impl Account {
     ///
     /// [`Refused`], with the time after which the same call would succeed.
     pub fn take(&mut self, rate: &Rate, now: Duration) -> Result<Granted, Refused> {
-        let Some(pace) = Pace::of(rate) else { return Err(Refused { retry_after: rate.per }) };
+        let Some(pace) = Pace::new(rate) else { return Err(Refused { retry_after: rate.per }) };
         self.take_at(&pace, nanos(now))
     }
 

@@ -76,7 +76,7 @@ impl RateTable {
     ///
     /// [`Refused`], with the time to wait.
     pub fn take(&self, rate: &Rate, key: &[u8], now: Duration) -> Result<Granted, Refused> {
-        let Some(pace) = Pace::of(rate) else { return Err(Refused { retry_after: rate.per }) };
+        let Some(pace) = Pace::new(rate) else { return Err(Refused { retry_after: rate.per }) };
         let now = nanos(now);
         // The same key with another rate counts as another client. Rates are not chosen by
         // attackers, so collisions do not matter.

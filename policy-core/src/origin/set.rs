@@ -62,15 +62,15 @@ impl OriginSet {
 
     /// Adds a pattern.
     pub fn insert(&mut self, pattern: &OriginPattern<'_>) {
-        let Ok(place) = u32::try_from(self.patterns.len()) else { return };
+        let Ok(index) = u32::try_from(self.patterns.len()) else { return };
         if self.has(pattern) {
             return;
         }
         let owned = OwnedPattern::from(pattern);
         let before = if pattern.is_single() {
-            self.single.insert(hash_text(owned.text().as_bytes()), place)
+            self.single.insert(hash_text(owned.text().as_bytes()), index)
         } else {
-            self.families.insert(key_of(pattern), place)
+            self.families.insert(key_of(pattern), index)
         };
         self.patterns.push(owned);
         self.next.push(before);
@@ -186,8 +186,8 @@ impl OriginSet {
     /// The patterns under a key, those too that have it by chance.
     fn chain(&self, index: &Index, key: u64) -> impl Iterator<Item = &OwnedPattern> {
         let first = index.get(&key).copied();
-        let places = successors(first, |place| self.next.get(*place as usize).copied().flatten());
-        places.filter_map(|place| self.patterns.get(place as usize))
+        let chain = successors(first, |next| self.next.get(*next as usize).copied().flatten());
+        chain.filter_map(|entry| self.patterns.get(entry as usize))
     }
 }
 
@@ -330,7 +330,7 @@ mod tests {
         // As if all of them had one key: a chain through `next`.
         set.single.clear();
         set.single.insert(hash_text(b"https://a.test"), 25);
-        set.next = (0..26).map(|place: u32| place.checked_sub(1)).collect();
+        set.next = (0..26).map(|index: u32| index.checked_sub(1)).collect();
         assert!(set.matches(b"https://a.test"));
     }
 }

@@ -77,19 +77,19 @@ impl Fields {
         self.present |= bit(claim);
         let is_right = match claim {
             Claim::Iss => {
-                let issuer = placed(scanner, tail, &mut self.iss)?;
+                let issuer = spanned(scanner, tail, &mut self.iss)?;
                 self.is_own_issuer = issuer.as_deref() == Some(profile.issuer.as_bytes());
                 issuer.is_some_and(|issuer| !issuer.is_empty())
             }
             Claim::Aud => self.audience(scanner, &profile.audience)?,
             Claim::Sub => {
-                placed(scanner, tail, &mut self.sub)?.is_some_and(|text| !text.is_empty())
+                spanned(scanner, tail, &mut self.sub)?.is_some_and(|text| !text.is_empty())
             }
-            Claim::Jti => placed(scanner, tail, &mut self.jti)?
+            Claim::Jti => spanned(scanner, tail, &mut self.jti)?
                 .is_some_and(|text| (1..=64).contains(&text.len())),
-            Claim::Scope => placed(scanner, tail, &mut self.scope)?.is_some(),
+            Claim::Scope => spanned(scanner, tail, &mut self.scope)?.is_some(),
             Claim::Sid => {
-                placed(scanner, tail, &mut self.sid)?.is_some_and(|text| !text.is_empty())
+                spanned(scanner, tail, &mut self.sid)?.is_some_and(|text| !text.is_empty())
             }
             Claim::Iat => date(scanner, profile, &mut self.iat)?,
             Claim::Exp => date(scanner, profile, &mut self.exp)?,
@@ -201,10 +201,10 @@ fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malfor
 /// The next value, if it is a string. Records its span, which lies after the JSON for a string with
 /// escapes.
 #[inline]
-fn placed<'t>(
+fn spanned<'t>(
     scanner: &mut Scanner<'t>,
     tail: &mut String,
-    place: &mut Span,
+    span: &mut Span,
 ) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
     if !scanner.is_next(b'"') {
         scanner.skip()?;
@@ -212,7 +212,7 @@ fn placed<'t>(
     }
     let literal = scanner.literal()?;
     let text = literal.text()?;
-    *place = if literal.has_escapes { behind(scanner, tail, &text)? } else { literal.span };
+    *span = if literal.has_escapes { behind(scanner, tail, &text)? } else { literal.span };
     Ok(Some(text))
 }
 
@@ -220,8 +220,8 @@ fn placed<'t>(
 fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &[u8]) -> Result<Span, Malformed> {
     let start = scanner.len() + tail.len();
     tail.push_str(str::from_utf8(text).map_err(|_utf8| Malformed)?);
-    let place = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
-    Ok(Span { start: place(start)?, end: place(start + text.len())? })
+    let offset = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
+    Ok(Span { start: offset(start)?, end: offset(start + text.len())? })
 }
 
 /// Reads the next value; whether it is a date.
@@ -265,17 +265,17 @@ impl<'p> Claims<'p> {
 
     /// The issuer (`iss`): that of the profile that the token was verified against.
     pub fn issuer(&self) -> &'p str {
-        self.fields.iss.of(self.text)
+        self.fields.iss.slice(self.text)
     }
 
     /// The subject of the token (`sub`).
     pub fn subject(&self) -> &'p str {
-        self.fields.sub.of(self.text)
+        self.fields.sub.slice(self.text)
     }
 
     /// The id of the token (`jti`).
     pub fn id(&self) -> &'p str {
-        self.fields.jti.of(self.text)
+        self.fields.jti.slice(self.text)
     }
 
     /// When it was issued (`iat`).
@@ -295,7 +295,7 @@ impl<'p> Claims<'p> {
 
     /// The scopes (`scope`), one by one.
     pub fn scopes(&self) -> impl Iterator<Item = &'p str> + use<'p> {
-        self.fields.scope.of(self.text).split(' ').filter(|scope| !scope.is_empty())
+        self.fields.scope.slice(self.text).split(' ').filter(|scope| !scope.is_empty())
     }
 
     /// Whether it permits this, byte for byte.
@@ -305,7 +305,7 @@ impl<'p> Claims<'p> {
 
     /// The session it belongs to (`sid`).
     pub fn session(&self) -> Option<&'p str> {
-        self.fields.has(Claim::Sid).then(|| self.fields.sid.of(self.text))
+        self.fields.has(Claim::Sid).then(|| self.fields.sid.slice(self.text))
     }
 
     /// When its user logged in (`auth_time`).
@@ -315,7 +315,7 @@ impl<'p> Claims<'p> {
 
     /// The roles of its user (`roles`), one by one.
     pub fn roles(&self) -> impl Iterator<Item = Cow<'p, str>> + use<'p> {
-        let mut rest = self.fields.roles.of(self.text);
+        let mut rest = self.fields.roles.slice(self.text);
         // The text was read as an array of strings before.
         std::iter::from_fn(move || {
             let text = rest.get(rest.find('"')?..)?;
@@ -325,7 +325,7 @@ impl<'p> Claims<'p> {
             if role.has_escapes {
                 String::from_utf8(role.text().ok()?.into_owned()).ok().map(Cow::Owned)
             } else {
-                Some(Cow::Borrowed(role.span.of(text)))
+                Some(Cow::Borrowed(role.span.slice(text)))
             }
         })
     }

@@ -32,7 +32,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn of(self, text: &str) -> &str {
+    pub(super) fn slice(self, text: &str) -> &str {
         text.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
     }
 }
@@ -227,8 +227,8 @@ impl<'t> Scanner<'t> {
         }
         self.at = at + 1;
         let raw = self.bytes.get(start..at).ok_or(Malformed)?;
-        let place = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
-        Ok(Literal { raw, span: Span { start: place(start)?, end: place(at)? }, has_escapes })
+        let offset = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
+        Ok(Literal { raw, span: Span { start: offset(start)?, end: offset(at)? }, has_escapes })
     }
 
     /// Reads a number.
@@ -519,7 +519,7 @@ mod tests {
 
     /// Every byte at every position of a string of two eight-byte words.
     #[test]
-    fn special_bytes_are_found_at_every_place() {
+    fn special_bytes_are_found_at_every_position() {
         for at in 0..19 {
             for byte in 0..=0x7f_u8 {
                 let mut string = *b"abcdefghijklmnopqrs";

@@ -125,7 +125,7 @@ impl Directive {
     }
 
     /// Recognises an attribute by the last word of its path.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn from_path(path: &Path) -> Option<Self> {
         let last = path.segments.last()?.ident.unraw();
         Self::ALL.iter().copied().find(|directive| last == directive.name())
     }

@@ -39,7 +39,7 @@ impl Tls {
     /// the new certificate, this is logged as an error and the previous one stays in use.
     pub fn files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         let (certificate, key) = (certificate.into(), key.into());
-        Self::of(Source::Files { certificate, key })
+        Self::new(Source::Files { certificate, key })
     }
 
     /// A certificate for `localhost`, `127.0.0.1`, `::1` and the host of the public origin. It is
@@ -49,10 +49,10 @@ impl Tls {
     /// --cacert authority.pem https://localhost:8443/`. The key of that authority is discarded at
     /// once, so it can sign nothing else. Only the owner can read the key of the certificate.
     pub fn development(folder: impl Into<PathBuf>) -> Self {
-        Self::of(Source::Development { folder: folder.into() })
+        Self::new(Source::Development { folder: folder.into() })
     }
 
-    fn of(source: Source) -> Self {
+    fn new(source: Source) -> Self {
         Self {
             source,
             reload: Duration::from_secs(30),

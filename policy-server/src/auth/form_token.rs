@@ -28,7 +28,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// The form encoding of a request body, by its `Content-Type`.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+    pub(super) fn detect(headers: &HeaderMap) -> Option<Self> {
         let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
         let mut parts = value.split(';').map(str::trim);
         let media_type = parts.next()?;
@@ -167,7 +167,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
         let mut body = Body::from(body.to_owned());
-        let token = match Form::of(&headers) {
+        let token = match Form::detect(&headers) {
             Some(form) => form.token(&mut body).await.unwrap(),
             None => None,
         };

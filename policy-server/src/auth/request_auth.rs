@@ -200,7 +200,7 @@ impl RequestAuth {
             && self.guard.sessions.is_some()
             && headers.contains_key(COOKIE)
             && !headers.contains_key(&CSRF_TOKEN);
-        if may_be { Form::of(headers) } else { None }
+        if may_be { Form::detect(headers) } else { None }
     }
 
     /// Records that the response contains a credential.

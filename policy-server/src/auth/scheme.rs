@@ -113,7 +113,7 @@ impl SchemeRequest<'_> {
     /// The request target as it was sent, for a signature over it:
     /// [`SentTarget`](crate::extract::SentTarget).
     pub fn sent_target(&self) -> &Uri {
-        SentTarget::of(&self.parts.extensions).unwrap_or(&self.parts.uri)
+        SentTarget::uri(&self.parts.extensions).unwrap_or(&self.parts.uri)
     }
 
     /// The headers.

@@ -72,7 +72,7 @@ pub(super) fn tie(
         return response;
     }
     let credential = match principal {
-        Some(principal) => Credential::of(principal),
+        Some(principal) => Credential::from_principal(principal),
         None => session.and_then(|record| Credential::of_session(record)),
     };
     let Some(credential) = credential else { return response };
@@ -91,7 +91,7 @@ pub(super) fn until_ended(
     guard: &Arc<AuthService>,
     principal: Option<&Principal>,
 ) -> impl Future<Output = ()> + Send + use<> {
-    let (credential, guard) = (principal.and_then(Credential::of), Arc::clone(guard));
+    let (credential, guard) = (principal.and_then(Credential::from_principal), Arc::clone(guard));
     let end_of_service = guard.revocation_bus.end_of_service();
     async move {
         match credential {
@@ -105,7 +105,7 @@ pub(super) fn until_ended(
 }
 
 impl Credential {
-    fn of(principal: &Principal) -> Option<Self> {
+    fn from_principal(principal: &Principal) -> Option<Self> {
         let on_token = |issuer, token| {
             let subject = scoped(issuer, principal.subject()).into();
             Some(Self { subject, session: None, token: Some(token) })

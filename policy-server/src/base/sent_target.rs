@@ -30,7 +30,7 @@ pub struct SentTarget(pub Uri);
 
 impl SentTarget {
     /// The target as it was sent, if it had another form than the request has now.
-    pub(crate) fn of(extensions: &Extensions) -> Option<&Uri> {
+    pub(crate) fn uri(extensions: &Extensions) -> Option<&Uri> {
         extensions.get::<Self>().map(|Self(uri)| uri)
     }
 }
@@ -39,6 +39,6 @@ impl<S: Send + Sync> FromRequestParts<S> for SentTarget {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        Ok(Self(Self::of(&parts.extensions).unwrap_or(&parts.uri).clone()))
+        Ok(Self(Self::uri(&parts.extensions).unwrap_or(&parts.uri).clone()))
     }
 }

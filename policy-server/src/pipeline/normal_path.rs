@@ -29,7 +29,7 @@ pub(super) fn normalize<B>(request: &mut Request<B>) -> Result<bool, Refusal> {
         parts.path_and_query = Some(target);
         let normal = Uri::from_parts(parts).map_err(|_no_target| Refusal::TargetForm)?;
         let sent = std::mem::replace(request.uri_mut(), normal);
-        let sent = SentTarget::of(request.extensions()).unwrap_or(&sent).clone();
+        let sent = SentTarget::uri(request.extensions()).unwrap_or(&sent).clone();
         request.extensions_mut().insert(SentTarget(sent));
     }
     Ok(has_encoded_slash)

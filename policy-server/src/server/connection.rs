@@ -333,7 +333,7 @@ impl ConnectionService {
     /// The HTTP/2 stream of a request that its response may upgrade.
     fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
         let opened = OpenStream::new(self.activity.begin_request());
-        let stream = Stream::of(request, &opened, &self.shutdown);
+        let stream = Stream::intercept(request, &opened, &self.shutdown);
         request.extensions_mut().insert(opened);
         stream
     }

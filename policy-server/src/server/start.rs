@@ -32,7 +32,7 @@ impl Server {
     /// Checks the app, reads certificates and binds, and reports all problems together. Stores are
     /// opened only if there are none, since opening creates files.
     pub(crate) async fn bind(app: AppParts, address: &str) -> Result<Self, Error> {
-        let mut start = Start::of(&app);
+        let mut start = Start::new(&app);
         #[cfg(feature = "tls")]
         let mut app = app;
         #[cfg(feature = "tls")]
@@ -92,7 +92,7 @@ struct Start {
 pub(super) type Listeners = Vec<(Listener, Role)>;
 
 impl Start {
-    fn of(app: &AppParts) -> Self {
+    fn new(app: &AppParts) -> Self {
         // An invalid origin is reported where the app is checked.
         let public = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
         Self {

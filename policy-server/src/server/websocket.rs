@@ -33,7 +33,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Gives the handler of an extended CONNECT a pipe in place of the stream itself.
-    pub(super) fn of(
+    pub(super) fn intercept(
         request: &mut Request<Incoming>,
         opened: &OpenStream,
         shutdown: &Shutdown,

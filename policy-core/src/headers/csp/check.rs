@@ -94,7 +94,7 @@ const fn check_source(
         Some(Rule::CspSourceMisplaced)
     } else if matches!(source, Source::None) && sources.len() > 1 {
         Some(Rule::CspNoneNotAlone)
-    } else if matches!(source, Source::StrictDynamic) && !Has::of(sources).marks {
+    } else if matches!(source, Source::StrictDynamic) && !SourceKinds::new(sources).marks {
         Some(Rule::CspStrictDynamicAlone)
     } else if decides_scripts(policy, name) {
         check_scripts(sources, source)
@@ -120,7 +120,7 @@ const fn is_nonce(text: &str) -> bool {
 }
 
 const fn takes(name: Name, sources: &[Source<'_>], source: Source<'_>) -> bool {
-    let is_place = matches!(
+    let is_location = matches!(
         source,
         Source::None | Source::SelfOrigin | Source::Any | Source::Scheme(_) | Source::Host(_)
     );
@@ -137,9 +137,9 @@ const fn takes(name: Name, sources: &[Source<'_>], source: Source<'_>) -> bool {
         Source::StrictDynamic | Source::WasmUnsafeEval | Source::DangerousUnsafeEval
     );
     match (name.takes(), source) {
-        (Takes::Places, _) => is_place,
-        (Takes::Styles, _) => is_place || is_of_styles,
-        (Takes::Scripts, _) => is_place || is_of_styles || is_of_scripts,
+        (Takes::Locations, _) => is_location,
+        (Takes::Styles, _) => is_location || is_of_styles,
+        (Takes::Scripts, _) => is_location || is_of_styles || is_of_scripts,
         (Takes::Flags, Source::Word(flag)) => is_flag(flag),
         (Takes::Group, Source::Word(_)) => sources.len() == 1,
         (Takes::Addresses | Takes::Policies, Source::Word(_)) => true,
@@ -161,7 +161,7 @@ const fn decides_scripts(policy: &[Directive<'_>], name: Name) -> bool {
 
 /// Sources that make a policy useless against injected scripts.
 const fn check_scripts(sources: &[Source<'_>], source: Source<'_>) -> Option<Rule> {
-    let has = Has::of(sources);
+    let has = SourceKinds::new(sources);
     match source {
         // Browsers leave these aside where there is a mark, or one that is passed on.
         Source::DangerousUnsafeInline if !has.marks => Some(Rule::CspScriptsInline),
@@ -181,14 +181,14 @@ const fn is_open(scheme: &str) -> bool {
 }
 
 /// The kinds of sources that a directive has.
-struct Has {
+struct SourceKinds {
     /// A nonce or a hash.
     marks: bool,
     strict_dynamic: bool,
 }
 
-impl Has {
-    const fn of(sources: &[Source<'_>]) -> Self {
+impl SourceKinds {
+    const fn new(sources: &[Source<'_>]) -> Self {
         let mut has = Self { marks: false, strict_dynamic: false };
         let mut rest = sources;
         while let [source, tail @ ..] = rest {

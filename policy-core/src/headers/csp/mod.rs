@@ -23,8 +23,8 @@ pub struct Directive<'a>(pub Name, pub &'a [Source<'a>]);
 #[derive(Clone, Copy)]
 enum Takes {
     /// Origins, schemes, `'self'` and `'none'`.
-    Places,
-    /// As `Places`, plus nonces and hashes for styles of the page.
+    Locations,
+    /// As `Locations`, plus nonces and hashes for styles of the page.
     Styles,
     /// As `Styles`, plus keywords for scripts.
     Scripts,
@@ -74,18 +74,18 @@ names! {
     StyleSrc "style-src" Styles;
     StyleSrcElem "style-src-elem" Styles;
     StyleSrcAttr "style-src-attr" Styles;
-    ImgSrc "img-src" Places;
-    FontSrc "font-src" Places;
-    ConnectSrc "connect-src" Places;
-    MediaSrc "media-src" Places;
-    ObjectSrc "object-src" Places;
-    FrameSrc "frame-src" Places;
-    ChildSrc "child-src" Places;
-    WorkerSrc "worker-src" Places;
-    ManifestSrc "manifest-src" Places;
-    BaseUri "base-uri" Places;
-    FormAction "form-action" Places;
-    FrameAncestors "frame-ancestors" Places;
+    ImgSrc "img-src" Locations;
+    FontSrc "font-src" Locations;
+    ConnectSrc "connect-src" Locations;
+    MediaSrc "media-src" Locations;
+    ObjectSrc "object-src" Locations;
+    FrameSrc "frame-src" Locations;
+    ChildSrc "child-src" Locations;
+    WorkerSrc "worker-src" Locations;
+    ManifestSrc "manifest-src" Locations;
+    BaseUri "base-uri" Locations;
+    FormAction "form-action" Locations;
+    FrameAncestors "frame-ancestors" Locations;
     Sandbox "sandbox" Flags;
     ReportTo "report-to" Group;
     ReportUri "report-uri" Addresses;

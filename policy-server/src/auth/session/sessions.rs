@@ -30,7 +30,7 @@ const LISTED: usize = 1000;
 
 impl Sessions {
     /// The argument of the handler of a request.
-    pub(crate) fn of(request: Arc<RequestSession>) -> Self {
+    pub(crate) fn new(request: Arc<RequestSession>) -> Self {
         Self { request }
     }
 

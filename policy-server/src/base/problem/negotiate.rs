@@ -34,7 +34,7 @@ const OFFERS: [(&str, Preferred); 4] = [
 
 impl Preferred {
     /// The format that `Accept` prefers.
-    fn of(headers: &HeaderMap) -> Self {
+    fn negotiate(headers: &HeaderMap) -> Self {
         accept(headers, &OFFERS.map(|(media_type, _)| media_type))
             .and_then(|offer| OFFERS.get(offer))
             .map_or(Self::Json, |(_, preferred)| *preferred)
@@ -61,7 +61,7 @@ pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
     }
     vary::add(headers, Token::Accept);
     let accept = accept.iter().map(|line| (ACCEPT, line.clone())).collect();
-    let (media_type, body) = match Preferred::of(&accept) {
+    let (media_type, body) = match Preferred::negotiate(&accept) {
         Preferred::Json => return,
         Preferred::Html => {
             let page_policy = HeaderValue::from_static(render::PAGE_POLICY);
@@ -87,7 +87,7 @@ mod tests {
 
     fn preferred(lines: &[&'static str]) -> Preferred {
         let value = |line: &&'static str| (ACCEPT, HeaderValue::from_static(line));
-        Preferred::of(&lines.iter().map(value).collect())
+        Preferred::negotiate(&lines.iter().map(value).collect())
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddr {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        let context = Context::of(&parts.extensions)?;
+        let context = Context::from_extensions(&parts.extensions)?;
         context.client.address().map(Self).ok_or(ContextRejection::NoPeer)
     }
 }

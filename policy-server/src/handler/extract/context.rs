@@ -25,7 +25,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(super) fn of(extensions: &Extensions) -> Result<&Self, ContextRejection> {
+    pub(super) fn from_extensions(extensions: &Extensions) -> Result<&Self, ContextRejection> {
         extensions.get().ok_or(ContextRejection::OutsideOfApp)
     }
 }

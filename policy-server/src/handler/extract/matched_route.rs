@@ -50,7 +50,7 @@ impl<S: Send + Sync> FromRequestParts<S> for MatchedRoute {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        let context = Context::of(&parts.extensions)?;
+        let context = Context::from_extensions(&parts.extensions)?;
         let RouteInfo { path, .. } = &*context.route;
         Ok(Self { path: Arc::clone(path), handler: context.route.handler() })
     }

@@ -39,7 +39,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PeerAddr {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        let context = Context::of(&parts.extensions)?;
+        let context = Context::from_extensions(&parts.extensions)?;
         context.client.peer().map(Self).ok_or(ContextRejection::NoPeer)
     }
 }

@@ -13,7 +13,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        of(parts)?.ok_or_else(|| Problem::internal(NOBODY_ASKED))
+        principal(parts)?.ok_or_else(|| Problem::internal(NOBODY_ASKED))
     }
 }
 
@@ -21,11 +21,11 @@ impl<S: Send + Sync> OptionalFromRequestParts<S> for Principal {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Option<Self>, Problem> {
-        of(parts)
+        principal(parts)
     }
 }
 
-fn of(parts: &Parts) -> Result<Option<Principal>, Problem> {
-    let auth = &Context::of(&parts.extensions)?.auth;
+fn principal(parts: &Parts) -> Result<Option<Principal>, Problem> {
+    let auth = &Context::from_extensions(&parts.extensions)?.auth;
     Ok(auth.as_ref().and_then(|auth| auth.principal()).cloned())
 }

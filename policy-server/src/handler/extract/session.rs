@@ -36,7 +36,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        checked(parts).await.map(Self::of)
+        checked(parts).await.map(Self::new)
     }
 }
 
@@ -52,7 +52,7 @@ async fn checked(parts: &Parts) -> Result<Arc<RequestSession>, Response> {
 }
 
 fn auth(parts: &Parts) -> Result<&RequestAuth, Problem> {
-    let auth = Context::of(&parts.extensions)?.auth.as_deref();
+    let auth = Context::from_extensions(&parts.extensions)?.auth.as_deref();
     auth.filter(|auth| auth.guard().sessions.is_some())
         .ok_or_else(|| Problem::internal(NO_SESSIONS))
 }

@@ -19,7 +19,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Tokens {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        let auth = Context::of(&parts.extensions)?.auth.as_ref();
+        let auth = Context::from_extensions(&parts.extensions)?.auth.as_ref();
         let service = auth.and_then(|auth| Some((auth, auth.guard().tokens.as_ref()?)));
         let (auth, service) = service.ok_or_else(|| Problem::internal(NO_TOKENS))?;
         // The response may contain a token.

@@ -28,11 +28,11 @@ pub(crate) struct RequestView<'a> {
 }
 
 impl<'a> RequestView<'a> {
-    pub(crate) fn of(request: &'a Request<Body>) -> Self {
+    pub(crate) fn new(request: &'a Request<Body>) -> Self {
         Self { method: request.method(), uri: request.uri(), headers: request.headers() }
     }
 
-    pub(crate) fn of_parts(parts: &'a Parts) -> Self {
+    pub(crate) fn from_parts(parts: &'a Parts) -> Self {
         Self { method: &parts.method, uri: &parts.uri, headers: &parts.headers }
     }
 }
@@ -78,7 +78,7 @@ pub(crate) async fn later(
     parts: &Parts,
     body: &mut Body,
 ) -> Result<Option<Authenticated>, Denied> {
-    let view = RequestView::of_parts(parts);
+    let view = RequestView::from_parts(parts);
     match auth.step(policy, view)? {
         AuthStep::Known(caller) => Ok(caller),
         AuthStep::Ticket(text) => auth.redeem(text).await,

@@ -92,7 +92,7 @@ pub(crate) fn of_the_caller(
         return None;
     }
     let AuthPolicy::Required(policy) = &route.auth else { return Some(Ok(())) };
-    let view = RequestView::of(request);
+    let view = RequestView::new(request);
     let caller = authenticate::at_once(auth, policy, view)?;
     Some(
         csrf_and_rights(auth, route, policy, view, caller)
@@ -120,7 +120,7 @@ pub(crate) async fn of_the_caller_later(
         csrf::read_form(auth, parts, body).await?;
     }
     if let Some(principal) =
-        csrf_and_rights(auth, route, policy, RequestView::of_parts(parts), caller)?
+        csrf_and_rights(auth, route, policy, RequestView::from_parts(parts), caller)?
     {
         auth.know(principal);
     }

@@ -43,7 +43,7 @@ fn what_is_waited_for_is_send() {
     fn send<T: Send>(_: T) {}
     let world = default();
     let request = world.request(None);
-    let sessions = Sessions::of(Arc::clone(&request));
+    let sessions = Sessions::new(Arc::clone(&request));
     send(request.load());
     send(request.commit(Outcome::Aborted));
     send(sessions.login("ada"));
@@ -56,7 +56,7 @@ fn what_is_waited_for_is_send() {
 fn the_cookie_has_all_its_attributes() {
     let world = default();
     let request = world.request(None);
-    wait(Sessions::of(Arc::clone(&request)).login(7_u64)).unwrap();
+    wait(Sessions::new(Arc::clone(&request)).login(7_u64)).unwrap();
     let committed = commit(&request, 200).unwrap();
     let header = committed.set_cookie.unwrap();
     assert!(header.is_sensitive());
@@ -70,7 +70,7 @@ fn the_cookie_has_all_its_attributes() {
 fn a_remembered_login_has_a_max_age_and_its_own_times() {
     let world = World::new(|sessions| sessions.remembered(days(2), days(3)));
     let request = world.request(None);
-    wait(Sessions::of(Arc::clone(&request)).login_remembered("ada")).unwrap();
+    wait(Sessions::new(Arc::clone(&request)).login_remembered("ada")).unwrap();
     let committed = commit(&request, 200).unwrap();
     assert!(committed.set_cookie.as_ref().unwrap().to_str().unwrap().contains("; Max-Age=259200;"));
     let id = set_id(&committed).unwrap();
@@ -133,7 +133,7 @@ fn a_store_that_is_down_costs_nobody_their_session() {
     let request = world.request(Some(&id));
     assert!(wait(request.load()).is_err());
     assert!(wait(request.load()).is_err());
-    let sessions = Sessions::of(Arc::clone(&request));
+    let sessions = Sessions::new(Arc::clone(&request));
     assert_eq!(wait(sessions.login("ada")), Err(SessionError::Unavailable));
     let committed = commit(&request, 503).unwrap();
     assert!(committed.set_cookie.is_none());
@@ -157,7 +157,7 @@ fn rights_need_a_status_below_400_and_writes_one_below_500() {
         let world = default();
         let request = world.request(None);
         session(&request).set("before", 1).unwrap();
-        wait(Sessions::of(Arc::clone(&request)).login("ada")).unwrap();
+        wait(Sessions::new(Arc::clone(&request)).login("ada")).unwrap();
         // Meant for the user's session only.
         session(&request).set("after", 1).unwrap();
         let id = set_id(&commit(&request, status).unwrap());
@@ -178,7 +178,7 @@ fn a_refused_login_of_another_user_takes_nothing() {
     session(&request).set("cart", "lamp").unwrap();
     commit(&request, 200).unwrap();
     let request = world.request(Some(&id));
-    wait(Sessions::of(Arc::clone(&request)).login("bob")).unwrap();
+    wait(Sessions::new(Arc::clone(&request)).login("bob")).unwrap();
     assert_eq!(session(&request).get::<String>("cart").unwrap(), None);
     commit(&request, 401).unwrap();
     assert_eq!(world.user(&id).as_deref(), Some("ada"));
@@ -227,7 +227,7 @@ fn an_ended_session_is_not_elevated_but_a_login_is_genuine() {
     let (elevate, login) = (session_request(&world, &old), session_request(&world, &old));
     session(&elevate).elevate().unwrap();
     session(&login).set("a", 1).unwrap();
-    wait(Sessions::of(Arc::clone(&login)).login("ada")).unwrap();
+    wait(Sessions::new(Arc::clone(&login)).login("ada")).unwrap();
     let logout = session_request(&world, &old);
     let ended = session(&logout).handle();
     session(&logout).logout();

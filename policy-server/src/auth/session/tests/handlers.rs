@@ -14,7 +14,7 @@ fn a_user_sees_and_ends_their_sessions() {
     let mut world = default();
     let ids = [world.login(None, "ada"), world.login(None, "ada"), world.login(None, "bob")];
     let request = world.request(Some(&ids[0]));
-    let sessions = Sessions::of(Arc::clone(&request));
+    let sessions = Sessions::new(Arc::clone(&request));
     let listed = wait(sessions.list()).unwrap();
     assert_eq!(listed.len(), 2);
     let own = session(&request).handle().unwrap();
@@ -27,7 +27,7 @@ fn a_user_sees_and_ends_their_sessions() {
     assert!(commit(&request, 200).unwrap().set_cookie.is_none());
     assert!(world.is_alive(&ids[0]));
     let request = world.request(Some(&ids[0]));
-    assert_eq!(wait(Sessions::of(Arc::clone(&request)).revoke_all()).unwrap(), 1);
+    assert_eq!(wait(Sessions::new(Arc::clone(&request)).revoke_all()).unwrap(), 1);
     assert!(is_removal(&commit(&request, 200).unwrap()));
     assert!(world.is_alive(&ids[2]));
     let mut ended = Vec::new();
@@ -38,7 +38,7 @@ fn a_user_sees_and_ends_their_sessions() {
     assert!(ended.contains(&RevocationEvent::Session(other)));
     assert!(ended.contains(&RevocationEvent::SessionsOf { user: user.clone(), keep: Some(own) }));
     assert!(ended.contains(&RevocationEvent::SessionsOf { user, keep: None }));
-    let nobody = Sessions::of(world.request(None));
+    let nobody = Sessions::new(world.request(None));
     assert_eq!(wait(nobody.revoke_all()), Err(SessionError::Anonymous));
 }
 
@@ -48,7 +48,7 @@ fn a_revocation_that_failed_is_made_up_for() {
     let ids = [world.login(None, "ada"), world.login(None, "ada")];
     let request = session_request(&world, &ids[0]);
     world.store.fail();
-    let sessions = Sessions::of(Arc::clone(&request));
+    let sessions = Sessions::new(Arc::clone(&request));
     assert_eq!(wait(sessions.revoke_others()), Err(SessionError::Unavailable));
     world.store.recover();
     wait(request.commit(Outcome::Aborted)).unwrap();
@@ -61,7 +61,7 @@ fn a_refused_login_still_ends_what_was_to_end() {
     let (ada, _bob) = (world.login(None, "ada"), world.login(None, "bob"));
     let request = session_request(&world, &ada);
     session(&request).logout();
-    wait(Sessions::of(Arc::clone(&request)).login("bob")).unwrap();
+    wait(Sessions::new(Arc::clone(&request)).login("bob")).unwrap();
     assert_eq!(commit(&request, 200).unwrap_err().refusal().status(), 409);
     assert!(!world.is_alive(&ada));
 }
@@ -105,7 +105,7 @@ fn anti_forgery_tokens_hold_for_the_session_that_the_response_leads_to() {
     let world = default();
     assert_eq!(session(&world.request(None)).csrf_token().unwrap(), None);
     let request = world.request(None);
-    wait(Sessions::of(Arc::clone(&request)).login("ada")).unwrap();
+    wait(Sessions::new(Arc::clone(&request)).login("ada")).unwrap();
     let token = request.csrf_token().unwrap().unwrap();
     let committed = commit(&request, 200).unwrap();
     assert!(committed.is_token_rendered);

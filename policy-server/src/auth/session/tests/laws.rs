@@ -155,7 +155,7 @@ impl History {
 
     /// Runs the handler, and whether it succeeded.
     fn handle(&self, request: &Arc<RequestSession>, what: What) -> bool {
-        let (current, sessions) = (session(request), Sessions::of(Arc::clone(request)));
+        let (current, sessions) = (session(request), Sessions::new(Arc::clone(request)));
         let user = |user: u8| ["ada", "bob"][usize::from(user)];
         match what {
             What::Read => drop(current.get::<u8>("0")),

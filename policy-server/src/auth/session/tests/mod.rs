@@ -102,7 +102,7 @@ impl World {
     /// Logs a user in and returns the new id.
     fn login(&self, id: Option<&str>, user: &str) -> String {
         let request = self.request(id);
-        wait(Sessions::of(Arc::clone(&request)).login(user)).unwrap();
+        wait(Sessions::new(Arc::clone(&request)).login(user)).unwrap();
         set_id(&commit(&request, 200).unwrap()).unwrap()
     }
 

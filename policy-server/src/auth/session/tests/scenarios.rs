@@ -255,7 +255,7 @@ impl Run {
         request: &Arc<RequestSession>,
         seen: &mut Seen,
     ) -> Result<(), SessionError> {
-        let sessions = Sessions::of(Arc::clone(request));
+        let sessions = Sessions::new(Arc::clone(request));
         match step.action {
             Action::Commit | Action::Abort | Action::End | Action::Observe => return Ok(()),
             Action::Login => return wait(sessions.login(step.user.clone().unwrap())),
