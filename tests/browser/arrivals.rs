@@ -1,4 +1,4 @@
-//! A note of every request that reaches an app, and of what became of it.
+//! Records every request that reaches an app, and its outcome.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use policy_server::{Body, Request, Response, http::HeaderMap};
 use serde_json::Value;
 
-/// How long anything may take before a test gives up, on a machine with much else to do.
+/// The longest that a step may take before the test fails, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The requests so far.
@@ -24,7 +24,7 @@ struct Noted {
     news: Condvar,
 }
 
-/// A request that arrived, and what became of it.
+/// A request that arrived, and its outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     pub(crate) method: String,
@@ -32,10 +32,10 @@ pub(crate) struct Arrival {
     pub(crate) target: String,
     pub(crate) origin: Option<String>,
     pub(crate) fetch_site: Option<String>,
-    /// Every Cookie field.
+    /// All Cookie fields.
     pub(crate) cookies: String,
     pub(crate) status: u16,
-    /// The code of the problem; empty where there was none.
+    /// The code of the problem, or empty.
     pub(crate) code: String,
 }
 
@@ -70,7 +70,7 @@ impl Arrivals {
         list.iter().find(|one| one.target == target).cloned().expect("an arrival")
     }
 
-    /// Waits until so many requests for it were answered.
+    /// Waits until this many requests for it were answered.
     pub(crate) fn wait_for(&self, target: &str, count: usize) {
         let list = self.0.list.lock().expect("a lock");
         let is_missing = |list: &mut Vec<Arrival>| {
@@ -95,7 +95,7 @@ impl Arrivals {
     }
 }
 
-/// Notes a request when it was answered, before the response leaves.
+/// Records a request when it was answered, before the response is sent.
 pub(crate) async fn note(
     State(arrivals): State<Arrivals>,
     request: Request,
@@ -115,7 +115,7 @@ pub(crate) async fn note(
     response
 }
 
-/// The code of a problem, as data or as the page that whoever opens it gets.
+/// The code of a problem in JSON or on an error page.
 fn code(body: &[u8]) -> Option<String> {
     if let Ok(problem) = serde_json::from_slice::<Value>(body) {
         return problem["code"].as_str().map(str::to_owned);
@@ -124,7 +124,7 @@ fn code(body: &[u8]) -> Option<String> {
     Some(behind.split_once('<')?.0.to_owned())
 }
 
-/// All fields of a name.
+/// All values of a field.
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     let values: Vec<_> = headers
         .get_all(name)

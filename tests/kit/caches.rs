@@ -1,4 +1,4 @@
-//! What a browser keeps, and does not ask for again.
+//! Responses that a browser stores and does not request again.
 
 use std::time::Duration;
 

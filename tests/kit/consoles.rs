@@ -1,10 +1,10 @@
-//! What is said of loads that were blocked.
+//! The console messages about blocked loads.
 
 use policy_server::testing::*;
 
 use super::net;
 
-/// What the console says, without the numbers of lines.
+/// The console messages without line numbers.
 fn words(fetched: &Fetched) -> String {
     let console = fetched.console().expect("words");
     let mut parts = console.split("shop.rs:");
@@ -96,7 +96,7 @@ async fn hosts_paths_and_methods_that_are_not_there_are_named() {
     assert_eq!(words(&nobody), expected);
 }
 
-/// An app in another router, and inside of a layer, is still the one that decides.
+/// An app inside of another router or a layer is still the one that decides.
 #[tokio::test]
 async fn an_app_that_something_is_around_explains_itself() {
     let layered = super::app().layer(tower::layer::layer_fn(|inner| inner)).into_service();

@@ -1,4 +1,4 @@
-//! The network of the kit adds nothing to the model and takes nothing away.
+//! The network of the test kit changes nothing in the model of a browser.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::{
 const PAGE: &str = "https://app.shop.example/";
 const HOSTS: [&str; 2] = ["https://api.shop.example", "http://localhost:8080"];
 
-/// A server that lets every page do everything, and says what it got.
+/// A server that allows everything to every page, and returns what it received.
 fn respond(method: &Method, url: &str, headers: &HeaderMap, body: &[u8]) -> (HeaderMap, Vec<u8>) {
     let mut granted = HeaderMap::new();
     let sent = |name: &str, or: &'static str| {
@@ -56,7 +56,7 @@ async fn served(origin: &str, request: Request) -> (HeaderMap, Vec<u8>) {
     respond(&head.method, &format!("{origin}{}", head.uri), &head.headers, &body)
 }
 
-/// What a page sees, but for what HTTP writes by itself.
+/// What a page sees, without the fields that HTTP adds.
 fn seen(response: &Response) -> (ResponseType, Option<&Url>, u16, HeaderMap, String) {
     let Response { kind, url, status, headers, body, .. } = response;
     let mut headers = headers.clone();

@@ -1,4 +1,4 @@
-//! Requests that pages of others send in the name of their visitors.
+//! Requests that foreign pages send with the cookies of their visitors.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use policy_server::{http::StatusCode, testing::*};
 
 use super::{ALICE, PROFILES, net};
 
-/// A browser whose person is logged in.
+/// A browser with a logged-in user.
 async fn logged_in(net: &Network, profile: Profile) -> Browser {
     let browser = Browser::new(profile);
     let page = browser.open("https://app.shop.example");
@@ -23,7 +23,7 @@ async fn a_form_of_another_site_changes_nothing() {
         let evil = browser.open("https://evil.example");
         let form = Fetch::form("https://api.shop.example/transfer", [("amount", "1000")]);
         let response = evil.fetch(&net, form).await;
-        // SameSite=Lax keeps the cookie back: to the app it is nobody.
+        // `SameSite=Lax` keeps the cookie back, so the request is anonymous.
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{}", profile.name);
         let sent = net.requests();
         let arrived = sent.last().expect("the form");
@@ -32,7 +32,7 @@ async fn a_form_of_another_site_changes_nothing() {
     }
 }
 
-/// The cookie is sent from pages of the same site: then the origin and the token decide.
+/// Pages of the same site send the cookie, so the origin and the token decide.
 #[tokio::test]
 async fn a_form_of_the_same_site_without_the_token_changes_nothing() {
     let net = net();
@@ -59,7 +59,7 @@ async fn a_sandboxed_frame_is_of_no_origin() {
     assert_eq!(net.requests().last().map(|sent| &sent.headers["origin"] == "null"), Some(true));
 }
 
-/// What the page of the shop does in earnest.
+/// The legitimate request of the shop's page.
 #[tokio::test]
 async fn the_page_of_the_shop_brings_the_token_back() {
     let net = net();
@@ -76,8 +76,8 @@ async fn the_page_of_the_shop_brings_the_token_back() {
     assert_eq!(page.fetch(&net, form).await.text(), "transferred");
 }
 
-/// A page that does not say where its visitors come from: `Origin` is `null` in its forms too, and
-/// the browser's word that they are its own counts.
+/// A page with `no-referrer`: its forms send `Origin: null`, and Fetch Metadata shows that they are
+/// its own.
 #[tokio::test]
 async fn a_page_without_referrers_may_still_use_its_own_forms() {
     let net = net();

@@ -1,4 +1,4 @@
-//! Pages in pages of others.
+//! Pages in frames of other pages.
 
 use policy_server::testing::*;
 
@@ -16,14 +16,14 @@ async fn a_page_that_says_nothing_of_frames_is_kept_out_of_those_of_others() {
     }
 }
 
-/// Third-party cookies: each engine has its own way, and a setting.
+/// Third-party cookies, which each engine treats differently and by a setting.
 #[tokio::test]
 async fn whether_a_widget_knows_its_visitor_is_decided_by_the_browser() {
     for (profile, name) in [
         (Profile::CHROMIUM, "nobody"),
         (Profile::FIREFOX, "nobody"),
         (Profile::WEBKIT, "nobody"),
-        // `SameSite=Lax` keeps it out of frames of other sites in any case.
+        // `SameSite=Lax` keeps the cookie out of foreign frames in any case.
         (Profile::CHROMIUM.third_party(ThirdParty::Sent), "nobody"),
     ] {
         let net = net();

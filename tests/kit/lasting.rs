@@ -1,4 +1,4 @@
-//! Responses that last: WebSockets and streams of events.
+//! Long-lived responses: WebSockets and streams of events.
 
 use policy_server::testing::*;
 
@@ -21,7 +21,7 @@ async fn a_websocket_opens_for_pages_that_the_route_is_shared_with() {
     assert!(console.contains("cors.websocket-origin-not-granted"), "{console}");
 }
 
-/// A stream of events has no end, and the page need not wait for it.
+/// A stream of events never ends, and the page need not wait for it.
 #[tokio::test]
 async fn an_event_stream_is_open_for_who_may_read_it() {
     let net = net();

@@ -4,7 +4,7 @@ use policy_server::testing::{Browser, Fetch, Include, Omit};
 
 use super::{ALICE, net};
 
-/// The example of the documentation, as it stands there.
+/// The example of the documentation, unchanged.
 #[tokio::test]
 async fn a_page_of_the_shop_logs_in_and_reads_its_profile() {
     let net = net();
@@ -28,7 +28,7 @@ async fn a_page_of_the_shop_logs_in_and_reads_its_profile() {
     assert!(sent[2].headers["cookie"].to_str().is_ok_and(|it| it.starts_with("__Host-sid=")));
 }
 
-/// What is logged in at one tab is logged in at the other, and not in another browser.
+/// Tabs of one browser share a session; another browser does not.
 #[tokio::test]
 async fn tabs_of_one_browser_share_their_cookies() {
     let net = net();

@@ -1,4 +1,4 @@
-//! The test kit as users of the framework write it: pages of a model of browsers, and apps.
+//! The test kit as users of the framework use it: pages in a model of a browser, and apps.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -27,7 +27,7 @@ use shop::{ALICE, app};
 
 const PROFILES: [Profile; 3] = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
 
-/// Who lives at `https://api.shop.example`.
+/// A network with the app at `https://api.shop.example`.
 fn net() -> Network {
     Network::new().host("https://api.shop.example", app().into_service())
 }

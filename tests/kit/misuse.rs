@@ -1,4 +1,4 @@
-//! A test that is wrong is told so.
+//! Messages about mistakes in a test.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use policy_server::{App, testing::*};
 
 use super::{app, net};
 
-/// What a test would end with.
+/// The panic message of a closure.
 fn words<T>(of: impl FnOnce() -> T) -> String {
     let panic = catch_unwind(AssertUnwindSafe(of)).err().expect("a panic");
     match panic.downcast::<String>() {

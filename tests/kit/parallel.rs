@@ -1,4 +1,4 @@
-//! One browser, many loads at the same time.
+//! One browser with many concurrent loads.
 
 use policy_server::testing::*;
 

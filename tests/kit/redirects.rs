@@ -1,4 +1,4 @@
-//! From one host of the network to another.
+//! Redirects from one host of the network to another.
 
 use axum::{Router, routing::get};
 use policy_server::testing::{Url, *};
@@ -24,7 +24,7 @@ async fn a_redirect_is_followed_where_both_hosts_share() {
     assert!(list.response().is_redirected);
     assert_eq!(list.response().url.as_ref().map(Url::path), Some("/list"));
 
-    // To the second host it comes from a page that asked another one: `Origin: null`.
+    // The second host receives a request of a page that had addressed another host: `Origin: null`.
     let net = two_hosts("https://app.shop.example");
     let list = page.fetch(&net, moved()).await;
     assert_eq!(net.requests()[1].headers["origin"], "null");

@@ -1,4 +1,4 @@
-//! The app that the tests are about.
+//! The app that the tests use.
 
 use std::convert::Infallible;
 
@@ -38,7 +38,7 @@ async fn me(me: Principal) -> impl IntoResponse {
     ([("x-total", "7"), ("x-visits", "3")], Json(me.subject().to_owned()))
 }
 
-/// For one page only, which is not that of the shop.
+/// For one page only, which is not the shop's.
 #[get("/report")]
 #[cors(origins = ["https://partner.example"])]
 #[auth(public)]
@@ -53,7 +53,7 @@ async fn order(id: u64) -> String {
     id.to_string()
 }
 
-/// What a form of another page would like to do.
+/// The target of forged forms.
 #[post("/transfer")]
 #[auth(session)]
 async fn transfer() -> &'static str {
@@ -81,7 +81,7 @@ async fn page() -> ([(&'static str, &'static str); 1], &'static str) {
     ([("content-type", "text/html")], "<!doctype html><title>shop</title>")
 }
 
-/// A page that others may put into a frame.
+/// A page that others may embed in a frame.
 #[get("/widget")]
 #[headers(frame = any)]
 #[auth(optional, session)]
@@ -97,7 +97,7 @@ async fn moved() -> (StatusCode, [(&'static str, &'static str); 1]) {
     (StatusCode::FOUND, [("location", "https://files.shop.example/list")])
 }
 
-/// Says hello, and then nothing for ever.
+/// Sends one event and then stays open.
 #[get("/news")]
 #[auth(session)]
 async fn news() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {

@@ -15,7 +15,7 @@ async fn page() -> ([(&'static str, &'static str); 1], &'static str) {
     ([("content-type", "text/html; charset=utf-8")], "<!DOCTYPE html><title>A page</title>")
 }
 
-/// Says over which version of HTTP it was opened, and then what it hears.
+/// Sends the HTTP version over which it was opened, and then echoes.
 #[get("/socket")]
 #[auth(public)]
 async fn socket(version: Version, upgrade: WebSocketUpgrade) -> Response {
@@ -30,7 +30,7 @@ async fn socket(version: Version, upgrade: WebSocketUpgrade) -> Response {
     })
 }
 
-/// What two sockets say at once.
+/// The messages of two concurrent WebSockets.
 const VISIT: &str = "
     const heard = words => new Promise(resolve => {
         const socket = new WebSocket(location.origin.replace('https:', 'wss:') + '/socket');
@@ -59,7 +59,7 @@ fn visit(server: SocketAddr, authority: &Authority) -> Result<Value, Failure> {
 async fn chromium_opens_websockets_as_streams_of_http2() -> Result<(), Failure> {
     let (authority, folder) = (Authority::new(), folder("browser"));
     let mut issued = authority.issue(&["localhost"]);
-    // Chromium knows the authority by its key, in the chain that it is shown.
+    // Chromium is told the key of the authority, which it looks for in the chain.
     issued.certificate += &authority.pem();
     let (certificate, key) = issued.write(&folder);
     let app = app().routes(routes![page, socket]).tls(Tls::files(certificate, key));

@@ -1,4 +1,4 @@
-//! A client of TLS that trusts one authority.
+//! A TLS client that trusts one authority.
 
 use std::{io, sync::Arc};
 
@@ -54,7 +54,7 @@ impl Client {
         self.try_connect(address, "localhost").await.expect("a handshake")
     }
 
-    /// The response to GET on a connection of its own.
+    /// The response to GET on its own connection.
     pub(super) async fn get(&self, address: SocketAddr, host: &str, path: &str) -> String {
         let mut stream = self.try_connect(address, host).await.expect("a handshake");
         let fields = format!("host: {host}\r\nconnection: close");
@@ -62,7 +62,7 @@ impl Client {
     }
 }
 
-/// Sends a request that asks for the end of the connection, and reads up to that.
+/// Sends a request with `connection: close`, and reads to the end.
 pub(super) async fn exchange(stream: &mut Stream, request: &str) -> String {
     soon(stream.write_all(request.as_bytes())).await.expect("a server that reads");
     let mut response = String::new();
@@ -70,7 +70,7 @@ pub(super) async fn exchange(stream: &mut Stream, request: &str) -> String {
     response
 }
 
-/// The certificate that the server showed.
+/// The certificate that the server presented.
 pub(super) fn shown(stream: &Stream) -> CertificateDer<'static> {
     let chain = stream.get_ref().1.peer_certificates().expect("certificates");
     chain[0].clone().into_owned()

@@ -1,4 +1,4 @@
-//! Sessions and tokens are for TLS.
+//! Sessions and tokens require TLS.
 
 use policy_server::{Error, Proxies};
 
@@ -33,7 +33,7 @@ async fn credentials_start_over_tls_behind_proxies_on_loopback_and_where_there_a
     assert!(app().public_origin("https://api.example").bind("0.0.0.0:0").await.is_ok());
 }
 
-/// A page of a server in development has an origin of `https` when it came over TLS.
+/// A page of a development server has an `https` origin when it was loaded over TLS.
 #[tokio::test]
 async fn credentials_of_a_page_over_tls_are_its_own_in_development() {
     #[post("/counted")]

@@ -1,4 +1,4 @@
-//! Certificates that are made when there is none.
+//! Certificates that are generated if none exists.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,7 +10,7 @@ fn authority(folder: &Path) -> CertificateDer<'static> {
     CertificateDer::from_pem_file(folder.join("authority.pem")).expect("an authority")
 }
 
-/// The certificate that a server shows with this folder to who trusts its authority.
+/// The certificate that a server with this folder presents to a client that trusts its authority.
 async fn served(folder: &Path, app: App<()>, name: &str) -> CertificateDer<'static> {
     let server = Secure::start(app.tls(Tls::development(folder))).await;
     let client = Client::trusting(authority(folder));
@@ -28,7 +28,7 @@ async fn development_certificates_are_made_once_and_kept() {
         |name: &str| fs::metadata(folder.join(name)).expect("a file").permissions().mode() & 0o777;
     assert_eq!((mode("localhost.pem"), mode("authority.pem")), (0o600, 0o644));
     assert_eq!(fs::read_to_string(folder.join(".gitignore")).expect("a file"), "*\n");
-    // The key of the authority is nowhere.
+    // The key of the authority is not stored.
     let kept = fs::read_dir(&folder).expect("a folder").count();
     let keys = ["localhost.pem", "authority.pem"].map(|name| {
         fs::read_to_string(folder.join(name)).expect("a file").matches("PRIVATE KEY-----").count()
@@ -46,11 +46,11 @@ async fn development_certificates_are_for_the_public_origin_too() {
     assert_eq!(log.of_code("tls.development-certificate").len(), 1, "{:?}", log.with("code="));
     assert_ne!(first, second, "the first was not for it");
     assert_eq!(served(&folder, public(), "localhost").await, second);
-    // It is for more than is needed, so it stays.
+    // It covers more names than needed, so it is kept.
     assert_eq!(served(&folder, app(), "localhost").await, second);
 }
 
-/// Whatever is wrong with what is in the folder, it is made anew, by an authority of its own.
+/// An invalid certificate in the folder is replaced, with a new authority.
 #[tokio::test]
 async fn development_certificates_are_made_anew_where_they_will_not_do() {
     let folder = folder("development-anew");
@@ -61,7 +61,7 @@ async fn development_certificates_are_made_anew_where_they_will_not_do() {
     let files = |issued: &authority::Issued| issued.certificate.clone() + &issued.key;
     for (pair, authority) in [
         (files(&soon_over), Some(tester.pem())),
-        // By somebody else than the authority beside it.
+        // Not issued by the authority next to it.
         (files(&others), None),
         (others.certificate.clone(), Some(tester.pem())),
         (String::new(), None),
@@ -74,7 +74,7 @@ async fn development_certificates_are_made_anew_where_they_will_not_do() {
         assert_ne!(anew, last);
         last = anew;
     }
-    // This one will do.
+    // This one is valid.
     fs::write(folder.join("localhost.pem"), files(&others)).expect("a file");
     fs::write(folder.join("authority.pem"), tester.pem()).expect("a file");
     assert_eq!(served(&folder, app(), "localhost").await, others.der);

@@ -1,4 +1,4 @@
-//! The beginnings of connections.
+//! TLS handshakes.
 
 use tokio::io::AsyncReadExt;
 use tokio_rustls::rustls::{HandshakeKind, ProtocolVersion, version};
@@ -7,7 +7,8 @@ use super::{client::exchange, process::*, *};
 
 const GET: &str = "GET /hello HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
-/// RFC 7301 3.2: the server chooses, and who asks for nothing that it speaks is told so.
+/// RFC 7301 3.2: the server selects the protocol, and refuses a client that offers no supported
+/// one.
 #[tokio::test]
 async fn handshakes_agree_on_a_protocol() {
     let (tls, authority) = identity("protocols");
@@ -130,7 +131,7 @@ async fn handshakes_that_take_too_long_are_cut() {
     let (tls, authority) = identity("slow");
     let settings = ServerSettings::default().header_timeout(limit);
     let server = Secure::start(app().tls(tls).settings(settings)).await;
-    // Nothing, the beginning of a ClientHello, and one that goes on byte by byte.
+    // Nothing, the beginning of a ClientHello, and one that is sent byte by byte.
     for begun in [0, 20] {
         let mut slow = Connection::open(server.address).await;
         slow.send(&hello(3)[..begun]).await;
@@ -157,7 +158,7 @@ async fn handshakes_count_as_connections() {
     let server = Secure::start(app().tls(tls).settings(settings.max_connections(1))).await;
     let waiting = Connection::open(server.address).await;
     let begun = tokio::time::Instant::now();
-    // There is a place when the first one has had its time.
+    // A slot is free when the first handshake has timed out.
     time.until(assert_serving(&server, &authority)).await;
     assert!(begun.elapsed() >= Duration::from_millis(200));
     drop(waiting);

@@ -1,5 +1,5 @@
-//! HTTPS over real sockets: certificates and their change, handshakes good and bad, the redirect
-//! beside them, and what is said over TLS alone. Clients are rustls', curl, and bytes.
+//! HTTPS over real sockets: certificates and their replacement, valid and invalid handshakes, the
+//! redirect, and fields for TLS only. The clients are rustls, curl, and raw bytes.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -48,7 +48,7 @@ fn app() -> App<()> {
     App::new(()).routes(routes![hello])
 }
 
-/// A server with its own listeners.
+/// A server with its listeners.
 struct Secure {
     address: SocketAddr,
     redirect: Option<SocketAddr>,
@@ -63,7 +63,7 @@ impl Secure {
         Self { address, redirect, running }
     }
 
-    /// Where plain HTTP is redirected.
+    /// The address of the redirect from plain HTTP.
     fn redirect(&self) -> SocketAddr {
         self.redirect.expect("a second address")
     }
@@ -75,7 +75,7 @@ impl Drop for Secure {
     }
 }
 
-/// A folder of a test's own, empty.
+/// An empty folder for one test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tls").join(test);
     // There is none the first time.

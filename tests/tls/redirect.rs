@@ -1,4 +1,4 @@
-//! The listener that leads to HTTPS.
+//! The listener that redirects to HTTPS.
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use tokio::io::AsyncWriteExt;
@@ -49,7 +49,7 @@ async fn the_redirect_keeps_method_path_and_query() {
     assert_eq!(response(server.redirect(), &body).await.status, 308);
 }
 
-/// What a browser would take for a failure, or what would send its secrets plainly first.
+/// Requests that a redirect would break, or that would send secrets in plain text again.
 #[tokio::test]
 async fn the_redirect_does_not_lead_preflights_and_upgrades_anywhere() {
     let server = public("redirect-refuses", ServerSettings::default()).await;
@@ -95,7 +95,7 @@ async fn the_redirect_has_the_limits_of_connections() {
     let mut idle = Connection::open(server.redirect()).await;
     idle.send(asked("GET /", "api.example", &[])).await;
     assert_eq!(idle.head().await.status, 308);
-    // Only one at a time: this one waits until the idle one is gone.
+    // One connection at a time: this one waits until the idle one is closed.
     let mut next = Connection::open(server.redirect()).await;
     next.send(asked("GET /", "api.example", &[])).await;
     time.until(idle.closed()).await;
@@ -107,7 +107,7 @@ async fn the_redirect_has_the_limits_of_connections() {
     assert!(response.starts_with(b"HTTP/1.1 431 ") || response.is_empty(), "{response:?}");
 }
 
-/// Pieces of targets by which somebody would lead a browser elsewhere.
+/// Fragments of targets that could redirect a browser elsewhere.
 fn target() -> impl Strategy<Value = String> {
     let pieces = [
         "/",
@@ -149,7 +149,7 @@ fn target() -> impl Strategy<Value = String> {
         .prop_map(|(begun, rest)| begun.to_owned() + &rest.concat())
 }
 
-/// The WHATWG parser, which browsers have, says where a response leads.
+/// The WHATWG URL parser, which browsers use, decides where a response leads.
 #[test]
 fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -169,7 +169,7 @@ fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
         let responses = runtime.block_on(async {
             let mut connection = Connection::open(server.redirect()).await;
             connection.send(&bytes).await;
-            // The server closes when it has answered what it got.
+            // The server may close after its response.
             soon(connection.stream.shutdown()).await.expect("a socket");
             String::from_utf8_lossy(&connection.rest().await).into_owned()
         });

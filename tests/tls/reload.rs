@@ -11,7 +11,7 @@ use tracing::{Event, Metadata, Subscriber, span};
 
 use super::{client::shown, process::*, *};
 
-/// Asks on one connection until the test has seen enough; says how often.
+/// Repeats a request on one connection until the test ends it; returns how often.
 async fn ask_on(client: Client, address: SocketAddr, enough: Arc<AtomicBool>) -> usize {
     let stream = TokioIo::new(client.connect(address).await);
     let (mut sender, connection) = http1::handshake(stream).await.expect("a connection");
@@ -42,7 +42,7 @@ async fn the_reload_takes_new_files_without_a_failed_request() {
     let begun = Arc::new(AtomicUsize::new(0));
     let beginning = {
         let (enough, begun, address) = (Arc::clone(&enough), Arc::clone(&begun), server.address);
-        // It resumes its session over all changes.
+        // This client resumes its session across all changes.
         let client = client();
         tokio::spawn(async move {
             while !enough.load(Ordering::Relaxed) {
@@ -55,7 +55,7 @@ async fn the_reload_takes_new_files_without_a_failed_request() {
     for _ in 0..3 {
         let next = authority.issue(&["localhost"]);
         next.write(&folder);
-        // Without a session to resume, a client sees what is shown now.
+        // A client without a session sees the current certificate.
         soon(async {
             while shown(&client().connect(server.address).await) != next.der {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -72,7 +72,7 @@ async fn the_reload_takes_new_files_without_a_failed_request() {
     assert!(begun.load(Ordering::Relaxed) > 0);
 }
 
-/// Prints what is said, a line each.
+/// Prints each log event on a line.
 struct Said;
 
 impl Subscriber for Said {
@@ -105,7 +105,7 @@ impl Subscriber for Said {
     fn exit(&self, _span: &span::Id) {}
 }
 
-/// The next line that the server logs about a certificate.
+/// The next log line of the server about a certificate.
 fn told(process: &mut ServerProcess) -> String {
     for _ in 0..50 {
         let line = process.lines(1);
@@ -179,7 +179,7 @@ fn the_reload_happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong
         let stream = runtime.block_on(client.try_connect(process.address, "api.example"));
         assert_eq!(shown(&stream.expect("a handshake")), serves.der, "{word:?}");
     }
-    // What began first goes on.
+    // A connection that began before goes on.
     let mut lasting = lasting;
     let asked = "GET /hello HTTP/1.1\r\nhost: api.example\r\nconnection: close\r\n\r\n";
     assert!(runtime.block_on(client::exchange(&mut lasting, asked)).ends_with("hello"));

@@ -1,4 +1,4 @@
-//! What keeps an app with TLS from starting, in which words.
+//! Configurations of TLS that keep an app from starting, and their messages.
 
 use policy_server::Error;
 use rcgen::ExtendedKeyUsagePurpose;
@@ -58,7 +58,7 @@ async fn files_that_do_not_suit_are_refused() {
 async fn everything_wrong_is_told_at_once() {
     let folder = folder("starts-at-once");
     let taken = Secure::start(app()).await.address.to_string();
-    // A server that is gone leaves its address to others.
+    // The server above is gone and its address is free; this listener keeps one in use.
     let occupied = std::net::TcpListener::bind("127.0.0.1:0").expect("an address");
     let address = occupied.local_addr().expect("an address").to_string();
     let tls = Tls::files(folder.join("no.pem"), folder.join("none.pem")).redirect_http(&address);
@@ -91,7 +91,7 @@ async fn a_redirect_that_others_can_reach_is_no_development() {
     assert_eq!(codes, ["app.public-origin-missing"], "{text}");
 }
 
-/// These start, and say something.
+/// These start, with a notice.
 #[test]
 fn what_is_odd_is_said() {
     use super::process::*;

@@ -1,15 +1,15 @@
-//! The session cookie: what the browser keeps of it, and who can replace it.
+//! The session cookie: how the browser stores it, and who can replace it.
 
 use super::*;
 
-/// The value of the one cookie that the page's requests carry.
+/// The value of the only cookie that the page's requests carry.
 fn the_cookie(browser: &Browser) -> Result<Value, Failure> {
     let mut cookies = browser.cookies()?;
     assert_eq!(cookies.len(), 1, "{cookies:?}");
     Ok(cookies.remove(0))
 }
 
-/// Has a page of the same site set a cookie, by the header and by a script.
+/// Lets a page of the same site set a cookie, by the header and by a script.
 fn plant(browser: &Browser, shop: &Shop, cookie: &str) -> Result<(), Failure> {
     let encoded: String = cookie.bytes().map(|byte| format!("%{byte:02x}")).collect();
     browser.goto(&format!("{}/?cookie={encoded}", shop.app()))?;
@@ -27,7 +27,7 @@ fn the_session_cookie_is_kept_from_scripts_other_hosts_and_other_sites() -> Resu
         "name": "__Host-sid",
         "value": null,
         "path": "/",
-        // Without a dot: of this host alone. Without `expiry`: until the browser ends.
+        // Without a dot: a host-only cookie. Without `expiry`: until the browser ends.
         "domain": "api.shop.example",
         "secure": true,
         "httpOnly": true,
@@ -47,7 +47,7 @@ fn a_login_changes_the_id_and_a_logout_takes_the_cookie_away() -> Result<(), Fai
     browser.goto(&shop.api())?;
     assert_eq!(call(&browser, &shop, "POST", "/visit")?, json!([200, "1"]));
     let before = the_cookie(&browser)?;
-    // A session is there already, so even the login needs its token.
+    // A session exists already, so even the login needs its token.
     let refused = call(&browser, &shop, "POST", "/login/ada")?;
     assert_eq!(refused[0], 403);
     let token = token(&browser, &shop)?;
@@ -60,9 +60,9 @@ fn a_login_changes_the_id_and_a_logout_takes_the_cookie_away() -> Result<(), Fai
     let response = call_with(&browser, &shop, "POST", "/logout", &token)?;
     assert_eq!(response, json!([200, "logged out"]));
     assert_eq!(browser.cookies()?, [Value::Null; 0]);
-    // Whoever knew an id of before or kept one has nothing.
+    // The old ids are invalid.
     for mut old in [before, after] {
-        // Otherwise it would be one for every host below this one, which the prefix forbids.
+        // Otherwise it would apply to all hosts below, which the prefix forbids.
         old.as_object_mut().expect("a cookie").remove("domain");
         browser.add_cookie(&old)?;
         assert_eq!(call(&browser, &shop, "GET", "/me")?[0], 401);
@@ -80,7 +80,7 @@ fn a_sibling_host_cannot_plant_a_session() -> Result<(), Failure> {
     let id = the_cookie(&browser)?["value"].as_str().unwrap_or_default().to_owned();
     browser.forget_cookies()?;
     for cookie in [
-        // Siblings can plant cookies,
+        // A sibling host can set cookies,
         "planted=1; Domain=shop.example; Path=/; Secure".to_owned(),
         // but none with this prefix.
         format!("__Host-sid={id}; Domain=shop.example; Path=/; Secure"),
@@ -96,7 +96,7 @@ fn a_sibling_host_cannot_plant_a_session() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the name has no prefix, a sibling's cookie does arrive, even before the own one.
+/// Without a prefix in its name, a sibling's cookie is sent, even before the own one.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn of_two_sessions_that_arrive_none_is_taken() -> Result<(), Failure> {

@@ -1,8 +1,8 @@
-//! What a page of another site can make the user's browser send.
+//! Requests that a foreign page can make the user's browser send.
 
 use super::*;
 
-/// The same by a link.
+/// Navigates by a link.
 fn follow(browser: &Browser, url: &str) -> Result<(), Failure> {
     const FOLLOW: &str = "
         const link = document.createElement('a');
@@ -34,8 +34,8 @@ fn a_forged_form_arrives_without_a_lax_cookie_and_a_link_with_it() -> Result<(),
     Ok(())
 }
 
-/// The cookie is there, so the gate is all that is in the way: where a route has none, the forgery
-/// succeeds. A host of the same site has the cookie sent along whatever its `SameSite` says.
+/// The cookie is sent, so only the gate prevents the forgery: without it, the forgery succeeds.
+/// From a host of the same site the cookie is sent for every `SameSite`.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_forged_form_with_the_cookie_fails_at_the_gate_alone() -> Result<(), Failure> {
@@ -66,7 +66,7 @@ fn a_forged_form_with_the_cookie_fails_at_the_gate_alone() -> Result<(), Failure
     Ok(())
 }
 
-/// Even from a page that sends no referrer, whose origin the browser then keeps to itself.
+/// Even from a page without referrer, whose origin the browser then hides.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_form_of_our_own_goes_through_with_the_token_in_it() -> Result<(), Failure> {
@@ -90,7 +90,7 @@ fn a_form_of_our_own_goes_through_with_the_token_in_it() -> Result<(), Failure> 
     Ok(())
 }
 
-/// There is no session yet that a token could be of.
+/// Before the first session there is no CSRF token.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_forged_form_logs_nobody_in() -> Result<(), Failure> {
@@ -104,8 +104,8 @@ fn a_forged_form_logs_nobody_in() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The browser names an origin that is none once a request has been sent on by another origin
-/// than the one that made it.
+/// The browser sends `Origin: null` once a request was redirected by another origin than the one
+/// that made it.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_form_that_is_sent_on_by_a_page_of_ours_stays_a_forgery() -> Result<(), Failure> {
@@ -130,7 +130,7 @@ fn a_form_that_is_sent_on_by_a_page_of_ours_stays_a_forgery() -> Result<(), Fail
     Ok(())
 }
 
-/// Whatever else a page can have sent, each with a name of its own in the query.
+/// All other ways in which a page can send a request, each with its own name in the query.
 const EVERY_WAY: &str = "
     const add = (name, properties) => {
         const element = Object.assign(document.createElement(name), properties);
@@ -191,7 +191,7 @@ fn whatever_a_page_of_another_site_sends_changes_nothing() -> Result<(), Failure
         "fetch-keepalive",
         "xhr",
     ];
-    /// Of those, the ones that do not even name the origin that they come from.
+    /// The ones among them that do not name their origin.
     const NAMELESS: [&str; 2] = ["sandboxed-form", "data-form"];
     let shop = Shop::with(Sessions::memory().same_site(SameSite::None))?;
     let browser = shop.browser_of("ada")?;

@@ -1,5 +1,5 @@
-//! Sessions and CSRF in a real browser: over TLS, with hosts of several sites, since ports
-//! of one host are the same site and prove nothing.
+//! Sessions and CSRF in a real browser: over TLS, with hosts of several sites, since the ports of
+//! one host are the same site.
 //!
 //! Needs Chromium and chromedriver, which plain `cargo test` cannot expect: `cargo xtask test`
 //! installs them and runs these tests too.

@@ -57,7 +57,7 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
             }
             _ => assert_eq!(shop.methods(&target), ["OPTIONS"]),
         }
-        // With a header that asks for a preflight nothing arrives but that.
+        // If a header requires a preflight, only the preflight arrives.
         let target = format!("{path}?preflighted-{method}");
         let response = call_with(&browser, &shop, method, &target, &stolen)?;
         assert_eq!(response, json!(["TypeError"]), "{target}");
@@ -69,8 +69,8 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
     Ok(())
 }
 
-/// A page of another site that the API grants gets the user's cookie, if the cookie says so and
-/// the user did not forbid it.
+/// A page of another site that the API grants sends the user's cookie, if its `SameSite` and the
+/// user's settings allow it.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! An API with sessions as it is deployed, and pages of its own and of other sites.
+//! A deployed API with sessions, with pages of its own and of other sites.
 
 use std::{
     future::pending,
@@ -32,7 +32,7 @@ async fn page() -> Html<&'static str> {
     Html("<!doctype html><title>api</title>")
 }
 
-/// A form of our own, on a page that does not say where its visitors come from.
+/// A form of the API's own origin on a page with `no-referrer`.
 #[get("/form")]
 #[auth(session)]
 async fn form(token: CsrfToken) -> impl IntoResponse {
@@ -55,7 +55,7 @@ async fn logout(session: Session) -> &'static str {
     "logged out"
 }
 
-/// Begins a session that is nobody's.
+/// Begins an anonymous session.
 #[post("/visit")]
 #[auth(public)]
 async fn visit(session: Session) -> Result<String, Problem> {
@@ -82,7 +82,7 @@ async fn transfer(State(bank): State<Bank>) -> &'static str {
     "transferred"
 }
 
-/// As above, with nothing but the origin to tell a forgery by.
+/// As above, with only the origin to detect a forgery.
 #[post("/transfer-by-origin")]
 #[auth(session)]
 #[csrf(origin)]
@@ -91,7 +91,7 @@ async fn transfer_by_origin(State(bank): State<Bank>) -> &'static str {
     "transferred"
 }
 
-/// As above, with the gate taken out.
+/// As above, without the gate.
 #[post("/transfer-unprotected")]
 #[auth(session)]
 #[csrf(exempt = "shows what the gate is for")]
@@ -100,7 +100,7 @@ async fn transfer_unprotected(State(bank): State<Bank>) -> &'static str {
     "transferred"
 }
 
-/// Sends on whoever comes, with method and body.
+/// Redirects any request, with method and body.
 #[post("/moved/{path}")]
 #[auth(public)]
 async fn moved(path: String) -> Redirect {
@@ -112,7 +112,7 @@ async fn moved(path: String) -> Redirect {
 async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
     let greeting = Message::Text(me.subject().into());
     upgrade.on_upgrade(async move |mut socket| {
-        // The client may be gone; and there is nothing to do but wait for its end.
+        // The client may be gone; then only its end is awaited.
         let _ = socket.send(greeting).await;
         while let Some(Ok(_)) = socket.recv().await {}
     })
@@ -124,12 +124,12 @@ pub(crate) struct Shop {
     front: TlsFront,
     bank: Bank,
     arrivals: Arrivals,
-    /// Ends what listens.
+    /// Dropping it ends all listeners.
     _runtime: Runtime,
 }
 
 impl Shop {
-    /// A shop with the defaults.
+    /// A shop with default settings.
     pub(crate) fn open() -> Result<Self, Failure> {
         Self::with(Sessions::memory())
     }
@@ -177,13 +177,13 @@ impl Shop {
         Ok(Self { front, bank, arrivals, _runtime: runtime })
     }
 
-    /// A browser that finds the hosts.
+    /// A browser that resolves the hosts.
     pub(crate) fn browser(&self) -> Result<Browser, Failure> {
         self.browser_with(ThirdPartyCookies::Allowed)
     }
 
     pub(crate) fn browser_with(&self, cookies: ThirdPartyCookies) -> Result<Browser, Failure> {
-        // `CookieControlsMode` of Chromium: off, or block third-party cookies.
+        // Chromium's `CookieControlsMode`: off, or block third-party cookies.
         let mode = match cookies {
             ThirdPartyCookies::Allowed => 0,
             ThirdPartyCookies::Blocked => 1,
@@ -192,7 +192,7 @@ impl Shop {
         Browser::with(&self.front.browser_flags(), &preferences)
     }
 
-    /// A browser in which a user is logged in.
+    /// A browser with a logged-in user.
     pub(crate) fn browser_of(&self, user: &str) -> Result<Browser, Failure> {
         let browser = self.browser()?;
         self.log_in(&browser, user)?;
@@ -243,15 +243,14 @@ impl Shop {
     }
 }
 
-/// Whether a page may use cookies of another site than its window's: the user's choice.
+/// The user's choice for third-party cookies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ThirdPartyCookies {
     Allowed,
     Blocked,
 }
 
-/// A `fetch()` with cookies from the page that the browser shows: status and body, or the name of
-/// the error.
+/// A `fetch()` with credentials from the current page: status and body, or the name of the error.
 pub(crate) fn call(
     browser: &Browser,
     shop: &Shop,

@@ -1,8 +1,8 @@
-//! WebSockets, which browsers open across origins without asking.
+//! WebSockets, which browsers open across origins without a preflight.
 
 use super::{cookies::token, *};
 
-/// Opens a WebSocket as `window.__socket`: its first message, or `refused`.
+/// Opens a WebSocket as `window.__socket` and returns its first message, or `refused`.
 const OPEN: &str = "
     const socket = window.__socket = new WebSocket(input.replace('https:', 'wss:'));
     window.__closed = new Promise(resolve => socket.onclose = resolve);

@@ -1,9 +1,9 @@
-//! A case: a page, what it loads one after the other, and what the servers answer.
+//! A case: a page, its loads in order, and the responses of the servers.
 //!
-//! Texts have places to fill, so that a case is the same in each run: `{P}` is the port, `{ID}`
-//! the case, and `{T+60}` the date in 60 seconds. All hosts are at one port, which speaks both
-//! HTTP and HTTPS, and paths are `/{ID}/a`, `/{ID}/b`, ..: what one case leaves in a browser's
-//! caches and cookies is of no other's business.
+//! Texts contain placeholders, so that a case is the same in each run: `{P}` is the port, `{ID}`
+//! the case, and `{T+60}` the date in 60 seconds. All hosts share one port, which serves both HTTP
+//! and HTTPS, and paths are `/{ID}/a`, `/{ID}/b`, .., so that cases share no cached responses and
+//! cookies.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ pub(crate) struct Case {
     pub(crate) routes: Vec<Route>,
 }
 
-/// Where the page stands.
+/// The position of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The origin of the window, and of each frame within; the last one is the page.
@@ -40,13 +40,13 @@ pub(crate) enum Step {
     ReadCookies,
 }
 
-/// What all hosts answer at one path.
+/// The responses of all hosts at one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) path: &'static str,
-    /// To the first preflight, the second, ..; the last one counts from then on.
+    /// To the first preflight, the second, ..; the last one is repeated.
     pub(crate) preflights: Vec<Canned>,
-    /// To all else.
+    /// To all other requests.
     pub(crate) responses: Vec<Canned>,
 }
 
@@ -60,14 +60,14 @@ pub(crate) struct Canned {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// A script that says that it ran.
+    /// A script that reports that it ran.
     Script,
-    /// A document that says to whom has opened it that it is there.
+    /// A document that reports to its opener that it loaded.
     Document,
     Image,
 }
 
-/// What is filled in.
+/// The values of the placeholders.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filling<'a> {
     pub(crate) port: u16,
@@ -140,7 +140,7 @@ impl Place {
         Self { origins, ..self.clone() }
     }
 
-    /// The addresses of the window's page and of the frames in it, of a filled place.
+    /// The URLs of the window's page and of its nested frames.
     pub(crate) fn urls(&self) -> Vec<Url> {
         let mut urls: Vec<Url> = Vec::new();
         for (index, origin) in self.origins.iter().enumerate().rev() {
@@ -161,7 +161,7 @@ impl Place {
         urls
     }
 
-    /// The page to the model, of a filled place.
+    /// The page in terms of the model.
     pub(crate) fn page(&self) -> Page {
         let urls = self.urls();
         let (top_level, url) = (urls.first().expect("a window"), urls.last().expect("a page"));
@@ -198,12 +198,12 @@ pub(crate) fn policy_name(policy: ReferrerPolicy) -> &'static str {
     }
 }
 
-/// The servers of a filled case: the same for the model and for browsers.
+/// The servers of a case, the same for the model and for browsers.
 #[derive(Debug)]
 pub(crate) struct Servers {
     routes: Vec<Route>,
     id: String,
-    /// How many requests there were of each kind.
+    /// The number of requests of each kind.
     counts: HashMap<(&'static str, bool), usize>,
 }
 
@@ -212,7 +212,7 @@ impl Servers {
         Self { routes: case.routes.clone(), id: id.into(), counts: HashMap::new() }
     }
 
-    /// Answers a request for a path. One with conditions that hold is told so.
+    /// Responds to a request for a path, with 304 if its conditions hold.
     pub(crate) fn respond(
         &mut self,
         method: &Method,
@@ -277,7 +277,7 @@ impl Servers {
 const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\
 \x01\0\x01\0\0\x02\x02D\x01\0;";
 
-/// As a person reads it who wants to repeat it by hand.
+/// In a form that a person can repeat by hand.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A run: cases in blocks of one page each, compared one by one.
+//! A run: blocks of cases with one page each, compared one by one.
 
 use std::{
     env,
@@ -20,16 +20,16 @@ use crate::diff::{
     webdriver::Failure,
 };
 
-/// Cases that share a page; few enough that no engine has to forget cookies.
+/// The number of cases that share a page; small enough that no engine evicts cookies.
 const BLOCK: usize = 50;
 
-/// Cases of a run that says nothing else.
+/// The default number of cases.
 const CASES: usize = 300;
 
-/// Of so many cases, one may differ once and not again: a page that did not load in time.
+/// One in this many cases may differ once and not again, for example a page that loaded too slowly.
 const UNSTEADY: usize = 100;
 
-/// Differences that are shown at their smallest before a run is given up.
+/// After this many minimised differences, the run is given up.
 const SHOWN: usize = 5;
 
 /// Runs as many cases as `POLICY_DIFF_CASES` says, or the one that `POLICY_DIFF_CASE` names.
@@ -83,7 +83,7 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
 }
 
-/// The cases of a block, each with its number: the same for the same seed.
+/// The numbered cases of a block, reproducible by the seed.
 fn generated(seed: u64, block: usize) -> Vec<(usize, Case)> {
     let number = block as u64;
     let place = generate::place(&mut Random(Random(seed ^ number.rotate_left(32)).draw()));
@@ -95,7 +95,7 @@ fn generated(seed: u64, block: usize) -> Vec<(usize, Case)> {
         .collect()
 }
 
-/// What the model says of a case, and what the browser did, line by line.
+/// The lines of the model, and those of the browser.
 type Both = (Vec<String>, Vec<String>);
 
 /// A browser and its server.
@@ -104,14 +104,14 @@ pub(crate) struct Run {
     server: Server,
     engine: Engine,
     seed: u64,
-    /// Of the cases so far, for names that no other case has.
+    /// The number of cases so far, which makes their names unique.
     count: usize,
-    /// Of the cases that differed once, and not again.
+    /// The number of cases that differed once and not again.
     unsteady: usize,
 }
 
 impl Run {
-    /// Runs cases of one page, and adds the differences at their smallest.
+    /// Runs the cases of one page and adds the minimised differences.
     fn block(
         &mut self,
         cases: &[(usize, Case)],
@@ -126,7 +126,7 @@ impl Run {
                 continue;
             }
             if !self.differs(case)? {
-                // Other work of the machine was in its way.
+                // The machine was busy.
                 println!("case {number} differed once, and not again");
                 self.unsteady += 1;
                 continue;
@@ -147,7 +147,7 @@ impl Run {
         Ok(found)
     }
 
-    /// Opens the page with nothing kept of earlier ones.
+    /// Opens the page in a fresh browser.
     fn open(&mut self, place: &Place) -> Result<(), Failure> {
         self.browser.reopen()?;
         let filling = Filling { port: self.server.port(), id: "", now: SystemTime::now() };
@@ -159,7 +159,7 @@ impl Run {
         Ok(self.both(&[case])?.iter().any(|(model, engine)| model != engine))
     }
 
-    /// What the model says of cases and what the browser did, in the page that is open.
+    /// The results of the model and of the browser for cases in the current page.
     fn both(&mut self, cases: &[&Case]) -> Result<Vec<Both>, Failure> {
         const RUN: &str = "input => {
             let page = window;

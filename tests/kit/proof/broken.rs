@@ -1,4 +1,4 @@
-//! Apps that break laws, and what they are told.
+//! Apps that break laws, and the messages about them.
 
 use std::{convert::Infallible, env, fs, panic::catch_unwind, path::Path};
 
@@ -46,7 +46,7 @@ fn app() -> App<()> {
         .routes(routes![order, change, buy, prices])
 }
 
-/// Every law that an app breaks, and what is said of each: as in the file of this name.
+/// Compares the broken laws of an app, and their messages, with the file of this name.
 #[track_caller]
 fn breaks(app: App<()>, laws: &[Law], name: &str) {
     let proof = prove(app);
@@ -58,7 +58,7 @@ fn breaks(app: App<()>, laws: &[Law], name: &str) {
     golden(name, &text);
 }
 
-/// Holds a text against a file, which `UPDATE_GOLDEN=1` writes anew.
+/// Compares a text with a file, which `UPDATE_GOLDEN=1` rewrites.
 #[track_caller]
 fn golden(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("kit/proof/broken").join(name);
@@ -135,7 +135,7 @@ fn a_layer_that_calls_every_page_its_own_is_found() {
     );
 }
 
-/// What the law about writing does not look at is said beside it.
+/// A route that the law about writing does not cover is mentioned in its report.
 #[post("/hook")]
 #[auth(session)]
 #[csrf(exempt = "the sender signs it")]

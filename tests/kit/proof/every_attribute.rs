@@ -4,7 +4,7 @@ use policy_server::{
     AuthError, Body, Scheme, SchemeRequest, SharedOrigins, http, prelude::*, tokens::SecretKey,
 };
 
-/// An API key in a field of its own.
+/// An API key in a header of its own.
 struct ApiKeys;
 
 impl Scheme for ApiKeys {
@@ -66,7 +66,7 @@ async fn login(_sessions: Sessions) {}
 #[csrf(origin)]
 async fn prefer() {}
 
-/// Guests read with a token; their pages are not trusted with the sessions of others.
+/// Guests read with a token; their pages are not trusted with the sessions of users.
 #[allow(deprecated, reason = "a warning of the attributes: sessions are not for those pages")]
 #[get("/quotes")]
 #[post("/quotes")]

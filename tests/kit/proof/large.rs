@@ -29,7 +29,7 @@ async fn remove(id: u64) {
     panic!("handlers do not run in proofs: {id}")
 }
 
-/// A hundred routes, of so many different policies.
+/// A hundred routes with this many different policies.
 fn app(policies: usize) -> App<()> {
     let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
     let app = App::new(())
@@ -59,5 +59,5 @@ fn app(policies: usize) -> App<()> {
     })
 }
 
-// The app is named as it is named here, in a module of its own.
+// A path to the app is resolved where the macro is called.
 policy_server::policy_tests!(large_app: self::app(20));

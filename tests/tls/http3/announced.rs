@@ -1,4 +1,4 @@
-//! Who is told of HTTP/3.
+//! Which clients learn of HTTP/3.
 
 use http_body_util::Empty;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -45,7 +45,7 @@ async fn http3_is_announced_to_clients_over_tls() {
     assert_eq!(server.response("GET", "/hello").await.header("alt-svc"), None, "here already");
 }
 
-/// What leads to the server may have another port than it.
+/// The public port may differ from that of the server.
 #[tokio::test]
 async fn the_port_is_that_of_the_public_origin() {
     for (origin, port) in [("https://shop.example", 443), ("https://shop.example:8443", 8443)] {

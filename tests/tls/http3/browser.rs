@@ -1,4 +1,4 @@
-//! A page in Chromium that is loaded, and loads, over HTTP/3.
+//! A page that Chromium loads over HTTP/3, and that loads over HTTP/3.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ async fn page() -> ([(&'static str, &'static str); 1], &'static str) {
     ([("content-type", "text/html; charset=utf-8")], "<!DOCTYPE html><title>A page</title>")
 }
 
-/// What the page reads, and over which protocol each part of it came.
+/// What the page reads, and the protocol of each resource.
 const VISIT: &str = "
     const text = async (path, init) => {
         const response = await fetch(path, init);
@@ -69,7 +69,7 @@ async fn chromium_loads_a_page() {
             "echoed": true,
         })
     );
-    // The page, what it fetched, and the icon that a browser looks for.
+    // The page, what it fetched, and the icon that browsers request.
     let protocols = visited["protocols"].as_array().unwrap();
     assert!(protocols.len() >= 5 && protocols.iter().all(|name| name == "h3"), "{protocols:?}");
 }

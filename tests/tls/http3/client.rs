@@ -1,5 +1,4 @@
-//! A client of HTTP/3 by the library of others, and streams of QUIC that speak what no library
-//! would.
+//! An independent HTTP/3 client, and QUIC streams with content that no library would send.
 
 use std::{
     fs,
@@ -26,7 +25,7 @@ use tokio_rustls::rustls::{
 
 use policy_tests::http::{Running, soon};
 
-/// An app over TLS and QUIC, with a certificate of its own.
+/// An app over TLS and QUIC, with its own certificate.
 pub(crate) struct Server {
     running: Option<Running>,
     folder: PathBuf,
@@ -53,17 +52,17 @@ impl Server {
         self.running.as_ref().expect("a server that runs").address
     }
 
-    /// Asks the server to stop, as a signal would; done when it has.
+    /// Asks the server to stop, as a signal would. The handle completes when it has stopped.
     pub(crate) fn stop(mut self) -> JoinHandle<()> {
         self.running.take().expect("a server that runs").stop()
     }
 
-    /// Where its certificate is, and that of its authority.
+    /// The folder with its certificate and that of the authority.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// How a client trusts the server.
+    /// The configuration of a client that trusts the server.
     pub(crate) fn trust(&self) -> rustls::ClientConfig {
         let mut roots = RootCertStore::empty();
         let authority = CertificateDer::from_pem_file(self.folder.join("authority.pem"));
@@ -82,7 +81,7 @@ impl Server {
         ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("TLS 1.3")))
     }
 
-    /// A client with a UDP port and a memory of its own.
+    /// A client with its own UDP port and session cache.
     pub(crate) fn client(&self) -> Endpoint {
         let mut endpoint = Endpoint::client("127.0.0.1:0".parse().unwrap()).expect("a port");
         endpoint.set_default_client_config(self.client_config());
@@ -94,7 +93,7 @@ impl Server {
         Session::over(soon(quic).await.expect("a handshake")).await
     }
 
-    /// A connection of QUIC and no more.
+    /// A QUIC connection without HTTP/3.
     pub(crate) async fn raw(&self) -> quinn::Connection {
         let quic = self.client().connect(self.address(), "localhost").expect("an address");
         soon(quic).await.expect("a handshake")
@@ -116,7 +115,7 @@ pub(crate) fn request(method: &str, path: &str) -> Request<()> {
     Request::builder().method(method).uri(uri).body(()).expect("a request")
 }
 
-/// A connection of HTTP/3.
+/// An HTTP/3 connection.
 pub(crate) struct Session {
     pub(crate) quic: quinn::Connection,
     requests: SendRequest<OpenStreams, Bytes>,
@@ -157,7 +156,7 @@ impl Session {
         let mut stream = soon(self.requests.send_request(request)).await?;
         let body = body.into();
         if !body.is_empty() {
-            // A server that has answered needs no more of it.
+            // The server may have responded already.
             let _ = soon(stream.send_data(body)).await;
         }
         let _ = soon(stream.finish()).await;
@@ -196,7 +195,7 @@ impl TestResponse {
         str::from_utf8(&self.body).expect("a text")
     }
 
-    /// The code of a problem, with the status that it says itself.
+    /// The code of a problem; checks that its body repeats the status.
     pub(crate) fn problem(&self) -> (u16, String) {
         let problem: serde_json::Value = serde_json::from_slice(&self.body).expect("JSON");
         assert_eq!(problem["status"], self.status());
@@ -204,7 +203,7 @@ impl TestResponse {
     }
 }
 
-/// One line of a section, spelled out.
+/// One field line of a section, as a literal.
 pub(crate) fn line(name: &str, value: &str) -> Vec<u8> {
     let mut line = Vec::new();
     for (flags, most, text) in [(0x20_u8, 7, name), (0, 127, value)] {
@@ -230,22 +229,22 @@ pub(crate) fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
 
-/// A HEADERS frame of these lines.
+/// A HEADERS frame with these field lines.
 pub(crate) fn head(lines: &[(&str, &str)]) -> Vec<u8> {
     let lines: Vec<u8> = lines.iter().flat_map(|(name, value)| line(name, value)).collect();
     frame(HEADERS, &[b"\x00\x00", &lines[..]].concat())
 }
 
-/// The lines that every request has.
+/// The field lines of every request.
 pub(crate) fn lines<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
 }
 
-/// Writes bytes to a new stream, ends it, and reads what comes back: bytes, or the code with which
-/// the stream or the connection was ended.
+/// Writes bytes to a new stream, finishes it, and reads what comes back: bytes, or the error code
+/// of the stream or the connection.
 pub(crate) async fn exchange(quic: &quinn::Connection, bytes: &[u8]) -> Result<Vec<u8>, u64> {
     let (mut send, mut receive) = soon(quic.open_bi()).await.map_err(|error| closed(&error))?;
-    // It may be ended before all is written.
+    // The stream may be closed before everything is written.
     let _ = soon(send.write_all(bytes)).await;
     let _ = send.finish();
     match soon(receive.read_to_end(1 << 20)).await {
@@ -258,7 +257,7 @@ pub(crate) async fn exchange(quic: &quinn::Connection, bytes: &[u8]) -> Result<V
     }
 }
 
-/// The code with which a server closed a connection.
+/// The error code with which a server closed a connection.
 pub(crate) fn closed(error: &quinn::ConnectionError) -> u64 {
     match error {
         quinn::ConnectionError::ApplicationClosed(close) => close.error_code.into_inner(),

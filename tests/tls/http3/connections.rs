@@ -1,4 +1,4 @@
-//! Connections: their limits, their way from one address to another, and their end.
+//! Connections: their limits, their migration to another address, and their end.
 
 use std::net::UdpSocket;
 
@@ -37,7 +37,7 @@ async fn there_are_no_more_connections_than_allowed() {
     assert!(matches!(refused, quinn::ConnectionError::ConnectionClosed(_)), "{refused}");
     assert_eq!(first.response(request("GET", "/hello"), "").await.text(), "hello");
     second.quic.close(0_u32.into(), b"");
-    // It gives its place back.
+    // Its slot is released.
     let mut third = loop {
         let quic = server.client().connect(server.address(), "localhost").unwrap();
         if let Ok(quic) = soon(quic).await {
@@ -53,7 +53,7 @@ async fn a_connection_that_does_nothing_is_closed() {
         .header_timeout(Duration::from_secs(2))
         .idle_timeout(Duration::from_secs(3));
     let server = Server::start(app().settings(settings)).await;
-    // One that keeps itself alive below HTTP.
+    // A client that keeps the connection alive at the QUIC level.
     let mut transport = quinn::TransportConfig::default();
     transport.keep_alive_interval(Some(Duration::from_millis(50)));
     let mut client = server.client();
@@ -101,7 +101,7 @@ async fn a_server_that_stops_finishes_what_was_begun() {
 
     let stopped = server.stop();
     assert!(soon(idle.ended).await.unwrap().is_h3_no_error());
-    // It has said which request is the last; a client may send the others elsewhere.
+    // GOAWAY named the last request; a client may retry the others elsewhere.
     let rejected = client::exchange(&raw, &client::head(&client::lines("GET", "/hello"))).await;
     assert_eq!(rejected.unwrap_err(), REJECTED);
     let new = client.connect(address, "localhost").unwrap();

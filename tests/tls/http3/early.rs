@@ -1,4 +1,4 @@
-//! Early data: what comes before the handshake is complete, and may come again (RFC 8470).
+//! Early data arrives before the handshake is complete, and can be replayed (RFC 8470).
 
 use std::net::SocketAddr;
 
@@ -6,8 +6,8 @@ use tokio::{net::UdpSocket, sync::watch, task::JoinHandle};
 
 use super::*;
 
-/// Passes packets on, of the client only those of the beginning until it is let go: so a handshake
-/// stays incomplete for as long as a test needs.
+/// Forwards packets; those of the client only from the beginning of the handshake until it is
+/// released. So the handshake stays incomplete for as long as a test needs.
 struct Relay {
     address: SocketAddr,
     hold: watch::Sender<bool>,
@@ -38,7 +38,7 @@ impl Relay {
                         }
                     }
                     Ok(length) = back.recv(&mut from_server) => {
-                        // The connection before this one may still have something to say.
+                        // The previous connection may still send packets.
                         has_answered |= is_of_handshake(&from_server[..length]);
                         if let Some(client) = client {
                             let _ = front.send_to(&from_server[..length], client).await;
@@ -62,7 +62,7 @@ fn is_of_handshake(packet: &[u8]) -> bool {
     packet[0] & 0x80 != 0
 }
 
-/// Whether a datagram has early data and nothing before it (RFC 9000 17.2.3).
+/// Whether a datagram begins with early data (RFC 9000 17.2.3).
 fn is_early_data(packet: &[u8]) -> bool {
     packet[0] & 0xb0 == 0x90
 }
@@ -73,12 +73,12 @@ impl Drop for Relay {
     }
 }
 
-/// A client that was here before, so that it can send at once; its handshake is held.
+/// A returning client, which can send early data; its handshake is held back.
 async fn early(server: &Server, relay: &Relay) -> (quinn::Connection, quinn::ZeroRttAccepted) {
     let client = server.client();
     let quic = client.connect(relay.address, "localhost").unwrap();
     let mut session = Session::over(soon(quic).await.unwrap()).await;
-    // The tickets are there once anything is.
+    // With the first response, the session tickets have arrived.
     assert_eq!(session.response(request("GET", "/early"), "").await.text(), "None");
     session.quic.close(0x100_u32.into(), b"");
     relay.hold.send(true).unwrap();
@@ -86,7 +86,7 @@ async fn early(server: &Server, relay: &Relay) -> (quinn::Connection, quinn::Zer
     connecting.into_0rtt().expect("a session to resume")
 }
 
-/// RFC 8470 5.1: a handler may ask, and a proxy has to pass it on.
+/// RFC 8470 5.1: a handler can see it, and a proxy must forward it.
 #[tokio::test]
 async fn handlers_see_what_came_early() {
     let server = Server::start(App::new(()).routes(routes![early_field])).await;
@@ -125,7 +125,7 @@ async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete()
     assert!(asking.contains("wire.too-early"), "where it might be asked who it is: {asking}");
     assert!(text(missing).contains("route.not-found"));
 
-    // The same requests, once the handshake is complete.
+    // The same requests after the handshake.
     relay.hold.send(false).unwrap();
     assert!(soon(accepted).await, "early data was taken");
     let mut session = Session::over(quic).await;
@@ -136,7 +136,7 @@ async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete()
     assert_eq!(session.response(request("GET", "/early"), "").await.text(), "None");
 }
 
-/// RFC 8470 5.1: what a proxy says of a request counts in every version.
+/// RFC 8470 5.1: a proxy's `Early-Data` counts in every version.
 #[tokio::test]
 async fn what_a_proxy_took_early_is_early() {
     let server = sockets::Running::start(app()).await;

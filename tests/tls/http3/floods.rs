@@ -1,4 +1,4 @@
-//! More of everything than a client has a use for.
+//! Excessive numbers of everything.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ async fn requests_that_are_given_up_again_and_again_end_the_connection() {
     let ended = loop {
         match soon(quic.open_bi()).await {
             Ok((mut send, mut receive)) => {
-                // Either may find the connection closed.
+                // The connection may be closed already.
                 let _ = send.write_all(&head).await;
                 let _ = (send.reset(0x10c_u32.into()), receive.stop(0x10c_u32.into()));
                 sent += 1;
@@ -31,7 +31,7 @@ async fn requests_that_are_given_up_again_and_again_end_the_connection() {
     assert_eq!(server.response("GET", "/hello").await.text(), "hello", "others go on");
 }
 
-/// A client that opens its window for one response and gives up another now and then goes on.
+/// A client that opens its window for one response and cancels others now and then is no flood.
 #[tokio::test]
 async fn a_client_that_gives_up_some_requests_goes_on() {
     let server = Server::start(app()).await;
@@ -51,7 +51,7 @@ async fn a_client_that_gives_up_some_requests_goes_on() {
     assert!(client::exchange(&quic, &hello).await.is_ok());
 }
 
-/// First packets of clients, as QUIC itself writes them, to send from anywhere.
+/// Initial packets of clients as QUIC writes them, to send from any address.
 async fn first_packets(server: &Server, count: usize) -> Vec<Vec<u8>> {
     let catcher = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let client = server.client();
@@ -63,7 +63,7 @@ async fn first_packets(server: &Server, count: usize) -> Vec<Vec<u8>> {
         let mut packet = vec![0; 2048];
         let length = soon(catcher.recv(&mut packet)).await.unwrap();
         packet.truncate(length);
-        // One that waited sends its packet once more: the connection id is the same then.
+        // A retransmission has the same connection id.
         if clients.insert(packet[6..14].to_vec()) {
             packets.push(packet);
         }
@@ -71,7 +71,7 @@ async fn first_packets(server: &Server, count: usize) -> Vec<Vec<u8>> {
     packets
 }
 
-/// What a Retry is: a long header of type 3 (RFC 9000 17.2.5).
+/// Whether it is a Retry: a long header of type 3 (RFC 9000 17.2.5).
 fn is_retry(packet: &[u8]) -> bool {
     packet[0] & 0b1111_0000 == 0b1111_0000
 }
@@ -91,13 +91,13 @@ async fn a_flood_of_first_packets_costs_no_places() {
         let length = soon(socket.recv(&mut response)).await.unwrap();
         retries += usize::from(is_retry(&response[..length]));
     }
-    // From the sixty-fifth on, they are asked to show that they receive where they send from.
+    // From the sixty-fifth on, clients must prove their address.
     assert_eq!(retries, FLOOD - 64);
-    // Who does that gets in: there are places left.
+    // A client that does is accepted: there are free slots.
     assert_eq!(server.response("GET", "/hello").await.text(), "hello");
 }
 
-/// What a thousand abandoned handshakes took comes back.
+/// The resources of a thousand abandoned handshakes are released.
 #[tokio::test]
 async fn abandoned_handshakes_leave_nothing() {
     let settings =
@@ -107,7 +107,7 @@ async fn abandoned_handshakes_leave_nothing() {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         socket.send_to(&packet, server.address()).await.unwrap();
     }
-    // All places are free again: as many as there are can be taken at a time.
+    // All slots are free again: that many connections can be opened at once.
     let client = server.client();
     let mut sessions = Vec::new();
     while sessions.len() < 64 {

@@ -1,4 +1,4 @@
-//! Clients that go away, and those that do not take or give what they should.
+//! Clients that disconnect, and those that stop reading or sending.
 
 use super::*;
 
@@ -9,7 +9,7 @@ async fn a_client_that_goes_takes_its_handler_with_it() {
     let (site, mut seen) = site();
     let server = Server::start(app_with(&site)).await;
     for path in ["/wait", "/endless"] {
-        // By the stream, and by the connection.
+        // Resets the stream, or closes the connection.
         for is_stream in [true, false] {
             let quic = server.raw().await;
             let (mut send, mut receive) = quic.open_bi().await.unwrap();
@@ -39,7 +39,7 @@ async fn a_body_that_is_reset_is_not_complete() {
     site.gate.add_permits(1);
     let response = soon(receive.read_to_end(4096)).await.unwrap();
     assert_eq!(soon(seen.recv()).await, Some("dropped"));
-    // `:status: 400` is number 67 of the static table.
+    // `:status: 400` is entry 67 of the static table.
     assert_eq!(&response[2..6], b"\x00\x00\xff\x04", "{}", response.escape_ascii());
 }
 
@@ -51,7 +51,7 @@ async fn a_client_that_takes_nothing_is_sent_no_more() {
     let (mut send, _receive) = quic.open_bi().await.unwrap();
     send.write_all(&client::head(&client::lines("GET", "/endless"))).await.unwrap();
     assert_eq!(soon(seen.recv()).await, Some("begun"));
-    // The client has a window, and the server one megabyte; then nobody asks for more.
+    // The window of the client and one megabyte of the server; then nothing more is produced.
     let most = (4 << 20) / CHUNK;
     let mut before = usize::MAX;
     let settled = async {
@@ -85,14 +85,14 @@ async fn a_handler_that_reads_nothing_is_sent_no_more() {
         written += part.len();
         assert!(written < 4 << 20, "{written} bytes");
     }
-    // It goes on where it stopped once somebody reads.
+    // The stream continues once the client reads.
     site.gate.add_permits(1);
     drop(send);
     let _response = soon(receive.read_to_end(4096)).await;
     assert_eq!(soon(seen.recv()).await, Some("dropped"));
 }
 
-/// A frame for each byte makes the most work of the fewest bytes: they are not kept.
+/// One frame for each byte costs the most work per byte; such frames are not buffered.
 #[tokio::test]
 async fn many_small_frames_are_one_body() {
     let server = Server::start(app()).await;

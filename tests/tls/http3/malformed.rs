@@ -1,4 +1,4 @@
-//! What no client may send (RFC 9114 4.1.2 and 10.3), and what becomes of it.
+//! What clients must not send (RFC 9114 4.1.2 and 10.3), and the response to it.
 
 use super::*;
 use client::{DATA, HEADERS, exchange, frame, head, lines};
@@ -10,7 +10,7 @@ const REQUEST_INCOMPLETE: u64 = 0x10d;
 const EXCESSIVE_LOAD: u64 = 0x107;
 const DECOMPRESSION_FAILED: u64 = 0x200;
 
-/// The same request with something before, instead of or behind its lines.
+/// The head of a request with more lines.
 fn with(further: &[(&str, &str)]) -> Vec<u8> {
     let mut all = lines("GET", "/hello");
     all.extend_from_slice(further);
@@ -92,7 +92,7 @@ async fn content_has_the_length_that_the_head_says() {
     assert_eq!(exchange(&quic, &trailing).await.unwrap_err(), MESSAGE_ERROR, "in trailers");
 }
 
-/// These are errors of the connection (RFC 9114 4.1 and 7.2).
+/// Connection errors (RFC 9114 4.1 and 7.2).
 #[tokio::test]
 async fn frames_where_they_may_not_be_end_the_connection() {
     let server = Server::start(app()).await;
@@ -120,7 +120,7 @@ async fn frames_where_they_may_not_be_end_the_connection() {
         ("a number of no field", frame(HEADERS, b"\x00\x00\xff\x7f"), DECOMPRESSION_FAILED),
     ] {
         let quic = server.raw().await;
-        // The stream may be given up before the connection is closed.
+        // The stream may be reset before the connection is closed.
         assert!(exchange(&quic, &bytes).await.is_err(), "{what}");
         assert_eq!(client::closed(&soon(quic.closed()).await), code, "{what}");
     }
@@ -147,7 +147,7 @@ async fn a_head_over_the_limit_gets_431() {
     let settings = ServerSettings::default().header_limit(8 * 1024);
     let server = Server::start(app().settings(settings)).await;
     let quic = server.raw().await;
-    // As it is sent, as it is read, and with a length that never comes.
+    // By the encoded length, by the decoded length, and by a length that is announced only.
     let sent = with(&[("x-a", &"a".repeat(9000))]);
     let many = vec![("x-a", "1"); 250];
     let read = with(&many);
@@ -157,14 +157,14 @@ async fn a_head_over_the_limit_gets_431() {
         assert_eq!(status_line(&response), "431", "{what}");
     }
     let (mut send, mut receive) = quic.open_bi().await.unwrap();
-    // HEADERS of a gibibyte.
+    // A HEADERS frame of a gibibyte.
     send.write_all(b"\x01\xc0\x00\x00\x00\x40\x00\x00\x00").await.unwrap();
     let response = soon(receive.read_to_end(1024)).await.unwrap();
     assert_eq!(status_line(&response), "431");
     assert!(exchange(&quic, &with(&[])).await.unwrap().ends_with(b"hello"), "it goes on");
 }
 
-/// The status in a section whose first line is `:status` with a value that is spelled out.
+/// The status in a section whose first line is `:status` with a literal value.
 fn status_line(response: &[u8]) -> String {
     let Some((&[HEADERS, _, 0, 0, 0x5f, 0x09, length], rest)) = response.split_first_chunk::<7>()
     else {

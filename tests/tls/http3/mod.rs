@@ -1,5 +1,5 @@
-//! HTTP/3: the same app over QUIC, with a client by others, with streams that no client would
-//! send, and with programs that know the protocol independently.
+//! HTTP/3: the same app over QUIC, with an independent client, with invalid streams, and with other
+//! programs.
 
 mod announced;
 mod browser;
@@ -33,18 +33,18 @@ use client::{Server, Session, request};
 const SHOP: CorsPolicy =
     CorsPolicy::origins(&["https://shop.example"]).credentials().expose(&["etag"]).build();
 
-/// What handlers and the test share.
+/// State that handlers share with the test.
 #[derive(Clone)]
 struct Site {
-    /// Lets handlers wait for the test: they take one permit each.
+    /// Handlers that wait take one permit each, which the test adds.
     gate: Arc<Semaphore>,
-    /// What happens to handlers.
+    /// Events of handlers.
     events: mpsc::UnboundedSender<&'static str>,
-    /// How many chunks were asked for.
+    /// How many chunks were requested.
     chunks: Arc<AtomicUsize>,
 }
 
-/// Says when it is made and when it is dropped.
+/// Reports its creation and its drop.
 struct Guard(Site);
 
 impl Guard {
@@ -74,7 +74,7 @@ async fn echo(body: Bytes) -> Bytes {
     body
 }
 
-/// Its content, and how many trailers there were, again as trailers.
+/// Returns the body, and the number of trailers as a trailer.
 #[post("/trailers")]
 #[auth(public)]
 async fn trailers(body: Body) -> Result<Response, StatusCode> {
@@ -99,7 +99,7 @@ async fn panics() -> String {
     panic!("a panic on purpose")
 }
 
-/// What belongs to another version of HTTP.
+/// Fields that HTTP/3 forbids.
 #[get("/fields")]
 #[auth(public)]
 async fn fields() -> [(&'static str, &'static str); 4] {
@@ -111,7 +111,7 @@ async fn fields() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Answers when the test says so.
+/// Responds when the test allows it.
 #[get("/wait")]
 #[auth(public)]
 async fn wait(State(site): State<Site>) -> &'static str {
@@ -120,7 +120,7 @@ async fn wait(State(site): State<Site>) -> &'static str {
     "waited"
 }
 
-/// Without an end, and without a pause.
+/// Never ends and never pauses.
 #[get("/endless")]
 #[auth(public)]
 async fn endless(State(site): State<Site>) -> Body {
@@ -141,7 +141,7 @@ async fn broken() -> Body {
     Body::from_stream(stream::iter(parts))
 }
 
-/// Reads nothing until the test says so, and then all of it.
+/// Reads nothing until the test allows it, and then everything.
 #[post("/later")]
 #[auth(public)]
 #[limit(body = "64 MiB")]
@@ -158,7 +158,7 @@ async fn early_field(headers: http::HeaderMap) -> String {
     format!("{:?}", headers.get("early-data"))
 }
 
-/// Changes something, for anybody.
+/// A public route that changes something.
 #[put("/flag")]
 #[auth(public)]
 async fn flag() {}

@@ -1,4 +1,4 @@
-//! A client that knows HTTP/3 independently: aioquic, with QPACK by ls-qpack.
+//! An independent HTTP/3 client: aioquic, with QPACK by ls-qpack.
 
 use std::{
     io::Write,

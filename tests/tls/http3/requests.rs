@@ -32,7 +32,7 @@ async fn a_response_has_what_one_over_http1_has() {
     assert_eq!(session.response(foreign, "").await.status(), 421);
 }
 
-/// A tunnel is a connection that becomes something else, which a stream of QUIC does not here.
+/// A tunnel would replace the connection, which a QUIC stream cannot do here.
 #[tokio::test]
 async fn tunnels_are_not_opened() {
     let target = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -146,7 +146,7 @@ async fn many_requests_go_at_a_time() {
     for _ in 0..100 {
         assert_eq!(soon(seen.recv()).await, Some("begun"));
     }
-    // The hundred and first waits for one of them.
+    // The hundred and first stream waits for another one to end.
     assert!(tokio::time::timeout(Duration::from_millis(50), session.quic.open_bi()).await.is_err());
     site.gate.add_permits(100);
     for stream in &mut streams {

@@ -1,4 +1,4 @@
-//! What is asked: once, whatever it goes over.
+//! The requests, the same over every version.
 
 use policy_server::{Route, prelude::*};
 
@@ -12,26 +12,26 @@ pub(crate) struct Case {
     pub(crate) fields: Vec<(&'static str, String)>,
     pub(crate) payload: Payload,
     pub(crate) status: u16,
-    /// A name for something that the response has, and how to find it.
+    /// The name of a value in the response, and how to find it.
     pub(crate) draws: Option<(&'static str, Find)>,
 }
 
 /// Finds something in a response.
 type Find = fn(&TestResponse) -> String;
 
-/// What is sent behind a head.
+/// The body of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
     Nothing,
     Text(&'static str),
-    /// So many bytes, in pieces and without saying how many.
+    /// This many bytes in pieces, without a stated length.
     Streamed(usize),
-    /// A piece of what was announced, and then nothing.
+    /// A part of the announced body, and then nothing.
     Stalled,
 }
 
 impl Case {
-    /// The same with what was drawn in place of its names.
+    /// The case with its names replaced by the values that the server drew.
     pub(crate) fn with(mut self, drawn: &[(&str, String)]) -> Self {
         for (_, value) in &mut self.fields {
             for (name, found) in drawn {
@@ -79,7 +79,7 @@ async fn rare() -> &'static str {
     "once"
 }
 
-/// The lines of the cookies that a handler sees.
+/// The Cookie lines that a handler sees.
 #[get("/cookies")]
 #[auth(public)]
 async fn cookies(headers: policy_server::http::HeaderMap) -> String {

@@ -1,4 +1,4 @@
-//! Clients of each version, by libraries that know nothing of the server.
+//! A client for each version, by independent libraries.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -22,15 +22,15 @@ use tokio_rustls::{TlsConnector, rustls};
 
 use crate::protocols::{Case, HOST, ORIGIN, Payload, TestResponse};
 
-/// How long a response may take, on a machine with much else to do.
+/// The longest that a response may take, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) trait Client {
-    /// The response to a request, read to its end.
+    /// Sends a request and reads its response to the end.
     async fn response(&mut self, case: &Case) -> TestResponse;
 }
 
-/// The head of a request for the whole address, and its body.
+/// The head of a request with an absolute URI, and its body.
 fn asked(case: &Case) -> Request<Body> {
     let mut request = Request::builder().method(case.method).uri(format!("{ORIGIN}{}", case.path));
     for (name, value) in &case.fields {
@@ -68,7 +68,7 @@ fn lines(headers: &HeaderMap) -> Vec<String> {
     headers.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect()
 }
 
-/// Where a server is, and how it is trusted if it speaks TLS.
+/// The address of a server, and how to trust it if it uses TLS.
 pub(crate) struct Place {
     pub(crate) address: SocketAddr,
     pub(crate) trust: Option<rustls::ClientConfig>,
@@ -79,7 +79,7 @@ trait Socket: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Socket for T {}
 
 impl Place {
-    /// A connection for this version, by its name of ALPN.
+    /// A connection for this version, by its ALPN name.
     async fn connect(&self, protocol: &str) -> TokioIo<Box<dyn Socket>> {
         let stream = TcpStream::connect(self.address).await.expect("a server");
         stream.set_nodelay(true).expect("a socket");
@@ -93,7 +93,7 @@ impl Place {
     }
 }
 
-/// HTTP/1.1, one request after the other on a connection for as long as that lasts.
+/// HTTP/1.1: requests one after the other on a connection, as long as it lasts.
 pub(crate) struct Http1 {
     place: Place,
     sender: Option<http1::SendRequest<Body>>,
@@ -129,7 +129,7 @@ impl Client for Http1 {
         };
         let response = timeout(PATIENCE, sender.send_request(request)).await.expect("a response");
         let response = read(response.expect("a response")).await;
-        // One that waits for the rest of a request is of no more use.
+        // A connection that waits for the rest of a request cannot be reused.
         self.sender = (case.payload != Payload::Stalled).then_some(sender);
         response
     }
@@ -203,7 +203,7 @@ impl Client for Http3 {
         let send = async {
             while let Some(frame) = body.frame().await {
                 let data = frame.expect("a piece").into_data().expect("data");
-                // A server that has answered needs no more of it.
+                // The server may have responded already.
                 if sending.send_data(data).await.is_err() {
                     return;
                 }

@@ -1,5 +1,4 @@
-//! One app over every version of HTTP: whoever asks gets the same response, by status, fields and
-//! body.
+//! One app over every version of HTTP: the responses are the same in status, fields and body.
 
 mod cases;
 mod clients;
@@ -26,7 +25,7 @@ use clients::{Client, Http1, Http2, Http3, Place};
 const HOST: &str = "api.shop.example";
 const ORIGIN: &str = "https://api.shop.example";
 
-/// A response, but for what belongs to a connection or a moment.
+/// A response without the parts that depend on the connection or the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TestResponse {
     status: u16,
@@ -34,10 +33,10 @@ struct TestResponse {
     body: String,
 }
 
-/// Fields of a connection (RFC 9110 7.6.1), of a moment, and where else the server is.
+/// Fields about the connection (RFC 9110 7.6.1), the time, and alternative services.
 const OWN: [&str; 5] = ["alt-svc", "connection", "date", "keep-alive", "transfer-encoding"];
 
-/// What is said over TLS alone, and the length of nothing, which HTTP/1.1 has to say.
+/// Fields for TLS only, and the length of an empty body, which HTTP/1.1 must state.
 const ASIDE: [&str; 2] = ["strict-transport-security:", "content-length: 0"];
 
 fn app() -> App<()> {
@@ -48,7 +47,7 @@ fn app() -> App<()> {
         .limits(limits.concurrency(256).timeout(Duration::from_secs(1)))
 }
 
-/// Serves an app of its own on a free port.
+/// Serves an app on a free port.
 async fn served(app: App<()>) -> Place {
     let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
     let address = server.local_addr();
@@ -60,7 +59,7 @@ async fn plain() -> Place {
     served(app()).await
 }
 
-/// The same with a certificate of its own, over TLS and QUIC.
+/// The same with its own certificate, over TLS and QUIC.
 async fn secure(name: &str) -> Place {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("protocols-{name}"));
     let _none = fs::remove_dir_all(&folder);
@@ -79,8 +78,8 @@ fn trusting(folder: &Path) -> ClientConfig {
         .with_no_client_auth()
 }
 
-/// Asks everything in its order. What a server draws is replaced by its name, in the questions and
-/// in the responses.
+/// Sends all requests in order. Values that a server draws are replaced by their names, in requests
+/// and responses.
 async fn all(client: &mut impl Client) -> Vec<(&'static str, TestResponse)> {
     let mut drawn: Vec<(&str, String)> = Vec::new();
     let mut responses = Vec::new();
@@ -126,7 +125,7 @@ async fn every_version_gets_the_same_responses() {
     }
 }
 
-/// RFC 9113 8.2.3 and RFC 9114 4.2.1: clients may cut them, and no handler sees where.
+/// RFC 9113 8.2.3 and RFC 9114 4.2.1: clients may split the field, and no handler sees where.
 #[tokio::test]
 async fn cookies_are_one_line_where_they_may_be_cut() {
     let case = cases::cut_cookies();
