@@ -1,4 +1,4 @@
-//! The loop: change an input, check it, keep it if it did something new.
+//! The fuzzing loop: change an input, check it, and keep it if it caused new behaviour.
 
 use std::{
     cell::Cell,
@@ -15,28 +15,28 @@ use policy_tests::random::Random;
 
 use super::mutate::{changed, shrunk};
 
-/// How many inputs a target sees as a test.
+/// The number of inputs for each target as a test.
 const SHORT: u64 = 4_000;
 
-/// A parser and what is known about it.
+/// A parser, with its corpus and limits.
 pub(super) struct Target {
-    /// That of its module, and of its corpus.
+    /// The name of its module and of its corpus.
     pub(super) name: &'static str,
-    /// One input a line, escaped.
+    /// One input per line, escaped.
     pub(super) corpus: &'static str,
-    /// Pieces that matter to it.
+    /// Tokens with a meaning for this parser.
     pub(super) dictionary: &'static [&'static [u8]],
-    /// The longest input: a little more than what the parser takes.
+    /// The longest input: slightly above the limit of the parser.
     pub(super) max_len: usize,
-    /// Fails by a panic.
+    /// Panics if the parser is wrong.
     pub(super) check: fn(&[u8]) -> Seen,
 }
 
-/// What an input did.
+/// The behaviour that an input caused.
 pub(super) struct Seen {
-    /// Whether it came further than the first look at it.
+    /// Whether it was not rejected at the first check.
     pub(super) went_deep: bool,
-    /// Equal for inputs that did the same.
+    /// Equal for inputs with the same behaviour.
     pub(super) behaviour: u64,
 }
 
@@ -48,17 +48,17 @@ impl Seen {
     }
 }
 
-/// How long something is, as far as that makes a difference.
+/// The order of magnitude of a length.
 pub(super) fn magnitude(len: usize) -> u32 {
     usize::BITS - len.leading_zeros()
 }
 
 thread_local! {
-    /// Whether a panic is expected, and says nothing.
+    /// Whether a panic is expected, so that it prints nothing.
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the product on an input of so many bytes, with as much memory as that warrants.
+/// Runs the product on an input of this length, with memory limited in proportion.
 pub(super) fn bounded<T>(len: usize, run: impl FnOnce() -> T) -> T {
     let mut result = None;
     let used = allocation_counter::measure(|| {
@@ -71,12 +71,12 @@ pub(super) fn bounded<T>(len: usize, run: impl FnOnce() -> T) -> T {
 }
 
 impl Target {
-    /// Runs it: on one input, for a time, or as a test.
+    /// Runs the target on one input, for a time, or as a test.
     pub(super) fn run(&self) {
         self.run_for(SHORT);
     }
 
-    /// The same with so many inputs as a test.
+    /// The same with this many inputs as a test.
     pub(super) fn run_for(&self, short: u64) {
         silence();
         if let Some(path) = env::var_os("POLICY_FUZZ_INPUT") {
@@ -103,12 +103,12 @@ impl Target {
         }
         let begun = Instant::now();
         let is_over = |executions: u64| match limit {
-            // The clock is asked now and then.
+            // The clock is only read now and then.
             Some(limit) => executions.is_multiple_of(256) && begun.elapsed() >= limit,
             None => executions >= short,
         };
         while !is_over(executions) {
-            // Often one of the corpus, which is known to be worth it.
+            // Often an input of the corpus, which is known to be useful.
             let end = if random.below(2) == 0 { corpus } else { pool.len() };
             let from = random.below(end);
             let mut input = changed(&mut random, &pool[from], &pool, self.dictionary);
@@ -150,12 +150,12 @@ impl Target {
                  POLICY_FUZZ_INPUT={path} cargo test -p policy-tests --test fuzz targets::{}::",
                 self.name, self.name,
             );
-            // Once more, to say why.
+            // Repeated with the panic message.
             (self.check)(&input)
         })
     }
 
-    /// Writes an input where it can be found.
+    /// Writes an input to a file.
     fn keep(&self, input: &[u8]) -> PathBuf {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
         let folder = target.join("fuzz/crashes");
@@ -166,7 +166,7 @@ impl Target {
     }
 }
 
-/// Panics that are looked for print nothing.
+/// Silences expected panics.
 fn silence() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -179,7 +179,7 @@ fn silence() {
     });
 }
 
-/// A line of a corpus, as `escape_ascii` writes it.
+/// Decodes a line of a corpus, which `escape_ascii` encoded.
 fn unescaped(line: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = line.bytes();

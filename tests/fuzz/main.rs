@@ -1,11 +1,11 @@
-//! Parsers of what strangers send, against inputs that change at random: nothing panics, nothing
-//! takes more memory than its input warrants, and every verdict is that of a second reading, which
-//! is written from the standards.
+//! Parsers of untrusted input, run on random inputs: nothing panics, no memory is used out of
+//! proportion to the input, and every verdict agrees with a second implementation that is written
+//! from the standards.
 //!
-//! Without instrumentation of the compiler, which takes a nightly one: each check says what the
-//! input did, and an input that did something new is kept and changed further. As a test each
-//! target runs the same few thousand inputs; `cargo xtask long fuzz` runs others for as long as it
-//! is told to.
+//! Compiler instrumentation would need nightly Rust. Instead each check returns the behaviour that
+//! an input caused, and an input with new behaviour is kept and changed further. As a test, each
+//! target runs the same few thousand inputs; `cargo xtask long fuzz` runs new ones for a given
+//! time.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,8 +1,8 @@
-//! How inputs change.
+//! Mutations of inputs.
 
 use policy_tests::random::Random;
 
-/// Numbers at the limits of something.
+/// Numbers at common limits.
 const NUMBERS: &[&[u8]] = &[
     b"0",
     b"-0",
@@ -20,7 +20,7 @@ const NUMBERS: &[&[u8]] = &[
     b"18446744073709551616",
 ];
 
-/// An input with a few changes, some of which take pieces of the pool.
+/// An input with a few changes, some of which insert pieces of the pool.
 pub(super) fn changed(
     random: &mut Random,
     input: &[u8],
@@ -63,7 +63,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], dictionary
             input.splice(from..from, std::iter::repeat_n(byte, random.below(times) + 1));
         }
         5 => drop(input.splice(piece, random.of(NUMBERS).iter().copied())),
-        // The head of this one, the tail of another.
+        // The beginning of this input and the end of another.
         6 => {
             let other = random.of(pool);
             let tail = &other[random.below(other.len() + 1)..];
@@ -81,7 +81,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], dictionary
     }
 }
 
-/// The smallest input that is still `bad`, found by leaving pieces out.
+/// The smallest input that is still `bad`, found by removing pieces.
 pub(super) fn shrunk(input: &[u8], mut is_bad: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut input = input.to_vec();
     let mut len = input.len() / 2;

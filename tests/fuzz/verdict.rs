@@ -1,5 +1,5 @@
-//! The verdict over a token, read a second time: RFC 7515, RFC 7519, RFC 9068 and the order of
-//! refusals that the engine documents, with serde_json and data-encoding.
+//! A second implementation of the verdict on a token: RFC 7515, RFC 7519, RFC 9068 and the
+//! documented order of refusals, with serde_json and data-encoding.
 
 use std::{cell::Cell, fmt};
 
@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use sha2::Sha256;
 
-/// The key `a`, and beside it the key `b`.
+/// The keys `a` and `b`.
 pub(super) const SECRETS: [(&str, [u8; 32]); 2] = [("a", first()), ("b", second())];
 pub(super) const NOW: u64 = 1_800_000_000;
 pub(super) const ISSUER: &str = "https://id.example";
@@ -26,24 +26,24 @@ const fn second() -> [u8; 32] {
     key
 }
 
-/// JSON as far as tokens go.
+/// JSON, as far as tokens use it.
 #[derive(Debug)]
 pub(super) enum Json {
     Null,
     Bool,
-    /// Its value, where it is an integer of 64 bits that is not negative.
+    /// Its value, if it is a non-negative integer of 64 bits.
     Number(Option<u64>),
-    /// `-0` is an integer and `-0.0` is none, which serde_json does not tell apart.
+    /// `-0` is an integer and `-0.0` is not, which serde_json does not distinguish.
     NegativeZero,
     Text(String),
     List(Vec<Json>),
     Object(Vec<(String, Json)>),
 }
 
-/// What a reading comes to.
+/// The result of a verification.
 pub(super) type Verdict = Result<Says, String>;
 
-/// What an accepted token says.
+/// The contents of an accepted token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Says {
     pub(super) subject: String,
@@ -124,8 +124,8 @@ impl<'de> Visitor<'de> for JsonVisitor {
 }
 
 impl Json {
-    /// Reads an object. Nothing where serde_json cannot say: a number too large for it, which JSON
-    /// does not forbid.
+    /// Parses an object. `None` where serde_json cannot decide: a number that is too large for it,
+    /// which JSON allows.
     pub(super) fn object(text: &[u8]) -> Option<Result<Self, String>> {
         LEVEL.set(0);
         let malformed = || Err("malformed".to_owned());
@@ -142,7 +142,7 @@ impl Json {
         all.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// A member that is there and not null.
+    /// A member that is present and not null.
     fn claim(&self, name: &str) -> Option<&Self> {
         self.get(name).filter(|value| !matches!(value, Self::Null))
     }
@@ -156,7 +156,7 @@ impl Json {
         all.iter().map(Self::text).collect()
     }
 
-    /// How many values it is.
+    /// The number of values it contains.
     pub(super) fn size(&self) -> usize {
         1 + match self {
             Self::List(all) => all.iter().map(Self::size).sum(),
@@ -170,14 +170,14 @@ fn refuse(code: &str) -> Option<Verdict> {
     Some(Err(code.to_owned()))
 }
 
-/// The signature that a key gives, as text.
+/// The signature by a key, as text.
 pub(super) fn signature(key: &[u8], message: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("any length");
     mac.update(message);
     BASE64URL_NOPAD.encode(&mac.finalize().into_bytes())
 }
 
-/// What becomes of a token; nothing where serde_json cannot say.
+/// The verdict on a token; `None` where serde_json cannot decide.
 pub(super) fn verdict(token: &[u8]) -> Option<Verdict> {
     let is_character = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     if token.len() > 4096 {

@@ -1,5 +1,4 @@
-//! Random requests: most of them well-formed and about something that there is, some of them no
-//! HTTP at all.
+//! Random requests: most of them valid and for existing resources, some of them not HTTP at all.
 
 use policy_tests::{every_policy::BODY, random::Random};
 
@@ -7,15 +6,15 @@ use policy_tests::{every_policy::BODY, random::Random};
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,
     pub(super) is_head: bool,
-    /// The status that the request asks a server to fail with, if it does.
+    /// The status with which the request tells the handler to fail, if it does.
     pub(super) asked_status: Option<u16>,
-    /// Whether it has content, which the server may not want: it closes the connection then.
+    /// Whether it has a body, which the server may refuse to read: it then closes the connection.
     pub(super) has_content: bool,
     /// Whether it is well-formed, so that it has exactly one response.
     pub(super) is_sound: bool,
 }
 
-/// What somebody logged in has.
+/// The credentials of a logged-in user.
 pub(super) struct Credentials {
     pub(super) cookie: String,
     pub(super) bearer: String,
@@ -132,7 +131,7 @@ const SERVED: &[(&str, &str)] = &[
     ("OPTIONS", "*"),
 ];
 
-/// Fields, and values that somebody looks at.
+/// Fields with values that some part of the app reads.
 const FIELDS: &[(&str, &[&str])] = &[
     (
         "origin",
@@ -218,7 +217,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("x-csrf-token", &["x"]),
 ];
 
-/// The next request, with random parts; it ends the connection where it `is_last`.
+/// A random request, which closes the connection if `is_last`.
 pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> Sent {
     let (method, target) = match random.below(5) {
         0 | 1 => (*random.of(METHODS), target(random)),
@@ -243,7 +242,7 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
     }
     for _ in 0..random.below(6) {
         let (name, values) = *random.of(FIELDS);
-        // What came through a proxy is answered with 421 and nothing else.
+        // Requests through a proxy would all be refused with 421.
         if !name.contains("forwarded") || random.below(10) == 0 {
             field(name, random.of(values).as_bytes());
         }
@@ -264,7 +263,7 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
         4 => {
             let (name, _) = *random.of(FIELDS);
             let value: Vec<u8> = (0..random.below(20)).map(|_| value_byte(random)).collect();
-            // What frames the message stays as it is.
+            // Fields that frame the message stay as they are.
             if !matches!(name, "expect" | "connection" | "upgrade") {
                 field(name, value.trim_ascii());
             }
@@ -274,7 +273,7 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
     if is_last && version == "HTTP/1.1" {
         field("Connection", b"close");
     }
-    // A request for a tunnel has no content.
+    // A request for a tunnel has no body.
     let odds = match method {
         "CONNECT" => 0,
         "POST" | "PUT" | "PATCH" => 70,
@@ -315,18 +314,18 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
     }
 }
 
-/// The same, spoilt: what comes of it nobody knows.
+/// A corrupted request, whose response cannot be predicted.
 pub(super) fn spoilt(random: &mut Random, own: &Credentials) -> Sent {
     let is_last = random.below(2) == 0;
     let Sent { mut bytes, is_head, .. } = request(random, own, is_last);
-    // Who asks for a head gets one: what a response has depends on it.
+    // HEAD stays HEAD, since the framing of the response depends on it.
     let first = if is_head { 5 } else { 0 };
     for _ in 0..=random.below(3) {
         let at = first + random.below((bytes.len() - first).min(400));
         match random.below(7) {
             0 => bytes[at] ^= 1 << random.below(8),
             1 => bytes[at] = random.draw() as u8,
-            // What could still be HTTP/2 is waited for.
+            // The server waits for more of what could be the HTTP/2 preface.
             2 => bytes.truncate(at.max(first + 5)),
             3 => drop(bytes.splice(at..at, [b'\r', b'\n'])),
             4 => drop(bytes.splice(at..at, *b"\0")),
@@ -342,7 +341,7 @@ pub(super) fn spoilt(random: &mut Random, own: &Credentials) -> Sent {
                     b"x y: z\r\n",
                 ];
                 let piece = *random.of(pieces);
-                // Where a line begins.
+                // The beginning of a line.
                 let begin =
                     bytes.windows(2).position(|two| two == b"\r\n").map_or(at, |end| end + 2);
                 drop(bytes.splice(begin..begin, piece.iter().copied()));
@@ -367,7 +366,7 @@ fn target(random: &mut Random) -> String {
     let mut target = (*random.of(PATHS)).to_owned();
     if random.below(12) == 0 {
         for _ in 0..1 << random.below(8) {
-            // RFC 3986: what a path or a query has.
+            // Characters of paths and queries in RFC 3986.
             target.push(char::from(*random.of(b"abcXYZ019/?%&=+-._~!$'()*,;:@")));
         }
     }
@@ -416,7 +415,7 @@ fn content(random: &mut Random) -> (&'static str, Vec<u8>) {
         let at = random.below(body.len());
         body[at] = random.draw() as u8;
     }
-    // No line of it is a request.
+    // No line of the body is a request.
     body.resize(body.len() + size, b' ');
     (media_type, body)
 }

@@ -1,7 +1,7 @@
-//! Random requests to a server with every policy on: nothing panics, nothing fails that was not
-//! asked to, and every response is HTTP to the byte.
+//! Random requests to a server with every policy: nothing panics, nothing fails except where
+//! requested, and every response is valid HTTP to the byte.
 //!
-//! As a test some thousand requests; `cargo xtask long requests` sends a million others.
+//! As a test, some thousand requests; `cargo xtask long requests` sends a million new ones.
 
 mod generate;
 mod response;
@@ -22,7 +22,7 @@ use policy_tests::{
 };
 pub(super) use response::{Fault, ParsedResponse};
 
-/// How many requests are answered as a test.
+/// The number of requests that are answered as a test.
 const SHORT: usize = 20_000;
 
 /// Reads all responses of a connection.
@@ -30,7 +30,7 @@ fn responses(sent: &[Sent], received: &Received) -> Result<Vec<ParsedResponse>, 
     let (mut rest, mut responses) = (&received.bytes[..], Vec::new());
     let last = sent.last().expect("a request");
     while !rest.is_empty() {
-        // What follows what was spoilt is no HEAD.
+        // What follows a corrupted request is not HEAD.
         let request = sent.get(responses.len());
         if request.is_none() && last.is_sound {
             return Err(format!("{} answers to {} requests", responses.len() + 1, sent.len()));
@@ -39,7 +39,7 @@ fn responses(sent: &[Sent], received: &Received) -> Result<Vec<ParsedResponse>, 
         match ParsedResponse::read(rest, is_of_head) {
             Ok((response, behind)) => {
                 rest = behind;
-                // What says that the request may go on comes before its response (RFC 9110 15.2.1).
+                // An interim response precedes the final one (RFC 9110 15.2.1).
                 if response.status == 100 {
                     continue;
                 }
@@ -49,7 +49,7 @@ fn responses(sent: &[Sent], received: &Received) -> Result<Vec<ParsedResponse>, 
                 responses.push(response);
             }
             Err(Fault::Unfinished) if received.was_reset => break,
-            // Nobody answers a head that was spoilt as one to HEAD.
+            // A corrupted head may not be parsed as HEAD.
             Err(fault) => return Err(format!("answer {}: {fault:?}", responses.len() + 1)),
         }
     }
@@ -63,15 +63,15 @@ fn responses(sent: &[Sent], received: &Received) -> Result<Vec<ParsedResponse>, 
     Ok(responses)
 }
 
-/// What holds for every single response beyond its form.
+/// Checks a response beyond its syntax.
 fn judge(request: &Sent, response: &ParsedResponse) -> Result<(), String> {
     let has = |name| response.field(name).is_some();
     let says = |what: &str| Err(format!("{what}: {response:?}"));
     match response.status {
         500.. if request.asked_status == Some(response.status) => (),
-        // A method that the standard does not know (RFC 9110 15.6.2).
+        // An unknown method (RFC 9110 15.6.2).
         501 if is_unknown_method(&request.bytes) => (),
-        // A transfer coding that nobody knows (RFC 9112 6.1).
+        // An unknown transfer coding (RFC 9112 6.1).
         501 if !request.is_sound && has_transfer_coding(&request.bytes) => (),
         500.. => return says("failed unasked"),
         405 if !has("allow") => return says("no `Allow`"),

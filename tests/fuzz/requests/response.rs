@@ -1,7 +1,7 @@
-//! Responses of HTTP/1.1 as a strict reader takes them (RFC 9110, RFC 9112): stricter than any
-//! client, since what these bytes are is the server's own doing.
+//! A strict parser of HTTP/1.1 responses (RFC 9110, RFC 9112): stricter than any client, since the
+//! server is responsible for every byte.
 
-/// A response, of which everything was found to be well-formed.
+/// A well-formed response.
 #[derive(Debug)]
 pub(crate) struct ParsedResponse {
     pub(crate) status: u16,
@@ -9,7 +9,7 @@ pub(crate) struct ParsedResponse {
     pub(crate) body: Vec<u8>,
 }
 
-/// Why bytes are no response.
+/// Why bytes are not a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The end is missing.
@@ -23,7 +23,7 @@ fn wrong<T>(what: impl Into<String>) -> Result<T, Fault> {
     Err(Wrong(what.into()))
 }
 
-/// Fields that stand there once at the most.
+/// Fields that may occur once at most.
 const SINGLE: [&str; 28] = [
     "access-control-allow-credentials",
     "access-control-allow-origin",
@@ -60,8 +60,8 @@ impl ParsedResponse {
         self.fields.iter().find(|field| field.0 == name).map(|field| &*field.1)
     }
 
-    /// The response that `bytes` begin with, and what follows it. `bytes` are all that came on a
-    /// connection after the response before.
+    /// The response at the beginning of `bytes`, and the bytes after it. `bytes` are everything on
+    /// a connection after the previous response.
     pub(crate) fn read(bytes: &[u8], is_of_head: bool) -> Result<(Self, &[u8]), Fault> {
         let Some(end) = find(bytes, b"\r\n\r\n") else { return Err(Unfinished) };
         let (head, rest) = (&bytes[..end], &bytes[end + 4..]);
@@ -109,7 +109,7 @@ impl ParsedResponse {
                 self.body = rest[..length].to_vec();
                 Ok(&rest[length..])
             }
-            // A response of HTTP/1.0 ends with its connection.
+            // The end of the connection ends an HTTP/1.0 response.
             None if !is_old => wrong("no length"),
             None => {
                 self.body = rest.to_vec();
@@ -143,7 +143,7 @@ impl ParsedResponse {
     }
 }
 
-/// Whether it is of HTTP/1.0, and the status.
+/// Whether it is HTTP/1.0, and the status.
 fn status(line: &[u8]) -> Result<(bool, u16), Fault> {
     let line = str::from_utf8(line).unwrap_or_default();
     let rest = line.strip_prefix("HTTP/1.1 ").or_else(|| line.strip_prefix("HTTP/1.0 "));

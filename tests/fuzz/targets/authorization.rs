@@ -1,4 +1,4 @@
-//! The `Authorization` fields of a request, one a line.
+//! The `Authorization` fields of a request, one per line.
 
 use policy_core::auth::{Authorization, authorization};
 use policy_server::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};

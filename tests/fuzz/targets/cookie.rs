@@ -1,4 +1,4 @@
-//! The `Cookie` fields of a request, one a line.
+//! The `Cookie` fields of a request, one per line.
 
 use data_encoding::BASE64URL_NOPAD;
 use policy_core::cookie::{CookieError, Cookies, Presented, presented};
@@ -8,7 +8,7 @@ use crate::engine::{Seen, Target, bounded};
 
 const NAME: &str = "__Host-sid";
 
-/// RFC 6265 4.2 and 5.4, read by hand: the lines joined, cut at semicolons, each at its first `=`.
+/// RFC 6265 4.2 and 5.4: the lines joined, split at semicolons, each pair at its first `=`.
 fn pairs(lines: &[HeaderValue]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let joined: Vec<&[u8]> =
         lines.iter().map(HeaderValue::as_bytes).filter(|line| !line.is_empty()).collect();
@@ -32,7 +32,7 @@ fn pairs(lines: &[HeaderValue]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     Some(pieces.into_iter().filter_map(pair).collect())
 }
 
-/// The value of a name, or how many different ones there are.
+/// The value of a name, or the number of different values.
 fn value<'a>(
     pairs: &'a [(Vec<u8>, Vec<u8>)],
     name: &[u8],
@@ -83,7 +83,7 @@ fn check(input: &[u8]) -> Seen {
     let session = expected.as_ref().map(|pairs| value(pairs, NAME.as_bytes()));
     let kind = match (&session, &found) {
         (_, Ok(Presented::Candidate(id))) => {
-            // A single line that begins with the cookie is not read to its end.
+            // A single line that begins with the cookie is not parsed to its end.
             let text = id.text();
             let is_first = lines[0].as_bytes() == format!("{NAME}={text}").as_bytes();
             assert!(is_first || session == Some(Ok(Some(text.as_bytes()))), "{session:?}");

@@ -1,5 +1,5 @@
-//! What a token says: its header, a zero byte, and its claims, signed by a key that the verifier
-//! has. So the scanner of JSON is reached behind the signature.
+//! The contents of a token: its header, a zero byte, and its claims. They are signed with a known
+//! key, so that the JSON scanner after the signature check is reached.
 
 use data_encoding::BASE64URL_NOPAD;
 
@@ -9,7 +9,7 @@ use crate::{
     verdict::{Json, SECRETS, signature},
 };
 
-/// The header of our own tokens.
+/// The header of the app's own tokens.
 const HEADER: &[u8] = br#"{"alg":"HS256","typ":"at+jwt","kid":"a"}"#;
 
 fn check(input: &[u8]) -> Seen {

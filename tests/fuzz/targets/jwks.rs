@@ -1,4 +1,4 @@
-//! Sets of keys as issuers publish them.
+//! Key sets as issuers publish them.
 
 use policy_core::token::{Algorithm, JwkFault, Jwks, Key};
 use serde_json::Value;
@@ -27,12 +27,12 @@ fn may_be(entry: &Value, algorithm: Algorithm) -> bool {
 }
 
 fn check(document: &[u8]) -> Seen {
-    // A tree of a document takes about as much as this.
+    // A parsed document takes about this much memory.
     let read = bounded(document.len() * 4, || Jwks::parse(document));
     let parsed: Option<Value> = serde_json::from_slice(document).ok();
     let entries = parsed.as_ref().and_then(|it| it.get("keys")).and_then(Value::as_array);
     let Ok(jwks) = read else {
-        // Names that are written twice make a document another one for each reader.
+        // Parsers disagree about duplicate names.
         let is_plain =
             document.len() <= Jwks::MAX_LEN && entries.is_some_and(|all| all.len() <= 64);
         let names = document.windows(6).filter(|window| *window == b"\"keys\"").count();

@@ -1,4 +1,4 @@
-//! One parser each, held against a second reading.
+//! One parser each, compared with a second implementation.
 
 mod authorization;
 mod cookie;

@@ -1,5 +1,5 @@
-//! A pattern of a policy and the origin of a request, one a line; further lines are further
-//! patterns of the same set.
+//! A pattern of a policy and the origin of a request, one per line; further lines are more patterns
+//! of the same set.
 
 use policy_core::origin::{Origin, OriginPattern, OriginSet, Port};
 use policy_tests::oracle::{is_pattern, is_serialized_origin, matches};
@@ -18,7 +18,7 @@ fn check(input: &[u8]) -> Seen {
         let written = [origin_parts.scheme(), b"://", origin_parts.host(), &port].concat();
         assert_eq!(written.escape_ascii().to_string(), origin.escape_ascii().to_string());
     }
-    // The engine is laxer about addresses in brackets, which match no pattern then.
+    // The engine is laxer about addresses in brackets, which then match no pattern.
     if !origin.contains(&b'[') {
         let is_origin =
             origin.len() <= 326 && str::from_utf8(origin).is_ok_and(is_serialized_origin);

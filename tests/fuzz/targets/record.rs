@@ -10,11 +10,12 @@ use policy_server::{
 
 use crate::engine::{Seen, Target, bounded, magnitude};
 
-/// What is read is written so that it is read again, and writing it once more changes nothing.
+/// A row that can be read is written in a form that can be read again, and writing it again changes
+/// nothing.
 fn is_read<T: Row + PartialEq + Debug>(row: &[u8]) -> Option<usize> {
     let value = bounded(row.len(), || T::decode(row))?;
     let written = value.encode();
-    // No number is written longer than it was, nothing is added.
+    // Numbers are not written longer, and nothing is added.
     assert!(written.len() <= row.len());
     let again = T::decode(&written).expect("what was written is read");
     assert_eq!(value, again);

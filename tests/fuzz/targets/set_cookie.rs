@@ -1,4 +1,4 @@
-//! A cookie that is set: its name, value, path, domain and flags, one a line.
+//! A cookie to set: its name, value, path, domain and flags, one per line.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn check(input: &[u8]) -> Seen {
     let field = field.to_str().expect("ASCII");
     let (read_name, read_value, mut attributes) = parsed(field).expect("a browser takes it");
     assert_eq!((read_name, read_value), (&*name, &*value), "{field}");
-    // Set at once with its removal, where it lives for no time.
+    // Set and removed at once, where its lifetime is zero.
     attributes.retain(|(name, _)| name != "expires");
     if !leading {
         assert_eq!(attributes, expected, "{field}");

@@ -1,4 +1,4 @@
-//! Whole tokens, from their first byte.
+//! Whole tokens, from the first byte.
 
 use policy_core::token::{Key, KeyRing, Profile, RingKey, Verifier};
 use policy_server::{Timestamp, tokens::SecretKey};
@@ -18,7 +18,7 @@ thread_local! {
     static VERIFIER: Verifier = Verifier::new(Profile::new(ISSUER, AUDIENCE).expect("a profile"));
 }
 
-/// What the verifier says of a token.
+/// The verdict of the verifier on a token.
 pub(super) fn verified(token: &[u8]) -> Verdict {
     let verify = |verifier: &Verifier, keys: &KeyRing| {
         let verified = verifier.verify_owned(keys, token, Timestamp::from_seconds(NOW));
@@ -37,7 +37,7 @@ pub(super) fn verified(token: &[u8]) -> Verdict {
     })
 }
 
-/// Checks one token, whose shape tells it from others that have the same verdict.
+/// Checks one token; the shape distinguishes tokens with the same verdict.
 pub(super) fn checked(token: &[u8], shape: u64) -> Seen {
     let found = verified(token);
     if let Some(expected) = verdict(token) {

@@ -30,12 +30,12 @@ impl<'a> User<'a> {
         Ok(user)
     }
 
-    /// Until the page has done what it was told.
+    /// Waits until the page has finished its work.
     fn waits(&self) -> Result<(), Failure> {
         self.0.wait_for("document.body.getAttribute('aria-busy') === 'false'")
     }
 
-    /// Fills in fields and clicks a button; gives what the page says then.
+    /// Fills in fields, clicks a button, and returns the page's message.
     fn does(&self, fields: &[(&str, &str)], button: &str) -> Result<String, Failure> {
         const ACT: &str = "
             for (const [id, value] of input.fields) document.getElementById(id).value = value;
@@ -56,7 +56,7 @@ impl<'a> User<'a> {
         Ok(())
     }
 
-    /// Until the page shows that this user is logged in, or nobody if it is empty.
+    /// Waits until the page shows that this user is logged in, or no user if empty.
     fn is_shown(&self, name: &str) -> Result<(), Failure> {
         self.0.wait_for(&format!("document.body.dataset.user === '{name}'"))?;
         self.waits()
@@ -98,7 +98,7 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     let said = laptop.does(&[], "#sessions tr[data-this=false] button")?;
     assert_eq!(said, "The session ended.");
     assert_eq!(laptop.sessions()?, 1);
-    // Its stream ends, by which the page knows.
+    // The page notices by the end of its stream.
     phone.is_shown("")?;
 
     assert_eq!(phone.logs_in(PASSWORD, "#login")?, "Welcome.");
@@ -151,7 +151,7 @@ fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Cookies know no ports, so the browser has the same one for the service at its new port.
+/// Cookies ignore ports, so the browser sends the same one to the service at its new port.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn whoever_is_logged_in_still_is_after_a_restart() -> Result<(), Failure> {
@@ -165,8 +165,8 @@ fn whoever_is_logged_in_still_is_after_a_restart() -> Result<(), Failure> {
     User::opens(&browser, &accounts)?.is_shown("ada")
 }
 
-/// The example runs without TLS, so its cookie is `Lax`: it comes along from another port of the
-/// same host, which is the same site, and not from another site.
+/// The example runs without TLS, so its cookie is `Lax`: it is sent from another port of the same
+/// host, which is the same site, and not from another site.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {

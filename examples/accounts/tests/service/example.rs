@@ -1,4 +1,4 @@
-//! The example as its reader starts it: `cargo run -p accounts`.
+//! Runs the example as its documentation says: `cargo run -p accounts`.
 
 use std::{
     env, fs, io,
@@ -10,7 +10,7 @@ use std::{
 
 use policy_tests::example::Example;
 
-/// A folder of its own, removed when it is dropped.
+/// A temporary folder, removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
@@ -19,7 +19,7 @@ impl Folder {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = env::temp_dir().join(format!("policy-accounts-{}-{count}", process::id()));
-        // What an earlier process of the same number left behind.
+        // Left over from an earlier process with the same id.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir(&path)?;
         Ok(Self(path))

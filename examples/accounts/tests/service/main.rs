@@ -1,4 +1,4 @@
-//! The example of accounts over real sockets, as its page and a program use it.
+//! The accounts example over real sockets, as its page and a program use it.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 const PASSWORD: &str = "correct horse";
 
-/// A browser with the page of the shop open: it keeps the cookie, and sends back the token.
+/// A browser with the shop's page open: it keeps the cookie and sends the CSRF token.
 struct Visitor {
     port: u16,
     origin: String,
@@ -30,14 +30,14 @@ impl Visitor {
         Self { port, origin: accounts.page().to_owned(), cookie: None, csrf: None }
     }
 
-    /// Somebody new, who is logged in.
+    /// A new user, logged in.
     async fn signed_up(accounts: &Accounts, name: &str) -> Self {
         let mut visitor = Self::of(accounts);
         assert_eq!(visitor.enter("/signup", name, PASSWORD).await.status, 201);
         visitor
     }
 
-    /// The same user somewhere else.
+    /// The same user on another device.
     async fn logged_in(accounts: &Accounts, name: &str) -> Self {
         let mut visitor = Self::of(accounts);
         assert_eq!(visitor.enter("/login", name, PASSWORD).await.status, 200);
@@ -48,7 +48,7 @@ impl Visitor {
         self.post(path, &json!({ "name": name, "password": password })).await
     }
 
-    /// What the page does after a login.
+    /// Fetches a new CSRF token, as the page does after a login.
     async fn renew_csrf(&mut self) {
         let response = json_of(&self.get("/csrf").await);
         self.csrf = response["token"].as_str().map(str::to_owned);
@@ -78,7 +78,7 @@ impl Visitor {
     ) -> RawResponse {
         let mut connection = self.begin(method, path, fields, body).await;
         let response = connection.response().await;
-        // The page of another origin reads every response, also those of errors.
+        // The page of another origin can read every response, including errors.
         assert_eq!(response.header("access-control-allow-origin"), Some(&*self.origin));
         if let Some(cookie) = response.header("set-cookie") {
             let (cookie, attributes) = cookie.split_once(';').expect("attributes");
@@ -150,7 +150,7 @@ async fn a_user_signs_up_logs_out_and_logs_in_again_under_another_id() {
     assert_eq!(ada.cookie, None, "the cookie is removed");
     assert_eq!(ada.get("/profile").await.problem().1, "auth.credentials-missing");
     ada.csrf = None;
-    // The cookie of before, which somebody else may have kept, brings nothing.
+    // The previous cookie is invalid, in case someone kept it.
     ada.cookie.clone_from(&first);
     assert_eq!(ada.get("/profile").await.status, 401);
     assert_eq!(ada.enter("/login", "ada", PASSWORD).await.status, 200);
@@ -193,7 +193,7 @@ async fn a_wrong_password_and_an_unknown_user_are_answered_alike_and_as_fast() {
         }
         assert_eq!(responses[0], responses[1]);
     }
-    // Without a hash to verify the responses take a twentieth of it.
+    // Without hashing for unknown users, their responses would take a twentieth of the time.
     let [wrong, unknown] = took;
     assert!(unknown * 4 > wrong, "{unknown:?} for nobody, {wrong:?} for a wrong password");
 }
@@ -313,7 +313,7 @@ async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_login() {
     let (_, second) = pair(&program.refresh(&first).await);
     let (access, third) = pair(&program.refresh(&second).await);
     assert_eq!(json_of(&program.by_token(&access).await), json!({ "name": "ada", "by": "token" }));
-    // The first again, when its successor was used already: no second tab does that.
+    // The first token again, after its successor was used: not a second tab, but a copy.
     assert_eq!(program.refresh(&first).await.status, 401);
     assert_eq!(program.refresh(&third).await.status, 401, "the whole family ended");
     assert_eq!(program.by_token(&access).await.problem().1, "auth.token-invalid");
@@ -348,7 +348,7 @@ async fn news_arrive_and_end_with_the_session() {
     assert_eq!(event, b"data: Tokens were given out\n\n");
     assert_eq!(phone.get("/profile").await.status, 200);
     ada.post("/logout/everywhere", &Value::Null).await;
-    // It breaks off, without the chunk that would say that it was complete.
+    // The stream breaks off without the last chunk, so it does not look complete.
     soon(news.closed()).await;
 }
 
@@ -368,7 +368,7 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
     assert_eq!(ada.get("/profile").await.status, 200);
     assert_eq!(ada.by_token(&access).await.status, 200);
     assert_eq!(Visitor::of(&accounts).refresh(&refresh).await.status, 200);
-    // The CSRF token of before holds as well, and only the living session is there.
+    // The previous CSRF token still works, and only the current session is listed.
     assert_eq!(json_of(&ada.get("/sessions").await).as_array().map(Vec::len), Some(1));
     assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
 }

@@ -1,18 +1,18 @@
-//! The page of the catalogue: it says of each request what really became of it.
+//! The page of the catalogue, which shows for each request how it was served.
 
 use policy_tests::webdriver::{Browser, Failure};
 use serde_json::{Value, json};
 
 use super::example::Catalogue;
 
-/// A click on a button, until its work is done.
+/// Clicks a button and waits until its work is done.
 fn click(browser: &Browser, selector: &str) -> Result<(), Failure> {
     let click = "document.querySelector(input).click();";
     browser.run(click, &json!(selector))?;
     browser.wait_for("!document.querySelector('button:disabled')")
 }
 
-/// How many seconds lie between the first two requests for a path.
+/// The seconds between the first two requests for a path.
 fn seconds_between(browser: &Browser, path: &str) -> Result<f64, Failure> {
     let between = "
         const entries = performance.getEntriesByName(new URL(input, location).href);
@@ -20,8 +20,8 @@ fn seconds_between(browser: &Browser, path: &str) -> Result<f64, Failure> {
     browser.run(between, &json!(path))?.as_f64().ok_or_else(|| "no number".into())
 }
 
-/// What was asked since the last time, as `name verdict statuses`: the browser's word, and what
-/// the server saw. The page has to say of itself that both agree.
+/// The requests since the last call, as `name verdict statuses`: the verdict by the browser's
+/// timings, and what the server saw. The page must show that both agree.
 fn asked(browser: &Browser) -> Result<Vec<String>, Failure> {
     let asked = browser.run("return window.__asked.splice(0);", &Value::Null)?;
     let asked = asked.as_array().ok_or("no list")?.iter().map(|one| {
@@ -45,7 +45,7 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
     assert_eq!(first, network.map(|name| format!("{name} network [200]")));
     click(&browser, "#ask-all")?;
     let kept = asked(&browser)?;
-    // Asked for twice within `max_age = 5`, if the machine was fast enough.
+    // Requested twice within `max_age = 5`, if the machine was fast enough.
     let is_fresh = seconds_between(&browser, "/products")? < 3.5;
     let list = if is_fresh || kept[0] == "list cache []" {
         "list cache []"
@@ -71,7 +71,7 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
         format!("Network 7 Revalidated {revalidated} Cache {cache}")
     );
 
-    // Somebody changes a product: what was kept of it is no use any more.
+    // A product was changed, so its stored response is out of date.
     click(&browser, "[data-do=raise]")?;
     click(&browser, "#row-product button")?;
     assert_eq!(asked(&browser)?, ["product network [200]"]);
@@ -105,7 +105,7 @@ fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Fail
     }
     let often = browser.text_of("#log li:first-child")?;
     assert!(often.contains("ask again in"), "{often}");
-    // For whoever wants to look: `POLICY_SCREENSHOT=page.png`, and `POLICY_DARK=1` for the other.
+    // For a manual look: `POLICY_SCREENSHOT=page.png`, and `POLICY_DARK=1` for the dark theme.
     if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
         let dark = std::env::var_os("POLICY_DARK").map(|_| "--force-dark-mode".to_owned());
         let flags: Vec<_> =
@@ -142,11 +142,11 @@ fn the_partner_of_the_catalogue_gets_what_is_granted_to_it() -> Result<(), Failu
     assert_eq!(results["other"], "nothing: TypeError");
     assert_eq!(results["opaque"], "nothing it can read");
     assert_eq!(results["image"], "nothing: an error event");
-    // A link leads to the page, with its own policy.
+    // A link leads to the page, which has its own policy.
     browser.leave("document.querySelector('a').click()", &Value::Null)?;
     browser.wait_for("document.title === 'Products'")?;
     assert_eq!(browser.url()?, format!("{}/products", catalogue.origin()));
-    // What was refused, the catalogue says itself.
+    // The catalogue itself lists the refused requests.
     browser.goto(catalogue.origin())?;
     let statuses = "
         const statuses = {};

@@ -1,4 +1,4 @@
-//! The example as its reader starts it: `cargo run -p catalogue`.
+//! Runs the example as its documentation says: `cargo run -p catalogue`.
 
 use std::{io, net::SocketAddr};
 
@@ -21,12 +21,12 @@ impl Catalogue {
         self.0.printed("catalogue")
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.0.address("catalogue")
     }
 
-    /// The origin of the partner's page, of another site.
+    /// The origin of the partner's page, which is another site.
     pub(crate) fn partner(&self) -> &str {
         self.0.printed("partner")
     }

@@ -1,4 +1,4 @@
-//! The example of a catalogue over real sockets: what its comments promise.
+//! The catalogue example over real sockets: the behaviour that its comments describe.
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
 mod browser;
@@ -90,14 +90,14 @@ async fn nobody_changes_a_product_that_they_have_not_seen() {
     let lamp = |price: u32| json!({ "name": "Desk lamp", "price": price });
     let blind = put(&catalogue, "/products/1", &[], &lamp(1)).await;
     assert_eq!(blind.problem(), (428, "request.precondition-required".to_owned()));
-    // Two people have seen version 1.
+    // Two clients have version 1.
     let ada = put(&catalogue, "/products/1", &["if-match: \"1\""], &lamp(5000)).await;
     assert_eq!((ada.status, ada.header("etag")), (200, Some("\"2\"")));
     let bob = put(&catalogue, "/products/1", &["if-match: \"1\""], &lamp(3000)).await;
     assert_eq!(bob.problem(), (412, "request.precondition-failed".to_owned()));
     let now = json_of(&get(&catalogue, "/products/1").await);
     assert_eq!(now, json!({ "id": 1, "name": "Desk lamp", "price": 5000, "version": 2 }));
-    // Whoever has version 1 gets the new one, and not 304.
+    // A client with version 1 gets the new one, and not 304.
     let stale = send(&catalogue, "GET /products/1", &["if-none-match: \"1\""]).await;
     assert_eq!(stale.status, 200);
     let nowhere = put(&catalogue, "/products/99", &["if-match: *"], &lamp(1)).await;
@@ -124,7 +124,7 @@ async fn a_change_is_told_everything_that_is_wrong_with_it() {
     assert_eq!(connection.response().await.status, 415);
 }
 
-/// RFC 9110 9.2.2: idempotent is the effect, and not the response.
+/// RFC 9110 9.2.2: the effect is idempotent, not the response.
 #[tokio::test]
 async fn a_second_delete_is_answered_404_and_changes_nothing() {
     let catalogue = started();
@@ -155,7 +155,7 @@ async fn one_address_searches_20_times_a_minute() {
         granted += 1;
         assert_eq!(response.header("cache-control"), Some("no-store"));
         assert_eq!(json_of(&response).as_array().map(Vec::len), Some(3));
-        // One more for each three seconds that the searches take.
+        // One more for every three seconds that the searches take.
         let most = 20 + begun.elapsed().as_secs() / 3 + 1;
         assert!(granted <= most, "{granted} in {:?}", begun.elapsed());
     };
@@ -163,7 +163,7 @@ async fn one_address_searches_20_times_a_minute() {
     assert_eq!(refused.problem().0, 429);
     let wait: u32 = refused.header("retry-after").and_then(|wait| wait.parse().ok()).expect("s");
     assert!((1..=60).contains(&wait), "{wait}");
-    // The rest of the catalogue is not limited so.
+    // The rest of the catalogue has another limit.
     assert_eq!(get(&catalogue, "/products").await.status, 200);
 }
 
@@ -272,7 +272,7 @@ async fn files_are_compressed_under_the_same_policy() {
     }
     let gone = get(&catalogue, "/static/none.js").await;
     assert_eq!((gone.status, gone.header("cache-control")), (404, Some("no-store")));
-    // What is beside the folder is not served.
+    // Files outside of the folder are not served.
     assert_eq!(get(&catalogue, "/static/../products.rs").await.status, 400);
     assert_eq!(get(&catalogue, "/static/%2e%2e/products.rs").await.status, 400);
 }

@@ -1,4 +1,4 @@
-//! The example of a development proxy: what its page is shown, over real sockets and in a browser.
+//! The development proxy example over real sockets and in a browser.
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
 use std::env;

@@ -3,8 +3,9 @@
 use super::{PREFACE, SHORT, check};
 use crate::engine::{Seen, Target};
 
-/// A connection of HTTP/2 from a short form: of each frame its type, its flags, its stream, the
-/// length of its payload in two bytes, and the payload, so that most changes leave frames.
+/// Builds an HTTP/2 connection from a compact form: for each frame its type, flags, stream, the
+/// length of its payload in two bytes, and the payload, so that most mutations keep the frames
+/// intact.
 fn check_frames(mut short: &[u8]) -> Seen {
     let mut bytes = PREFACE.to_vec();
     while let [kind, flags, stream, high, low, rest @ ..] = short {
@@ -21,7 +22,7 @@ fn check_frames(mut short: &[u8]) -> Seen {
 #[test]
 fn every_frame_is_one_of_a_server_and_it_goes_on() {
     let dictionary: &[&[u8]] = &[
-        // A whole request, a body, and what is about the connection.
+        // A whole request, a body, and frames about the connection.
         b"\x01\x05\x01\0\x1e\x82\x86\x41\x09localhost\x44\x08/lamps/7\x0f\x0d\x010\0\0\0\0\0",
         b"\0\x01\x01\0\x05hello",
         b"\x04\0\0\0\x06\0\x04\0\0\xff\xff",
@@ -32,7 +33,7 @@ fn every_frame_is_one_of_a_server_and_it_goes_on() {
         b"\x03\0\x01\0\x04\0\0\0\x08",
         b"\x02\0\x03\0\x05\0\0\0\x01\xff",
         b"\x09\x04\x01\0\0",
-        // Pieces of header blocks.
+        // Parts of header blocks.
         b"\x82",
         b"\x86",
         b"\x88",

@@ -1,4 +1,4 @@
-//! Bytes on connections: whatever comes, the server answers in HTTP or not at all, and goes on.
+//! Bytes on connections: for any input, the server responds in HTTP or not at all, and goes on.
 
 mod http1;
 mod http2;
@@ -19,11 +19,11 @@ use crate::{
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 thread_local! {
-    /// All of a server runs on the thread of its test.
+    /// The whole server runs on the thread of its test.
     static SERVER: OnceCell<(Runtime, Running)> = const { OnceCell::new() };
 }
 
-/// Sends this over a connection of its own, and asks for something good behind it on another.
+/// Sends the bytes on their own connection, then a valid request on another.
 fn exchanged(bytes: &[u8]) -> Received {
     SERVER.with(|server| {
         let (runtime, server) = server.get_or_init(|| {
@@ -44,10 +44,10 @@ fn exchanged(bytes: &[u8]) -> Received {
     })
 }
 
-/// How many inputs a target sees as a test: each is a connection.
+/// The number of inputs for each target as a test; each is a connection.
 const SHORT: u64 = 1_500;
 
-/// Every byte that came is part of a response.
+/// Every received byte is part of a response.
 fn check(bytes: &[u8]) -> Seen {
     let received = exchanged(bytes);
     if bytes.starts_with(PREFACE) {
@@ -68,14 +68,14 @@ fn check(bytes: &[u8]) -> Seen {
     Seen::new(statuses.contains(&200), statuses)
 }
 
-/// Every byte that came is part of a frame that a server may send (RFC 9113 6).
+/// Every received byte is part of a frame that a server may send (RFC 9113 6).
 fn frames(received: &Received) -> Seen {
     let (mut rest, mut kinds, mut was_answered) = (&received.bytes[..], Vec::new(), false);
     while let Some((head, behind)) = rest.split_first_chunk::<9>() {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let (kind, stream) = (head[3], u32::from_be_bytes([head[5], head[6], head[7], head[8]]));
         assert!(length <= 16_384, "a frame of {length} bytes");
-        // What is cut off by the end of the connection is nobody's fault.
+        // The end of the connection may truncate the last frame.
         let Some(payload) = behind.get(..length) else { break };
         let is_right = match kind {
             0 | 1 | 9 => stream % 2 == 1,
@@ -87,9 +87,9 @@ fn frames(received: &Received) -> Seen {
             _ => false,
         };
         assert!(is_right, "frame {kind} of {length} bytes on stream {stream}");
-        // The status is the first of a block, of the static table where it is 200.
+        // The status is the first field of a block, in the static table if it is 200.
         was_answered |= kind == 1 && payload.contains(&0x88);
-        // The code of an error says what was found to be wrong.
+        // The error code tells what was detected.
         let code = if kind == 7 { payload.get(7) } else { payload.get(3).filter(|_| kind == 3) };
         kinds.push((kind, code.copied(), magnitude(length)));
         rest = &behind[length..];
