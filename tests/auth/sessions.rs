@@ -137,7 +137,16 @@ async fn planted(session: Session) -> Result<impl IntoResponse, Problem> {
 #[auth(public)]
 async fn planted_alone() -> impl IntoResponse {
     let mut headers = policy_server::http::HeaderMap::new();
-    for line in ["__Host-sid=x", " __Host-sid = x; Path=/", "other=1; Path=/", "__Host-sid2=1"] {
+    let lines = [
+        "__Host-sid=x",
+        " __Host-sid = x; Path=/",
+        // Sent back as `__Host-sid=x`.
+        "=__Host-sid=x",
+        " = __Host-sid=x; Path=/",
+        "other=1; Path=/",
+        "__Host-sid2=1",
+    ];
+    for line in lines {
         headers.append("set-cookie", line.parse().unwrap());
     }
     headers

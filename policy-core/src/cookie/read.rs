@@ -28,17 +28,15 @@ pub struct Cookies<'a> {
 }
 
 impl<'a> Cookies<'a> {
-    /// The most bytes of all `Cookie` fields of a request together.
+    /// The most bytes of all `Cookie` fields of a request together. A sibling subdomain can set as
+    /// many cookies as a browser keeps, so their number alone refuses nobody.
     pub const MAX_LEN: usize = 16 * 1024;
-
-    /// The most pairs.
-    pub const MAX_PAIRS: usize = 64;
 
     /// Looks at the cookies of a request.
     ///
     /// # Errors
     ///
-    /// [`CookieError::RequestTooLarge`], over one of the limits.
+    /// [`CookieError::RequestTooLarge`], over the limit.
     pub fn read(headers: &'a HeaderMap) -> Result<Self, CookieError> {
         scan(headers.get_all(COOKIE), |_piece| ())?;
         Ok(Self { headers })
@@ -73,12 +71,12 @@ impl std::fmt::Debug for Cookies<'_> {
     }
 }
 
-/// Visits the pairs of these lines, within the limits of [`Cookies`].
+/// Visits the pairs of these lines, within the limit of [`Cookies`].
 pub(super) fn scan<'a>(
     lines: impl IntoIterator<Item = &'a HeaderValue>,
     mut look: impl FnMut(&'a [u8]),
 ) -> Result<(), CookieError> {
-    let (mut len, mut pairs) = (0, 0);
+    let mut len = 0;
     for line in lines {
         // As joined by "; ".
         len += line.len() + if len > 0 { 2 } else { 0 };
@@ -86,11 +84,10 @@ pub(super) fn scan<'a>(
             return Err(CookieError::RequestTooLarge);
         }
         for piece in pieces(line) {
-            pairs += usize::from(!piece.is_empty());
             look(piece);
         }
     }
-    if pairs > Cookies::MAX_PAIRS { Err(CookieError::RequestTooLarge) } else { Ok(()) }
+    Ok(())
 }
 
 /// The pairs of a line, without the blanks around them.

@@ -24,6 +24,10 @@ impl AuthService {
 fn remove(headers: &mut HeaderMap, name: &str) {
     let is_of_session = |line: &HeaderValue| {
         let pair = line.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        // A cookie without a name is sent back as its value alone, which may read as another pair.
+        let is_blank = |byte: &u8| *byte == b'=' || byte.is_ascii_whitespace();
+        let start = pair.iter().position(|byte| !is_blank(byte)).unwrap_or(pair.len());
+        let pair = pair.get(start..).unwrap_or_default();
         let own = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
         own.trim_ascii() == name.as_bytes()
     };

@@ -119,9 +119,9 @@ fn a_session_is_found_as_any_cookie_is() {
     });
 }
 
-/// The limits apply to any lines, and nothing below them is refused.
+/// The limit applies to any lines, and nothing below it is refused.
 #[test]
-fn too_many_and_too_long_cookies_are_refused() {
+fn too_long_cookies_are_refused_and_many_are_not() {
     let read = |lines: &[String]| {
         let mut headers = HeaderMap::new();
         for line in lines {
@@ -131,11 +131,10 @@ fn too_many_and_too_long_cookies_are_refused() {
         assert_eq!(presented(&headers, "sid").map(|_| ()), all);
         all
     };
+    // Browsers keep 180 of a site, which a sibling subdomain can set.
     let pairs = |count: usize| vec!["a=b"; count].join("; ");
-    assert_eq!(read(&[pairs(64)]), Ok(()));
-    assert_eq!(read(&[pairs(65)]), Err(CookieError::RequestTooLarge));
-    assert_eq!(read(&[pairs(32), pairs(32)]), Ok(()));
-    assert_eq!(read(&[pairs(32), pairs(33)]), Err(CookieError::RequestTooLarge));
+    assert_eq!(read(&[pairs(180)]), Ok(()));
+    assert_eq!(read(&[pairs(180), pairs(180)]), Ok(()));
     let long = |len: usize| format!("a={}", "b".repeat(len - 2));
     assert_eq!(read(&[long(16_384)]), Ok(()));
     assert_eq!(read(&[long(16_385)]), Err(CookieError::RequestTooLarge));
