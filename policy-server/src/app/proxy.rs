@@ -55,9 +55,9 @@ use super::{
 /// - If the upstream sends no valid response, the client gets 502 (`proxy.unreachable`,
 ///   `proxy.bad-answer`) or 504 (`proxy.timed-out`).
 ///
-/// A request without a body and with an idempotent method (RFC 9110 9.2.2) is sent a second time if
-/// a pooled connection turns out to be dead before the response began. No other request is
-/// repeated.
+/// A request without a body is sent a second time if the upstream refused it over HTTP/2 (RFC 9113
+/// 8.7), or if its method is idempotent (RFC 9110 9.2.2) and a pooled connection turns out to be dead
+/// before the response began. No other request is repeated.
 ///
 /// # Limits
 ///

@@ -5,6 +5,7 @@ mod bodies;
 mod failures;
 mod nginx;
 mod paths;
+mod repeats;
 mod requests;
 mod responses;
 mod secure;

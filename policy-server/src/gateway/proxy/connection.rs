@@ -40,17 +40,22 @@ pub(super) struct Usage {
 struct Seen {
     /// Whether the upstream has responded on this connection before.
     is_reused: AtomicBool,
-    /// Whether a byte was received since the last one was sent.
+    /// Whether a byte was received since the last one was sent; used before HTTP/2 only.
     is_answered: AtomicBool,
 }
 
 impl Usage {
-    /// Whether this connection worked before and no byte of a response to the last request arrived:
-    /// the upstream then closed it while it was idle. On HTTP/2, bytes may belong to any stream,
-    /// but the caller knows that its own request has no response.
+    /// A response has arrived on this connection.
+    pub(super) fn note_response(&self) {
+        self.seen.is_reused.store(true, Relaxed);
+    }
+
+    /// Whether a connection that ended had worked before and no byte of a response to the last
+    /// request arrived: the upstream then closed it while it was idle. On HTTP/2, bytes may belong
+    /// to any stream, but the caller knows that its own request has no response.
     pub(super) fn was_dead(&self) -> bool {
-        let is_answered = self.seen.is_answered.load(Relaxed);
-        if self.is_http2 { is_answered } else { self.seen.is_reused.load(Relaxed) && !is_answered }
+        let is_answered = !self.is_http2 && self.seen.is_answered.load(Relaxed);
+        self.seen.is_reused.load(Relaxed) && !is_answered
     }
 }
 
@@ -62,10 +67,7 @@ impl IoObserver for Usage {
 
     /// Every write begins or continues a request.
     fn before_write(&mut self, _context: &mut Context<'_>) -> io::Result<()> {
-        if !self.is_http2 && self.seen.is_answered.load(Relaxed) {
-            self.seen.is_answered.store(false, Relaxed);
-            self.seen.is_reused.store(true, Relaxed);
-        }
+        self.seen.is_answered.store(false, Relaxed);
         Ok(())
     }
 }

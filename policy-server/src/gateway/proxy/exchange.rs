@@ -167,8 +167,19 @@ struct Outgoing {
 /// Why there is no response.
 struct Failure {
     refusal: Refusal,
-    /// The upstream had closed the pooled connection.
-    was_dead: bool,
+    fate: Fate,
+}
+
+/// What became of a request without a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// The upstream may have processed it.
+    Unknown,
+    /// It was sent on a pooled connection that had ended, so that an idempotent one may be repeated
+    /// (RFC 9110 9.2.2).
+    ConnectionDead,
+    /// The upstream says that it has not processed it (RFC 9113 8.7).
+    Refused,
 }
 
 impl Outgoing {
@@ -180,8 +191,9 @@ impl Outgoing {
         has_upgrade: bool,
     ) -> Result<http::Response<Incoming>, Refusal> {
         let (body, progress) = request_body(body);
-        let may_repeat =
-            progress.is_none() && !has_upgrade && method::is_idempotent(self.method.as_str());
+        let is_idempotent = method::is_idempotent(self.method.as_str());
+        // A body cannot be sent twice.
+        let may_repeat = progress.is_none() && !has_upgrade;
         let again = may_repeat.then(|| {
             let Self { method, target, fields } = &self;
             let (method, target, fields) = (method.clone(), target.clone(), fields.clone());
@@ -191,7 +203,9 @@ impl Outgoing {
         let first = gateway.exchange(client, self.request(body), progress).await;
         match (first, again) {
             (Ok(response), _) => Ok(response),
-            (Err(Failure { was_dead: true, .. }), Some(again)) => {
+            (Err(Failure { fate, .. }), Some(again))
+                if fate == Fate::Refused || (fate == Fate::ConnectionDead && is_idempotent) =>
+            {
                 let second = gateway.exchange(client, again, None).await;
                 second.map_err(|failure| failure.refusal)
             }
@@ -229,11 +243,15 @@ impl Gateway {
                     true => Refusal::BodyTimedOut,
                     false => Refusal::UpstreamTimedOut,
                 };
-                return Err(self.failed(refusal, &"no response in time", false));
+                return Err(self.failed(refusal, &"no response in time", Fate::Unknown));
             }
             select! {
                 response = &mut response => {
-                    return response.map_err(|error| self.judge(&error, progress));
+                    let mut response = response.map_err(|error| self.judge(&error, progress))?;
+                    if let Some(usage) = response.extensions_mut().remove::<Usage>() {
+                        usage.note_response();
+                    }
+                    return Ok(response);
                 }
                 () = sleep_until(deadline) => (),
             }
@@ -242,7 +260,8 @@ impl Gateway {
 
     fn judge(&self, error: &legacy::Error, progress: Option<&Progress>) -> Failure {
         if let Some(refusal) = progress.and_then(|progress| progress.state().failure) {
-            return self.failed(refusal, &"the body of the request is incomplete", false);
+            let cause = "the body of the request is incomplete";
+            return self.failed(refusal, &cause, Fate::Unknown);
         }
         let refusal = match error.is_connect() {
             true if is_late(error) => Refusal::UpstreamTimedOut,
@@ -254,11 +273,15 @@ impl Gateway {
             connected.get_extras(&mut extensions);
             extensions.remove::<Usage>()
         });
-        let was_dead = !error.is_connect() && usage.is_some_and(|usage| usage.was_dead());
-        self.failed(refusal, &Causes(error), was_dead)
+        let fate = match http2_error(error) {
+            Some(error) if is_refused(error) => Fate::Refused,
+            None if usage.is_some_and(|usage| usage.was_dead()) => Fate::ConnectionDead,
+            _ => Fate::Unknown,
+        };
+        self.failed(refusal, &Causes(error), fate)
     }
 
-    fn failed(&self, refusal: Refusal, cause: &dyn std::fmt::Display, was_dead: bool) -> Failure {
+    fn failed(&self, refusal: Refusal, cause: &dyn std::fmt::Display, fate: Fate) -> Failure {
         let cause = cause.to_string();
         tracing::warn!(
             code = refusal.code(),
@@ -267,8 +290,27 @@ impl Gateway {
             "{}",
             refusal.title()
         );
-        Failure { refusal, was_dead }
+        Failure { refusal, fate }
     }
+}
+
+/// What HTTP/2 says about a stream or a connection, unless the connection simply ended.
+fn http2_error(error: &legacy::Error) -> Option<&h2::Error> {
+    let mut current: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = current {
+        if let Some(error) = error.downcast_ref() {
+            return Some(error);
+        }
+        current = error.source();
+    }
+    None
+}
+
+/// Whether the upstream says that it has not processed the request: REFUSED_STREAM, or GOAWAY with
+/// an earlier stream as the last one. h2 ends only the later streams with the error of a GOAWAY.
+fn is_refused(error: &h2::Error) -> bool {
+    let is_stream_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    error.is_remote() && (is_stream_refused || error.is_go_away())
 }
 
 /// An error with its causes.
@@ -321,7 +363,7 @@ impl Returning {
             let (Some(client), Some(upstream), true) = (upgrade, upstream, is_websocket) else {
                 let cause = "the upstream did not switch protocols as requested";
                 let Failure { refusal, .. } =
-                    self.gateway.failed(Refusal::UpstreamAnswer, &cause, false);
+                    self.gateway.failed(Refusal::UpstreamAnswer, &cause, Fate::Unknown);
                 return Problem::from(refusal).into_response();
             };
             websocket::join(client.stream, upstream);
