@@ -7,7 +7,7 @@ use http::{
 };
 
 use super::head::{Head, Single};
-use crate::catalogue::Refusal;
+use crate::{catalogue::Refusal, grammar::is_length};
 
 impl Head<'_> {
     /// Checks the framing of a request: its length, its transfer coding, its expectation, and
@@ -60,12 +60,6 @@ fn is_chunked_twice(value: &HeaderValue) -> bool {
     let codings = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
     let chunked = codings.filter(|coding| coding.eq_ignore_ascii_case(b"chunked")).count();
     chunked > 1
-}
-
-/// `1*DIGIT`, of a size that can be counted.
-fn is_length(value: &[u8]) -> bool {
-    let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-    is_number && str::from_utf8(value).is_ok_and(|text| text.parse::<u64>().is_ok())
 }
 
 /// Joins the lines into which HTTP/2 and HTTP/3 may split a Cookie header (RFC 9113 8.2.3, RFC 9114

@@ -8,7 +8,8 @@ use http::{
     },
 };
 
-use crate::headers::groups::is_about_sender;
+use super::framing;
+use crate::{Refusal, headers::groups::is_about_sender};
 
 /// Whether a header is about one connection, even if `Connection` does not name it (RFC 9110 7.6.1,
 /// 11.7).
@@ -59,15 +60,22 @@ fn takes_trailers(headers: &HeaderMap) -> bool {
     codings.into_iter().any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Removes from an upstream's response the headers about its connection, and those about
+/// Checks how an upstream's response of this status is framed, and removes the headers about its
+/// connection, lengths that must not be forwarded (RFC 9110 8.6, RFC 9112 6.3), and what is about
 /// alternative services (RFC 7838), which do not lead to this server.
-pub fn keep_end_to_end(headers: &mut HeaderMap) {
+///
+/// # Errors
+///
+/// [`Refusal::UpstreamAnswer`]: recipients could disagree about where the response ends.
+pub fn keep_end_to_end(status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
+    framing::check(status, headers)?;
     for name in named(headers) {
         headers.remove(name);
     }
     if headers.keys().any(|name| is_hop_by_hop(name) || *name == ALT_SVC) {
         retain(headers, |name| !is_hop_by_hop(name) && *name != ALT_SVC);
     }
+    Ok(())
 }
 
 /// Removes trailers that are not allowed because they are about the message as a whole or its
@@ -165,7 +173,7 @@ mod tests {
         let ours = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("trailer", "x-sum")];
         received.extend(headers(&ours));
         received.extend(headers(&[("alt-svc", "h3=\":443\""), ("proxy-authenticate", "Basic")]));
-        keep_end_to_end(&mut received);
+        assert_eq!(keep_end_to_end(StatusCode::OK, &mut received), Ok(()));
         assert_eq!(received, headers(&ours));
     }
 

@@ -5,6 +5,7 @@
 mod address;
 mod cookies;
 mod fields;
+mod framing;
 mod location;
 mod mapping;
 mod sender;

@@ -53,7 +53,8 @@ use super::{
 /// - `Access-Control-*` comes from the policy set here, as on every other route. Security headers
 ///   of the upstream are kept; `Alt-Svc` is removed.
 /// - If the upstream sends no valid response, the client gets 502 (`proxy.unreachable`,
-///   `proxy.bad-answer`) or 504 (`proxy.timed-out`).
+///   `proxy.bad-answer`) or 504 (`proxy.timed-out`). A response whose end is ambiguous (RFC 9112 6.3)
+///   is no valid one.
 ///
 /// A request without a body is sent a second time if the upstream refused it over HTTP/2 (RFC 9113
 /// 8.7), or if its method is idempotent (RFC 9110 9.2.2) and a pooled connection turns out to be dead

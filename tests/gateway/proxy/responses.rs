@@ -2,7 +2,7 @@
 
 use policy_server::{Proxy, Sessions, prelude::*};
 
-use super::{Running, Upstream, http::request, stripping};
+use super::{Running, Upstream, asked, http::request, stripping};
 
 #[tokio::test]
 async fn a_response_comes_back_without_what_is_about_its_connection() {
@@ -136,6 +136,24 @@ async fn the_response_to_head_has_the_length_that_the_upstream_says() {
         line.request().await;
         line.send(format!("HTTP/1.1 200 OK\r\n{said}\r\n")).await;
         assert_eq!(connection.head().await.header("content-length"), length);
+    }
+}
+
+/// RFC 9112 6.3: the transfer coding says where the response ends.
+#[tokio::test]
+async fn a_length_beside_a_transfer_coding_goes_no_further() {
+    for length in ["5", "30", "5, 6"] {
+        let upstream = Upstream::start().await;
+        let server = stripping(&upstream).await;
+        let (mut connection, mut line) = asked(&server, &upstream).await;
+        line.send(format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\ntransfer-encoding: chunked\r\n\r\n\
+             a\r\n0123456789\r\n0\r\n\r\n"
+        ))
+        .await;
+        let response = connection.response().await;
+        assert_eq!(response.header("content-length"), None, "{length}");
+        assert_eq!((response.status, response.text()), (200, "0123456789"), "{length}");
     }
 }
 

@@ -279,6 +279,34 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "ok");
 }
 
+/// RFC 9113 8.1.1: with another length than that of the content, the response would be malformed.
+#[tokio::test]
+async fn a_client_of_http2_gets_no_length_that_is_wrong() {
+    let upstream = Upstream::start().await;
+    let server = started(Proxy::new("/api", upstream.origin())).await;
+    let mut client = http2_client(&server).await;
+    for (response, status, body) in [
+        (
+            "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n\
+             a\r\n0123456789\r\n0\r\n\r\n",
+            200,
+            "0123456789",
+        ),
+        ("HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n", 204, ""),
+        ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", 304, ""),
+    ] {
+        let asked = tokio::spawn(client.send_request(request("GET", "/api")));
+        let mut line = upstream.accept().await;
+        line.request().await;
+        line.send(response).await;
+        drop(line);
+        let response = soon(asked).await.expect("an end").expect("a response");
+        assert_eq!(response.status(), status);
+        assert!(!response.headers().contains_key("content-length"), "{response:?}");
+        assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), body);
+    }
+}
+
 /// RFC 9113 8.1: a response that breaks off is reset.
 #[tokio::test]
 async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream() {

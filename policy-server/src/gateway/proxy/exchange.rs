@@ -353,7 +353,11 @@ impl Returning {
     fn answer(&self, upstream: http::Response<Incoming>, upgrade: Option<Upgrade>) -> Response {
         let (mut parts, body) = upstream.into_parts();
         let is_websocket = switches_to_websocket(parts.status, &parts.headers);
-        self.rewrite(&mut parts.headers);
+        if let Err(refusal) = self.rewrite(parts.status, &mut parts.headers) {
+            let cause = "it is not clear where the response ends";
+            let Failure { refusal, .. } = self.gateway.failed(refusal, &cause, Fate::Unknown);
+            return Problem::from(refusal).into_response();
+        }
         let mut response = Response::default();
         // A 2xx would open the HTTP/2 stream, whatever the upstream did.
         let is_misunderstood = parts.status.is_success()
@@ -383,9 +387,13 @@ impl Returning {
         response
     }
 
-    /// Rewrites headers that refer to the upstream.
-    fn rewrite(&self, headers: &mut HeaderMap) {
-        keep_end_to_end(headers);
+    /// Rewrites headers that refer to the upstream or to the connection to it.
+    ///
+    /// # Errors
+    ///
+    /// The framing of the response is ambiguous.
+    fn rewrite(&self, status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
+        keep_end_to_end(status, headers)?;
         let mapping = &self.gateway.mapping;
         mapping.rewrite_locations(headers);
         if let Entry::Occupied(lines) = headers.entry(SET_COOKIE) {
@@ -398,5 +406,6 @@ impl Returning {
                 headers.append(name.clone(), line);
             }
         }
+        Ok(())
     }
 }

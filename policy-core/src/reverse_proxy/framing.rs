@@ -1,0 +1,130 @@
+//! How an upstream says where its response ends.
+
+use http::{
+    HeaderMap, StatusCode,
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+};
+
+use crate::{Refusal, grammar::is_length};
+
+/// Checks the framing headers of an upstream's response, and removes the `Content-Length` that must
+/// not be forwarded: beside `Transfer-Encoding`, which overrides it (RFC 9112 6.3), and in a 1xx, 204
+/// or 304, where a proxy cannot know that it is right (RFC 9110 8.6).
+///
+/// # Errors
+///
+/// [`Refusal::UpstreamAnswer`] for a transfer coding other than one `chunked`, which would stay
+/// undecoded, and for a `Content-Length` that is not one number: two recipients could read it
+/// differently.
+pub(super) fn check(status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
+    let is_coded = headers.contains_key(TRANSFER_ENCODING);
+    if is_coded && !is_chunked(headers) {
+        return Err(Refusal::UpstreamAnswer);
+    }
+    if is_coded || has_no_length(status) {
+        headers.remove(CONTENT_LENGTH);
+        return Ok(());
+    }
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    match (lengths.next(), lengths.next()) {
+        (None, _) => Ok(()),
+        (Some(length), None) if is_length(length.as_bytes()) => Ok(()),
+        _ => Err(Refusal::UpstreamAnswer),
+    }
+}
+
+/// Whether `chunked` is the only coding.
+fn is_chunked(headers: &HeaderMap) -> bool {
+    let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
+    let (first, second) = (lines.next(), lines.next());
+    second.is_none()
+        && first.is_some_and(|line| line.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"))
+}
+
+/// Whether a response of this status has no content whose length could be said.
+fn has_no_length(status: StatusCode) -> bool {
+    status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    /// The length that is left of these framing headers.
+    fn left(status: u16, lines: &[(HeaderName, &'static str)]) -> Result<Option<String>, Refusal> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        check(StatusCode::from_u16(status).unwrap(), &mut headers)?;
+        assert!(headers.get_all(CONTENT_LENGTH).iter().count() < 2);
+        Ok(headers.get(CONTENT_LENGTH).map(|length| length.to_str().unwrap().to_owned()))
+    }
+
+    #[test]
+    fn one_number_is_a_length() {
+        for (value, is_length) in [
+            ("0", true),
+            ("5", true),
+            ("18446744073709551615", true),
+            ("18446744073709551616", false),
+            ("", false),
+            ("+5", false),
+            ("-5", false),
+            ("5 ", false),
+            ("5, 5", false),
+            ("5,6", false),
+            ("0x5", false),
+        ] {
+            let want =
+                if is_length { Ok(Some(value.into())) } else { Err(Refusal::UpstreamAnswer) };
+            assert_eq!(left(200, &[(CONTENT_LENGTH, value)]), want, "{value:?}");
+        }
+        assert_eq!(left(200, &[]), Ok(None));
+        for second in ["5", "6"] {
+            let twice = [(CONTENT_LENGTH, "5"), (CONTENT_LENGTH, second)];
+            assert_eq!(left(200, &twice), Err(Refusal::UpstreamAnswer));
+        }
+    }
+
+    #[test]
+    fn a_transfer_coding_overrides_the_length() {
+        for coding in ["chunked", "Chunked", " chunked "] {
+            for length in ["5", "5, 6", "x"] {
+                let lines = [(CONTENT_LENGTH, length), (TRANSFER_ENCODING, coding)];
+                assert_eq!(left(200, &lines), Ok(None), "{coding} and {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_coding_that_nobody_decodes_is_refused() {
+        for coding in [
+            "gzip, chunked",
+            "chunked, chunked",
+            "chunked, identity",
+            "xchunked",
+            "identity",
+            "",
+            ",",
+        ] {
+            let refused = Err(Refusal::UpstreamAnswer);
+            assert_eq!(left(200, &[(TRANSFER_ENCODING, coding)]), refused, "{coding}");
+            assert_eq!(left(304, &[(TRANSFER_ENCODING, coding)]), refused, "{coding}");
+        }
+        let twice = [(TRANSFER_ENCODING, "gzip"), (TRANSFER_ENCODING, "chunked")];
+        assert_eq!(left(200, &twice), Err(Refusal::UpstreamAnswer));
+    }
+
+    #[test]
+    fn a_response_without_content_has_no_length() {
+        for status in [101, 204, 304] {
+            assert_eq!(left(status, &[(CONTENT_LENGTH, "5")]), Ok(None), "{status}");
+        }
+        for status in [200, 205, 404] {
+            assert_eq!(left(status, &[(CONTENT_LENGTH, "5")]), Ok(Some("5".into())), "{status}");
+        }
+    }
+}
