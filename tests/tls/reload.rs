@@ -72,6 +72,35 @@ async fn the_reload_takes_new_files_without_a_failed_request() {
     assert!(begun.load(Ordering::Relaxed) > 0);
 }
 
+/// A device would be read for ever, and a pipe waited for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reload_goes_on_after_what_is_no_file() {
+    let (authority, folder) = (Authority::new(), folder("reload-irregular"));
+    let (certificate, key) = authority.issue(&["localhost"]).write(&folder);
+    let tls = Tls::files(&certificate, key).reload_every(Duration::from_millis(10));
+    let server = Secure::start(app().tls(tls)).await;
+    let client = || Client::trusting(authority.certificate());
+    let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
+    let pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.expect("a program").success());
+    };
+    for irregular in [&device as &dyn Fn(&Path), &pipe] {
+        std::fs::remove_file(&certificate).expect("a file");
+        irregular(&certificate);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        std::fs::remove_file(&certificate).expect("a file");
+        let next = authority.issue(&["localhost"]);
+        next.write(&folder);
+        soon(async {
+            while shown(&client().connect(server.address).await) != next.der {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+    }
+}
+
 /// Prints each log event on a line.
 struct Said;
 

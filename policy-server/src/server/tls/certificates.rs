@@ -11,7 +11,10 @@ use std::{
 
 use arc_swap::ArcSwap;
 use policy_core::{Rule, gate::OwnOrigin};
-use tokio::time::sleep;
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 use tokio_rustls::rustls::{
     ConfigBuilder, Error, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
@@ -25,6 +28,9 @@ use super::{
 };
 use crate::app::tls::Source;
 use crate::base::{error::StartProblem, event::log};
+
+/// How long reading the files may take until it is reported.
+const LONGEST_LOOK: Duration = Duration::from_secs(10);
 
 /// The certificate of a server, consulted at every TLS handshake.
 pub(in crate::server) struct Certificates {
@@ -89,16 +95,26 @@ impl Certificates {
         // In development, closing the terminal should end the server.
         let mut hangup = Hangup::listen(matches!(self.source, Source::Files { .. }));
         async move {
+            // A file system that does not respond blocks one thread and no more.
+            let mut looking = None;
             loop {
                 tokio::select! {
                     () = sleep(self.reload) => (),
                     () = hangup.next() => (),
                 }
-                let certificates = Arc::clone(&self);
-                let looked = tokio::task::spawn_blocking(move || certificates.look());
-                if let Err(error) = looked.await {
-                    log!(CertificatesUnchecked, %error);
+                let look = looking.get_or_insert_with(|| {
+                    let certificates = Arc::clone(&self);
+                    spawn_blocking(move || certificates.look())
+                });
+                match timeout(LONGEST_LOOK, &mut *look).await {
+                    Err(error) => {
+                        log!(CertificatesUnchecked, %error);
+                        continue;
+                    }
+                    Ok(Err(error)) => log!(CertificatesUnchecked, %error),
+                    Ok(Ok(())) => (),
                 }
+                looking = None;
             }
         }
     }

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::{
     pki_types::UnixTime, server::ParsedCertificate,
 };
 
-use super::pair::{Files, chain, covers, in_file};
+use super::pair::{Files, chain, covers, in_file, read_file};
 use crate::base::error::StartProblem;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -67,7 +67,7 @@ fn will_do(folder: &Path, names: &[&str], provider: &CryptoProvider) -> Option<(
     let files = Files::read((pair(folder), pair(folder))).ok()?;
     let pair = files.check(provider).ok()?;
     let mut trusted = RootCertStore::empty();
-    for authority in chain(&fs::read(authority(folder)).ok()?).ok()? {
+    for authority in chain(&read_file(&authority(folder)).ok()?).ok()? {
         trusted.add(authority).ok()?;
     }
     let soon = UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs()) + LEFT);

@@ -1,8 +1,9 @@
 //! A certificate with its key, parsed and checked.
 
 use std::{
-    fs,
+    fs::{self, File},
     hash::{DefaultHasher, Hash, Hasher},
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -39,7 +40,7 @@ pub(super) struct Files {
 impl Files {
     pub(super) fn read((certificate, key): (PathBuf, PathBuf)) -> Result<Self, Vec<StartProblem>> {
         let read = |path: &Path| {
-            fs::read(path).map_err(|error| in_file(Rule::TlsFile, path).caused_by(error))
+            read_file(path).map_err(|error| in_file(Rule::TlsFile, path).caused_by(error))
         };
         match (read(&certificate), read(&key)) {
             (Ok(of_certificate), Ok(of_key)) => Ok(Self {
@@ -114,6 +115,28 @@ impl Files {
     }
 }
 
+/// The largest file that is read: a chain with its key has a few KiB.
+const LARGEST: u64 = 1 << 20;
+
+/// Reads a regular file of a limited size. A device or a pipe could go on for ever, or never begin.
+pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe waits for a writer.
+    let is_regular = |file: fs::Metadata| if file.is_file() { Ok(()) } else { Err(irregular()) };
+    is_regular(fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    is_regular(file.metadata()?)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
+    }
+    Ok(bytes)
+}
+
+fn irregular() -> io::Error {
+    io::Error::other("it is not a regular file")
+}
+
 /// The certificates of a file, that of the server first.
 pub(super) fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Rule> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
@@ -182,4 +205,28 @@ fn is_readable_by_all(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_readable_by_all(_path: &Path) -> bool {
     false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_regular_file_of_a_few_bytes_is_not_read() {
+        let folder = std::env::temp_dir().join(format!("policy-pair-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("cert.pem");
+        let sized = |length| File::create(&path).unwrap().set_len(length).unwrap();
+        sized(LARGEST);
+        assert_eq!(read_file(&path).unwrap().len() as u64, LARGEST);
+        sized(LARGEST + 1);
+        assert_eq!(read_file(&path).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        fs::remove_file(&path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
+        assert_eq!(read_file(&path).unwrap_err().to_string(), irregular().to_string());
+        assert_eq!(read_file(&folder).unwrap_err().to_string(), irregular().to_string());
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }
