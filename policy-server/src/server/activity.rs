@@ -4,12 +4,17 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     task::Context,
 };
 
 use futures_util::task::AtomicWaker;
+
+/// A connection with this many more cancelled than completed requests is closed. The number of
+/// concurrent requests is limited by the streams; this limits how fast they come and go: each may
+/// have begun one at an upstream, which goes on (HTTP/2's rapid reset, CVE-2023-44487).
+const MOST_GIVEN_UP: i32 = 500;
 
 /// Shared by the socket, the service and the timer of one connection. They are one task, so the
 /// atomics are never contended.
@@ -25,6 +30,8 @@ pub(super) struct Activity {
     head_begun: AtomicBool,
     /// The client does not read what is written.
     write_blocked: AtomicBool,
+    /// How many more requests the client cancelled than completed.
+    given_up: AtomicI32,
     /// Closes an upgraded connection from outside.
     cut: Cut,
 }
@@ -83,6 +90,23 @@ impl Activity {
     /// The client does not read pending output.
     pub(super) fn waits_to_write(&self) {
         self.write_blocked.store(true, Relaxed);
+    }
+
+    /// The client cancelled a request.
+    pub(super) fn gave_up(&self) {
+        self.given_up.fetch_add(1, Relaxed);
+    }
+
+    /// A request was completed.
+    pub(super) fn completed(&self) {
+        if self.given_up.load(Relaxed) > 0 {
+            self.given_up.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// Whether the client cancels so many requests that its connection is closed.
+    pub(super) fn gives_up_too_much(&self) -> bool {
+        self.given_up.load(Relaxed) > MOST_GIVEN_UP
     }
 
     /// The connection is about to be upgraded.

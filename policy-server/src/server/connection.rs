@@ -22,6 +22,7 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::AsyncReadExt,
     net::TcpStream,
     sync::OwnedSemaphorePermit,
     time::{Instant, Sleep, sleep},
@@ -141,28 +142,30 @@ async fn establish(
     let (socket, protocol) = match role {
         #[cfg(feature = "tls")]
         Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await?,
-        _ => {
-            let protocol = by_first_bytes(&stream).await?;
-            (Socket::Tcp(stream), protocol)
-        }
+        _ => by_first_bytes(stream).await?,
     };
     Some(Established { client, socket, protocol })
 }
 
-/// Peeks at the first bytes.
-async fn by_first_bytes(stream: &TcpStream) -> Option<Protocol> {
+/// Chooses the protocol by the first bytes. They stay unread, unless they are only the beginning of
+/// the preface: readiness for more can be awaited only once they are read.
+async fn by_first_bytes(stream: TcpStream) -> Option<(Socket, Protocol)> {
     let mut bytes = [0; PREFACE.len()];
+    let (mut stream, mut missing) = (stream, PREFACE);
     loop {
-        let begun = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
-        let begun = bytes.get(..begun)?;
-        if begun == PREFACE {
-            return Some(Protocol::Http2);
-        }
-        if !PREFACE.starts_with(begun) {
-            return Some(Protocol::Http1);
-        }
-        // Peeked bytes stay readable, so readiness cannot be awaited; poll instead.
-        sleep(Duration::from_millis(10)).await;
+        let len = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
+        let peeked = bytes.get_mut(..len.min(missing.len()))?;
+        let protocol = match missing.strip_prefix(&*peeked) {
+            Some([]) => Protocol::Http2,
+            Some(rest) => {
+                stream.read_exact(peeked).await.ok()?;
+                missing = rest;
+                continue;
+            }
+            None => Protocol::Http1,
+        };
+        let begun = PREFACE.strip_suffix(missing)?;
+        return Some((Socket::begun(stream, begun), protocol));
     }
 }
 
@@ -350,6 +353,15 @@ struct OpenResponse {
     stream: Option<Box<Stream>>,
 }
 
+impl Drop for OpenResponse {
+    fn drop(&mut self) {
+        // Otherwise the response has it.
+        if self.open.is_some() {
+            self.activity.gave_up();
+        }
+    }
+}
+
 impl Future for OpenResponse {
     type Output = Result<Response<OpenBody>, Infallible>;
 
@@ -363,6 +375,7 @@ impl Future for OpenResponse {
         if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
             stream.begin(&response);
         }
+        self.activity.completed();
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
         let observer = OpenWhileAsked { open, activity };
         Poll::Ready(Ok(response.map(|body| ObservedBody::new(body, observer))))
@@ -419,5 +432,50 @@ impl BodyObserver<Body> for OpenWhileAsked {
         } else if self.open.is_none() {
             self.open = Some(self.activity.begin_request());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::AsyncWriteExt,
+        net::{TcpListener, TcpStream},
+        task::spawn_blocking,
+    };
+
+    use super::*;
+
+    /// The protocol of a connection whose first bytes arrive one by one, and what it reads then.
+    async fn found(first: &'static [u8]) -> (Protocol, Vec<u8>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let begun = tokio::spawn(by_first_bytes(server));
+        for byte in first {
+            client.write_all(&[*byte]).await.unwrap();
+            let pause = || std::thread::sleep(Duration::from_millis(2));
+            spawn_blocking(pause).await.unwrap();
+        }
+        let (mut socket, protocol) = begun.await.unwrap().expect("a protocol");
+        client.write_all(b"more").await.unwrap();
+        drop(client);
+        let mut read = Vec::new();
+        socket.read_to_end(&mut read).await.unwrap();
+        (protocol, read)
+    }
+
+    /// Time passes only while a timer is waited for.
+    #[tokio::test(start_paused = true)]
+    async fn first_bytes_are_waited_for_without_a_timer_and_are_not_lost() {
+        let begun = Instant::now();
+        for (first, protocol) in [
+            (PREFACE, Protocol::Http2),
+            (&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\rX"[..], Protocol::Http1),
+            (b"POST", Protocol::Http1),
+            (b"G", Protocol::Http1),
+        ] {
+            assert_eq!(found(first).await, (protocol, [first, b"more"].concat()));
+        }
+        assert_eq!(begun.elapsed(), Duration::ZERO);
     }
 }

@@ -57,7 +57,10 @@ impl IoObserver for Monitor {
         };
         let weight = frames.read(bytes);
         if frames.are_too_many() {
-            return Err(flooded());
+            return Err(flooded("too many frames that belong to no request"));
+        }
+        if self.activity.gives_up_too_much() {
+            return Err(flooded("too many requests that the client gave up"));
         }
         if weight.useful > 0 {
             self.activity.read();
@@ -85,10 +88,9 @@ impl IoObserver for Monitor {
     }
 }
 
-/// Closes a connection whose client floods it with frames that belong to no request (RFC 9113
-/// 10.5).
-fn flooded() -> io::Error {
-    io::Error::other("too many frames that belong to no request")
+/// Closes a connection whose client floods it (RFC 9113 10.5).
+fn flooded(by: &'static str) -> io::Error {
+    io::Error::other(by)
 }
 
 /// The read error of an upgraded connection whose credential has ended.

@@ -17,14 +17,25 @@ use tokio_rustls::server::TlsStream;
 #[derive(Debug)]
 pub(super) enum Socket {
     Tcp(TcpStream),
+    /// A socket whose first bytes were taken before its protocol was known.
+    Begun {
+        stream: TcpStream,
+        /// What is read of these bytes before the rest.
+        unread: &'static [u8],
+    },
     #[cfg(feature = "tls")]
     Tls(Box<TlsStream<TcpStream>>),
 }
 
 impl Socket {
+    /// A socket without TLS from which these bytes were taken.
+    pub(super) fn begun(stream: TcpStream, unread: &'static [u8]) -> Self {
+        if unread.is_empty() { Self::Tcp(stream) } else { Self::Begun { stream, unread } }
+    }
+
     pub(super) fn is_tls(&self) -> bool {
         match self {
-            Self::Tcp(_) => false,
+            Self::Tcp(_) | Self::Begun { .. } => false,
             #[cfg(feature = "tls")]
             Self::Tls(_) => true,
         }
@@ -35,7 +46,7 @@ impl Socket {
 macro_rules! either {
     ($self:ident, $stream:ident => $call:expr) => {
         match $self.get_mut() {
-            Socket::Tcp($stream) => $call,
+            Socket::Tcp($stream) | Socket::Begun { stream: $stream, .. } => $call,
             #[cfg(feature = "tls")]
             Socket::Tls($stream) => $call,
         }
@@ -44,10 +55,17 @@ macro_rules! either {
 
 impl AsyncRead for Socket {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Self::Begun { unread, .. } = &mut *self
+            && let (now @ [_, ..], later) = unread.split_at(unread.len().min(buffer.remaining()))
+        {
+            buffer.put_slice(now);
+            *unread = later;
+            return Poll::Ready(Ok(()));
+        }
         either!(self, stream => Pin::new(stream).poll_read(context, buffer))
     }
 }
@@ -71,7 +89,7 @@ impl AsyncWrite for Socket {
 
     fn is_write_vectored(&self) -> bool {
         match self {
-            Self::Tcp(stream) => stream.is_write_vectored(),
+            Self::Tcp(stream) | Self::Begun { stream, .. } => stream.is_write_vectored(),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => stream.is_write_vectored(),
         }

@@ -118,6 +118,28 @@ async fn a_server_that_stops_finishes_what_was_begun() {
     soon(stopped).await.unwrap();
 }
 
+/// RFC 9114 5.2: a client that goes away wants no pushes, but the response to what it has requested.
+#[tokio::test]
+async fn a_client_that_goes_away_gets_the_response_to_what_it_requested() {
+    let (site, mut seen) = site();
+    let server = Server::start(app_with(&site)).await;
+    let quic = server.raw().await;
+    let mut control = soon(quic.open_uni()).await.unwrap();
+    soon(control.write_all(b"\x00\x04\x00")).await.unwrap();
+    let (mut send, mut receive) = soon(quic.open_bi()).await.unwrap();
+    soon(send.write_all(&client::head(&client::lines("GET", "/wait")))).await.unwrap();
+    send.finish().unwrap();
+    assert_eq!(soon(seen.recv()).await, Some("begun"));
+    // GOAWAY with the first push as the last.
+    soon(control.write_all(b"\x07\x01\x00")).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(quic.close_reason(), None);
+    site.gate.add_permits(1);
+    let response = soon(receive.read_to_end(1024)).await.unwrap();
+    assert!(response.ends_with(b"waited"), "{}", response.escape_ascii());
+    assert_eq!(client::closed(&soon(quic.closed()).await), NO_ERROR);
+}
+
 #[tokio::test]
 async fn a_server_cuts_off_what_does_not_end_in_time() {
     let (site, mut seen) = site();

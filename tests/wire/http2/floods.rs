@@ -155,3 +155,36 @@ async fn floods_are_not_what_goes_with_requests() {
         raw.send(frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 5])).await;
     }
 }
+
+/// Requests that a handler has, and that the client then resets: never more than a few at once. Each
+/// may have begun one at an upstream, which goes on.
+#[tokio::test]
+async fn requests_that_are_accepted_and_given_up_are_counted() {
+    const BATCH: u32 = 50;
+    let server = Running::start(app()).await;
+    let mut raw = Raw::open(server.address).await;
+    let mut given_up = 0;
+    let mut first = 1;
+    'connection: while given_up < 3_000 {
+        let waiting = || (0..BATCH).map(|n| first + 2 * n);
+        // Requests are taken in their order: once the last one has its response, all are.
+        let last = first + 2 * BATCH;
+        let requests = waiting().flat_map(|stream| get(stream, "/never"));
+        if !raw.send(requests.chain(get(last, "/hello")).collect::<Vec<u8>>()).await {
+            break;
+        }
+        loop {
+            match raw.frame().await {
+                None => break 'connection,
+                Some(frame) if frame.stream == last && frame.flags & END_STREAM != 0 => break,
+                Some(_) => (),
+            }
+        }
+        let reset = |stream| frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+        raw.send(waiting().flat_map(reset).collect::<Vec<u8>>()).await;
+        given_up += BATCH;
+        first = last + 2;
+    }
+    assert!((500..=700).contains(&given_up), "{given_up} requests were given up");
+    assert_serving(&server).await;
+}

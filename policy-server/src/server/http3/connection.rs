@@ -5,7 +5,7 @@ use std::{
     pin::pin,
     sync::{
         Arc,
-        atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -18,11 +18,6 @@ use super::{
     quic::{Transport, code},
 };
 use crate::server::{Serving, activity::Activity, connection::Timer, shutdown::Phase};
-
-/// A connection with this many more cancelled than completed requests is closed. The number of
-/// concurrent requests is limited by the streams; this limits how fast they come and go (HTTP/2's
-/// rapid reset, CVE-2023-44487).
-const MOST_GIVEN_UP: i32 = 500;
 
 /// How many round trips a connection lingers after its last response.
 const LINGER: u32 = 3;
@@ -68,12 +63,7 @@ pub(super) async fn serve(
     let activity = Arc::new(Activity::default());
     let mut timer = Timer::new(&settings, None);
     let shutdown = serving.shutdown.clone();
-    let common = Arc::new(Common {
-        serving,
-        quic: quic.clone(),
-        activity: Arc::clone(&activity),
-        given_up: AtomicI32::new(0),
-    });
+    let common = Arc::new(Common { serving, quic: quic.clone(), activity: Arc::clone(&activity) });
     // The requests end with the connection.
     let mut requests = JoinSet::new();
     let mut confirmed = pin!(timeout(settings.header_timeout, confirmed));
@@ -81,21 +71,27 @@ pub(super) async fn serve(
     let mut phase = Phase::Serve;
     let mut next_phase = pin!(shutdown.left(phase));
     let mut is_closing = false;
+    let mut takes_requests = true;
     loop {
         let mut is_last = false;
         tokio::select! {
-            accepted = connection.accept() => match accepted {
+            accepted = connection.accept(), if takes_requests => match accepted {
                 Ok(Some(resolver)) => {
                     let Some(accepted) = connection.inner.conn.accepted.take() else { break };
                     requests.spawn(Arc::clone(&common).exchange(resolver, accepted));
                     while requests.try_join_next().is_some() {}
                     is_last = !settings.keep_alive;
-                    if common.given_up.load(Relaxed) > MOST_GIVEN_UP {
+                    if activity.gives_up_too_much() {
                         quic.close(code(Code::H3_EXCESSIVE_LOAD), b"requests given up");
                         break;
                     }
                 }
-                Ok(None) => break,
+                // A GOAWAY of the client (RFC 9114 5.2), which the library has answered with one: what
+                // was requested before it is finished.
+                Ok(None) => {
+                    takes_requests = false;
+                    is_closing = true;
+                }
                 Err(error) => {
                     tracing::debug!(%error, "connection ended");
                     break;

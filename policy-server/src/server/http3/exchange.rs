@@ -4,10 +4,7 @@ use std::{
     cell::RefCell,
     future::poll_fn,
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicI32, Ordering::Relaxed},
-    },
+    sync::Arc,
     task::Poll,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -44,8 +41,6 @@ pub(super) struct Common {
     pub(super) serving: Serving,
     pub(super) quic: quinn::Connection,
     pub(super) activity: Arc<Activity>,
-    /// How many more requests the client cancelled than completed.
-    pub(super) given_up: AtomicI32,
 }
 
 impl Common {
@@ -62,7 +57,7 @@ impl Common {
                 Ok(Ok(resolved)) => resolved,
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "request without a response");
-                    self.given_up.fetch_add(1, Relaxed);
+                    self.activity.gave_up();
                     return;
                 }
                 Err(_elapsed) => return,
@@ -98,15 +93,12 @@ impl Common {
             biased;
             outcome = answering => outcome,
             _ = &mut stopped => {
-                self.given_up.fetch_add(1, Relaxed);
+                self.activity.gave_up();
                 return;
             }
         };
         match outcome {
-            Ok(()) => {
-                let _ =
-                    self.given_up.fetch_update(Relaxed, Relaxed, |count| Some((count - 1).max(0)));
-            }
+            Ok(()) => self.activity.completed(),
             Err(error) => tracing::debug!(%error, "response cut off"),
         }
         drop(sender);
