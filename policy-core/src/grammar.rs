@@ -13,6 +13,7 @@ pub const fn is_token(text: &[u8]) -> bool {
 }
 
 /// Whether `value` is a `Content-Length` (RFC 9110 8.6), of a size that can be counted.
+#[cfg(feature = "engine")]
 pub(crate) fn is_length(value: &[u8]) -> bool {
     let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     is_number && str::from_utf8(value).is_ok_and(|text| text.parse::<u64>().is_ok())

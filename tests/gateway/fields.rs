@@ -150,6 +150,25 @@ async fn proxies_pass_on_nothing_that_came_without_https() {
     }
 }
 
+/// RFC 9110 7.4: the connection of the proxy has no TLS, that of its client has.
+#[tokio::test]
+async fn proxies_pass_on_targets_of_the_scheme_that_they_report() {
+    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let absolute = |scheme: &str, reported: &str| {
+        let fields = [&*format!("x-forwarded-proto: {reported}")];
+        get("/client", &fields).replace("GET /", &format!("GET {scheme}://api.example/"))
+    };
+    for (from, target, reported, status) in [
+        (PROXY, "https", "https", 200),
+        (PROXY, "http", "https", 200),
+        (STRANGER, "http", "https", 200),
+        (STRANGER, "https", "https", 421),
+    ] {
+        let response = ask_from(from, &server, &absolute(target, reported)).await;
+        assert_eq!(response.status, status, "{target} {reported} {from:?}");
+    }
+}
+
 /// RFC 6797 7.2: browsers ignore the field over plain HTTP.
 #[tokio::test]
 async fn proxies_say_whether_browsers_are_to_stay_with_https() {

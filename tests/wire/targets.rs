@@ -31,6 +31,20 @@ async fn targets_in_absolute_form_for_another_host_are_refused() {
     }
 }
 
+/// RFC 9110 7.4: over plain HTTP a server is no authority for `https`, or for anything else.
+#[tokio::test]
+async fn targets_in_absolute_form_have_the_scheme_of_their_connection() {
+    for (line, status, code) in [
+        ("GET https://localhost/hello", 421, "origin.scheme-mismatch"),
+        ("GET HTTPS://localhost/hello", 421, "origin.scheme-mismatch"),
+        ("GET ftp://localhost/hello", 400, "wire.scheme-unknown"),
+        ("GET wss://localhost/hello", 400, "wire.scheme-unknown"),
+    ] {
+        let response = tried(raw(line, "host: localhost\r\n")).await;
+        assert_eq!(response.problem(), (status, code.to_owned()), "{line}");
+    }
+}
+
 /// RFC 9112 3.2: 400 to any HTTP/1.1 request without Host.
 #[tokio::test]
 async fn targets_in_absolute_form_need_a_host_all_the_same() {

@@ -10,6 +10,10 @@ area! { $ wire
         HostMalformed 400 "wire.host-malformed", "The host of the request is malformed";
         /// RFC 9112 3.2.4: `*` without OPTIONS, or an authority without CONNECT.
         TargetForm 400 "wire.target-form", "The request target has a form that its method does not allow";
+        /// RFC 9110 7.4: an absolute target of a scheme other than `http` and `https`.
+        SchemeUnknown 400 "wire.scheme-unknown", "The request target has a scheme other than http and https";
+        /// RFC 9110 7.4: an `https` target on a connection without TLS, or the other way round.
+        SchemeMismatch 421 "origin.scheme-mismatch", "The request target has another scheme than its connection";
         /// RFC 3986 2.1: `%` without two hexadecimal digits, or one that decodes to a control
         /// character or to no UTF-8.
         PathEncoding 400 "wire.path-encoding", "The path is not correctly percent-encoded";

@@ -71,6 +71,9 @@ pub struct Head<'a> {
     /// Whether the request came over TLS. [`Head::read`] leaves it `false`, because no header
     /// states it; the server sets it from the connection.
     pub is_secure: bool,
+    /// Whether the connection itself uses TLS, whatever a proxy reports. [`Head::read`] leaves it
+    /// empty; the server sets it where it has the connection.
+    pub is_connection_secure: Option<bool>,
     /// Whether a field is there that says where the request came from
     /// ([`is_about_sender`](crate::headers::groups::is_about_sender)).
     pub is_forwarded: bool,
@@ -105,6 +108,7 @@ impl<'a> Head<'a> {
             expect: Single::Absent,
             has_connection_field: false,
             is_secure: false,
+            is_connection_secure: None,
             is_forwarded: false,
             is_early: false,
             forwarded_host: None,

@@ -88,13 +88,19 @@ pub enum OwnOrigin {
 }
 
 impl OwnOrigin {
-    /// Checks the host that a request names (RFC 9110 7.4, RFC 9112 3.2). HTTP/1.0 requests must
-    /// name one, too: without it the server cannot know whether the request is meant for it.
+    /// Checks the host that a request names, and the scheme of an absolute target (RFC 9110 7.4, RFC
+    /// 9112 3.2). HTTP/1.0 requests must name a host, too: without it the server cannot know whether
+    /// the request is meant for it.
     ///
     /// # Errors
     ///
     /// The reason to refuse the request.
     pub fn admit(&self, head: &Head<'_>) -> Result<(), Refusal> {
+        self.admit_host(head)?;
+        head.check_scheme()
+    }
+
+    fn admit_host(&self, head: &Head<'_>) -> Result<(), Refusal> {
         let host = public_host(head)?;
         match self {
             Self::Development => match is_loopback(host)? {

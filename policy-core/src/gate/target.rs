@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::Method;
+use http::{Method, uri::Scheme};
 
 use super::head::Head;
 use crate::{catalogue::Refusal, path::is_path_byte};
@@ -17,6 +17,9 @@ impl Head<'_> {
     ///
     /// The reason to refuse the request.
     pub fn target(&self) -> Result<(), Refusal> {
+        if self.uri.scheme().is_some_and(|scheme| !matches!(scheme.as_str(), "http" | "https")) {
+            return Err(Refusal::SchemeUnknown);
+        }
         if !self.path.starts_with('/') {
             let allowed = self.is_asterisk() && self.method == Method::OPTIONS;
             return if allowed { Ok(()) } else { Err(Refusal::TargetForm) };
@@ -25,6 +28,22 @@ impl Head<'_> {
             return Err(Refusal::TargetForm);
         }
         Ok(())
+    }
+
+    /// Checks that the scheme of an absolute target is that of the connection, or that which a trusted
+    /// proxy reports: a server is no authority for `https` resources on a connection without TLS (RFC
+    /// 9110 7.4).
+    pub(super) fn check_scheme(&self) -> Result<(), Refusal> {
+        let (Some(scheme), Some(of_connection)) = (self.uri.scheme(), self.is_connection_secure)
+        else {
+            return Ok(());
+        };
+        let is_https = *scheme == Scheme::HTTPS;
+        if is_https == of_connection || is_https == self.is_secure {
+            Ok(())
+        } else {
+            Err(Refusal::SchemeMismatch)
+        }
     }
 
     /// Whether the target is `*`, the server as a whole (RFC 9110 9.3.7).
@@ -259,8 +278,36 @@ mod tests {
             ("GET", "*", Err(Refusal::TargetForm)),
             ("CONNECT", "a.test:443", Err(Refusal::TargetForm)),
             ("GET", "a.test:443", Err(Refusal::TargetForm)),
+            ("GET", "HTTPS://a.test/x", Ok(())),
+            ("GET", "ftp://a.test/x", Err(Refusal::SchemeUnknown)),
+            ("GET", "wss://a.test/x", Err(Refusal::SchemeUnknown)),
         ] {
             assert_eq!(target(method, uri), want, "{method} {uri}");
+        }
+    }
+
+    #[test]
+    fn the_scheme_is_that_of_the_connection_or_that_of_a_proxy() {
+        let check = |uri: &str, connection, is_secure| {
+            let request = Request::builder().uri(uri).body(()).unwrap();
+            let mut head = Head::read(&request);
+            (head.is_connection_secure, head.is_secure) = (connection, is_secure);
+            head.check_scheme()
+        };
+        for (connection, is_secure, http, https) in [
+            (Some(false), false, true, false),
+            (Some(false), true, true, true),
+            (Some(true), true, false, true),
+            (Some(true), false, true, true),
+            (None, false, true, true),
+            (None, true, true, true),
+        ] {
+            for (scheme, is_admitted) in [("http", http), ("https", https), ("HTTPS", https)] {
+                let want = if is_admitted { Ok(()) } else { Err(Refusal::SchemeMismatch) };
+                let found = check(&format!("{scheme}://a.test/x"), connection, is_secure);
+                assert_eq!(found, want, "{scheme} {connection:?} {is_secure}");
+            }
+            assert_eq!(check("/x", connection, is_secure), Ok(()));
         }
     }
 

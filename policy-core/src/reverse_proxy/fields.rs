@@ -3,13 +3,14 @@
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
     header::{
-        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, PROXY_AUTHENTICATE,
-        PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, MAX_FORWARDS,
+        PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING,
+        UPGRADE,
     },
 };
 
 use super::framing;
-use crate::{Refusal, headers::groups::is_about_sender};
+use crate::{Refusal, gate::Single, grammar::is_length, headers::groups::is_about_sender};
 
 /// Whether a header is about one connection, even if `Connection` does not name it (RFC 9110 7.6.1,
 /// 11.7).
@@ -95,6 +96,38 @@ fn retain(headers: &mut HeaderMap, keep: impl Fn(&HeaderName) -> bool) {
     for name in gone {
         headers.remove(name);
     }
+}
+
+/// Whether this server is the last one that an OPTIONS or TRACE request is for: it says
+/// `Max-Forwards: 0` (RFC 9110 7.6.2).
+pub fn is_last_hop(method: &Method, headers: &HeaderMap) -> bool {
+    hops(method, headers) == Some(0)
+}
+
+/// Counts this server in the `Max-Forwards` of an OPTIONS or TRACE request (RFC 9110 7.6.2). One that
+/// is no number says nothing, and is removed.
+pub fn count_hop(method: &Method, headers: &mut HeaderMap) {
+    if is_counted(method) && headers.contains_key(MAX_FORWARDS) {
+        match hops(method, headers) {
+            Some(left) => {
+                headers.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
+            }
+            None => {
+                headers.remove(MAX_FORWARDS);
+            }
+        }
+    }
+}
+
+/// Methods whose hops are counted.
+fn is_counted(method: &Method) -> bool {
+    matches!(*method, Method::OPTIONS | Method::TRACE)
+}
+
+fn hops(method: &Method, headers: &HeaderMap) -> Option<u64> {
+    let Single::One(value) = Single::of(headers, &MAX_FORWARDS) else { return None };
+    let digits = Some(value.as_bytes()).filter(|value| is_counted(method) && is_length(value))?;
+    str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// Whether a request opens a WebSocket (RFC 6455 4.1), the only upgrade that is forwarded. Another
@@ -192,6 +225,32 @@ mod tests {
         ]);
         keep_trailers(&mut trailers);
         assert_eq!(trailers, headers(&[("x-sum", "1"), ("grpc-status", "0")]));
+    }
+
+    #[test]
+    fn hops_are_counted_where_they_mean_something() {
+        for (method, lines, is_last, left) in [
+            (Method::OPTIONS, &["0"][..], true, Some("0")),
+            (Method::TRACE, &["0"], true, Some("0")),
+            (Method::OPTIONS, &["1"], false, Some("0")),
+            (Method::OPTIONS, &["010"], false, Some("9")),
+            (Method::OPTIONS, &["x"], false, None),
+            (Method::OPTIONS, &["-1"], false, None),
+            (Method::OPTIONS, &["0", "0"], false, None),
+            (Method::OPTIONS, &[], false, None),
+            (Method::GET, &["0"], false, Some("0")),
+            (Method::POST, &["x"], false, Some("x")),
+        ] {
+            let lines = lines.iter().map(|value| (MAX_FORWARDS, HeaderValue::from_static(value)));
+            let mut fields = HeaderMap::new();
+            for (name, value) in lines {
+                fields.append(name, value);
+            }
+            assert_eq!(is_last_hop(&method, &fields), is_last, "{method} {fields:?}");
+            count_hop(&method, &mut fields);
+            let counted = fields.get(MAX_FORWARDS).map(|value| value.to_str().unwrap());
+            assert_eq!(counted, left, "{method}");
+        }
     }
 
     #[test]

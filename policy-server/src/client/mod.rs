@@ -103,6 +103,7 @@ impl Client {
     pub(crate) fn note<'a>(&'a self, head: &mut Head<'a>, own: &OwnOrigin) {
         head.is_forwarded = self.is_forged;
         head.is_secure = self.is_secure(own);
+        head.is_connection_secure = self.peer.map(|peer| peer.is_tls);
         head.forwarded_host = self.said.as_ref().and_then(|said| said.host.as_deref());
     }
 

@@ -4,7 +4,10 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, Method, Request, StatusCode, header::LOCATION};
+use http::{
+    HeaderValue, Method, Request, StatusCode, Version,
+    header::{CONNECTION, LOCATION},
+};
 use policy_core::{
     Refusal,
     cache::forbid_storing,
@@ -37,10 +40,10 @@ impl Redirect {
     }
 
     pub(super) fn response<B>(&self, request: &Request<B>) -> Response {
-        self.location(&Head::read(request)).map_or_else(
-            |refusal| Problem::from(refusal).into_response(),
-            |location| self.moved(location),
-        )
+        let mut head = Head::read(request);
+        head.is_connection_secure = Some(false);
+        self.location(&head)
+            .map_or_else(|refusal| refused(refusal, head.version), |location| self.moved(location))
     }
 
     /// The value of `Location`.
@@ -50,6 +53,7 @@ impl Redirect {
     /// (RFC 6455 4.1); and `OPTIONS *`, which concerns the server. These get 421, since this server
     /// is not authoritative for `http` URLs (RFC 9110 15.5.20).
     fn location(&self, head: &Head<'_>) -> Result<HeaderValue, Refusal> {
+        head.well_formed()?;
         if *head.method == Method::CONNECT {
             return Err(Refusal::PlainHttp);
         }
@@ -83,6 +87,16 @@ impl Redirect {
         }
         response
     }
+}
+
+/// A refusal, which ends an HTTP/1.1 connection as it does in the app: nothing after an ambiguous
+/// request is read (RFC 9112 9.6, 11.2).
+fn refused(refusal: Refusal, version: Version) -> Response {
+    let mut response = Problem::from(refusal).into_response();
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 #[cfg(test)]
@@ -156,9 +170,19 @@ mod tests {
             ("GET", "/a/../b", &[host], 400),
             ("GET", "//evil.example/a", &[host], 400),
             ("CONNECT", "evil.example:443", &[("host", "evil.example:443")], 421),
+            ("GET", "https://api.example/a", &[host], 421),
+            ("GET", "ftp://api.example/a", &[host], 400),
+            ("POST", "/a", &[host, ("transfer-encoding", "chunked, chunked")], 400),
+            ("POST", "/a", &[host, ("content-length", "5, 5")], 400),
+            ("POST", "/a", &[host, ("expect", "x")], 417),
         ] {
             let response = answered(&public(), method, uri, fields);
             assert_eq!(response.status(), status, "{method} {uri}");
+            assert_eq!(
+                response.headers().contains_key(CONNECTION),
+                status != 308,
+                "{method} {uri}"
+            );
             assert_eq!(response.headers().contains_key(LOCATION), status == 308);
         }
     }

@@ -109,6 +109,28 @@ async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
     assert!(arrived.try_recv().is_err());
 }
 
+/// RFC 9110 7.6.2.
+#[tokio::test]
+async fn the_hops_of_options_are_counted() {
+    let upstream = Upstream::start().await;
+    let server = stripping(&upstream).await;
+    let mut arrived = upstream.answering(NOTHING);
+    let last = server.response(request("OPTIONS /api", &["max-forwards: 0"])).await;
+    assert_eq!(last.status, 204);
+    assert!(last.header("allow").expect("methods").contains("GET"), "{last:?}");
+    assert!(arrived.try_recv().is_err());
+    for (what, said, left) in [
+        ("OPTIONS /api", "2", Some("1")),
+        ("OPTIONS /api", "x", None),
+        // Any other method is for the upstream, however far it is.
+        ("GET /api", "0", Some("0")),
+    ] {
+        let sent = request(what, &[&*format!("max-forwards: {said}")]);
+        assert_eq!(server.response(sent).await.status, 204, "{what} {said}");
+        assert_eq!(arrived.recv().await.expect("a request").header("max-forwards"), left);
+    }
+}
+
 #[tokio::test]
 async fn a_length_is_said_by_the_body_alone() {
     let upstream = Upstream::start().await;

@@ -5,7 +5,7 @@ use std::{net::TcpListener, time::Duration};
 use http::Request;
 use policy_server::{Proxy, prelude::*};
 use tokio::net::TcpStream;
-use tungstenite::{Message, accept};
+use tungstenite::{Message, accept, handshake::derive_accept_key};
 
 use super::{
     Running, Upstream,
@@ -15,6 +15,13 @@ use super::{
 
 const SWITCHED: &str = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\
                         connection: Upgrade\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+
+/// The response of a server with this field.
+fn switched(accept: &str) -> String {
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n{accept}\r\n"
+    )
+}
 
 /// The opening handshake with the key of RFC 6455 1.3.
 fn opening(fields: &[&str]) -> String {
@@ -209,10 +216,14 @@ async fn a_stream_of_http2_becomes_one() {
         (got.header("upgrade"), got.header("connection")),
         (Some("websocket"), Some("upgrade"))
     );
-    let key =
-        data_encoding::BASE64.decode(got.header("sec-websocket-key").expect("a key").as_bytes());
-    assert_eq!(key.expect("base64").len(), 16);
-    line.send(SWITCHED).await;
+    let key = got.header("sec-websocket-key").expect("a key");
+    let bytes = data_encoding::BASE64.decode(key.as_bytes());
+    assert_eq!(bytes.expect("base64").len(), 16);
+    line.send(switched(&format!(
+        "sec-websocket-accept: {}\r\n",
+        derive_accept_key(key.as_bytes())
+    )))
+    .await;
     let response = soon(response).await.expect("a response");
     assert_eq!(response.status(), 200);
     for name in ["sec-websocket-accept", "upgrade", "connection"] {
@@ -226,10 +237,15 @@ async fn a_stream_of_http2_becomes_one() {
     drop((sender, body));
     assert_eq!(line.rest().await, b"");
 
-    // An ordinary page is refused, since forwarding its 200 would open a WebSocket.
-    let (response, _sender) = client.send_request(connect(), false).expect("a stream");
-    let mut line = upstream.accept().await;
-    line.request().await;
-    line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npage").await;
-    assert_eq!(soon(response).await.expect("a response").status(), 502);
+    // An ordinary page is refused, since forwarding its 200 would open a WebSocket, and so is a
+    // server that has not read the key (RFC 6455 4.1).
+    let page = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npage".to_owned();
+    for refused in [page, switched(""), switched("sec-websocket-accept: AAAA\r\n"), SWITCHED.into()]
+    {
+        let (response, _sender) = client.send_request(connect(), false).expect("a stream");
+        let mut line = upstream.accept().await;
+        line.request().await;
+        line.send(&refused).await;
+        assert_eq!(soon(response).await.expect("a response").status(), 502, "{refused}");
+    }
 }

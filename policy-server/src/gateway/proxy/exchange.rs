@@ -19,10 +19,10 @@ use hyper::{body::Incoming, upgrade::OnUpgrade};
 use hyper_util::client::legacy;
 use policy_core::{
     Refusal,
-    gate::OwnOrigin,
+    gate::{OwnOrigin, Single},
     method,
     reverse_proxy::{
-        Sender, asks_for_websocket, end_to_end, keep_end_to_end, rewrite_cookie,
+        Sender, asks_for_websocket, count_hop, end_to_end, keep_end_to_end, rewrite_cookie,
         switches_to_websocket, without_cookies,
     },
 };
@@ -74,7 +74,7 @@ pub(crate) fn forward(
     let is_websocket =
         is_extended || asks_for_websocket(&parts.method, parts.version, &parts.headers);
     let stream = parts.extensions.remove::<OnUpgrade>().filter(|_| is_websocket);
-    let upgrade = stream.map(|stream| Upgrade { stream, is_extended });
+    let mut upgrade = stream.map(|stream| Upgrade { stream, is_extended, accept: None });
     if is_extended {
         parts.method = Method::GET;
     }
@@ -85,15 +85,19 @@ pub(crate) fn forward(
     if let Some(cookies) = without_cookies(&parts.headers, withheld.as_slice()) {
         fields.insert(COOKIE, cookies);
     }
+    count_hop(&parts.method, &mut fields);
     frame(&parts.headers, &body, &mut fields);
     sender(serving.own_origin, &parts, asking).write(&mut fields);
     let client = if upgrade.is_some() { &gateway.websockets } else { &gateway.client };
-    if upgrade.is_some() {
+    if let Some(upgrade) = &mut upgrade {
         fields.insert(CONNECTION, UPGRADES);
         fields.insert(UPGRADE, WEBSOCKET);
         if is_extended {
             match websocket::key(serving.random) {
-                Ok(key) => drop(fields.insert(SEC_WEBSOCKET_KEY, key)),
+                Ok(key) => {
+                    upgrade.accept = Some(websocket::accept(&key));
+                    fields.insert(SEC_WEBSOCKET_KEY, key);
+                }
                 Err(error) => {
                     return Box::pin(ready(Problem::internal(error).into_response()));
                 }
@@ -124,6 +128,20 @@ struct Upgrade {
     stream: OnUpgrade,
     /// Whether it is one HTTP/2 or later stream (RFC 8441) and not a connection.
     is_extended: bool,
+    /// The `Sec-WebSocket-Accept` that proves that the upstream has read our key (RFC 6455 4.1). A
+    /// client with a key of its own checks that itself.
+    accept: Option<String>,
+}
+
+impl Upgrade {
+    fn is_accepted(&self, headers: &HeaderMap) -> bool {
+        self.accept.as_ref().is_none_or(|accept| {
+            let Single::One(value) = Single::of(headers, &SEC_WEBSOCKET_ACCEPT) else {
+                return false;
+            };
+            value == accept
+        })
+    }
 }
 
 /// Writes the framing headers from the body itself: a header that disagrees with the body would
@@ -352,7 +370,8 @@ struct Returning {
 impl Returning {
     fn answer(&self, upstream: http::Response<Incoming>, upgrade: Option<Upgrade>) -> Response {
         let (mut parts, body) = upstream.into_parts();
-        let is_websocket = switches_to_websocket(parts.status, &parts.headers);
+        let is_websocket = switches_to_websocket(parts.status, &parts.headers)
+            && upgrade.as_ref().is_some_and(|upgrade| upgrade.is_accepted(&parts.headers));
         if let Err(refusal) = self.rewrite(parts.status, &mut parts.headers) {
             let cause = "it is not clear where the response ends";
             let Failure { refusal, .. } = self.gateway.failed(refusal, &cause, Fate::Unknown);

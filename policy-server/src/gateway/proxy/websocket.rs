@@ -6,6 +6,7 @@ use data_encoding::BASE64;
 use http::HeaderValue;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use sha1::{Digest, Sha1};
 use tokio::try_join;
 
 use crate::{
@@ -19,6 +20,12 @@ pub(super) fn key(random: &Random) -> Result<HeaderValue, RandomError> {
     Ok(HeaderValue::try_from(key).unwrap_or(HeaderValue::from_static("")))
 }
 
+/// The `Sec-WebSocket-Accept` that belongs to a key (RFC 6455 4.2.2).
+pub(super) fn accept(key: &HeaderValue) -> String {
+    const OF_THE_STANDARD: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+    BASE64.encode(&Sha1::new().chain_update(key).chain_update(OF_THE_STANDARD).finalize())
+}
+
 /// Relays bytes in both directions until both sides have ended or one fails.
 pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
     tokio::spawn(async move {
@@ -26,4 +33,16 @@ pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
             relay(TokioIo::new(client), TokioIo::new(upstream), None, pending()).await;
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of RFC 6455 1.3.
+    #[test]
+    fn a_key_is_accepted_in_one_way() {
+        let key = HeaderValue::from_static("dGhlIHNhbXBsZSBub25jZQ==");
+        assert_eq!(accept(&key), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
 }

@@ -4,11 +4,13 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode, header::ALLOW};
+#[cfg(feature = "gateway")]
+use policy_core::reverse_proxy::is_last_hop;
 use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, method};
 
 use super::Gate;
 #[cfg(feature = "gateway")]
-use crate::gateway::trace;
+use crate::{gateway::trace, pipeline::compiled_app::Target};
 use crate::{
     handler::parameters::Values,
     pipeline::{compiled_app::CompiledRoute, request_head::RequestHead},
@@ -55,6 +57,10 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     let method = if head.is_extended_websocket() { &Method::GET } else { head.method };
     let served = path.served(method);
     match served.and_then(|served| Some((served, app.route(served.route)?))) {
+        #[cfg(feature = "gateway")]
+        Some((_, route)) if ends_here(request, route) => {
+            ControlFlow::Break(not_served(request, path))
+        }
         Some((served, route)) => {
             if request.path == Ok(true) && !takes_slashes(request, served, &values) {
                 let policy = &route.rules;
@@ -69,6 +75,12 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
         }
         None => ControlFlow::Break(not_served(request, path)),
     }
+}
+
+/// Whether a request that a proxy would forward goes no further than this server (RFC 9110 7.6.2).
+#[cfg(feature = "gateway")]
+fn ends_here(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
+    matches!(route.target, Target::Proxy(_)) && is_last_hop(request.head.method, request.headers)
 }
 
 /// Whether each parameter with an encoded slash says that it takes them, and none of them hides the
