@@ -22,6 +22,7 @@ pub trait PolicyPart: Copy + Debug + PartialEq + 'static {
 
 /// One entry of a policy that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation<'a, P> {
     /// The rule.
     pub rule: Rule,

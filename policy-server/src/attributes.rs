@@ -394,7 +394,7 @@ pub use policy_macros::cache;
 ///     Json([12, 15])
 /// }
 ///
-/// const PARTNERS: JsonpPolicy = JsonpPolicy::new("cb").grammar(Grammar::Dotted);
+/// const PARTNERS: JsonpPolicy = JsonpPolicy::callback("cb").grammar(Grammar::Dotted).build();
 ///
 /// #[get("/shops")]
 /// #[auth(public)]

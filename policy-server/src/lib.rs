@@ -251,7 +251,7 @@ pub mod policy {
         cache::CachePolicyBuilder,
         cors::{CorsPolicyBuilder, OriginLists, PolicyError, PolicyErrors},
         headers::{Frame, HeadersPolicyBuilder},
-        jsonp::{Grammar, JsonpPolicy},
+        jsonp::{Grammar, JsonpPolicy, JsonpPolicyBuilder},
         limits::RateKey,
     };
 

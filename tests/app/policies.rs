@@ -56,11 +56,8 @@ fn varies(response: &TestResponse) -> bool {
 
 #[tokio::test]
 async fn policies_come_from_configurations_too() {
-    let config = CorsConfig {
-        origins: vec!["https://app.example".to_owned()],
-        credentials: true,
-        ..CorsConfig::default()
-    };
+    let mut config = CorsConfig::new(["https://app.example"]);
+    config.credentials = true;
     let client = App::new(()).cors(config).routes(routes![plain]).test();
     let response = client.get("/plain").origin("https://app.example").send().await;
     assert_eq!(response.header("access-control-allow-credentials"), Some("true"));

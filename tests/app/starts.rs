@@ -4,6 +4,7 @@ use policy_core::{
     cache::CacheSpec,
     cors::{CorsSpec, Origins},
     headers::HeadersSpec,
+    jsonp::JsonpSpec,
     route::{Facet, RoutePolicy},
 };
 use policy_server::{
@@ -63,8 +64,7 @@ fn codes(error: &Error) -> Vec<&'static str> {
 
 #[test]
 fn starts_are_refused_with_every_problem_at_once() {
-    let default =
-        CorsConfig { origins: vec!["https://App.example".to_owned()], ..CorsConfig::default() };
+    let default = CorsConfig::new(["https://App.example"]);
     let error = App::new(())
         .public_origin("http://api.example")
         .cors(default)
@@ -202,6 +202,7 @@ impl Endpoint<(), ()> for Unchecked {
                 referrer: Some("sometimes"),
                 ..HeadersSpec::NOTHING
             }),
+            jsonp: Some(JsonpSpec { callback: "call back", ..JsonpSpec::NOTHING }),
             ..RoutePolicy::PUBLIC
         },
         scheme: None,
@@ -220,13 +221,14 @@ impl Endpoint<(), ()> for Unchecked {
 
 #[test]
 fn starts_check_what_a_macro_says_it_has_checked() {
-    let error = App::new(()).routes([Route::of(Unchecked)]).build().expect_err("three mistakes");
+    let error = App::new(()).routes([Route::of(Unchecked)]).build().expect_err("four mistakes");
     assert_eq!(
         codes(&error),
         [
             "cors.any-origin-with-credentials",
             "cache.immutable-without-age",
-            "headers.referrer-unknown"
+            "headers.referrer-unknown",
+            "jsonp.parameter-name"
         ]
     );
 }

@@ -79,7 +79,7 @@ fn a_load_over_the_network_is_the_load_of_the_model() {
         let (_, expected) = run(state, Some(&page), fetch.clone(), |sent| {
             let body = sent.body.as_deref().unwrap_or_default();
             let (headers, body) = respond(&sent.method, sent.url.as_str(), &sent.headers, body);
-            ServerResponse { status: 200, headers, body }
+            ServerResponse::new(200, headers, body)
         });
         let tab = Browser::new(profile).open(PAGE);
         let found = runtime.block_on(tab.fetch(&hosts, fetch));

@@ -141,8 +141,8 @@ pub(crate) struct Visitor {
 
 pub(crate) fn visitor() -> impl Strategy<Value = Visitor> + Clone {
     (any_near_origin(), any::<bool>(), profile(), any_fetch(OWN), path()).prop_map(
-        |(near, is_expected, profile, fetch, path)| {
-            let fetch = Fetch { url: format!("{OWN}{path}"), ..fetch };
+        |(near, is_expected, profile, mut fetch, path)| {
+            fetch.url = format!("{OWN}{path}");
             Visitor { near, is_expected, profile, fetch }
         },
     )
@@ -172,7 +172,9 @@ fn page_of(origin: Vec<u8>) -> Page {
     let url = origin.as_ref().and_then(|origin| Url::parse(origin).ok());
     let url = url.unwrap_or_else(|| Url::parse("https://page.test").expect("an address"));
     let origin = origin.map_or(PageOrigin::Opaque, PageOrigin::Tuple);
-    Page { origin, ..Page::at(url) }
+    let mut page = Page::at(url);
+    page.origin = origin;
+    page
 }
 
 /// A scenario and a page that loads from it, often from an origin that a policy grants.

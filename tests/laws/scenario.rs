@@ -242,7 +242,7 @@ impl Site {
 
 impl From<Reply> for browser::ServerResponse {
     fn from(reply: Reply) -> Self {
-        Self { status: reply.status, headers: reply.headers, body: reply.body.to_vec() }
+        Self::new(reply.status, reply.headers, reply.body.to_vec())
     }
 }
 
@@ -257,8 +257,7 @@ fn sent(method: &Method, target: &str, headers: &HeaderMap, body: Body) -> http:
 
 /// Another server, to which a handler redirects: it shares with everyone and redirects back.
 fn stranger(request: &Sent) -> browser::ServerResponse {
-    let mut response =
-        browser::ServerResponse { status: 307, ..browser::ServerResponse::default() };
+    let mut response = browser::ServerResponse::new(307, HeaderMap::new(), Vec::new());
     let origin = request.headers.get("origin").cloned();
     let mut write = |name: &'static str, value| response.headers.insert(name, value);
     write("location", HeaderValue::from_static("https://api.shop.example/r/end"));

@@ -68,6 +68,7 @@ pub enum Output {
 /// A request as a browser sends it. Headers that no policy uses (`User-Agent`,
 /// `Accept-Encoding`, ..) are left out.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Sent {
     /// Its method, byte for byte.
     pub method: Method,
@@ -81,8 +82,16 @@ pub struct Sent {
     pub is_preflight: bool,
 }
 
+impl Sent {
+    /// A request without fields and without content.
+    pub fn new(method: Method, url: Url) -> Self {
+        Self { method, url, headers: HeaderMap::new(), body: None, is_preflight: false }
+    }
+}
+
 /// The response of a server.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ServerResponse {
     /// The status code.
     pub status: u16,
@@ -90,4 +99,11 @@ pub struct ServerResponse {
     pub headers: HeaderMap,
     /// The content.
     pub body: Vec<u8>,
+}
+
+impl ServerResponse {
+    /// A response with these parts.
+    pub fn new(status: u16, headers: HeaderMap, body: Vec<u8>) -> Self {
+        Self { status, headers, body }
+    }
 }

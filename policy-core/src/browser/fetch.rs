@@ -13,6 +13,7 @@
 /// assert_eq!(order.body.as_deref(), Some(&b"[7]"[..]));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fetch {
     /// The URL, resolved against that of the page.
     pub url: String,

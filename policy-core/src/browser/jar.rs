@@ -30,7 +30,8 @@ const KEPT_OF_ONE: usize = 150;
 ///
 /// let state = State::new(Profile::CHROMIUM, Duration::ZERO);
 /// let (state, _) = run(state, None, Fetch::navigate("https://shop.example/"), |_| {
-///     let mut response = ServerResponse { status: 200, ..ServerResponse::default() };
+///     let mut response = ServerResponse::default();
+///     response.status = 200;
 ///     for line in ["__Host-session=s; Path=/; Secure; HttpOnly", "__Host-broken=1"] {
 ///         response.headers.append("set-cookie", line.parse().unwrap());
 ///     }

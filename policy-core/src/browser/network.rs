@@ -149,7 +149,7 @@ fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
     let mut url = request.url.clone();
     url.set_fragment(None);
     hide_credentials(&mut url);
-    Sent { method, url, headers, body: None, is_preflight: false }
+    Sent { headers, ..Sent::new(method, url) }
 }
 
 /// The user and the password of a URL are not sent.

@@ -57,6 +57,7 @@ impl Outcome {
 
 /// A response as a script sees it (Fetch, 2.2.6: filtered responses).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Response {
     /// How much of it is shown.
     pub kind: ResponseType,
@@ -90,6 +91,7 @@ pub enum ResponseType {
 /// Why the browser blocked a load. `Display` shows the text of a browser's console, and the reason
 /// that consoles do not give.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Blocked {
     /// The requested address.
     pub url: String,

@@ -9,6 +9,7 @@ use super::site::is_same_site;
 /// A document that loads things: its URL, its origin, and the pages around it (HTML, environment
 /// settings object).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Page {
     /// Its URL.
     pub url: Url,

@@ -141,12 +141,13 @@ pub fn step(mut state: State, event: Event) -> (State, Vec<Output>) {
 ///
 /// ```
 /// use std::time::Duration;
+/// use http::HeaderMap;
 /// use policy_core::browser::{ServerResponse, Fetch, Page, Profile, State, Url, run};
 ///
 /// let state = State::new(Profile::CHROMIUM, Duration::ZERO);
 /// let page = Page::at(Url::parse("https://app.shop.example")?);
 /// let (_, outcome) = run(state, Some(&page), Fetch::get("https://api.shop.example/"), |_| {
-///     ServerResponse { status: 200, ..ServerResponse::default() }
+///     ServerResponse::new(200, HeaderMap::new(), Vec::new())
 /// });
 /// assert!(!outcome.is_readable(), "nobody granted it");
 /// # Ok::<(), url::ParseError>(())

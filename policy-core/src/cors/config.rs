@@ -6,9 +6,18 @@ use super::spec::{CorsSpec, Origins};
 ///
 /// [`Cors::from_config`](super::Cors::from_config) compiles it, with the same rules as for
 /// attributes.
+///
+/// ```
+/// use policy_core::cors::{Cors, CorsConfig};
+///
+/// let mut config = CorsConfig::new(["https://app.example"]);
+/// config.credentials = true;
+/// assert!(Cors::from_config("partners", &config).is_ok());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
+#[non_exhaustive]
 pub struct CorsConfig {
     /// Which origins may read responses: origins, patterns, or `*` alone.
     pub origins: Vec<String>,
@@ -29,6 +38,11 @@ pub struct CorsConfig {
 }
 
 impl CorsConfig {
+    /// A policy that lets these origins read responses, and states nothing else.
+    pub fn new(origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { origins: origins.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
     /// Hands the spec to `use_spec`, borrowed from this configuration.
     pub fn with_spec<T>(&self, use_spec: impl FnOnce(&CorsSpec<'_>) -> T) -> T {
         let origins = texts(&self.origins);

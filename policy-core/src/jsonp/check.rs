@@ -66,7 +66,7 @@ const fn is_unreserved(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        jsonp::{Grammar, JsonpPolicy},
+        jsonp::JsonpPolicy,
         route::{Authentication, RouteFacts},
     };
 
@@ -128,7 +128,7 @@ mod tests {
                 ..ROUTE
             };
             let callback = if has(0) { "a b" } else { FINE.callback };
-            let spec = JsonpSpec { callback, route, csrf: has(4) };
+            let spec = JsonpSpec { callback, route, csrf: has(4), ..FINE };
             assert_eq!(spec.first_error(), spec.violations().next());
             errors += usize::from(spec.first_error().is_some());
         }
@@ -137,9 +137,8 @@ mod tests {
 
     #[test]
     fn a_constant_is_asked_for_its_parameter() {
-        let policy = |callback| JsonpPolicy { callback, grammar: Grammar::Identifier };
-        assert_eq!(JsonpSpec::of(&policy("cb")).first_error(), None);
-        let violation = JsonpSpec::of(&policy("c b")).first_error().unwrap();
+        assert!(JsonpPolicy::callback("cb").try_build().is_ok());
+        let violation = JsonpPolicy::callback("c b").try_build().unwrap_err();
         let text = violation.text();
         assert!(text.as_str().starts_with("jsonp policy: callback `c b`: "), "{}", text.as_str());
     }

@@ -17,7 +17,7 @@ mod spec;
 
 #[cfg(feature = "engine")]
 pub use callback::Callback;
-pub use policy::{Grammar, JsonpPolicy};
+pub use policy::{JsonpPolicy, JsonpPolicyBuilder};
 #[cfg(feature = "engine")]
 pub use script::{apply, script};
-pub use spec::{JsonpSpec, Part, Violation};
+pub use spec::{Grammar, JsonpSpec, Part, Violation};

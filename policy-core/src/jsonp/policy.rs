@@ -1,39 +1,61 @@
-//! The JSONP policy of a route.
+//! Policies that live in constants.
 
+use super::spec::{Grammar, JsonpSpec, Violation};
 #[cfg(feature = "engine")]
-use super::{JsonpSpec, Violation};
-#[cfg(feature = "engine")]
-use crate::route::{FacetPolicy, RouteFacts};
+use crate::route::{FacetPolicy, FromSpec, RouteFacts};
 
-/// Which names can be called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Grammar {
-    /// One identifier.
-    #[default]
-    Identifier,
-    /// Up to three identifiers, joined by dots. This reaches more functions of a page of the same
-    /// origin, and some of them may do harm when called.
-    Dotted,
+/// A JSONP policy that passed every rule: a value to share between routes. The response of such a
+/// route is a script if the query names a function to call.
+///
+/// ```
+/// use policy_core::jsonp::{Grammar, JsonpPolicy};
+///
+/// const PARTNERS: JsonpPolicy = JsonpPolicy::callback("cb").grammar(Grammar::Dotted).build();
+/// assert_eq!(PARTNERS.spec().callback, "cb");
+/// ```
+///
+/// A wrong one does not compile:
+///
+/// ```compile_fail
+/// # use policy_core::jsonp::JsonpPolicy;
+/// const SPACED: JsonpPolicy = JsonpPolicy::callback("call back").build();
+/// # SPACED.spec();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonpPolicy(JsonpSpec<'static>);
+
+impl JsonpPolicy {
+    /// Begins a policy of scripts that call one identifier, which this parameter of the query
+    /// names.
+    pub const fn callback(parameter: &'static str) -> JsonpPolicyBuilder {
+        JsonpPolicyBuilder(JsonpSpec { callback: parameter, ..JsonpSpec::NOTHING })
+    }
+
+    /// Checks a spec, as the macros do.
+    ///
+    /// # Errors
+    ///
+    /// The first violation.
+    pub const fn checked(spec: JsonpSpec<'static>) -> Result<Self, Violation<'static>> {
+        match spec.first_error() {
+            None => Ok(Self(spec)),
+            Some(violation) => Err(violation),
+        }
+    }
+
+    /// The spec of the policy.
+    pub const fn spec(&self) -> &JsonpSpec<'static> {
+        &self.0
+    }
 }
 
-/// The JSONP policy of a route: its response is a script if the query names a function to call.
-///
-/// A constant of it can be shared between routes; it is checked on each of them.
-///
-/// ```
-/// use policy_core::jsonp::{Grammar, JsonpPolicy, JsonpSpec};
-///
-/// const PARTNERS: JsonpPolicy = JsonpPolicy::new("cb").grammar(Grammar::Dotted);
-/// assert_eq!(JsonpSpec::of(&PARTNERS).first_error(), None);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct JsonpPolicy {
-    /// The parameter of the query.
-    pub callback: &'static str,
-    /// Which names can be called.
-    pub grammar: Grammar,
+#[cfg(feature = "engine")]
+impl FromSpec for JsonpPolicy {
+    type Spec = JsonpSpec<'static>;
+
+    fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
+        Self::checked(spec).map_err(Violation::named)
+    }
 }
 
 #[cfg(feature = "engine")]
@@ -41,7 +63,7 @@ impl FacetPolicy for JsonpPolicy {
     type Compiled = Self;
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        JsonpSpec { route, ..JsonpSpec::of(self) }.violations().map(Violation::named).collect()
+        JsonpSpec { route, ..self.0 }.violations().map(Violation::named).collect()
     }
 
     fn compile(&self) -> Self {
@@ -49,16 +71,38 @@ impl FacetPolicy for JsonpPolicy {
     }
 }
 
-impl JsonpPolicy {
-    /// Scripts that call one identifier, which this parameter of the query names.
-    pub const fn new(callback: &'static str) -> Self {
-        Self { callback, grammar: Grammar::Identifier }
+/// Builds a [`JsonpPolicy`]; both ways out check it.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a policy exists once `build` or `try_build` has checked it"]
+pub struct JsonpPolicyBuilder(JsonpSpec<'static>);
+
+impl JsonpPolicyBuilder {
+    /// Sets which names can be called.
+    pub const fn grammar(mut self, grammar: Grammar) -> Self {
+        self.0.grammar = grammar;
+        self
     }
 
-    /// Sets which names can be called.
-    #[must_use]
-    pub const fn grammar(mut self, grammar: Grammar) -> Self {
-        self.grammar = grammar;
-        self
+    /// The checked policy.
+    ///
+    /// # Errors
+    ///
+    /// The first violation, see [`JsonpPolicy::checked`].
+    pub const fn try_build(self) -> Result<JsonpPolicy, Violation<'static>> {
+        JsonpPolicy::checked(self.0)
+    }
+
+    /// The checked policy; in a `const`, a violation is a compile error.
+    ///
+    /// # Panics
+    ///
+    /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
+    pub const fn build(self) -> JsonpPolicy {
+        match self.try_build() {
+            Ok(policy) => policy,
+            Err(violation) => panic!("{}", violation.text().as_str()),
+        }
     }
 }

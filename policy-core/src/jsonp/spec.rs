@@ -1,13 +1,26 @@
 //! The JSONP policy of a route as written, before validation.
 
-use super::JsonpPolicy;
 use crate::{route::RouteFacts, validator::parts};
+
+/// Which names can be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Grammar {
+    /// One identifier.
+    #[default]
+    Identifier,
+    /// Up to three identifiers, joined by dots. This reaches more functions of a page of the same
+    /// origin, and some of them may do harm when called.
+    Dotted,
+}
 
 /// The JSONP policy of a route before validation, with the facts about the route that it must fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonpSpec<'a> {
     /// `callback = ".."`; empty where it is not there.
     pub callback: &'a str,
+    /// Which names can be called.
+    pub grammar: Grammar,
     /// The route.
     pub route: RouteFacts<'a>,
     /// Whether there is a `#[csrf]`.
@@ -16,12 +29,12 @@ pub struct JsonpSpec<'a> {
 
 impl JsonpSpec<'static> {
     /// An empty spec.
-    pub const NOTHING: Self = Self { callback: "", route: RouteFacts::UNKNOWN, csrf: false };
-
-    /// The spec of a policy, on a route that fits it.
-    pub const fn of(policy: &JsonpPolicy) -> Self {
-        Self { callback: policy.callback, ..Self::NOTHING }
-    }
+    pub const NOTHING: Self = Self {
+        callback: "",
+        grammar: Grammar::Identifier,
+        route: RouteFacts::UNKNOWN,
+        csrf: false,
+    };
 }
 
 parts! {

@@ -112,7 +112,7 @@ macro_rules! facets {
             }
             route {
                 /// Responds with a script if the query names a function to call.
-                jsonp: $crate::jsonp::JsonpPolicy => $crate::jsonp::JsonpPolicy,
+                jsonp: $crate::jsonp::JsonpSpec<'static> => $crate::jsonp::JsonpPolicy => $crate::jsonp::JsonpPolicy,
             }
         }
     };
@@ -124,7 +124,7 @@ macro_rules! define_policies {
             $(#[$doc:meta])* $name:ident: $Spec:ty => $Policy:ty => $Compiled:ty,
             $(#[$none_doc:meta])* $none:ident;
         )* }
-        route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
+        route { $($(#[$own_doc:meta])* $own:ident: $OwnSpec:ty => $OwnPolicy:ty => $OwnCompiled:ty,)* }
     ) => {
         /// The specs from the attributes of a handler, as constant data. The macros have validated
         /// them; [`level`](Self::level) validates them again and makes policies of them.
@@ -139,7 +139,7 @@ macro_rules! define_policies {
             /// How large, how long, how often, and how many at once.
             pub limits: Limits,
             $($(#[$doc])* pub $name: Facet<$Spec>,)*
-            $($(#[$own_doc])* pub $own: Option<$Own>,)*
+            $($(#[$own_doc])* pub $own: Option<$OwnSpec>,)*
         }
 
         impl RoutePolicy {
@@ -172,6 +172,7 @@ macro_rules! define_policies {
         /// The policies that one level (route, group, mount or app) states, with CORS policies as
         /// `C`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub struct LevelPolicy<C> {
             /// Which other origins may read responses.
             pub cors: Facet<C>,

@@ -11,6 +11,7 @@ use crate::time::Timestamp;
 
 /// The claims of a token to be signed.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct NewClaims<'a> {
     /// The issuer (`iss`).
     pub issuer: &'a str,

@@ -5,6 +5,7 @@ use crate::time::Timestamp;
 
 /// A key and when it is used.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RingKey {
     /// The key.
     pub key: Key,

@@ -48,10 +48,7 @@ fn every_origin_is_matched_or_not() {
     for case in &cases {
         let origins = list(&case["origins"]);
         let origin = case["origin"].as_str().expect("an origin");
-        let config = CorsConfig {
-            origins: origins.iter().map(|origin| (*origin).to_owned()).collect(),
-            ..CorsConfig::default()
-        };
+        let config = CorsConfig::new(origins.iter().copied());
         let cors = Cors::from_config("the case", &config).expect("a policy");
         let value = HeaderValue::from_str(origin).expect("a header value");
         let granted = match cors.decide_origin(Single::One(&value)) {

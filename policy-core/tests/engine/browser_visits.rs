@@ -76,7 +76,7 @@ fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
         let value = HeaderValue::from_str(value).expect("a field value");
         headers.append(HeaderName::from_static(name), value);
     }
-    ServerResponse { status, headers, body: Vec::new() }
+    ServerResponse::new(status, headers, Vec::new())
 }
 
 /// A response that the page may read, with credentials.
@@ -221,10 +221,12 @@ fn a_response_that_still_holds_is_not_sent_again() {
     let app = page(APP);
     let versioned = |request: &Sent| {
         let fields = [("etag", "\"1\""), ("cache-control", "no-cache")];
+        let mut response = granted(APP, &fields);
         match request.headers.get("if-none-match") {
-            Some(tag) if tag == "\"1\"" => ServerResponse { status: 304, ..granted(APP, &fields) },
-            _ => ServerResponse { body: b"content".to_vec(), ..granted(APP, &fields) },
+            Some(tag) if tag == "\"1\"" => response.status = 304,
+            _ => response.body = b"content".to_vec(),
         }
+        response
     };
     for tag in ["", "\"1\""] {
         let asset = Fetch::get(api("asset")).credentials(Include);
@@ -245,7 +247,9 @@ fn two_pages(profile: Profile, has_vary: bool) -> [Outcome; 2] {
             let caching = [("cache-control", "max-age=60"), ("etag", "\"1\""), ("vary", "Origin")];
             let fields = if has_vary { &caching[..] } else { &caching[..2] };
             let is_known = request.headers.contains_key("if-none-match");
-            ServerResponse { status: if is_known { 304 } else { 200 }, ..granted(origin, fields) }
+            let mut response = granted(origin, fields);
+            response.status = if is_known { 304 } else { 200 };
+            response
         })
     })
 }
@@ -270,7 +274,9 @@ fn a_stale_response_is_used_while_the_next_one_comes() {
         let outcome = visit.load_from(Some(&app), Fetch::get("/news"), |_| {
             version += 1;
             let fields = [("cache-control", "max-age=0, stale-while-revalidate=60")];
-            ServerResponse { body: vec![version], ..response(200, &fields) }
+            let mut response = response(200, &fields);
+            response.body = vec![version];
+            response
         });
         outcome.response().expect("a response").body[0]
     });

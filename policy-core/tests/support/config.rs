@@ -6,16 +6,15 @@ use crate::exchange::Policy;
 
 impl Policy {
     pub fn config(&self) -> CorsConfig {
-        CorsConfig {
-            origins: self.origins.clone(),
-            methods: self.methods.clone(),
-            headers: self.headers.clone(),
-            expose: self.expose.clone(),
-            credentials: self.credentials,
-            max_age: self.max_age,
-            dangerous_insecure_origins: self.allow_insecure,
-            dangerous_public_suffix: self.allow_public_suffix,
-        }
+        let mut config = CorsConfig::new(self.origins.clone());
+        config.methods.clone_from(&self.methods);
+        config.headers.clone_from(&self.headers);
+        config.expose.clone_from(&self.expose);
+        config.credentials = self.credentials;
+        config.max_age = self.max_age;
+        config.dangerous_insecure_origins = self.allow_insecure;
+        config.dangerous_public_suffix = self.allow_public_suffix;
+        config
     }
 }
 

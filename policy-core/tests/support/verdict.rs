@@ -71,12 +71,14 @@ fn load(
 fn page(request: &Request) -> Option<Page> {
     let origin = latin1(request.headers.get("origin")?.as_bytes());
     let url = Url::parse("https://page.test/").expect("an address");
-    Some(Page { origin: PageOrigin::Tuple(origin), ..Page::at(url) })
+    let mut page = Page::at(url);
+    page.origin = PageOrigin::Tuple(origin);
+    Some(page)
 }
 
 fn of(response: &TestResponse) -> browser::ServerResponse {
     let TestResponse { status, headers, body, .. } = response.clone();
-    browser::ServerResponse { status, headers, body }
+    browser::ServerResponse::new(status, headers, body)
 }
 
 fn stage(reason: &Reason) -> Stage {

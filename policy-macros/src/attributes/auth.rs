@@ -87,7 +87,7 @@ impl Attribute for Args {
             takes_session: context.takes_session,
             ..self.words()
         };
-        for Violation { rule, part, index, value } in spec.violations() {
+        for Violation { rule, part, index, value, .. } in spec.violations() {
             let value = match (part, &fresh) {
                 (Part::Fresh, Some((text, _))) => text,
                 _ => value,

@@ -106,7 +106,7 @@ impl Attribute for Args {
             vary: &strs(&vary),
             route: context.facts(),
         };
-        for Violation { rule, part, index, value } in spec.violations() {
+        for Violation { rule, part, index, value, .. } in spec.violations() {
             diagnostics.rule(inline.tokens_of(part, index), rule, value);
         }
     }

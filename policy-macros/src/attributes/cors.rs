@@ -224,7 +224,7 @@ impl InlineCors {
             dangerous_insecure_origins: self.has("dangerous_insecure_origins"),
             dangerous_public_suffix: self.has("dangerous_public_suffix"),
         };
-        for Violation { rule, part, index, value } in spec.violations() {
+        for Violation { rule, part, index, value, .. } in spec.violations() {
             if self.is_visible(part) {
                 diagnostics.rule(self.tokens_of(part, index), rule, value);
             }

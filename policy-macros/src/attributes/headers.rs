@@ -206,7 +206,7 @@ impl InlineHeaders {
             every_response: self.has("every_response"),
             route: context.facts(),
         };
-        for Violation { rule, part, index, value } in spec.violations() {
+        for Violation { rule, part, index, value, .. } in spec.violations() {
             diagnostics.rule(self.tokens_of(part, index), rule, value);
         }
     }

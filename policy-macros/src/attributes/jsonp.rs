@@ -10,7 +10,7 @@ use crate::{
     collect::ParsedAttribute,
     context::Context,
     diagnostics::Diagnostics,
-    emit::{Expansion, const_assertion, panic_at, some},
+    emit::{Expansion, some},
     parse::{Inline, PolicyArgs, read_string, set},
 };
 
@@ -67,12 +67,13 @@ impl Attribute for Args {
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
         let inline = self.policy.inline();
         let callback = inline.and_then(|inline| inline.callback.as_ref()).map(LitStr::value);
-        // A shared constant is not visible here; a const assertion checks it.
+        // A shared constant is not visible here; its builder has checked it.
         let is_unseen = inline.is_none_or(|inline| inline.is_broken && callback.is_none());
         let spec = JsonpSpec {
             callback: callback.as_deref().unwrap_or_default(),
             route: context.facts(),
             csrf: context.attributes.csrf.is_some(),
+            ..JsonpSpec::NOTHING
         };
         for Violation { rule, part, value, .. } in spec.violations() {
             if part != Part::Callback || !is_unseen {
@@ -83,27 +84,21 @@ impl Attribute for Args {
 
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
         let jsonp = quote!(__policy::policy_core::jsonp);
-        let policy = match &self.policy {
+        let spec = match &self.policy {
             PolicyArgs::Inline(InlineJsonp { callback, dotted, .. }) => {
-                let grammar = if *dotted { quote!(Dotted) } else { quote!(Identifier) };
+                let grammar = dotted.then(|| quote!(grammar: #jsonp::Grammar::Dotted,));
                 quote! {
-                    #jsonp::JsonpPolicy::new(#callback).grammar(#jsonp::Grammar::#grammar)
+                    #jsonp::JsonpSpec { callback: #callback, #grammar ..#jsonp::JsonpSpec::NOTHING }
                 }
             }
             PolicyArgs::Shared(expr) => {
-                let spec = quote!(#jsonp::JsonpSpec::of(&__POLICY_JSONP));
-                let failure = panic_at(&expr.to_token_stream());
                 let name = context.constant("jsonp_policy");
-                let assertion = const_assertion(&name, &spec, &failure);
-                expansion.items.extend(quote! {
-                    const __POLICY_JSONP: #jsonp::JsonpPolicy = #expr;
-                    #assertion
-                });
-                quote!(__POLICY_JSONP)
+                expansion.items.extend(quote!(const #name: #jsonp::JsonpPolicy = #expr;));
+                quote!(*#name.spec())
             }
             PolicyArgs::None => return,
         };
-        expansion.state("jsonp", &some(&policy));
+        expansion.state("jsonp", &some(&spec));
     }
 }
 

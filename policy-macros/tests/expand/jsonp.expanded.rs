@@ -24,10 +24,10 @@ const _: () = {
             routes: &[("GET", "/prices")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                jsonp: ::core::option::Option::Some(
-                    __policy::policy_core::jsonp::JsonpPolicy::new("callback")
-                        .grammar(__policy::policy_core::jsonp::Grammar::Identifier),
-                ),
+                jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpSpec {
+                    callback: "callback",
+                    ..__policy::policy_core::jsonp::JsonpSpec::NOTHING
+                }),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
@@ -80,10 +80,11 @@ const _: () = {
             routes: &[("GET", "/widgets")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                jsonp: ::core::option::Option::Some(
-                    __policy::policy_core::jsonp::JsonpPolicy::new("cb")
-                        .grammar(__policy::policy_core::jsonp::Grammar::Dotted),
-                ),
+                jsonp: ::core::option::Option::Some(__policy::policy_core::jsonp::JsonpSpec {
+                    callback: "cb",
+                    grammar: __policy::policy_core::jsonp::Grammar::Dotted,
+                    ..__policy::policy_core::jsonp::JsonpSpec::NOTHING
+                }),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
@@ -127,17 +128,7 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::__private as __policy;
-    const __POLICY_JSONP: __policy::policy_core::jsonp::JsonpPolicy = PARTNERS;
-    const jsonp_policy_of_partners: () = match __policy::policy_core::jsonp::JsonpSpec::of(
-            &__POLICY_JSONP,
-        )
-        .first_error()
-    {
-        ::core::option::Option::None => {}
-        ::core::option::Option::Some(__policy_violation) => {
-            ::core::panic!("{}", __policy_violation.text().as_str())
-        }
-    };
+    const jsonp_policy_of_partners: __policy::policy_core::jsonp::JsonpPolicy = PARTNERS;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for partners
     where
@@ -147,7 +138,7 @@ const _: () = {
             routes: &[("GET", "/partners")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                jsonp: ::core::option::Option::Some(__POLICY_JSONP),
+                jsonp: ::core::option::Option::Some(*jsonp_policy_of_partners.spec()),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,

@@ -343,10 +343,11 @@ impl<'a> Builder<'a> {
     /// A health probe, which is exempt from every policy of the app.
     pub(super) fn probe(&mut self, path: String, probe: Probe, readiness: &Readiness) {
         let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
-        let cache = Facet::Set(CachePolicy::no_store().build());
-        let headers = Facet::Set(HeadersPolicy::DEFAULT);
+        let mut defaults = Defaults::default();
+        defaults.cache = Facet::Set(CachePolicy::no_store().build());
+        defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);
         let default = std::mem::take(&mut self.default);
-        let own = self.level(&place, Defaults { cache, headers, ..Defaults::default() });
+        let own = self.level(&place, defaults);
         let facts = RouteFacts { methods: &["GET", "HEAD"], ..RouteFacts::PUBLIC };
         let (rules, level) =
             self.rules(&place, [&own, &CompiledLevel::default()], facts, &RoutePolicy::PUBLIC);

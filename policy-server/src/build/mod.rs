@@ -23,7 +23,7 @@ use policy_core::{
 #[cfg(feature = "gateway")]
 use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
 use crate::{
-    app::{AppParts, defaults::Defaults, mount::Mount},
+    app::{AppParts, mount::Mount},
     auth::{AuthService, revocation_events::RevocationBus},
     base::error::{Error, StartProblem},
     build::origin_lists::NamedLists,
@@ -73,11 +73,11 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         Arc::from(app.state),
     );
     let own_origin = builder.own_origin(app.public_origin.as_deref());
-    let headers = match app.defaults.headers {
-        Facet::Inherit => Facet::Set(HeadersPolicy::DEFAULT),
-        stated => stated,
-    };
-    builder.default = builder.level("app", Defaults { headers, ..app.defaults });
+    let mut defaults = app.defaults;
+    if defaults.headers == Facet::Inherit {
+        defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);
+    }
+    builder.default = builder.level("app", defaults);
 
     for route in app.routes {
         builder.handler(route, "", &CompiledLevel::default());

@@ -1,6 +1,6 @@
 //! Resolves the policies of a route from those of its levels.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 use policy_core::{
     Rule, Violation,
@@ -8,7 +8,7 @@ use policy_core::{
     cors::Cors,
     headers::SecurityHeaders,
     limits::{Limits, Rate, RateTable},
-    route::{Facet, FacetPolicy, Level, LevelPolicy, RouteFacts, RoutePolicy, nearest},
+    route::{Facet, FacetPolicy, FromSpec, Level, LevelPolicy, RouteFacts, RoutePolicy, nearest},
 };
 
 use super::builder::Builder;
@@ -90,8 +90,8 @@ impl Builder<'_> {
         let anybody = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
         let nobody = CompiledLevel::default();
         let (unknown, _) = self.rules("app", [&nobody, &nobody], anybody, &RoutePolicy::PUBLIC);
-        let policies = LevelPolicy { cors: Facet::None, ..LevelPolicy::default() };
-        let unshared = CompiledLevel { policies, ..CompiledLevel::default() };
+        let mut unshared = CompiledLevel::default();
+        unshared.policies.cors = Facet::None;
         let (outside, _) = self.rules("app", [&unshared, &nobody], anybody, &RoutePolicy::PUBLIC);
         (unknown, outside)
     }
@@ -155,6 +155,18 @@ impl Builder<'_> {
         Some(policy.compile())
     }
 
+    /// The policy of a spec that only a route states. A violation is reported here, and the policy
+    /// is then treated as absent.
+    fn own<P: FromSpec>(&mut self, place: &str, spec: P::Spec) -> Option<P> {
+        match P::from_spec(spec) {
+            Ok(policy) => Some(policy),
+            Err(violation) => {
+                self.errors(place, iter::once(violation));
+                None
+            }
+        }
+    }
+
     /// Reports the errors among the violations of a policy.
     pub(super) fn errors<'v>(
         &mut self,
@@ -177,7 +189,7 @@ macro_rules! compile_facets {
             $(#[$doc:meta])* $name:ident: $Spec:ty => $Policy:ty => $Compiled:ty,
             $(#[$none_doc:meta])* $none:ident;
         )* }
-        route { $($(#[$own_doc:meta])* $own:ident: $Own:ty => $OwnCompiled:ty,)* }
+        route { $($(#[$own_doc:meta])* $own:ident: $OwnSpec:ty => $OwnPolicy:ty => $OwnCompiled:ty,)* }
     ) => {
         impl Builder<'_> {
             /// Takes each facet from the nearest level that sets it.
@@ -194,8 +206,8 @@ macro_rules! compile_facets {
                         self.facet(place, stated, route)
                     },)*
                     $($own: {
-                        let stated = policy.$own.map(|policy| (policy, Level::Route));
-                        self.facet(place, stated, route)
+                        let stated = policy.$own.and_then(|spec| self.own::<$OwnPolicy>(place, spec));
+                        self.facet(place, stated.map(|policy| (policy, Level::Route)), route)
                     },)*
                     ..CompiledRoutePolicy::default()
                 }

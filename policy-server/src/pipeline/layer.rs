@@ -323,12 +323,9 @@ mod tests {
 
     #[test]
     fn a_configuration_is_checked_whole() {
-        let config = CorsConfig {
-            origins: vec!["*".to_owned()],
-            headers: vec!["host".to_owned()],
-            credentials: true,
-            ..CorsConfig::default()
-        };
+        let mut config = CorsConfig::new(["*"]);
+        config.headers = vec!["host".to_owned()];
+        config.credentials = true;
         let errors = PolicyLayer::new(config).unwrap_err();
         let rules: Vec<_> = errors.errors().iter().map(PolicyError::rule).collect();
         assert_eq!(rules, [Rule::AnyOriginWithCredentials, Rule::HeaderForbidden]);

@@ -11,7 +11,7 @@ use http::{
 use http_body_util::BodyExt;
 use policy_core::{
     Refusal,
-    jsonp::{self, Callback, JsonpPolicy},
+    jsonp::{self, Callback, JsonpPolicy, JsonpSpec},
 };
 
 use crate::{base::problem::Problem, handler::extract::media_type::is_json};
@@ -30,7 +30,8 @@ pub(crate) fn callback(
         request.headers_mut().remove(name);
     }
     let query = request.uri().query().unwrap_or_default();
-    Callback::of_query(query, policy.callback, policy.grammar)
+    let JsonpSpec { callback, grammar, .. } = *policy.spec();
+    Callback::of_query(query, callback, grammar)
 }
 
 /// Wraps a JSON response without content encoding in a call of the function. Error responses are

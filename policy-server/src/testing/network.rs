@@ -129,7 +129,7 @@ impl Network {
         };
         let (http::response::Parts { status, headers, .. }, body) = response.into_parts();
         let body = if is_endless(&headers) { so_far(body)? } else { whole(body).await? };
-        Some(ServerResponse { status: status.as_u16(), headers, body })
+        Some(ServerResponse::new(status.as_u16(), headers, body))
     }
 }
 

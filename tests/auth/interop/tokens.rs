@@ -49,14 +49,12 @@ fn signed(key: Key) -> (String, Value) {
     let keys = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
     let now = now();
     let custom = json!({ "tenant": "\u{1f600} \"\\" });
-    let claims = NewClaims {
-        scope: Some("read write"),
-        session: Some("s"),
-        authenticated: Some(now),
-        roles: &["admin", "\u{e9}"],
-        custom: custom.as_object(),
-        ..NewClaims::new(ISSUER, AUDIENCE, "zoë \"\\/", "a-1", now)
-    };
+    let mut claims = NewClaims::new(ISSUER, AUDIENCE, "zoë \"\\/", "a-1", now);
+    claims.scope = Some("read write");
+    claims.session = Some("s");
+    claims.authenticated = Some(now);
+    claims.roles = &["admin", "\u{e9}"];
+    claims.custom = custom.as_object();
     let (iat, exp) = (now.seconds(), now.seconds() + 300);
     let says = json!({
         "iss": ISSUER, "aud": AUDIENCE, "sub": "zoë \"\\/", "iat": iat, "exp": exp, "jti": "a-1",

@@ -142,14 +142,12 @@ impl Shop {
             let foreign = ["app.shop.example", "blog.shop.example", "partner.test", "evil.test"];
             let front = TlsFront::start(&[&["api.shop.example"], &foreign[..]].concat()).await?;
             let granted = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
+            let mut cors = CorsConfig::new(granted);
+            cors.credentials = true;
             let app = App::new(Arc::clone(&bank))
                 .public_origin(front.origin("api.shop.example"))
                 .sessions(sessions)
-                .cors(CorsConfig {
-                    origins: granted.to_vec(),
-                    credentials: true,
-                    ..CorsConfig::default()
-                })
+                .cors(cors)
                 .routes(routes![
                     page,
                     form,

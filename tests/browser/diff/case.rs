@@ -107,7 +107,9 @@ impl Case {
                 .iter()
                 .map(|step| match step {
                     Step::Load(fetch) => {
-                        Step::Load(Fetch { url: fill(&fetch.url), ..fetch.clone() })
+                        let mut fetch = fetch.clone();
+                        fetch.url = fill(&fetch.url);
+                        Step::Load(fetch)
                     }
                     Step::WriteCookie(text) => Step::WriteCookie(fill(text)),
                     Step::ReadCookies => Step::ReadCookies,
@@ -165,14 +167,15 @@ impl Place {
     pub(crate) fn page(&self) -> Page {
         let urls = self.urls();
         let (top_level, url) = (urls.first().expect("a window"), urls.last().expect("a page"));
-        Page {
-            url: url.clone(),
-            origin: if self.is_sandboxed { PageOrigin::Opaque } else { PageOrigin::of(url) },
-            top_level: top_level.clone(),
-            has_same_site_ancestors: !self.is_sandboxed
-                && urls.iter().all(|one| site(one) == site(url)),
-            referrer_policy: self.referrer_policy,
+        let mut page = Page::at(url.clone());
+        if self.is_sandboxed {
+            page.origin = PageOrigin::Opaque;
         }
+        page.top_level = top_level.clone();
+        page.has_same_site_ancestors =
+            !self.is_sandboxed && urls.iter().all(|one| site(one) == site(url));
+        page.referrer_policy = self.referrer_policy;
+        page
     }
 }
 
@@ -222,7 +225,7 @@ impl Servers {
         let Some(route) = self.routes.iter().find(|route| {
             path.strip_prefix(&format!("/{}/", self.id)).is_some_and(|rest| rest == route.path)
         }) else {
-            let mut response = ServerResponse { status: 404, ..ServerResponse::default() };
+            let mut response = ServerResponse::new(404, HeaderMap::new(), Vec::new());
             response.headers.insert(header::CONTENT_LENGTH, 0.into());
             return response;
         };
@@ -233,7 +236,7 @@ impl Servers {
         let canned = all.get(*count).or(all.last()).expect("a response");
         let number = *count;
         *count += 1;
-        let mut response = ServerResponse { status: canned.status, ..ServerResponse::default() };
+        let mut response = ServerResponse::new(canned.status, HeaderMap::new(), Vec::new());
         for (name, value) in &canned.headers {
             let bytes: Vec<u8> = value.chars().map(|sign| sign as u8).collect();
             let value = HeaderValue::from_bytes(&bytes).expect("a field value");

@@ -135,10 +135,11 @@ fn anew(random: &mut Random, place: &Place, earlier: &[Step]) -> Step {
         6..11 => Step::Load(element(random, Fetch::script(url), earlier)),
         11..14 => Step::Load(element(random, Fetch::image(url), earlier)),
         14..17 if !has_element => Step::Load(Fetch::frame(url)),
-        17..19 if !has_element => Step::Load(Fetch {
-            destination: Destination::Frame,
-            ..Fetch::form(url, [("field", "a value")])
-        }),
+        17..19 if !has_element => {
+            let mut fetch = Fetch::form(url, [("field", "a value")]);
+            fetch.destination = Destination::Frame;
+            Step::Load(fetch)
+        }
         19 if opens_window => Step::Load(Fetch::navigate(url)),
         20 if opens_window => Step::Load(Fetch::form(url, [("field", "a value")])),
         21..23 => Step::Load(Fetch::websocket(url)),

@@ -144,8 +144,9 @@ async fn respond(
     let is_preflight = parts.headers.contains_key("access-control-request-method");
     let body = (!body.is_empty()).then_some(body);
     let key = parts.headers.get(header::SEC_WEBSOCKET_KEY).cloned();
-    let (method, headers) = (parts.method, parts.headers);
-    noted.arrivals.push(Sent { method, url, headers, body, is_preflight });
+    let mut sent = Sent::new(parts.method, url);
+    (sent.headers, sent.body, sent.is_preflight) = (parts.headers, body, is_preflight);
+    noted.arrivals.push(sent);
     if canned.status == 101 {
         // Open until the browser closes it.
         tokio::spawn(async move {

@@ -38,16 +38,13 @@ fn app(policies: usize) -> App<()> {
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key"));
     (0..100).fold(app, |app, number| {
         let policy = number % policies;
-        let cors = CorsConfig {
-            origins: vec![
-                format!("https://app{policy}.shop.example"),
-                format!("https://*.partner{policy}.example"),
-            ],
-            credentials: true,
-            headers: vec!["x-request-id".to_owned()],
-            expose: vec!["x-total".to_owned()],
-            ..CorsConfig::default()
-        };
+        let mut cors = CorsConfig::new([
+            format!("https://app{policy}.shop.example"),
+            format!("https://*.partner{policy}.example"),
+        ]);
+        cors.credentials = true;
+        cors.headers = vec!["x-request-id".to_owned()];
+        cors.expose = vec!["x-total".to_owned()];
         let route = match number % 5 {
             0 => routes![list],
             1 => routes![item],

@@ -106,7 +106,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
 /// The state of a browser after a response with these fields.
 fn browse(state: State, lines: HeaderMap) -> State {
     let fetch = Fetch::get(format!("{OWN}/shop/x")).cache(browser::CacheMode::NoStore);
-    let response = ServerResponse { status: 200, headers: lines, body: Vec::new() };
+    let response = ServerResponse::new(200, lines, Vec::new());
     run(state, Some(&own_page()), fetch, |_| response.clone()).0
 }
 
@@ -164,11 +164,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 state = run(state, Some(&own_page()), fetch, |sent| {
                     let reply = server.send(Request::sent(sent).script(&script));
                     was_set |= reply.headers.contains_key(SET_COOKIE);
-                    ServerResponse {
-                        status: reply.status,
-                        headers: reply.headers,
-                        body: reply.body.into_bytes(),
-                    }
+                    ServerResponse::new(reply.status, reply.headers, reply.body.into_bytes())
                 })
                 .0;
                 let mut kept = state.cookies().iter();

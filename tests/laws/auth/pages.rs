@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, time::Duration};
 
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use policy_core::browser::{
     Credentials, Fetch, Mode, Outcome, Page, PageOrigin, ReferrerPolicy, Sent, ServerResponse,
     State, Url, run,
@@ -163,12 +163,11 @@ impl Vehicle {
             (Self::Script(mode), "GET" | "HEAD") => {
                 Fetch::new(method, url).mode(mode).credentials(Credentials::Include)
             }
-            (Self::Script(mode), "POST") => Fetch {
-                mode,
-                credentials: Credentials::Include,
-                destination: Fetch::get("").destination,
-                ..form()
-            },
+            (Self::Script(mode), "POST") => {
+                let mut fetch = form().mode(mode).credentials(Credentials::Include);
+                fetch.destination = Fetch::get("").destination;
+                fetch
+            }
             (Self::Form, "POST") => form(),
             (Self::Form | Self::Link, "GET") => Fetch::navigate(url),
             (Self::Image, "GET") => Fetch::image(url),
@@ -208,7 +207,8 @@ fn visitor() -> impl Strategy<Value = (&'static str, Visitor)> {
     let bits = (prop::bool::weighted(0.1), prop::bool::weighted(0.7));
     (select(ORIGINS.to_vec()), select(policies), profile(), bits).prop_map(
         |(origin, referrer_policy, profile, (is_opaque, is_modern))| {
-            let mut page = Page { referrer_policy, ..page_of(origin) };
+            let mut page = page_of(origin);
+            page.referrer_policy = referrer_policy;
             if is_opaque {
                 page.origin = PageOrigin::Opaque;
             }
@@ -244,14 +244,12 @@ fn serve(
         request = request.with("authorization", "Basic YWRhOmE=");
     }
     let reply = server.send(request);
-    ServerResponse { status: reply.status, headers: reply.headers, body: reply.body.into_bytes() }
+    ServerResponse::new(reply.status, reply.headers, reply.body.into_bytes())
 }
 
 fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> ServerResponse {
-    let mut response = ServerResponse {
-        status: if sent.is_preflight { 204 } else { 307 },
-        ..ServerResponse::default()
-    };
+    let status = if sent.is_preflight { 204 } else { 307 };
+    let mut response = ServerResponse::new(status, HeaderMap::new(), Vec::new());
     let mut write = |name: &'static str, value: HeaderValue| response.headers.insert(name, value);
     let location = match hops.get(place) {
         Some(hop) => format!("{hop}/?hop={}", place + 1),

@@ -108,10 +108,8 @@ fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
         let page = Page::at(Url::parse("https://reader.test").expect("an address"));
         let state = State::new(Profile::STANDARD, std::time::Duration::ZERO);
         let fetch = Fetch::script(format!("{OWN}/script?cb={query}"));
-        let (_, outcome) = run(state, Some(&page), fetch, |_| ServerResponse {
-            status: reply.status,
-            headers: reply.headers.clone(),
-            body: reply.body.to_vec(),
+        let (_, outcome) = run(state, Some(&page), fetch, |_| {
+            ServerResponse::new(reply.status, reply.headers.clone(), reply.body.to_vec())
         });
         let has_run = matches!(outcome, Outcome::Script(_));
         prop_assert_eq!(has_run, is_due, "{:?}", outcome);

@@ -71,7 +71,10 @@ fn t07_caches_change_nothing_that_a_page_may_read() {
     holds("T7", 4, cases, |((mut scenario, cache), first, second)| {
         cacheable(&mut scenario, cache);
         let site = Site::new(&scenario);
-        let plain = |fetch: Fetch| Fetch { method: "GET".into(), body: None, ..fetch };
+        let plain = |mut fetch: Fetch| {
+            (fetch.method, fetch.body) = ("GET".into(), None);
+            fetch
+        };
         let (one, two) = (plain(first.fetch.clone()), plain(second.fetch.clone()));
         let (page, other) = (first.page(&scenario), second.page(&scenario));
         let mut shared = SharedCache::default();

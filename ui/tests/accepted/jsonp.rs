@@ -6,7 +6,7 @@ use policy_server::{
     prelude::*,
 };
 
-const PARTNERS: JsonpPolicy = JsonpPolicy::new("cb").grammar(Grammar::Dotted);
+const PARTNERS: JsonpPolicy = JsonpPolicy::callback("cb").grammar(Grammar::Dotted).build();
 
 macro_rules! routes_of {
     ($callback:literal, $shared:path) => {

@@ -1,7 +1,7 @@
 //! A script is for everybody, is got, and says which parameter names its function.
 use policy_server::{policy::{Grammar, JsonpPolicy}, prelude::*};
 
-const PARTNERS: JsonpPolicy = JsonpPolicy::new("cb").grammar(Grammar::Identifier);
+const PARTNERS: JsonpPolicy = JsonpPolicy::callback("cb").grammar(Grammar::Identifier).build();
 
 #[get("/nothing")]
 #[auth(public)]

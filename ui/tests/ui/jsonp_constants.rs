@@ -4,12 +4,12 @@ use policy_server::{
     prelude::*,
 };
 
-const BLANK: JsonpPolicy = JsonpPolicy::new("call back").grammar(Grammar::Identifier);
+const BLANK: JsonpPolicy = JsonpPolicy::callback("call back").build();
 
 mod partners {
     use super::{Grammar, JsonpPolicy};
 
-    pub const EMPTY: JsonpPolicy = JsonpPolicy::new("").grammar(Grammar::Dotted);
+    pub const EMPTY: JsonpPolicy = JsonpPolicy::callback("").grammar(Grammar::Dotted).build();
 }
 
 #[get("/blank")]

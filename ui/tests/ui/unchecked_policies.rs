@@ -4,6 +4,7 @@ use policy_core::{
     cache::{CachePolicy, CacheSpec},
     cors::{CorsPolicy, CorsSpec, Origins},
     headers::{HeadersPolicy, HeadersSpec},
+    jsonp::{JsonpPolicy, JsonpSpec},
 };
 
 const OPEN: CorsSpec<'static> =
@@ -12,6 +13,7 @@ const OPEN: CorsSpec<'static> =
 const CORS: CorsPolicy = CorsPolicy(OPEN);
 const CACHE: CachePolicy = CachePolicy(CacheSpec::NOTHING);
 const HEADERS: HeadersPolicy = HeadersPolicy(HeadersSpec::NOTHING);
+const JSONP: JsonpPolicy = JsonpPolicy(JsonpSpec::NOTHING);
 const CONVERTED: CorsPolicy = OPEN;
 const BUILT: CorsPolicy = CorsPolicy::origins(&["*"]).credentials().build();
 

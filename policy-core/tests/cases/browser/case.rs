@@ -154,7 +154,7 @@ fn response<T: AsRef<str>>(status: u16, fields: &[(T, T)]) -> ServerResponse {
         let name = HeaderName::from_bytes(name.as_ref().as_bytes()).expect("a header name");
         headers.append(name, HeaderValue::from_str(value.as_ref()).expect("a header value"));
     }
-    ServerResponse { status, headers, body: Vec::new() }
+    ServerResponse::new(status, headers, Vec::new())
 }
 
 fn get() -> String {
@@ -165,10 +165,11 @@ impl Script {
     /// The page, and its fetch.
     pub(crate) fn fetch(&self) -> (Page, Fetch) {
         let page = match &*self.origin {
-            "null" => Page {
-                origin: PageOrigin::Opaque,
-                ..Page::at(Url::parse("https://sandbox.test").expect("an address"))
-            },
+            "null" => {
+                let mut page = Page::at(Url::parse("https://sandbox.test").expect("an address"));
+                page.origin = PageOrigin::Opaque;
+                page
+            }
             origin => Page::at(Url::parse(origin).expect("an address")),
         };
         let fetch = Fetch::new(&self.method, &self.url)

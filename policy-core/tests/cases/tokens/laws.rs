@@ -27,10 +27,10 @@ fn verifier() -> Verifier {
 }
 
 fn claims<'a>(subject: &'a str, scope: &'a str) -> NewClaims<'a> {
-    NewClaims {
-        scope: Some(scope),
-        ..NewClaims::new("https://id.example", "api", subject, "AAAAAAAAAAAAAAAAAAAAAA", NOW)
-    }
+    let id = "AAAAAAAAAAAAAAAAAAAAAA";
+    let mut claims = NewClaims::new("https://id.example", "api", subject, id, NOW);
+    claims.scope = Some(scope);
+    claims
 }
 
 proptest! {
@@ -60,13 +60,12 @@ proptest! {
     ) {
         let keys = ring();
         let members = json!({ "tenant": custom });
-        let new = NewClaims {
-            session: Some(&session),
-            authenticated: Some(NOW),
-            roles: &["admin", &role],
-            custom: members.as_object(),
-            ..claims(&subject, "read  write")
-        };
+        let roles = ["admin", &*role];
+        let mut new = claims(&subject, "read  write");
+        new.session = Some(&session);
+        new.authenticated = Some(NOW);
+        new.roles = &roles;
+        new.custom = members.as_object();
         let token = keys.sign(&new, NOW).expect("a token");
         let token = verifier().verify_owned(&keys, token.as_bytes(), NOW).expect("valid");
         let read = token.claims();
@@ -111,13 +110,13 @@ fn every_change_of_one_byte_of_one_token_is_refused() {
 #[test]
 fn the_newest_key_that_has_begun_signs_and_a_retired_one_does_nothing() {
     let at = |seconds| NOW.after(Duration::from_secs(seconds));
-    let keys = KeyRing::new(vec![
-        RingKey { key: key("old", 100), signs_from: NOW, retires: Some(at(400)) },
-        RingKey { key: key("new", 200), signs_from: at(100), retires: None },
-    ])
-    .expect("a ring");
+    let (mut old, mut new) = (RingKey::new(key("old", 100)), RingKey::new(key("new", 200)));
+    (old.signs_from, old.retires) = (NOW, Some(at(400)));
+    new.signs_from = at(100);
+    let keys = KeyRing::new(vec![old, new]).expect("a ring");
     let sign = |now| {
-        let claims = NewClaims { issued: now, expires: at(600), ..claims("user-1", "read") };
+        let mut claims = claims("user-1", "read");
+        (claims.issued, claims.expires) = (now, at(600));
         keys.sign(&claims, now).expect("a token")
     };
     let is_valid = |token: &str, now| verifier().verify_owned(&keys, token.as_bytes(), now);
@@ -135,13 +134,16 @@ fn claims_that_would_be_refused_are_not_signed() {
     let keys = ring();
     let sign = |custom: Value| {
         let custom: Map<String, Value> = custom.as_object().expect("an object").clone();
-        keys.sign(&NewClaims { custom: Some(&custom), ..claims("user-1", "read") }, NOW).err()
+        let mut claims = claims("user-1", "read");
+        claims.custom = Some(&custom);
+        keys.sign(&claims, NOW).err()
     };
     assert_eq!(sign(json!({ "tenant": [[[[[[[]]]]]]] })), None);
     assert_eq!(sign(json!({ "tenant": [[[[[[[[]]]]]]]] })), Some(SignError::Custom));
     assert_eq!(sign(json!({ "exp": 1 })), Some(SignError::Reserved));
     assert_eq!(keys.sign(&claims("", "read"), NOW), Err(SignError::Claims));
-    let expired = NewClaims { expires: NOW, ..claims("user-1", "read") };
+    let mut expired = claims("user-1", "read");
+    expired.expires = NOW;
     assert_eq!(keys.sign(&expired, NOW), Err(SignError::Claims));
 }
 

@@ -27,7 +27,7 @@ fn response(status: u16, fields: &[(&'static str, String)]) -> ServerResponse {
         let value = HeaderValue::from_bytes(value.as_bytes()).expect("a field value");
         headers.append(HeaderName::from_static(name), value);
     }
-    ServerResponse { status, headers, body: b"content".to_vec() }
+    ServerResponse::new(status, headers, b"content".to_vec())
 }
 
 /// A load whose every request gets the same response; returns the last request, if any.

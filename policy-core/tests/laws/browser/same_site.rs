@@ -73,12 +73,11 @@ impl Case {
 
     fn page(&self) -> Page {
         let site = |is_own| if is_own { "https://app.shop.example/" } else { OTHER };
-        Page {
-            top_level: url(site(self.is_own_window)),
-            has_same_site_ancestors: self.is_own_between
-                || !self.is_own_page && !self.is_own_window,
-            ..Page::at(url(site(self.is_own_page)))
-        }
+        let mut page = Page::at(url(site(self.is_own_page)));
+        page.top_level = url(site(self.is_own_window));
+        page.has_same_site_ancestors =
+            self.is_own_between || !self.is_own_page && !self.is_own_window;
+        page
     }
 
     fn fetch(&self) -> Fetch {

@@ -64,7 +64,8 @@ impl TokenKeys {
         let mut signs_from = Timestamp::default();
         let ring = keys.into_keys()?.into_iter().map(|key| {
             let can_sign = key.can_sign();
-            let entry = RingKey { key, signs_from, retires: None };
+            let mut entry = RingKey::new(key);
+            entry.signs_from = signs_from;
             if can_sign {
                 signs_from = Timestamp::MAX;
             }
@@ -209,16 +210,19 @@ fn changed(ring: &KeyRing, keys: Vec<Key>, now: Timestamp, longest: Duration) ->
     let begins = if first == signing_id { now } else { now.after(PROPAGATION) };
     let left_out = live().filter(|entry| keys.iter().all(|key| key.id() != entry.key.id()));
     let mut entries: Vec<RingKey> = left_out
-        .map(|entry| RingKey {
-            key: entry.key.clone(),
-            signs_from: begun(Some(entry)),
-            retires: entry.retires.or(Some(begins.after(longest))),
+        .map(|entry| {
+            let mut leaving = RingKey::new(entry.key.clone());
+            leaving.signs_from = begun(Some(entry));
+            leaving.retires = entry.retires.or(Some(begins.after(longest)));
+            leaving
         })
         .collect();
     entries.extend(keys.into_iter().map(|key| {
         let is_first = first.as_deref() == Some(key.id());
         let signs_from = if is_first { begins } else { begun(present(key.id())) };
-        RingKey { key, signs_from, retires: None }
+        let mut entry = RingKey::new(key);
+        entry.signs_from = signs_from;
+        entry
     }));
     entries
 }

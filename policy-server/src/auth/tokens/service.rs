@@ -295,15 +295,14 @@ impl TokenService {
         let roles: Vec<&str> = identity.roles.iter().map(|role| &**role).collect();
         let id = Handle(self.draw()?).to_string();
         let expires = issued.after(self.lifetime);
-        let claims = NewClaims {
-            expires,
-            scope: Some(&*scope).filter(|scope| !scope.is_empty()),
-            session: grant.session,
-            authenticated: grant.authenticated,
-            roles: &roles,
-            custom: grant.custom,
-            ..NewClaims::new(&self.issuer, &self.audience, &identity.subject, &id, issued)
-        };
+        let mut claims =
+            NewClaims::new(&self.issuer, &self.audience, &identity.subject, &id, issued);
+        claims.expires = expires;
+        claims.scope = Some(&*scope).filter(|scope| !scope.is_empty());
+        claims.session = grant.session;
+        claims.authenticated = grant.authenticated;
+        claims.roles = &roles;
+        claims.custom = grant.custom;
         let now = self.clock.now();
         let access_token = self.keys.load().sign(&claims, now).map_err(Problem::internal)?;
         if access_token.len() > MAX_LEN {

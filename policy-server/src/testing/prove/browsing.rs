@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use policy_core::browser::{
     Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile, ReferrerPolicy,
     ResponseType, Sent, ServerResponse, State, ThirdParty, step,
@@ -103,8 +103,7 @@ impl Node {
             if let Some(named) = named {
                 headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, named);
             }
-            let response =
-                ServerResponse { status: reply.status, headers, body: reply.body.to_vec() };
+            let response = ServerResponse::new(reply.status, headers, reply.body.to_vec());
             let (state, outputs) = step(state.clone(), Event::Response { id: ID, response });
             Self::new(state, outputs)
         });
@@ -204,8 +203,8 @@ impl Browsing {
             let Some(value) = line.and_then(|line| line.parse().ok()) else { return state };
             let event = Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
             let (state, _) = step(state, event);
-            let mut response = ServerResponse { status: 200, ..ServerResponse::default() };
-            response.headers.insert(header::SET_COOKIE, value);
+            let headers = HeaderMap::from_iter([(header::SET_COOKIE, value)]);
+            let response = ServerResponse::new(200, headers, Vec::new());
             step(state, Event::Response { id: ID, response }).0
         };
         let browsers = [browser(None), browser(session), browser(Some(scheme))];
@@ -217,8 +216,7 @@ impl Browsing {
         let [none, ..] = &self.browsers;
         let open = || Event::Start { id: ID, page: None, fetch: Fetch::navigate(own) };
         let (state, _) = step(none.clone(), open());
-        let response =
-            ServerResponse { status: 200, headers: reply.headers.clone(), body: Vec::new() };
+        let response = ServerResponse::new(200, reply.headers.clone(), Vec::new());
         let (state, _) = step(state, Event::Response { id: ID, response });
         let (_, outputs) = step(state, open());
         outputs.iter().any(|output| match output {
@@ -330,7 +328,7 @@ mod tests {
                 false => exchange.reply().unwrap(),
             };
             let (headers, body) = (reply.headers.clone(), reply.body.to_vec());
-            let response = ServerResponse { status: reply.status, headers, body };
+            let response = ServerResponse::new(reply.status, headers, body);
             (state, outputs) = step(state, Event::Response { id: ID, response });
         }
     }
@@ -349,9 +347,9 @@ mod tests {
         for (index, path) in paths.iter().enumerate() {
             explorer.path(index, path).exchanges(|exchange| {
                 let expected = match replayed(own.browsing(), exchange) {
-                    End::Blocked(blocked) => {
-                        let url = exchange.url();
-                        Err(Blocked { url, ..blocked })
+                    End::Blocked(mut blocked) => {
+                        blocked.url = exchange.url();
+                        Err(blocked)
                     }
                     end => Ok(end),
                 };

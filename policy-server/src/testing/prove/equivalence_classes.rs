@@ -209,10 +209,8 @@ pub(super) struct PageCase {
 impl PageCase {
     /// Nothing where no page can have such an origin.
     fn new(why: &'static str, origin: &str) -> Option<Self> {
-        let page = Page {
-            origin: PageOrigin::Tuple(origin.to_owned()),
-            ..Page::at(Url::parse(origin).ok()?)
-        };
+        let mut page = Page::at(Url::parse(origin).ok()?);
+        page.origin = PageOrigin::Tuple(origin.to_owned());
         let origin = origin.to_owned();
         Some(Self {
             why,
@@ -228,8 +226,9 @@ impl PageCase {
     /// The same page with the referrer policy `no-referrer`: its forms have the origin `null`
     /// (Fetch, 3.2: append a request `Origin` header).
     pub(super) fn no_referrer(&self) -> Self {
-        let referrer_policy = ReferrerPolicy::NoReferrer;
-        Self { page: Page { referrer_policy, ..self.page.clone() }, ..self.clone() }
+        let mut case = self.clone();
+        case.page.referrer_policy = ReferrerPolicy::NoReferrer;
+        case
     }
 
     /// The same page in a browser without Fetch Metadata.
@@ -239,9 +238,9 @@ impl PageCase {
 
     /// A sandboxed frame in a page of another site.
     fn opaque() -> Option<Self> {
-        let stranger = Self::new("a sandboxed frame", STRANGER)?;
-        let page = Page { origin: PageOrigin::Opaque, ..stranger.page };
-        Some(Self { origin: "null".to_owned(), page, ..stranger })
+        let mut case = Self::new("a sandboxed frame", STRANGER)?;
+        case.page.origin = PageOrigin::Opaque;
+        Some(Self { origin: "null".to_owned(), ..case })
     }
 }
 

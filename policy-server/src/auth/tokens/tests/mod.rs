@@ -85,10 +85,9 @@ impl Instance {
 
     /// Signs a token with these claims.
     fn sign(&self, id: &str, user: &str, issued: u64, expires: u64) -> String {
-        let claims = NewClaims {
-            expires: Timestamp::from_seconds(expires),
-            ..NewClaims::new(ORIGIN, ORIGIN, user, id, Timestamp::from_seconds(issued))
-        };
+        let issued = Timestamp::from_seconds(issued);
+        let mut claims = NewClaims::new(ORIGIN, ORIGIN, user, id, issued);
+        claims.expires = Timestamp::from_seconds(expires);
         self.service.keys().load().sign(&claims, self.clock.now()).unwrap()
     }
 
