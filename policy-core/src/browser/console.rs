@@ -313,7 +313,12 @@ mod tests {
     #[test]
     fn nobody_is_told_to_grant_null_without_being_told_who_that_is() {
         let text = said(PageOrigin::Opaque, false, Reason::NoAllowOrigin);
-        assert!(text.contains("`Access-Control-Allow-Origin: null`, which every"), "{text}");
+        assert!(
+            text.contains(
+                "`Access-Control-Allow-Origin: null`, the origin of every sandboxed page"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

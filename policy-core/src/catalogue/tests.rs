@@ -49,7 +49,8 @@ fn messages_are_lower_case_without_a_full_stop() {
     let of_rules = Rule::ALL.iter().flat_map(|rule| [rule.message(), rule.help()]);
     for text in of_rules.chain(Event::ALL.iter().map(|event| event.message())) {
         let first = text.chars().next().expect("a text");
-        let is_name = ["Chromium", "SIGHUP", "TLS", "TRACE"].iter().any(|it| text.starts_with(it));
+        let is_name =
+            ["Chromium", "JSONP", "SIGHUP", "TLS", "TRACE"].iter().any(|it| text.starts_with(it));
         assert!(!first.is_uppercase() || is_name, "{text}");
         assert!(!text.ends_with('.') || text.ends_with(".."), "{text}");
     }

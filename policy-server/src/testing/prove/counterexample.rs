@@ -91,7 +91,7 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     match exchange.behavior {
         HandlerBehavior::Answers => (),
         HandlerBehavior::Fails(status) => {
-            writeln!(f, "  where     the handler responds with {status}")?
+            writeln!(f, "  where     the handler responds with {status}")?;
         }
         HandlerBehavior::Panics => writeln!(f, "  where     the handler panics")?,
         HandlerBehavior::LogsIn => writeln!(f, "  where     the handler logs somebody in")?,
