@@ -65,9 +65,66 @@ pub const REPRESENTATION: [&str; 7] = [
 /// They are wrong if the bytes are left out or replaced.
 pub const PAYLOAD: [&str; 4] = ["content-length", "content-range", "trailer", "transfer-encoding"];
 
-/// Hop-by-hop headers (RFC 9110 7.6.1), in addition to those that `Connection` names.
-pub const HOP_BY_HOP: [&str; 6] =
-    ["connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+/// Hop-by-hop headers (RFC 9110 7.6.1, 11.7; RFC 7540 3.2.1), in addition to those that `Connection`
+/// names.
+pub const HOP_BY_HOP: [&str; 10] = [
+    "connection",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authentication-info",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Headers that control caches, browsers and intermediaries, or override the method, next to those
+/// whose name begins with one of [`CONTROL_PREFIXES`].
+pub const CONTROL: [&str; 35] = [
+    "alt-svc",
+    "cache-control",
+    "cdn-cache-control",
+    "clear-site-data",
+    "cross-origin-embedder-policy",
+    "cross-origin-opener-policy",
+    "cross-origin-resource-policy",
+    "date",
+    "early-data",
+    "expires",
+    "link",
+    "nel",
+    "origin-agent-cluster",
+    "permissions-policy",
+    "pragma",
+    "priority",
+    "referrer-policy",
+    "refresh",
+    "report-to",
+    "reporting-endpoints",
+    "service-worker-allowed",
+    "sourcemap",
+    "strict-transport-security",
+    "surrogate-control",
+    "timing-allow-origin",
+    "via",
+    "warning",
+    "x-content-type-options",
+    "x-dns-prefetch-control",
+    "x-frame-options",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-robots-tag",
+    "x-xss-protection",
+];
+
+/// How the names of families of headers begin that are about a message as a whole.
+pub const CONTROL_PREFIXES: [&str; 5] = ["access-control-", "content-", "if-", "proxy-", "sec-"];
+
+/// Trailers that a standard allows though they are in another list (RFC 9110 8.8.3, RFC 9530 4).
+pub const TRAILERS: [&str; 2] = ["content-digest", "etag"];
 
 /// Headers with credentials: never echoed by TRACE (RFC 9110 9.3.8), and never logged.
 pub const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
@@ -150,6 +207,27 @@ pub fn is_about_sender(name: &str) -> bool {
     is_one(name) || (name.contains('_') && is_one(&name.replace('_', "-")))
 }
 
+/// Whether a field, in lower case, may be a trailer (RFC 9110 6.5.1): one of [`TRAILERS`], or an
+/// extension. A recipient may merge trailers into the headers, so that nothing in them may be about
+/// framing, routing, conditions, credentials, caches, or how content is processed.
+///
+/// ```
+/// use policy_core::headers::groups::may_be_trailer;
+///
+/// assert!(may_be_trailer("grpc-status") && may_be_trailer("server-timing"));
+/// assert!(!may_be_trailer("cache-control") && !may_be_trailer("if-match"));
+/// ```
+pub fn may_be_trailer(name: &str) -> bool {
+    let lists: [&[&str]; 7] =
+        [&REQUEST, &RESPONSE, &REPRESENTATION, &PAYLOAD, &HOP_BY_HOP, &CREDENTIALS, &CONTROL];
+    let is_of_head = || {
+        lists.iter().any(|list| list.binary_search(&name).is_ok())
+            || CONTROL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || is_about_sender(name)
+    };
+    TRAILERS.contains(&name) || !is_of_head()
+}
+
 /// Whether a field is one of [`CREDENTIALS`].
 pub const fn is_credential(name: &str) -> bool {
     names_contain(&CREDENTIALS, name.as_bytes())
@@ -181,6 +259,42 @@ mod tests {
     }
 
     #[test]
+    fn trailers_are_extensions_and_what_a_standard_allows() {
+        for name in
+            ["grpc-status", "x-sum", "server-timing", "repr-digest", "content-digest", "etag"]
+        {
+            assert!(may_be_trailer(name), "{name}");
+        }
+        for name in [
+            "content-type",
+            "content-encoding",
+            "content-security-policy",
+            "content-length",
+            "transfer-encoding",
+            "trailer",
+            "host",
+            "cookie",
+            "set-cookie",
+            "authorization",
+            "www-authenticate",
+            "cache-control",
+            "location",
+            "vary",
+            "if-match",
+            "range",
+            "x-http-method-override",
+            "x-forwarded-for",
+            "x_real_ip",
+            "access-control-allow-origin",
+            "sec-fetch-site",
+            "strict-transport-security",
+            "connection",
+        ] {
+            assert!(!may_be_trailer(name), "{name}");
+        }
+    }
+
+    #[test]
     fn no_field_is_of_requests_and_of_responses() {
         for name in REQUEST {
             assert!(!is_response(name), "{name}");
@@ -189,10 +303,20 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_lower_case() {
-        let lists: [&[&str]; 7] =
-            [&REQUEST, &RESPONSE, &REPRESENTATION, &PAYLOAD, &HOP_BY_HOP, &CREDENTIALS, &SENDER];
+        let lists: [&[&str]; 10] = [
+            &REQUEST,
+            &RESPONSE,
+            &REPRESENTATION,
+            &PAYLOAD,
+            &HOP_BY_HOP,
+            &CREDENTIALS,
+            &SENDER,
+            &CONTROL,
+            &CONTROL_PREFIXES,
+            &TRAILERS,
+        ];
         for list in lists {
-            assert!(list.is_sorted());
+            assert!(list.is_sorted(), "{list:?}");
             assert!(list.iter().all(|name| **name == name.to_ascii_lowercase()));
         }
     }

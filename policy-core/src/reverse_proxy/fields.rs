@@ -2,27 +2,16 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
-    header::{
-        ALT_SVC, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, MAX_FORWARDS,
-        PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING,
-        UPGRADE,
-    },
+    header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, MAX_FORWARDS, TE, UPGRADE},
 };
 
 use super::framing;
-use crate::{Refusal, gate::Single, grammar::is_length, headers::groups::is_about_sender};
-
-/// Whether a header is about one connection, even if `Connection` does not name it (RFC 9110 7.6.1,
-/// 11.7).
-fn is_hop_by_hop(name: &HeaderName) -> bool {
-    matches!(
-        *name,
-        CONNECTION | TE | TRANSFER_ENCODING | UPGRADE | PROXY_AUTHENTICATE | PROXY_AUTHORIZATION
-    ) || matches!(
-        name.as_str(),
-        "keep-alive" | "proxy-connection" | "proxy-authentication-info" | "http2-settings"
-    )
-}
+use crate::{
+    Refusal,
+    gate::Single,
+    grammar::is_length,
+    headers::groups::{is_about_sender, is_hop_by_hop, may_be_trailer},
+};
 
 /// The fields that `Connection` names.
 fn named(headers: &HeaderMap) -> Vec<HeaderName> {
@@ -43,7 +32,7 @@ pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
         let is_said_anew =
             matches!(*name, HOST | CONTENT_LENGTH | COOKIE) || name == http::header::EXPECT;
         if !is_said_anew
-            && !is_hop_by_hop(name)
+            && !is_hop_by_hop(name.as_str())
             && !is_about_sender(name.as_str())
             && !named.contains(name)
         {
@@ -73,22 +62,17 @@ pub fn keep_end_to_end(status: StatusCode, headers: &mut HeaderMap) -> Result<()
     for name in named(headers) {
         headers.remove(name);
     }
-    if headers.keys().any(|name| is_hop_by_hop(name) || *name == ALT_SVC) {
-        retain(headers, |name| !is_hop_by_hop(name) && *name != ALT_SVC);
+    let is_of_connection = |name: &HeaderName| is_hop_by_hop(name.as_str()) || *name == ALT_SVC;
+    if headers.keys().any(is_of_connection) {
+        retain(headers, |name| !is_of_connection(name));
     }
     Ok(())
 }
 
-/// Removes trailers that are not allowed because they are about the message as a whole or its
-/// routing (RFC 9110 6.5.1): a receiver may merge trailers into the headers.
+/// Removes trailers that are not allowed because they are about the message as a whole (RFC 9110
+/// 6.5.1): see [`may_be_trailer`].
 pub fn keep_trailers(trailers: &mut HeaderMap) {
-    retain(trailers, |name| {
-        let is_of_head = matches!(
-            *name,
-            HOST | CONTENT_LENGTH | COOKIE | SET_COOKIE | AUTHORIZATION | TRAILER | ALT_SVC
-        ) || name.as_str().starts_with("access-control-");
-        !is_of_head && !is_hop_by_hop(name) && !is_about_sender(name.as_str())
-    });
+    retain(trailers, |name| may_be_trailer(name.as_str()));
 }
 
 fn retain(headers: &mut HeaderMap, keep: impl Fn(&HeaderName) -> bool) {
@@ -222,6 +206,8 @@ mod tests {
             ("authorization", "Bearer x"),
             ("set-cookie", "a=1"),
             ("access-control-allow-origin", "*"),
+            ("cache-control", "public"),
+            ("if-match", "*"),
         ]);
         keep_trailers(&mut trailers);
         assert_eq!(trailers, headers(&[("x-sum", "1"), ("grpc-status", "0")]));

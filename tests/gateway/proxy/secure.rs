@@ -307,6 +307,26 @@ async fn a_client_of_http2_gets_no_length_that_is_wrong() {
     }
 }
 
+/// RFC 9110 6.5.1: a recipient may merge trailers into the headers.
+#[tokio::test]
+async fn trailers_that_are_about_the_whole_message_go_no_further() {
+    let upstream = Upstream::start().await;
+    let server = started(Proxy::new("/api", upstream.origin())).await;
+    let mut client = http2_client(&server).await;
+    let asked = tokio::spawn(client.send_request(request("GET", "/api")));
+    let mut line = upstream.accept().await;
+    line.request().await;
+    line.send(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\
+         cache-control: public\r\nlocation: /x\r\ncontent-type: text/html\r\nx-sum: 1\r\n\r\n",
+    )
+    .await;
+    let response = soon(asked).await.expect("an end").expect("a response");
+    let body = response.into_body().collect().await.expect("a body");
+    let names: Vec<_> = body.trailers().expect("trailers").keys().cloned().collect();
+    assert_eq!(names, ["x-sum"]);
+}
+
 /// RFC 9113 8.1: a response that breaks off is reset.
 #[tokio::test]
 async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream() {
