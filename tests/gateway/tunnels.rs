@@ -197,6 +197,25 @@ async fn tunnels_have_limits() {
     time.until(idle.closed()).await;
 }
 
+/// What was sent for the target is no request of this server.
+#[tokio::test]
+async fn tunnels_that_are_refused_end_the_connection() {
+    let (target, _serving) = target().await;
+    let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
+    let guarded = Running::start(app().scheme(Basic).tunnel(tunnel.private(LOOPBACK))).await;
+    let elsewhere = Running::start(app().tunnel(open_to(target))).await;
+    for (server, target, status) in
+        [(&guarded, target.to_string(), 407), (&elsewhere, "192.0.2.1:443".to_owned(), 403)]
+    {
+        let mut connection = server.connect().await;
+        let behind = request("GET /client", &[]);
+        connection.send(connect(&target, &[]) + &behind).await;
+        let response = connection.response().await;
+        assert_eq!((response.status, response.header("connection")), (status, Some("close")));
+        assert_eq!(connection.rest().await, b"");
+    }
+}
+
 #[tokio::test]
 async fn tunnels_end_with_the_server() {
     let (target, _serving) = target().await;

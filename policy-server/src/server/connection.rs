@@ -13,8 +13,8 @@ use std::{
 
 use axum_core::body::Body;
 #[cfg(feature = "http3")]
-use http::{HeaderValue, header::ALT_SVC};
-use http::{Request, Response, StatusCode};
+use http::header::ALT_SVC;
+use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
 use hyper::{
     body::Incoming,
     server::conn::{http1, http2},
@@ -313,6 +313,7 @@ impl Service<Request<Incoming>> for ConnectionService {
 
     fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
+        let is_tunnel = is_connect(&request) && request.version() < Version::HTTP_2;
         let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
         let response = match &*self.role {
             #[cfg(feature = "tls")]
@@ -326,6 +327,7 @@ impl Service<Request<Incoming>> for ConnectionService {
             open,
             activity,
             stream,
+            is_tunnel,
             #[cfg(feature = "http3")]
             alternative,
         }
@@ -351,6 +353,8 @@ struct OpenResponse {
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
     stream: Option<Box<Stream>>,
+    /// Whether the connection itself was to become a tunnel.
+    is_tunnel: bool,
 }
 
 impl Drop for OpenResponse {
@@ -369,6 +373,12 @@ impl Future for OpenResponse {
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
         #[cfg(feature = "http3")]
         let response = announced(response, self.alternative.take());
+        let mut response = response;
+        if self.is_tunnel && !response.status().is_success() {
+            // What follows may be meant for the target, sent without waiting for the response (RFC
+            // 9931): it must not be read as requests.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             end_with_credential(&response, &self.activity);
         }
