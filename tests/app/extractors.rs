@@ -279,6 +279,24 @@ mod own {
         assert_eq!(refusal(&wrong), (422, "request.json-mismatch".to_owned()));
     }
 
+    /// RFC 9110 15.5.16: nothing decodes it, and its bytes are not of the type.
+    #[tokio::test]
+    async fn a_body_with_a_content_coding_is_refused() {
+        for (path, media_type, body) in
+            [("/json", JSON, r#"{"lamps":2}"#), ("/form", FORM, "lamps=2")]
+        {
+            let send = async |coding: &str| {
+                let request = all().post(path).header("content-type", media_type);
+                request.header("content-encoding", coding).body(body).send().await
+            };
+            assert_eq!(send("identity").await.status(), 200, "{path}");
+            for coding in ["gzip", "x"] {
+                let wanted = (415, "request.content-coding".to_owned());
+                assert_eq!(refusal(&send(coding).await), wanted, "{path} {coding}");
+            }
+        }
+    }
+
     #[tokio::test]
     async fn a_query_is_read_or_refused() {
         let client = all();

@@ -104,7 +104,7 @@ const UNTESTED: [(&str, &str); 5] = [
     ("tls.unavailable", "as above: it is what tickets need"),
     ("server.accept-failed", "takes a process without file descriptors"),
     ("tls.hangup-ignored", "the operating system always lets a process listen for SIGHUP"),
-    ("tls.certificates-unchecked", "a task that reads files does not panic"),
+    ("tls.certificates-unchecked", "takes a file system that does not respond"),
 ];
 
 /// Every code, or the name of its entry, stands in a test or in what the compiler says.

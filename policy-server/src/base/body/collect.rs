@@ -19,6 +19,8 @@ pub enum BodyRejection {
     TimedOut,
     /// The body is incomplete or malformed on the wire.
     Incomplete(axum_core::Error),
+    /// The body has a `Content-Encoding`, which nothing here decodes.
+    Coded,
 }
 
 impl BodyRejection {
@@ -27,6 +29,7 @@ impl BodyRejection {
             Self::TooLarge => Refusal::BodyTooLarge,
             Self::TimedOut => Refusal::BodyTimedOut,
             Self::Incomplete(_) => Refusal::BodyIncomplete,
+            Self::Coded => Refusal::ContentCoding,
         })
     }
 }
@@ -56,6 +59,7 @@ impl fmt::Display for BodyRejection {
             Self::TooLarge => "the body is over its limit",
             Self::TimedOut => "the body did not arrive in time",
             Self::Incomplete(_) => "the body could not be read to its end",
+            Self::Coded => "the body has a content coding",
         })
     }
 }
@@ -64,7 +68,7 @@ impl Error for BodyRejection {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Incomplete(error) => Some(error),
-            Self::TooLarge | Self::TimedOut => None,
+            Self::TooLarge | Self::TimedOut | Self::Coded => None,
         }
     }
 }

@@ -2,13 +2,23 @@
 
 use axum_core::{RequestExt, extract::Request};
 use bytes::Bytes;
+use http::header::CONTENT_ENCODING;
 
 use super::context::Context;
 use crate::base::body::{BodyRejection, collect};
 
 /// Reads the body of a request. In an app it is already limited; elsewhere, as in an axum router,
 /// axum's limit applies.
+///
+/// # Errors
+///
+/// The body could not be read, or it has a content coding: nothing here decodes one, and its bytes
+/// are not what its type says (RFC 9110 8.4).
 pub(super) async fn read(request: Request) -> Result<Bytes, BodyRejection> {
+    let mut codings = request.headers().get_all(CONTENT_ENCODING).iter();
+    if codings.any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity")) {
+        return Err(BodyRejection::Coded);
+    }
     let is_limited = request.extensions().get::<Context>().is_some();
     let body = if is_limited { request.into_body() } else { request.into_limited_body() };
     collect(body).await
@@ -22,6 +32,23 @@ mod tests {
 
     use super::*;
     use crate::{client::Client, handler::RouteInfo};
+
+    #[tokio::test]
+    async fn a_coded_body_is_not_taken_for_what_it_codes() {
+        let read_of = async |codings: &[&str]| {
+            let mut request = Request::new(Body::from("1"));
+            for coding in codings {
+                request.headers_mut().append(CONTENT_ENCODING, coding.parse().unwrap());
+            }
+            read(request).await
+        };
+        for plain in [&[][..], &["identity"], &["Identity", "identity"]] {
+            assert_eq!(read_of(plain).await.unwrap(), "1");
+        }
+        for coded in [&["gzip"][..], &["x"], &["identity, br"], &["identity", "gzip"]] {
+            assert!(matches!(read_of(coded).await, Err(BodyRejection::Coded)), "{coded:?}");
+        }
+    }
 
     #[tokio::test]
     async fn without_an_app_axums_limit_holds() {
