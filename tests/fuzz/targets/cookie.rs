@@ -21,7 +21,7 @@ fn pairs(lines: &[HeaderValue]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     };
     let pieces: Vec<Vec<u8>> = joined.split(|byte| *byte == b';').map(trimmed).collect();
     let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
-    if joined.len() > 16 * 1024 || pieces.len() > 64 {
+    if joined.len() > 16 * 1024 {
         return None;
     }
     let pair = |piece: Vec<u8>| {

@@ -156,7 +156,7 @@ fn sharing() -> Vec<Case> {
     vec![
         case("a page that may read", "GET /lamps", 200).from(SHOP),
         case("a partner that may read", "GET /lamps", 200).from("https://a.partner.example"),
-        case("a page that may not", "GET /lamps", 200).from(EVIL),
+        case("a page that may not", "GET /lamps", 403).from(EVIL),
         case("an error that a page may read", "GET /nowhere", 404).from(SHOP),
         case("a panic that a page may read", "GET /panics", 500).from(SHOP),
         preflight("a preflight", 204, SHOP, "PUT"),
