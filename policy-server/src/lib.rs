@@ -27,7 +27,7 @@
 //!
 //! # Overview
 //!
-//! - [`App`] combines routes, [groups](Group), [mounted services](Mount) and settings;
+//! - [`App`] combines routes, [groups](Group), [mounted services](Mount), a [`Fallback`] and settings;
 //!   [`AppService`] is the compiled app, a `tower::Service`; [`Server`] serves it on a socket.
 //! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`] and [`route`] bind a
 //!   handler to a path; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists handlers.
@@ -72,7 +72,8 @@
 //! # Authentication
 //!
 //! Every route declares its callers by [`#[auth(..)]`](macro@auth); a route without it is a compile
-//! error.
+//! error. A [`Mount`], a proxy and a [`Fallback`] declare them by an [`AuthRequirement`], or their
+//! group or app does; an app in which nothing does, does not start.
 //!
 //! | word | accepts |
 //! |---|---|
@@ -114,7 +115,9 @@
 //! `csrf.origin`). If there is a session, it must also carry the session's CSRF token, as
 //! `x-csrf-token` or as the form field `csrf_token` (403 `csrf.token`). This applies to `public`
 //! routes too. Pages get the token by [`extract::CsrfToken`]; a route that returns it is one line.
-//! Bearer tokens need no CSRF token. [`#[csrf(..)]`](macro@csrf) is for exceptions.
+//! Bearer tokens need no CSRF token. [`#[csrf(..)]`](macro@csrf) is for exceptions. Services without
+//! attributes are protected in the same way, and from unsafe requests of other pages also where they
+//! are public: see [`Mount::csrf`].
 //!
 //! ## Lifetimes
 //!
@@ -192,12 +195,11 @@ pub mod testing;
 #[cfg(feature = "tls")]
 pub use app::tls::Tls;
 pub use app::{
-    App, cors_source::CorsSource, group::Group, mount::Mount, route::Route,
-    settings::ServerSettings,
+    App, access::AuthRequirement, cors_source::CorsSource, fallback::Fallback, group::Group,
+    mount::Mount, route::Route, settings::ServerSettings,
 };
 #[cfg(feature = "gateway")]
 pub use app::{
-    access::AuthRequirement,
     proxy::Proxy,
     tunnel::{Targets, Tunnel},
 };
@@ -229,6 +231,7 @@ pub use policy_core::{
     Refusal, Rule, Severity,
     cache::CachePolicy,
     cors::{CorsConfig, CorsPolicy, SharedOrigins},
+    csrf::CsrfPolicy,
     headers::HeadersPolicy,
     isolation::Isolation,
     limits::{Limits, Rate},
@@ -295,9 +298,9 @@ pub mod tokens {
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, CachePolicy, CorsPolicy, Error, FromParam, FromRef, Group, HeadersPolicy, Identity,
-        IntoResponse, Invalid, Isolation, Limits, Mount, Principal, Problem, Rate, Report,
-        Response, Session, Sessions, Tokens,
+        App, AuthRequirement, CachePolicy, CorsPolicy, Error, Fallback, FromParam, FromRef, Group,
+        HeadersPolicy, Identity, IntoResponse, Invalid, Isolation, Limits, Mount, Principal,
+        Problem, Rate, Report, Response, Session, Sessions, Tokens,
         attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,

@@ -25,7 +25,11 @@ async fn groups_put_their_prefix_before_every_path() {
 async fn apps_with_a_fallback_answer_what_no_route_takes() {
     let fallback =
         async |request: Request| (StatusCode::NOT_FOUND, format!("no {}", request.uri().path()));
-    let client = App::new(()).cors(APP).routes(routes![plain]).fallback(fallback).test();
+    let client = App::new(())
+        .cors(APP)
+        .routes(routes![plain])
+        .fallback(Fallback::handler(fallback).public())
+        .test();
     let response = client.get("/lamp").origin("https://app.example").send().await;
     assert_eq!((response.status().as_u16(), response.text()), (404, "no /lamp".to_owned()));
     assert_eq!(readers(&client, "/lamp").await, ["https://app.example"]);

@@ -18,7 +18,8 @@ async fn launch_reports_show_every_route_with_its_policy_and_where_that_comes_fr
     if role().is_some() {
         let files = Mount::new(service_fn(async |_request: Request| {
             Ok::<_, Infallible>(Response::new(Body::empty()))
-        }));
+        }))
+        .public();
         return App::new(())
             .cors(APP)
             .routes(routes![plain, own, closed, prices])

@@ -10,6 +10,7 @@ fn echo() -> Mount {
         let forged = ("access-control-allow-origin", "https://evil.example");
         Ok::<_, Infallible>(([forged], text).into_response())
     }))
+    .public()
 }
 
 #[tokio::test]
@@ -100,7 +101,7 @@ async fn mounts_may_be_a_router_of_axum() {
         "/old/lamps/{id}",
         routing::get(async |axum::extract::Path(id): axum::extract::Path<u32>| id.to_string()),
     );
-    let client = App::new(()).cors(APP).mount("/old", Mount::new(router)).test();
+    let client = App::new(()).cors(APP).mount("/old", Mount::new(router).public()).test();
     assert_eq!(client.get("/old/lamps/7").send().await.text(), "7");
     assert_eq!(client.get("/old/nothing").send().await.status(), 404);
     assert_eq!(readers(&client, "/old/nothing").await, ["https://app.example"]);

@@ -9,7 +9,7 @@ use policy_core::{
 };
 use policy_server::{
     __private::{BoxFuture, Call, Description, Endpoint},
-    Route,
+    CsrfPolicy, Proxy, Route,
 };
 
 use super::*;
@@ -160,6 +160,7 @@ fn empty() -> Mount {
     Mount::new(service_fn(async |_request: Request| {
         Ok::<_, Infallible>(Response::new(Body::empty()))
     }))
+    .public()
 }
 
 #[test]
@@ -283,4 +284,56 @@ async fn apps_without_a_public_origin_are_for_this_machine() {
     }
     let public = App::new(()).public_origin("https://api.example").routes(routes![plain]);
     assert!(public.bind("0.0.0.0:0").await.is_ok());
+}
+
+#[test]
+fn starts_need_to_know_who_may_call_what_has_no_attributes() {
+    fn silent() -> Mount {
+        Mount::new(service_fn(async |_request: Request| {
+            Ok::<_, Infallible>(Response::new(Body::empty()))
+        }))
+    }
+    fn proxy() -> Proxy {
+        Proxy::new("/api", "http://127.0.0.1:9")
+    }
+    type Change = fn(App<()>) -> App<()>;
+    for (place, change) in [
+        ("mount /files", (|app| app.mount("/files", silent())) as Change),
+        ("proxy /api", |app| app.proxy(proxy())),
+        ("fallback", |app| app.fallback(Fallback::handler(async |_| "the page"))),
+        ("mount /in/files", |app| app.group("/in", Group::new().mount("/files", silent()))),
+        ("proxy /in/api", |app| app.group("/in", Group::new().proxy(proxy()))),
+    ] {
+        let error = change(App::new(())).build().expect_err(place);
+        assert_eq!(codes(&error), ["auth.mount-callers-missing"], "{error}");
+        assert!(error.to_string().contains(place), "{error}");
+        assert!(change(App::new(()).public()).build().is_ok(), "{place}");
+    }
+    // What a group says holds in it and nowhere else.
+    let group = Group::new().public().mount("/files", silent()).proxy(proxy());
+    assert!(App::new(()).group("/in", group).build().is_ok());
+    let beside = App::new(()).group("/in", Group::new().public()).mount("/files", silent());
+    assert_eq!(codes(&beside.build().expect_err("a mount")), ["auth.mount-callers-missing"]);
+}
+
+#[test]
+fn starts_check_the_callers_of_mounts_as_the_compiler_those_of_handlers() {
+    let mount = |requirement| empty().auth(requirement);
+    let exempt = empty().csrf(CsrfPolicy::Exempt(" "));
+    for (mount, expected) in [
+        (mount(AuthRequirement::session()), &["auth.sessions-missing"][..]),
+        (mount(AuthRequirement::token().or_ticket()), &["auth.tokens-missing"]),
+        (
+            mount(AuthRequirement::token().roles(&[]).scopes(&[])),
+            &["auth.requirement-empty", "auth.requirement-empty", "auth.tokens-missing"],
+        ),
+        (
+            mount(AuthRequirement::token().fresh(Duration::ZERO)),
+            &["auth.fresh-out-of-bounds", "auth.tokens-missing"],
+        ),
+        (exempt, &["csrf.exempt-without-reason"]),
+    ] {
+        let error = App::new(()).mount("/a", mount).build().expect_err("a problem");
+        assert_eq!(codes(&error), expected, "{error}");
+    }
 }

@@ -343,8 +343,13 @@ async fn services_and_layers_open_no_way_around_a_gate() {
         Ok::<_, std::convert::Infallible>(([planted], cookie.to_string()).into_response())
     });
     let scenario = Scenario::with(all(), |app| {
-        app.mount("/files", Mount::new(service))
-            .fallback(async |_request| ([("set-cookie", "__Host-sid=planted; Path=/")], "fallback"))
+        app.mount("/files", Mount::new(service).public())
+            .fallback(
+                Fallback::handler(async |_request| {
+                    ([("set-cookie", "__Host-sid=planted; Path=/")], "fallback")
+                })
+                .public(),
+            )
             .layer(tower::util::MapRequestLayer::new(|mut request: policy_server::Request| {
                 request.headers_mut().insert("x-layer", HeaderValue::from_static("1"));
                 request

@@ -27,6 +27,7 @@ mod refresh;
 mod sessions;
 mod starts;
 mod streams;
+mod targets;
 mod tokens;
 
 use std::{

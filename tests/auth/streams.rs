@@ -6,7 +6,7 @@ use axum::{
     extract::{WebSocketUpgrade, ws::Message},
     response::{Sse, sse::Event},
 };
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use http::{Connection, RawResponse, Running, soon};
 use policy_server::session::minutes;
 
@@ -328,6 +328,26 @@ async fn what_a_session_opened_on_a_public_route_ends_with_it_too() {
     assert_cut(events).await;
     assert_closed(socket).await;
     site.assert_ticks(&mut anonymous).await;
+}
+
+/// The router knows nothing of the session that its mount requires.
+#[tokio::test]
+async fn what_a_session_opened_behind_a_mount_ends_with_it_too() {
+    let endless = || {
+        let first = stream::once(async { Ok::<_, Infallible>("first") });
+        policy_server::Body::from_stream(first.chain(stream::pending()))
+    };
+    let router =
+        axum::Router::new().route("/app/endless", axum::routing::get(async move || endless()));
+    let mount = Mount::new(router).auth(AuthRequirement::session());
+    let site = Site::with(|app| app.mount("/app", mount)).await;
+    let ada = site.login("ada").await;
+    let mut connection = site.server.connect().await;
+    connection.send(raw("GET /app/endless", &[&ada[0]])).await;
+    assert_eq!(connection.head().await.status, 200);
+    assert_eq!(connection.chunk().await.expect("a chunk"), b"first");
+    site.post("/logout", &ada, "").await;
+    assert_cut(connection).await;
 }
 
 #[tokio::test]

@@ -323,6 +323,14 @@ async fn tunnels_do_not_start_where_they_could_not_be_used() {
             &["auth.scheme-missing"],
         ),
         (
+            Tunnel::to(["db.example:5432"]).auth(AuthRequirement::session().or_ticket()),
+            &["tunnel.callers", "auth.sessions-missing", "auth.tokens-missing"],
+        ),
+        (
+            Tunnel::to(["db.example:5432"]).auth(AuthRequirement::token().optional().roles(&[])),
+            &["tunnel.callers", "auth.requirement-empty"],
+        ),
+        (
             Tunnel::to(["db.example", "10.0.0.1:22"]).public(),
             &["tunnel.target", "tunnel.target-private"],
         ),

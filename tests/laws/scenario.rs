@@ -14,7 +14,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, hea
 use http_body_util::BodyExt;
 use policy_core::browser::{self, Sent};
 use policy_server::{
-    App, AppService, Body, CachePolicy, CorsPolicy, Isolation, Limits, Mount, extract::PeerAddr,
+    App, AppService, Body, CachePolicy, CorsPolicy, CsrfPolicy, Isolation, Limits, Mount,
+    extract::PeerAddr,
 };
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
@@ -169,7 +170,10 @@ impl Site {
             let service =
                 service_fn(move |request| handle(plan.clone(), Arc::clone(&calls), request));
             let methods = group.methods.iter().map(|name| name.parse().expect("a method"));
-            let mut mount = Mount::new(service).methods(methods);
+            let mut mount = Mount::new(service)
+                .public()
+                .csrf(CsrfPolicy::Exempt("this law is about something else"))
+                .methods(methods);
             if scenario.plan.ending == Ending::Never {
                 mount = mount.limits(Limits::NONE.timeout(Duration::from_millis(1)));
             }

@@ -11,7 +11,7 @@ use std::{
 
 use http::{HeaderName, HeaderValue, Response, StatusCode, header::HOST};
 use http_body_util::BodyExt;
-use policy_server::{App as Server, Body, Mount};
+use policy_server::{App as Server, Body, CsrfPolicy, Mount};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
@@ -33,7 +33,10 @@ pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
             Ok::<_, Infallible>(handle(&app, &request))
         }
     });
-    let mut mount = Mount::new(service).methods(scenario.app.served());
+    let mut mount = Mount::new(service)
+        .public()
+        .csrf(CsrfPolicy::Exempt("this law is about something else"))
+        .methods(scenario.app.served());
     if let Some(policy) = &scenario.route {
         mount = mount.cors(policy.config());
     }

@@ -211,5 +211,5 @@ pub fn app() -> App<()> {
             lamps, lamp, create, replace, remove, form, search, picture, stream, page, partners,
             echo, mine, scoped, status, panics, csrf, login, token,
         ])
-        .mount("/files", Mount::new(files).cors(EVERYBODY))
+        .mount("/files", Mount::new(files).public().cors(EVERYBODY))
 }

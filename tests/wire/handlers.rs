@@ -126,11 +126,13 @@ async fn handlers_outside_of_routes_may_panic_too() {
     let mount = Mount::new(tower::service_fn(|_request: policy_server::Request| {
         assert!(_request.uri().path().is_empty(), "a panic on purpose, in a service");
         std::future::ready(Ok::<_, std::convert::Infallible>(Response::new(Body::empty())))
-    }));
+    }))
+    .public();
     let app = app().mount("/mount", mount).fallback(
-        async |_request: policy_server::Request| -> &'static str {
+        Fallback::handler(async |_request: policy_server::Request| -> &'static str {
             panic!("a panic on purpose, in a fallback")
-        },
+        })
+        .public(),
     );
     let server = Running::start(app).await;
     for path in ["/mount/x", "/nowhere"] {

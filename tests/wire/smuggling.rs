@@ -173,7 +173,9 @@ async fn nginx_behind_the_server_cannot_be_desynchronised() {
     let nginx = Nginx::behind().await;
     let upstream = format!("http://{}", nginx.address());
     let paths = ["/hello", "/upload", "/names"];
-    let app = paths.iter().fold(App::new(()), |app, path| app.proxy(Proxy::new(*path, &upstream)));
+    let app = paths
+        .iter()
+        .fold(App::new(()), |app, path| app.proxy(Proxy::new(*path, &upstream).public()));
     let server = Running::start(app).await;
     let mut served = 0;
     for case in corpus::all() {

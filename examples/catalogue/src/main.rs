@@ -179,6 +179,7 @@ fn files() -> Mount {
         weaken(response.headers_mut());
         response
     }))
+    .public()
     .cache(CachePolicy::public().max_age(3600).vary(&["accept-encoding"]).build())
 }
 

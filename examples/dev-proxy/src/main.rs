@@ -34,7 +34,7 @@ async fn script() -> impl IntoResponse {
 /// Forwards everything below `/api` to the API, without the prefix. CORS is not needed, since for
 /// the browser there is one origin.
 fn front_end(api: Api) -> App<Api> {
-    let proxy = Proxy::new("/api", &api.0).strip_prefix();
+    let proxy = Proxy::new("/api", &api.0).public().strip_prefix();
     App::new(api).proxy(proxy).routes(routes![page, script])
 }
 

@@ -105,9 +105,46 @@ impl Requirement {
     pub const fn is_ambient(&self) -> bool {
         self.session || matches!(self.scheme, Some(OwnScheme { ambient: true, .. }))
     }
+
+    /// Whether every caller that meets this requirement meets `other`.
+    fn is_as_strict_as(&self, other: &Self) -> bool {
+        let credentials = (!self.session || other.session)
+            && (!self.token || other.token)
+            && (!self.ticket || other.ticket)
+            && (self.scheme.is_none() || self.scheme == other.scheme);
+        let roles = other.roles.is_empty()
+            || (!self.roles.is_empty() && self.roles.iter().all(|role| other.roles.contains(role)));
+        let fresh = other.fresh.is_none_or(|most| self.fresh.is_some_and(|own| own <= most));
+        credentials
+            && (!self.optional || other.optional)
+            && other.scopes.iter().all(|scope| self.scopes.contains(scope))
+            && roles
+            && fresh
+    }
 }
 
 impl AuthPolicy {
+    /// Whether every caller that this admits is one that `other` admits, with the same credential or
+    /// with none. `false` may also mean that this is not known.
+    ///
+    /// ```
+    /// use policy_core::auth::{AuthPolicy, Requirement};
+    ///
+    /// let staff = Requirement { session: true, roles: &["hr", "it"], ..Requirement::NONE };
+    /// let hr = AuthPolicy::Required(Requirement { roles: &["hr"], ..staff });
+    /// let staff = AuthPolicy::Required(staff);
+    /// assert!(hr.is_as_strict_as(&staff) && !staff.is_as_strict_as(&hr));
+    /// assert!(hr.is_as_strict_as(&AuthPolicy::Public));
+    /// ```
+    pub fn is_as_strict_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::Public) => true,
+            // Who is nobody in particular gets in by `optional`.
+            (Self::Public, Self::Required(other)) => other.optional,
+            (Self::Required(own), Self::Required(other)) => own.is_as_strict_as(other),
+        }
+    }
+
     /// The request headers, lower case, that a page of another origin needs for the credentials of
     /// a route with this policy: `authorization` for a token, and the CSRF header if a request with
     /// this method needs a CSRF token. A cookie needs none, and the headers of a custom scheme are
@@ -191,6 +228,46 @@ mod tests {
             let fresh = Requirement { token: true, fresh: Some(seconds), ..Requirement::NONE };
             assert_eq!(shown(fresh), format!("token, fresh {text}"));
         }
+    }
+
+    #[test]
+    fn a_policy_is_as_strict_as_another_if_it_admits_nobody_else() {
+        let session = Requirement { session: true, ..Requirement::NONE };
+        let either = Requirement { token: true, ..session };
+        let keys = |name| Requirement {
+            scheme: Some(OwnScheme { name, ambient: false }),
+            ..Requirement::NONE
+        };
+        let scoped = Requirement { scopes: &["a", "b"], ..session };
+        let in_roles = Requirement { roles: &["x", "y"], ..session };
+        let fresh = Requirement { fresh: Some(60), ..session };
+        let guests = Requirement { optional: true, ..session };
+        for (strict, lax) in [
+            (session, either),
+            (session, guests),
+            (scoped, session),
+            (scoped, Requirement { scopes: &["b"], ..session }),
+            (in_roles, session),
+            (Requirement { roles: &["y"], ..session }, in_roles),
+            (fresh, session),
+            (Requirement { fresh: Some(59), ..session }, fresh),
+            (
+                Requirement { ticket: true, ..Requirement::NONE },
+                Requirement { ticket: true, ..session },
+            ),
+        ] {
+            let [strict, lax] = [strict, lax].map(AuthPolicy::Required);
+            assert!(strict.is_as_strict_as(&lax), "{strict} {lax}");
+            assert!(!lax.is_as_strict_as(&strict), "{lax} {strict}");
+            assert!(strict.is_as_strict_as(&strict) && strict.is_as_strict_as(&AuthPolicy::Public));
+            assert_eq!(
+                AuthPolicy::Public.is_as_strict_as(&lax),
+                lax == AuthPolicy::Required(guests)
+            );
+        }
+        let [one, other] = ["One", "Other"].map(|name| AuthPolicy::Required(keys(name)));
+        assert!(one.is_as_strict_as(&one) && !one.is_as_strict_as(&other));
+        assert!(!one.is_as_strict_as(&AuthPolicy::Required(session)));
     }
 
     #[test]

@@ -18,6 +18,10 @@ area! { $ auth
         CallersMissing Error "auth.callers-missing",
             "nothing here says who may call",
             "write `#[auth(session)]`, `#[auth(token)]` or both as `session | token`, `#[auth(scheme = ..)]`, or `#[auth(public)]` for everybody";
+        /// A mount, a proxy or a fallback that neither says nor inherits who may call.
+        MountCallersMissing Error "auth.mount-callers-missing",
+            "nothing says who may call this mount, proxy or fallback",
+            "write `.auth(AuthRequirement::session())` or another requirement, or `.public()` for everybody: there, or as the default of its group or of the app";
         /// `public` next to anything else.
         PublicNotAlone Error "auth.public-not-alone",
             "`public` admits everybody without credentials, so it cannot be combined with anything else",

@@ -30,10 +30,10 @@ area! { $ route
         PathPrefix Error "route.path-prefix",
             "a prefix cannot be empty, have parameters or end with `/`",
             "write a prefix such as `/api`; without a prefix, use `App::routes` or `App::fallback`";
-        /// A route that requires credentials, below a mount or proxy that does not.
+        /// A route that requires more of its callers than a mount or proxy above it.
         GuardedBelow Warning "route.guarded-below",
-            "this route requires credentials, and a prefix above it does not: a service there that folds case, cuts `;` or ignores a trailing slash could bypass it",
-            "require credentials for the mount or proxy as well, or add `.exact_paths()` to it if its service never serves one resource under two paths";
+            "this route requires more of its callers than a prefix above it: a service there that folds case, cuts `;` or ignores a trailing slash could bypass it",
+            "require as much for the mount or proxy, or add `.exact_paths()` to it if its service never serves one resource under two paths";
         /// Two routes for the same requests.
         RouteConflict Error "route.conflict",
             "another route matches the same requests",

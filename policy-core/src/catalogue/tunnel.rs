@@ -18,6 +18,10 @@ area! { $ tunnel
         TunnelNone Error "tunnel.at-once-zero",
             "with a limit of zero, no tunnel is ever opened",
             "write one or more, such as `at_once(16)`";
+        /// Callers that a tunnel cannot tell.
+        TunnelCallers Error "tunnel.callers",
+            "a tunnel reads `Proxy-Authorization` alone, which carries neither a session nor a ticket, and cannot be optional",
+            "write `AuthRequirement::token()` or a scheme, or `Targets::public` for everybody";
         /// A tunnel for everybody.
         TunnelPublic Warning "tunnel.public",
             "everybody may open a tunnel to these targets",

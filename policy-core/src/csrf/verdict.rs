@@ -1,6 +1,6 @@
 //! The verdict on the origin of a request, and whether it also needs a token.
 
-use http::{HeaderMap, HeaderName, Method, header::REFERER};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header::REFERER};
 
 use super::{CsrfPolicy, TokenVerdict};
 use crate::{
@@ -262,6 +262,50 @@ impl Provenance {
             },
         }
     }
+
+    /// Decides about a request without a caller that this service knows, for what may know cookies
+    /// of its own: a mounted service, an upstream. A request with neither `Origin`, Fetch Metadata
+    /// nor `Cookie` passes, since no browser sends it with anything by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`].
+    ///
+    /// ```
+    /// use http::{HeaderValue, Method};
+    /// use policy_core::{
+    ///     Refusal,
+    ///     csrf::{CsrfPolicy, OriginFacts, Provenance},
+    ///     gate::Single,
+    /// };
+    ///
+    /// let facts = OriginFacts {
+    ///     method: &Method::POST,
+    ///     is_upgrade: false,
+    ///     origin: Single::Absent,
+    ///     sec_fetch_site: Single::Absent,
+    ///     referer: Single::Absent,
+    /// };
+    /// let webhook = Provenance::of(&facts, |_| false, |_| false);
+    /// assert_eq!(webhook.admit_anonymous(CsrfPolicy::Token, None), Ok(()));
+    /// let cookie = HeaderValue::from_static("theme=dark");
+    /// let refused = webhook.admit_anonymous(CsrfPolicy::Token, Some(&cookie));
+    /// assert_eq!(refused, Err(Refusal::CsrfOrigin));
+    /// ```
+    pub fn admit_anonymous(
+        self,
+        policy: CsrfPolicy,
+        cookie: Option<&HeaderValue>,
+    ) -> Result<(), Refusal> {
+        match (policy, self.reach, self.verdict) {
+            (CsrfPolicy::Exempt(_), ..)
+            // The origin of a WebSocket is judged before.
+            | (_, Reach::Nothing | Reach::Upgrade, _)
+            | (_, Reach::Change, OriginVerdict::Passed) => Ok(()),
+            (_, Reach::Change, OriginVerdict::Undecided) if cookie.is_none() => Ok(()),
+            (_, Reach::Change, _) => Err(Refusal::CsrfOrigin),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -354,5 +398,21 @@ mod tests {
             let token = || unreachable!("nobody asks for it");
             assert_eq!(admit(CsrfPolicy::Token, &facts, verdict, token), Ok(()));
         }
+    }
+
+    #[test]
+    fn anonymous_requests_are_refused_to_other_pages_and_to_who_has_a_cookie_and_no_origin() {
+        let post = facts(&Method::POST, false);
+        let found = Provenance::of(&post, |_| false, |_| false);
+        let cookie = HeaderValue::from_static("a=b");
+        let answers = |policy, cookie| {
+            VERDICTS.map(|verdict| Provenance { verdict, ..found }.admit_anonymous(policy, cookie))
+        };
+        let refused = Err(Refusal::CsrfOrigin);
+        for policy in [CsrfPolicy::Token, CsrfPolicy::Origin] {
+            assert_eq!(answers(policy, None), [Ok(()), Ok(()), refused]);
+            assert_eq!(answers(policy, Some(&cookie)), [Ok(()), refused, refused]);
+        }
+        assert_eq!(answers(CsrfPolicy::Exempt("signed"), Some(&cookie)), [Ok(()); 3]);
     }
 }

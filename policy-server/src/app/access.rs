@@ -1,31 +1,60 @@
-//! Who may use a target without attributes.
+//! Who may call what has no attributes: mounts, proxies, the fallback and the tunnel.
 
-use std::any::{TypeId, type_name};
+use std::{
+    any::{TypeId, type_name},
+    time::Duration,
+};
 
-use policy_core::auth::{AuthPolicy, OwnScheme, Requirement};
+use policy_core::{
+    auth::{AuthPolicy, AuthSpec, OwnScheme, Requirement},
+    csrf::CsrfPolicy,
+};
 
 use crate::auth::scheme::Scheme;
 
-/// The callers of a target without attributes, such as a tunnel: the value form of
+/// What a mount, a proxy, a fallback or a tunnel requires of its callers: the value form of
 /// [`#[auth(..)]`](macro@crate::auth).
 ///
 /// ```
 /// use policy_server::AuthRequirement;
+/// use std::time::Duration;
 ///
+/// // `#[auth(session | token, roles = ["hr"], fresh = "10m")]`
+/// let hr = AuthRequirement::session().or_token().roles(&["hr"]).fresh(Duration::from_secs(600));
 /// // `#[auth(token, scopes = ["tunnel"])]`
 /// let requirement = AuthRequirement::token().scopes(&["tunnel"]);
 /// ```
+///
+/// It follows the rules of the attribute. What the attribute refuses at compile time, such as an
+/// empty list of roles, is reported when the app starts.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "it holds for what it is given to"]
 pub struct AuthRequirement {
     requirement: Requirement,
+    /// As stated, since an empty list is a mistake.
+    scopes: Option<&'static [&'static str]>,
+    roles: Option<&'static [&'static str]>,
     pub(crate) scheme: Option<TypeId>,
 }
 
 impl AuthRequirement {
+    const fn of(requirement: Requirement) -> Self {
+        Self { requirement, scopes: None, roles: None, scheme: None }
+    }
+
+    /// Requires the cookie of a session of the app's [`Sessions`](crate::Sessions).
+    pub const fn session() -> Self {
+        Self::of(Requirement { session: true, ..Requirement::NONE })
+    }
+
     /// Requires a bearer token of the app's [`Tokens`](crate::Tokens).
     pub const fn token() -> Self {
-        Self { requirement: Requirement { token: true, ..Requirement::NONE }, scheme: None }
+        Self::of(Requirement { token: true, ..Requirement::NONE })
+    }
+
+    /// Requires a [ticket](crate::Tokens::ticket) in the query.
+    pub const fn ticket() -> Self {
+        Self::of(Requirement { ticket: true, ..Requirement::NONE })
     }
 
     /// Requires a caller that one of the application's schemes recognises. The app registers it
@@ -36,22 +65,177 @@ impl AuthRequirement {
         let name = path.rsplit("::").next().unwrap_or(path);
         let scheme = Some(OwnScheme { name, ambient: T::AMBIENT });
         let requirement = Requirement { scheme, ..Requirement::NONE };
-        Self { requirement, scheme: Some(TypeId::of::<T>()) }
+        Self { scheme: Some(TypeId::of::<T>()), ..Self::of(requirement) }
+    }
+
+    /// Takes a session, too.
+    pub const fn or_session(mut self) -> Self {
+        self.requirement.session = true;
+        self
+    }
+
+    /// Takes a bearer token, too. If one is sent, it alone decides.
+    pub const fn or_token(mut self) -> Self {
+        self.requirement.token = true;
+        self
+    }
+
+    /// Takes a ticket, too.
+    pub const fn or_ticket(mut self) -> Self {
+        self.requirement.ticket = true;
+        self
+    }
+
+    /// Admits requests without a credential as well, as anonymous. An invalid token is refused.
+    pub const fn optional(mut self) -> Self {
+        self.requirement.optional = true;
+        self
     }
 
     /// Also requires all of these scopes.
     pub const fn scopes(mut self, scopes: &'static [&'static str]) -> Self {
         self.requirement.scopes = scopes;
+        self.scopes = Some(scopes);
         self
     }
 
     /// Also requires one of these roles.
     pub const fn roles(mut self, roles: &'static [&'static str]) -> Self {
         self.requirement.roles = roles;
+        self.roles = Some(roles);
         self
     }
 
-    pub(crate) const fn policy(self) -> AuthPolicy {
+    /// Also requires that the caller authenticated within this time, in whole seconds.
+    pub const fn fresh(mut self, time: Duration) -> Self {
+        let seconds = time.as_secs();
+        self.requirement.fresh =
+            Some(if seconds > u32::MAX as u64 { u32::MAX } else { seconds as u32 });
+        self
+    }
+
+    pub(crate) const fn policy(&self) -> AuthPolicy {
         AuthPolicy::Required(self.requirement)
+    }
+
+    /// What the rules of the attribute judge.
+    pub(crate) const fn spec(&self, csrf: &CsrfPolicy) -> AuthSpec<'static> {
+        let spec = AuthSpec::of(&AuthPolicy::Required(self.requirement), csrf);
+        AuthSpec { scopes: self.scopes, roles: self.roles, ..spec }
+    }
+}
+
+/// What a mount, a proxy, a fallback, a group or an app states about callers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Access {
+    /// `None` where the outer level decides.
+    pub(crate) callers: Option<Callers>,
+    /// As above.
+    pub(crate) csrf: Option<CsrfPolicy>,
+}
+
+/// Who may call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Callers {
+    Public,
+    Required(AuthRequirement),
+}
+
+impl Access {
+    /// What this level states, else the outer one.
+    pub(crate) fn or(self, outer: Self) -> Self {
+        Self { callers: self.callers.or(outer.callers), csrf: self.csrf.or(outer.csrf) }
+    }
+}
+
+impl Callers {
+    pub(crate) const fn policy(&self) -> AuthPolicy {
+        match self {
+            Self::Public => AuthPolicy::Public,
+            Self::Required(requirement) => requirement.policy(),
+        }
+    }
+
+    pub(crate) const fn spec(&self, csrf: &CsrfPolicy) -> AuthSpec<'static> {
+        match self {
+            Self::Public => AuthSpec::of(&AuthPolicy::Public, csrf),
+            Self::Required(requirement) => requirement.spec(csrf),
+        }
+    }
+
+    pub(crate) fn scheme(&self) -> Option<TypeId> {
+        match self {
+            Self::Public => None,
+            Self::Required(requirement) => requirement.scheme,
+        }
+    }
+}
+
+/// The builder methods that state who may call.
+macro_rules! access_methods {
+    ($($access:ident).+, $of:literal) => {
+        #[doc = concat!("Who may call ", $of, ": callers that meet this requirement, through the")]
+        /// same gates as for a handler with the [attribute](macro@crate::auth).
+        pub fn auth(mut self, requirement: $crate::AuthRequirement) -> Self {
+            self.$($access).+.callers = Some($crate::app::access::Callers::Required(requirement));
+            self
+        }
+
+        #[doc = concat!("Lets everybody call ", $of, ", without credentials.")]
+        pub fn public(mut self) -> Self {
+            self.$($access).+.callers = Some($crate::app::access::Callers::Public);
+            self
+        }
+
+        #[doc = concat!("The CSRF protection of ", $of, ", in place of the default, which is strict.")]
+        ///
+        /// By default a request with an unsafe method and a session needs what it needs for a
+        /// handler: a page of this origin or of one that CORS grants with credentials, and the
+        /// session's CSRF token. [`CsrfPolicy::Origin`](crate::CsrfPolicy) waives the token, for
+        /// services that render their own forms.
+        ///
+        /// Without a session, what answers may still know cookies of its own, so an unsafe request
+        /// of a page of another site is refused (403 `csrf.origin`), unless CORS grants that page
+        /// and the request has no cookie. A request with neither `Origin`, Fetch Metadata nor
+        /// `Cookie`, such as a webhook, passes. [`CsrfPolicy::Exempt`](crate::CsrfPolicy) with a
+        /// reason turns all of this off.
+        pub fn csrf(mut self, policy: $crate::CsrfPolicy) -> Self {
+            self.$($access).+.csrf = Some(policy);
+            self
+        }
+    };
+}
+
+pub(crate) use access_methods;
+
+#[cfg(test)]
+mod tests {
+    use policy_core::Rule;
+
+    use super::*;
+
+    fn rules(requirement: AuthRequirement) -> Vec<Rule> {
+        requirement.spec(&CsrfPolicy::Token).violations().map(|found| found.rule).collect()
+    }
+
+    #[test]
+    fn a_requirement_is_shown_as_its_attribute() {
+        let all = AuthRequirement::ticket().or_session().or_token().optional();
+        let all = all.scopes(&["a"]).roles(&["b", "c"]).fresh(Duration::from_secs(600));
+        assert_eq!(
+            all.policy().to_string(),
+            "session | token | ticket, optional, scopes a, roles b c, fresh 10m"
+        );
+        assert_eq!(AuthRequirement::token().or_ticket().policy().to_string(), "token | ticket");
+    }
+
+    #[test]
+    fn a_requirement_keeps_the_rules_of_its_attribute() {
+        assert_eq!(rules(AuthRequirement::session().or_token().roles(&["a"])), []);
+        let empty = AuthRequirement::token().roles(&[]).scopes(&[]);
+        assert_eq!(rules(empty), [Rule::RequirementEmpty; 2]);
+        for time in [Duration::ZERO, Duration::from_millis(999), Duration::MAX] {
+            assert_eq!(rules(AuthRequirement::token().fresh(time)), [Rule::FreshOutOfBounds]);
+        }
     }
 }

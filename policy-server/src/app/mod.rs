@@ -1,9 +1,9 @@
 //! The app and its builder methods.
 
-#[cfg(feature = "gateway")]
 pub(crate) mod access;
 pub(crate) mod cors_source;
 pub(crate) mod defaults;
+pub(crate) mod fallback;
 #[cfg(feature = "gateway")]
 pub(crate) mod gateway;
 pub(crate) mod group;
@@ -20,7 +20,7 @@ pub(crate) mod tunnel;
 
 use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
 
-use axum_core::{BoxError, extract::Request, response::IntoResponse};
+use axum_core::{BoxError, extract::Request};
 use policy_core::cors::SharedOrigins;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -31,7 +31,9 @@ use crate::app::gateway::GatewayParts;
 use crate::app::tls::Tls;
 use crate::{
     app::{
+        access::{Access, access_methods},
         defaults::{Defaults, policy_methods},
+        fallback::Fallback,
         group::{Group, GroupParts},
         mount::Mount,
         route::{Entry, Route},
@@ -82,6 +84,8 @@ use crate::{
 ///   `tunnel` and `trace`.
 /// - Policies of routes without their own: [`cors`](Self::cors), [`cache`](Self::cache),
 ///   [`headers`](Self::headers), [`isolation`](Self::isolation), [`limits`](Self::limits).
+/// - Callers of mounts, proxies and the fallback without their own: [`auth`](Self::auth),
+///   [`public`](Self::public), [`csrf`](Self::csrf).
 /// - Lists of origins: [`origins`](Self::origins), [`shared_origins`](Self::shared_origins),
 ///   [`origins_from_env`](Self::origins_from_env), [`config_file`](Self::config_file).
 /// - Authentication: [`sessions`](Self::sessions), [`tokens`](Self::tokens),
@@ -107,12 +111,14 @@ pub(crate) struct AppParts {
     pub(crate) state: Box<dyn Any + Send + Sync>,
     pub(crate) public_origin: Option<String>,
     pub(crate) defaults: Defaults,
+    /// Of the callers of mounts, proxies and the fallback.
+    pub(crate) access: Access,
     pub(crate) routes: Vec<Entry>,
     pub(crate) groups: Vec<(String, GroupParts)>,
     pub(crate) mounts: Vec<(String, Mount)>,
     #[cfg(feature = "gateway")]
     pub(crate) gateway: GatewayParts,
-    pub(crate) fallback: Option<SharedService>,
+    pub(crate) fallback: Option<Fallback>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
     pub(crate) settings: ServerSettings,
@@ -152,6 +158,7 @@ impl<S: Send + Sync + 'static> App<S> {
             state: Box::new(state),
             public_origin: None,
             defaults: Defaults::default(),
+            access: Access::default(),
             routes: Vec::new(),
             groups: Vec::new(),
             mounts: Vec::new(),
@@ -197,6 +204,10 @@ impl<S> App<S> {
     }
 
     policy_methods!(parts.defaults, "routes that have none of their own, and of unknown paths");
+    access_methods!(
+        parts.access,
+        "the mounts, the proxies and the fallback that do not state their own; handlers always do"
+    );
 
     /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take [`Sessions`](crate::Sessions) and
     /// [`Session`](crate::Session).
@@ -267,14 +278,10 @@ impl<S> App<S> {
         self
     }
 
-    /// Handles paths without a route, in place of a 404. The app's default policy applies to the
-    /// responses.
-    pub fn fallback<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
-        Fut: Future<Output: IntoResponse> + Send + 'static,
-    {
-        self.parts.fallback = Some(SharedService::from_fn(handler));
+    /// Serves paths without a route, in place of a 404. What the fallback does not state of its
+    /// policy is that of the app.
+    pub fn fallback(mut self, fallback: Fallback) -> Self {
+        self.parts.fallback = Some(fallback);
         self
     }
 

@@ -6,6 +6,7 @@ use tower_service::Service;
 
 use crate::{
     app::{
+        access::{Access, access_methods},
         defaults::{Defaults, policy_methods},
         mounted_paths::{MountedPaths, path_methods},
     },
@@ -17,7 +18,15 @@ use crate::{
 ///
 /// It gets the requests for the prefix and every path below it, with the whole path in its
 /// [normal form](policy_core::gate::NormalPath). Its responses carry the policy set here, or the
-/// app's default.
+/// default of its group or of the app.
+///
+/// It has to say who may call it, or to stand in a group or an app that does: an app in which
+/// nothing says so does not start (`auth.mount-callers-missing`). The gates are those of a handler,
+/// so that a session's cookie, challenges, `no-store` and the end of streams are, too.
+///
+/// Inside a mounted axum router, the extractors of [`extract`](crate::extract) work as in handlers:
+/// [`Principal`](crate::Principal), [`Session`](crate::Session), [`Sessions`](crate::Sessions),
+/// [`CsrfToken`](crate::extract::CsrfToken), [`ClientAddr`](crate::extract::ClientAddr).
 ///
 /// ```
 /// use policy_server::{http, prelude::*};
@@ -29,7 +38,7 @@ use crate::{
 ///     let _: &policy_server::Body = request.body();
 ///     Ok::<_, Infallible>(http::Response::new(request.uri().path().to_owned()))
 /// });
-/// let app = App::new(()).mount("/echo", Mount::new(echo).cors(EVERYBODY));
+/// let app = App::new(()).mount("/echo", Mount::new(echo).public().cors(EVERYBODY));
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
 /// let response = app.test().get("/echo/x").origin("https://a.example").send().await;
@@ -43,6 +52,7 @@ pub struct Mount {
     pub(crate) service: SharedService,
     pub(crate) methods: Vec<Method>,
     pub(crate) paths: MountedPaths,
+    pub(crate) access: Access,
     pub(crate) defaults: Defaults,
 }
 
@@ -62,6 +72,7 @@ impl Mount {
             service: SharedService::new(service),
             methods: vec![Method::GET, Method::HEAD],
             paths: MountedPaths::default(),
+            access: Access::default(),
             defaults: Defaults::default(),
         }
     }
@@ -72,6 +83,7 @@ impl Mount {
         self
     }
 
+    access_methods!(access, "it");
     path_methods!(paths);
     policy_methods!(defaults, "its responses");
 }

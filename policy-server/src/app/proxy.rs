@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use http::Method;
 
 use super::{
+    access::{Access, access_methods},
     defaults::{Defaults, policy_methods},
     mounted_paths::{MountedPaths, path_methods},
 };
@@ -17,7 +18,7 @@ use super::{
 ///
 /// # async fn serve() -> Result<(), Error> {
 /// App::new(())
-///     .proxy(Proxy::new("/api", "http://127.0.0.1:9000").strip_prefix())
+///     .proxy(Proxy::new("/api", "http://127.0.0.1:9000").strip_prefix().public())
 ///     .serve("127.0.0.1:8080")
 ///     .await
 /// # }
@@ -25,6 +26,9 @@ use super::{
 ///
 /// A request for `/api/orders?page=2` goes to `http://127.0.0.1:9000/orders?page=2`. The proxy
 /// connects on the first request.
+///
+/// Like a [`Mount`](crate::Mount), a proxy has to say who may call it, or its group or its app has
+/// to.
 ///
 /// # What is forwarded
 ///
@@ -38,8 +42,8 @@ use super::{
 /// - **Headers** except those of the connection (RFC 9110 7.6.1). `Host` is the upstream's;
 ///   `Forwarded`, `X-Forwarded-For`, `-Host` and `-Proto` are written anew from what this server
 ///   knows, whatever a client sent; `Via` gets an entry.
-/// - **`Authorization`** unchanged: it is a credential for the upstream, since no rule of this app
-///   reads it.
+/// - **`Authorization`** unchanged. The upstream can verify a token that [`auth`](Self::auth)
+///   required here, or take a credential of its own.
 /// - **Cookies** except that of this app's [`Sessions`](crate::Sessions), unless
 ///   [`forward_session`](Self::forward_session) is set.
 /// - **WebSockets** over HTTP/1.1, if the page's origin may open one (RFC 6455 10.2); no other
@@ -71,7 +75,8 @@ use super::{
 ///
 /// let uploads = Proxy::new("/files", "https://files.internal:9000")
 ///     .limits(Limits::NONE.body(10 << 30).timeout(Duration::from_secs(3600)))
-///     .answer_timeout(Duration::from_secs(60));
+///     .answer_timeout(Duration::from_secs(60))
+///     .auth(AuthRequirement::session());
 /// ```
 ///
 /// The total duration of a response is not limited as long as bytes arrive: see
@@ -88,6 +93,7 @@ pub struct Proxy {
     pub(crate) methods: Vec<Method>,
     pub(crate) paths: MountedPaths,
     pub(crate) timeouts: Timeouts,
+    pub(crate) access: Access,
     pub(crate) defaults: Defaults,
 }
 
@@ -128,6 +134,7 @@ impl Proxy {
                 response: Duration::from_secs(20),
                 idle: Duration::from_secs(60),
             },
+            access: Access::default(),
             defaults: Defaults::default(),
         }
     }
@@ -186,6 +193,7 @@ impl Proxy {
         self
     }
 
+    access_methods!(access, "it");
     path_methods!(paths);
     policy_methods!(defaults, "its responses");
 }

@@ -76,13 +76,16 @@ pub(crate) struct RouteAuth {
     pub(crate) scheme: Option<SharedScheme>,
     /// The challenges for a client without a valid token, on a route that takes tokens.
     challenges: Option<Challenges>,
+    /// Whether unsafe requests without a caller need an origin that may send them, too: what
+    /// answers may know cookies of its own.
+    pub(crate) judges_anonymous: bool,
 }
 
 /// The protection space of bearer tokens (RFC 9110 11.5): the whole service is one.
 const REALM: &str = "api";
 
 impl RouteAuth {
-    /// The requirements that the attributes of a handler state.
+    /// The requirements that a policy states.
     pub(crate) fn new(
         auth: AuthPolicy,
         csrf: CsrfPolicy,
@@ -94,12 +97,23 @@ impl RouteAuth {
             }
             _ => None,
         };
-        Ok(Self { auth, csrf, scheme, challenges })
+        Ok(Self { auth, csrf, scheme, challenges, judges_anonymous: false })
     }
 
     /// No requirements.
     pub(crate) const fn public() -> Self {
-        Self { auth: AuthPolicy::Public, csrf: CsrfPolicy::Token, scheme: None, challenges: None }
+        Self {
+            auth: AuthPolicy::Public,
+            csrf: CsrfPolicy::Token,
+            scheme: None,
+            challenges: None,
+            judges_anonymous: false,
+        }
+    }
+
+    /// These requirements for a service without attributes.
+    pub(crate) fn of_service(self) -> Self {
+        Self { judges_anonymous: true, ..self }
     }
 
     /// Whether the route takes bearer tokens.

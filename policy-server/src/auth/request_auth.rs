@@ -43,6 +43,10 @@ pub(crate) struct RequestAuth {
     is_ambient: bool,
     takes_token: bool,
     provenance: Provenance,
+    /// Whether requests without a caller need an origin that may send them.
+    judges_anonymous: bool,
+    /// Whether the page may send what it sends without credentials.
+    is_granted: bool,
     /// Whether this is a CONNECT, which turns the connection or stream into a tunnel.
     is_connect: bool,
     /// Initialised on first use.
@@ -73,12 +77,20 @@ impl RequestAuth {
             OriginDecision::Unasked | OriginDecision::Refused => false,
         };
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
+        let is_for_all = || sharing.is_some_and(Cors::is_any_origin);
+        let is_granted = match (head.origin, grant) {
+            (Single::One(_), OriginDecision::Origin(_)) => true,
+            (Single::One(_), _) => is_for_all(),
+            (Single::Absent | Single::Repeated, _) => false,
+        };
         Self {
             guard: Arc::clone(guard),
             csrf: route.csrf,
             is_ambient: route.is_ambient(),
             takes_token: route.takes_token(),
             provenance,
+            judges_anonymous: route.judges_anonymous,
+            is_granted,
             is_connect: head.method == Method::CONNECT,
             session: OnceLock::new(),
             form_token: OnceLock::new(),
@@ -191,6 +203,16 @@ impl RequestAuth {
     /// Checks that a request with a ticket does not come from a page of others.
     pub(crate) fn check_ticket(&self) -> Result<(), Denied> {
         self.provenance.admit_ticket(self.csrf).map_err(Denied::from)
+    }
+
+    /// Gate 8 for a request without a caller to a service without attributes, which may know
+    /// cookies of its own.
+    pub(crate) fn check_anonymous(&self, headers: &HeaderMap) -> Result<(), Denied> {
+        let cookie = headers.get(COOKIE);
+        if !self.judges_anonymous || (self.is_granted && cookie.is_none()) {
+            return Ok(());
+        }
+        self.provenance.admit_anonymous(self.csrf, cookie).map_err(Denied::from)
     }
 
     /// The unread form that may contain the CSRF token.

@@ -1,6 +1,9 @@
 //! Checks and compiles an app, part by part.
 
-use std::{any::Any, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    sync::Arc,
+};
 
 use http::Method;
 use policy_core::{
@@ -16,18 +19,19 @@ use policy_core::{
 };
 
 use super::{
+    mount::Outer,
     route_policy::{CompiledLevel, Rates},
     violations_of_callers,
 };
 use crate::{
     app::{
-        cors_source::CorsSource, defaults::Defaults, group::GroupParts,
-        mounted_paths::MountedPaths, route::Entry,
+        access::Access, cors_source::CorsSource, defaults::Defaults, group::GroupParts,
+        route::Entry,
     },
     auth::{RouteAuth, scheme::Schemes},
     base::error::StartProblem,
     build::origin_lists::NamedLists,
-    handler::{Description, RouteInfo, service::SharedService},
+    handler::{Description, RouteInfo},
     observe::health::{Probe, Readiness},
     pipeline::compiled_app::{CompiledRoute, Target},
     route::{
@@ -35,15 +39,6 @@ use crate::{
         router::{AddError, RouterBuilder},
     },
 };
-
-/// A mount, a proxy or another target that serves a whole prefix.
-pub(super) struct MountSpec<'a> {
-    pub(super) kind: &'static str,
-    pub(super) prefix: &'a str,
-    pub(super) methods: Vec<Method>,
-    pub(super) paths: MountedPaths,
-    pub(super) defaults: Defaults,
-}
 
 /// The means by which an app can authenticate callers.
 pub(super) struct Available<'a> {
@@ -58,14 +53,25 @@ pub(super) struct Builder<'a> {
     pub(super) lists: &'a OriginLists,
     /// The policies of the app, compiled once for all routes that set none.
     pub(super) default: CompiledLevel,
+    /// What the app states about the callers of its mounts, proxies and fallback.
+    pub(super) access: Access,
     pub(super) available: Available<'a>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     pub(super) rates: Rates,
     /// Of the state type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,
-    router: RouterBuilder,
-    routes: Vec<Arc<CompiledRoute>>,
+    pub(super) router: RouterBuilder,
+    pub(super) routes: Vec<Arc<CompiledRoute>>,
+}
+
+/// Who may call a route, with what it refers to by type.
+pub(super) struct Guarded {
+    pub(super) auth: AuthPolicy,
+    pub(super) csrf: CsrfPolicy,
+    pub(super) scheme: Option<TypeId>,
+    /// Whether an argument of its handler is a session.
+    pub(super) takes_session: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -80,6 +86,7 @@ impl<'a> Builder<'a> {
             problems,
             lists,
             default: CompiledLevel::default(),
+            access: Access::default(),
             available,
             is_https: false,
             rates,
@@ -125,11 +132,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn info(&self, path: String, description: Option<Description>) -> Arc<RouteInfo> {
+    pub(super) fn info(&self, path: String, description: Option<Description>) -> Arc<RouteInfo> {
         Arc::new(RouteInfo { path: path.into(), description, state: Arc::clone(&self.state) })
     }
 
-    fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
+    pub(super) fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
         match PathTemplate::parse_prefix(prefix) {
             Ok(_) => true,
             Err(rule) => {
@@ -140,7 +147,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Reports why a route could not be added.
-    fn conflict(&mut self, place: &str, route: String, error: AddError) {
+    pub(super) fn conflict(&mut self, place: &str, route: String, error: AddError) {
         let other = match error {
             AddError::Rule(rule) => return self.rule(place, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
@@ -161,9 +168,17 @@ impl<'a> Builder<'a> {
         if !self.is_prefix("group", prefix) {
             return;
         }
-        let stated = self.level(&format!("group {prefix}"), group.defaults);
+        let level = self.level(&format!("group {prefix}"), group.defaults);
         for route in group.routes {
-            self.handler(route, prefix, &stated);
+            self.handler(route, prefix, &level);
+        }
+        let outer = Outer { prefix, level, access: group.access };
+        for (prefix, mount) in group.mounts {
+            self.mounted(&prefix, mount, &outer);
+        }
+        #[cfg(feature = "gateway")]
+        for proxy in group.upstreams {
+            self.proxied(proxy, &outer);
         }
     }
 
@@ -184,11 +199,15 @@ impl<'a> Builder<'a> {
             AuthSpec { takes_session: description.takes_session, ..AuthSpec::of(&auth, &csrf) };
         let facts = RouteFacts::of(&spec, &methods, false);
         let (rules, level) = self.rules(&place, [&own, group], facts, &description.policy);
-        let guard = self.guard(&place, &description);
+        let routes: Vec<_> =
+            description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
+        let scheme = description.scheme.map(|id| id());
+        let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
+        let guard = self.guard(&place, guarded, &routes.join(", "));
         let knows_callers = self.available.sessions || self.available.tokens;
         let asks_caller = facts.authentication != Authentication::Public
             || (description.extracts && knows_callers);
-        let violations = violations_of_callers(&auth, &csrf, rules.cors.as_deref());
+        let violations = violations_of_callers(spec, rules.cors.as_deref());
         self.errors(&place, violations.map(Violation::named));
         for (method, path) in description.routes {
             let path = match *path {
@@ -230,7 +249,7 @@ impl<'a> Builder<'a> {
 
     /// The request headers that credentials need. A public route may also handle the session
     /// itself, as a logout does.
-    fn request_headers(
+    pub(super) fn request_headers(
         &self,
         auth: &AuthPolicy,
         csrf: &CsrfPolicy,
@@ -242,27 +261,23 @@ impl<'a> Builder<'a> {
         auth.request_headers(csrf, method.as_str())
     }
 
-    /// Resolves what the policy of a handler refers to: schemes, sessions and tokens.
-    fn guard(&mut self, place: &str, description: &Description) -> RouteAuth {
-        let RoutePolicy { auth, csrf, .. } = description.policy;
-        let scheme = description.scheme.and_then(|id| self.available.schemes.get(id())).cloned();
+    /// Resolves what a policy refers to: schemes, sessions and tokens. `value` names what it is the
+    /// policy of.
+    pub(super) fn guard(&mut self, place: &str, guarded: Guarded, value: &str) -> RouteAuth {
+        let Guarded { auth, csrf, scheme, takes_session } = guarded;
+        let scheme = scheme.and_then(|id| self.available.schemes.get(id)).cloned();
         let policy = match &auth {
             AuthPolicy::Required(policy) => *policy,
             _ => Requirement::NONE,
         };
-        let takes_sessions = policy.session || description.takes_session;
+        let takes_sessions = policy.session || takes_session;
         let missing = [
             (takes_sessions && !self.available.sessions, Rule::SessionsMissing),
             ((policy.token || policy.ticket) && !self.available.tokens, Rule::TokensMissing),
             (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
         ];
         for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
-            let routes: Vec<_> = description
-                .routes
-                .iter()
-                .map(|(method, path)| format!("{method} {path}"))
-                .collect();
-            self.rule(place, rule, &routes.join(", "));
+            self.rule(place, rule, value);
         }
         RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|error| {
             // The app will not start.
@@ -290,54 +305,6 @@ impl<'a> Builder<'a> {
             is_probe: false,
             tells_paths_apart: true,
         })
-    }
-
-    pub(super) fn fallback(
-        &self,
-        service: SharedService,
-        rules: &Arc<CompiledRoutePolicy>,
-    ) -> Arc<CompiledRoute> {
-        self.unlisted(rules, RouteAuth::public(), false, Target::Fallback(service))
-    }
-
-    pub(super) fn mount(&mut self, mounted: MountSpec<'_>, target: Target) {
-        let MountSpec { kind, prefix, methods, paths: of_paths, defaults } = mounted;
-        let place = format!("{kind} {prefix}");
-        let own = self.level(&place, defaults);
-        let names: Vec<_> = methods.iter().map(Method::as_str).collect();
-        let facts = RouteFacts { methods: &names, ..RouteFacts::PUBLIC };
-        let (rules, level) =
-            self.rules(&place, [&own, &CompiledLevel::default()], facts, &RoutePolicy::PUBLIC);
-        for method in &methods {
-            if let Err(rule) = check_method(method.as_str()) {
-                self.rule(&place, rule, method.as_str());
-            }
-        }
-        if !self.is_prefix(kind, prefix) {
-            return;
-        }
-        let below = format!("{prefix}/{{*path}}");
-        let rest = if of_paths.take_slashes { "{*path:slashes}" } else { "{*path}" };
-        let paths = [prefix, &format!("{prefix}/"), &format!("{prefix}/{rest}")];
-        let added = paths.into_iter().try_for_each(|path| {
-            let added = self.router.add(path, &methods, self.routes.len(), &rules, &[]);
-            added.map_err(|error| (path.to_owned(), error))
-        });
-        if let Err((path, error)) = added {
-            self.conflict(&place, path, error);
-        }
-        let info = self.info(below, None);
-        self.routes.push(Arc::new(CompiledRoute {
-            info,
-            methods,
-            rules,
-            level,
-            auth: RouteAuth::public(),
-            asks_caller: false,
-            target,
-            is_probe: false,
-            tells_paths_apart: of_paths.are_exact,
-        }));
     }
 
     /// A health probe, which is exempt from every policy of the app.

@@ -2,6 +2,7 @@
 //! together.
 
 mod builder;
+mod mount;
 pub(crate) mod origin_lists;
 pub(crate) mod report;
 mod route_policy;
@@ -12,26 +13,24 @@ mod tunnel;
 use std::sync::Arc;
 
 use policy_core::{
-    auth::{self, AuthPolicy, AuthSpec},
+    auth::{self, AuthSpec},
     cors::Cors,
-    csrf::CsrfPolicy,
     gate::OwnOrigin,
     headers::HeadersPolicy,
     route::Facet,
 };
 
-#[cfg(feature = "gateway")]
-use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
 use crate::{
-    app::{AppParts, mount::Mount},
+    app::AppParts,
     auth::{AuthService, revocation_events::RevocationBus},
     base::error::{Error, StartProblem},
     build::origin_lists::NamedLists,
     observe::{health::Readiness, observation::Observing},
-    pipeline::compiled_app::{CompiledApp, Target},
+    pipeline::compiled_app::CompiledApp,
 };
 
-use builder::{Available, Builder, MountSpec};
+use builder::{Available, Builder};
+use mount::Outer;
 use route_policy::{CompiledLevel, Rates};
 pub(crate) use stores::Plan;
 
@@ -46,14 +45,13 @@ fn own_text(own: &OwnOrigin) -> &str {
 /// Violations and notices of the callers of a route, checked on the resolved policy, which may come
 /// from its group or from the app.
 pub(crate) fn violations_of_callers(
-    auth: &AuthPolicy,
-    csrf: &CsrfPolicy,
+    spec: AuthSpec<'static>,
     cors: Option<&Cors>,
 ) -> impl Iterator<Item = auth::Violation<'static>> + use<> {
     let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
     // Only the macro sees the arguments of a handler, and it has checked this rule.
     let takes_session = true;
-    AuthSpec { without_credentials, takes_session, ..AuthSpec::of(auth, csrf) }.violations()
+    AuthSpec { without_credentials, takes_session, ..spec }.violations()
 }
 
 /// Checks an app and compiles it.
@@ -78,6 +76,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);
     }
     builder.default = builder.level("app", defaults);
+    builder.access = app.access;
 
     for route in app.routes {
         builder.handler(route, "", &CompiledLevel::default());
@@ -85,22 +84,13 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     for (prefix, group) in app.groups {
         builder.group(&prefix, group);
     }
-    for (prefix, Mount { service, methods, paths, defaults }) in app.mounts {
-        let mounted = MountSpec { kind: "mount", prefix: &prefix, methods, paths, defaults };
-        builder.mount(mounted, Target::Service(service));
+    let outer = Outer::default();
+    for (prefix, mount) in app.mounts {
+        builder.mounted(&prefix, mount, &outer);
     }
     #[cfg(feature = "gateway")]
     for proxy in app.gateway.upstreams {
-        match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
-            Ok(gateway) => {
-                let Proxy { prefix, methods, paths, defaults, .. } = proxy;
-                let mounted =
-                    MountSpec { kind: "proxy", prefix: &prefix, methods, paths, defaults };
-                let target = Target::Proxy(Arc::new(gateway));
-                builder.mount(mounted, target);
-            }
-            Err(problems) => builder.problems.extend(problems),
-        }
+        builder.proxied(proxy, &outer);
     }
     let readiness = Readiness::default();
     for (path, probe) in app.probes {
@@ -111,7 +101,10 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let tunnel = app.gateway.tunnel.and_then(|tunnel| builder.tunnel(tunnel, &no_route_policy));
     #[cfg(not(feature = "gateway"))]
     let tunnel = None;
-    let fallback = app.fallback.map(|service| builder.fallback(service, &not_found_policy));
+    let fallback = app.fallback.map(|fallback| builder.fallback(fallback));
+    // What is said to preflights of unknown paths is what their responses will carry.
+    let not_found_policy =
+        fallback.as_ref().map_or(not_found_policy, |fallback| Arc::clone(&fallback.rules));
     let (router, routes, mut problems) = builder.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));

@@ -7,14 +7,12 @@ use std::{
 
 use policy_core::{
     Rule,
-    auth::{self, AuthPolicy},
+    auth::{self, AuthPolicy, AuthSpec},
     gate::OwnOrigin,
 };
 
 use crate::{
-    base::error::StartProblem,
-    build::violations_of_callers,
-    pipeline::compiled_app::{CompiledApp, CompiledRoute},
+    base::error::StartProblem, build::violations_of_callers, pipeline::compiled_app::CompiledApp,
 };
 #[cfg(feature = "gateway")]
 use crate::{gateway::tunnel::OpenTunnels, pipeline::compiled_app::Target};
@@ -84,7 +82,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
             notices.extend(gateway.notice());
         }
         let cors = route.rules.cors.as_deref();
-        let odd = violations_of_callers(&route.auth.auth, &route.auth.csrf, cors);
+        let odd = violations_of_callers(AuthSpec::of(&route.auth.auth, &route.auth.csrf), cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
             StartProblem::without_value(rule, route.path().to_string()).of_part(part.name())
         }));
@@ -110,21 +108,15 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     notices
 }
 
-/// Guarded routes below the prefix of a mount or a proxy that asks nobody who calls: what serves
-/// the prefix may take another path for the same resource.
+/// Routes below the prefix of a mount or a proxy that asks less of its callers: what serves the
+/// prefix may take another path for the same resource.
 fn guarded_below(app: &CompiledApp) -> impl Iterator<Item = StartProblem> {
-    let is_guarded = |route: &CompiledRoute| match &route.auth.auth {
-        AuthPolicy::Required(policy) => !policy.optional,
-        _ => false,
-    };
-    let open =
-        app.routes().iter().filter(move |route| !route.tells_paths_apart && !is_guarded(route));
-    open.flat_map(move |mount| {
+    let loose = app.routes().iter().filter(|route| !route.tells_paths_apart);
+    loose.flat_map(move |mount| {
         let prefix = mount.path().strip_suffix("{*path}").unwrap_or_default();
-        let below = app
-            .routes()
-            .iter()
-            .filter(move |route| is_guarded(route) && route.path().starts_with(prefix));
+        let below = app.routes().iter().filter(move |route| {
+            route.path().starts_with(prefix) && !mount.auth.auth.is_as_strict_as(&route.auth.auth)
+        });
         below.map(move |route| {
             StartProblem::new(Rule::GuardedBelow, mount.path().to_string(), &**route.path())
         })
@@ -154,7 +146,7 @@ mod tests {
             .public_origin("https://api.example")
             .trace()
             .tunnel(Tunnel::to(["db.example:5432"]).public())
-            .proxy(Proxy::new("/files", "http://files.example").cors(shared));
+            .proxy(Proxy::new("/files", "http://files.example").public().cors(shared));
         let told: Vec<_> = notices(app.into_service().app())
             .iter()
             .map(|notice| (notice.rule(), notice.location().to_owned()))
@@ -183,15 +175,18 @@ mod tests {
                 .sessions(Sessions::memory())
                 .routes(routes![payroll, beside])
                 .mount("/files", mount)
-                .fallback(async |_| "the page");
+                .fallback(Fallback::handler(async |_| "the page").public());
             let notices = notices(app.into_service().app());
             notices
                 .iter()
                 .map(|notice| format!("{} {}", notice.code(), notice.value().unwrap_or("")))
                 .collect()
         };
-        let files = || Mount::new(axum::Router::new());
+        let files = || Mount::new(axum::Router::new()).public();
         assert_eq!(told(files()), ["route.guarded-below /files/payroll.csv"]);
         assert_eq!(told(files().exact_paths()), [""; 0]);
+        assert_eq!(told(files().auth(AuthRequirement::session().roles(&["hr"]))), [""; 0]);
+        let guests = AuthRequirement::session().optional();
+        assert_eq!(told(files().auth(guests)), ["route.guarded-below /files/payroll.csv"]);
     }
 }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use policy_core::{Rule, Violation, auth::AuthPolicy, csrf::CsrfPolicy};
 
-use super::{builder::Builder, violations_of_callers};
+use super::{
+    builder::{Builder, Guarded},
+    violations_of_callers,
+};
 use crate::{
     app::tunnel::Tunnel,
     auth::RouteAuth,
-    base::error::StartProblem,
     pipeline::compiled_app::{CompiledRoute, Target},
     route::compiled_policy::CompiledRoutePolicy,
 };
@@ -24,22 +26,15 @@ impl Builder<'_> {
         let mut guard = RouteAuth::public();
         if let Some(requirement) = tunnel.requirement {
             // Pages cannot send CONNECT, and a request with an `Origin` is refused.
-            let (auth, csrf) =
-                (requirement.policy(), CsrfPolicy::Exempt("no page can send CONNECT"));
-            let scheme = requirement.scheme.and_then(|id| self.available.schemes.get(id)).cloned();
-            if requirement.scheme.is_some() && scheme.is_none() {
-                self.rule(place, Rule::SchemeMissing, "CONNECT");
+            let csrf = CsrfPolicy::Exempt("no page can send CONNECT");
+            let (auth, spec) = (requirement.policy(), requirement.spec(&csrf));
+            if spec.session || spec.ticket || spec.optional {
+                self.rule(place, Rule::TunnelCallers, &auth.to_string());
             }
-            if requirement.scheme.is_none() && !self.available.tokens {
-                self.rule(place, Rule::TokensMissing, "CONNECT");
-            }
-            self.errors(place, violations_of_callers(&auth, &csrf, None).map(Violation::named));
-            match RouteAuth::new(auth, csrf, scheme) {
-                Ok(checked) => guard = checked,
-                Err(error) => {
-                    self.problems.push(StartProblem::without_value(error.rule(), place));
-                }
-            }
+            self.errors(place, violations_of_callers(spec, None).map(Violation::named));
+            let scheme = requirement.scheme;
+            let guarded = Guarded { auth, csrf, scheme, takes_session: false };
+            guard = self.guard(place, guarded, "CONNECT");
         }
         match tunnel.check() {
             Ok(opens) => {

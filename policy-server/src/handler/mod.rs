@@ -112,6 +112,12 @@ pub struct Call {
 }
 
 impl Call {
+    /// The request for a service whose code may use extractors.
+    pub(crate) fn into_request(mut self) -> Request {
+        self.insert_context();
+        self.request
+    }
+
     /// Inserts the context for extractors, and tells those of axum that the body is already
     /// limited.
     pub(crate) fn insert_context(&mut self) {

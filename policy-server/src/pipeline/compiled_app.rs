@@ -67,8 +67,6 @@ pub(crate) enum Target {
     Proxy(Arc<Gateway>),
     #[cfg(feature = "gateway")]
     Tunnel(Arc<OpenTunnels>),
-    /// Serves paths without a route.
-    Fallback(SharedService),
 }
 
 impl CompiledApp {
@@ -94,7 +92,7 @@ impl CompiledApp {
             route.auth.scheme = route.auth.scheme.as_ref().map(&scheme);
         }
         if let Some(own) = self.fallback.as_mut().and_then(Arc::get_mut) {
-            own.target = Target::Fallback(fallback.clone());
+            own.target = Target::Service(fallback.clone());
         }
     }
 }

@@ -474,7 +474,8 @@ async fn a_default_is_taken_over_by_what_everybody_may_read() {
             "/mount",
             Mount::new(tower::service_fn(async |_| {
                 Ok::<_, Infallible>(Response::new(Body::empty()))
-            })),
+            }))
+            .public(),
         )
         .test();
     for (prefix, taken) in

@@ -668,16 +668,20 @@ async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
     };
     let gate = Gate::default();
     let limits = Limits::NONE.body(8).rate(Rate::per_minute(4)).concurrency(1);
-    let mount = Mount::new(service(gate.clone())).methods([Method::GET, Method::POST]).cors(SHOP);
+    let mount =
+        Mount::new(service(gate.clone())).public().methods([Method::GET, Method::POST]).cors(SHOP);
     let app = App::new(())
         .clock(Clock::at(START))
         .cors(SHOP)
         .mount("/mount", mount.limits(limits))
-        .fallback(async |request: Request| {
-            let body =
-                request.into_body().collect().await.map_err(|_cut| Problem::bad_request())?;
-            Ok::<_, Problem>(body.to_bytes().len().to_string())
-        })
+        .fallback(
+            Fallback::handler(async |request: Request| {
+                let body =
+                    request.into_body().collect().await.map_err(|_cut| Problem::bad_request())?;
+                Ok::<_, Problem>(body.to_bytes().len().to_string())
+            })
+            .public(),
+        )
         .limits(Limits::NONE.body(9).rate(Rate::per_minute(2)));
     let server = Running::start(app).await;
     let mut waiting = server.connect().await;

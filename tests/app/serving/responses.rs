@@ -59,7 +59,7 @@ async fn responses_of_a_fallback_are_limited_as_those_of_routes() {
         "/panic" => panic!("a panic on purpose"),
         path => (StatusCode::NOT_FOUND, path.to_owned()),
     };
-    let app = App::new(()).cors(SHOP).fallback(fallback);
+    let app = App::new(()).cors(SHOP).fallback(Fallback::handler(fallback).public());
     let limits = Limits::NONE.body(100).timeout(Duration::from_millis(200));
     let server = Running::start(app.limits(limits)).await;
     for (bytes, status) in [

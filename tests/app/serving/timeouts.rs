@@ -160,7 +160,8 @@ async fn timeouts_do_not_close_a_connection_whose_response_comes_slowly() {
         let waiting = async move { gate.acquire().await.expect("a gate").forget() };
         let body = Relayed(Some(Box::pin(waiting)));
         std::future::ready(Ok::<_, Infallible>(::http::Response::new(body)))
-    }));
+    }))
+    .public();
     let app = app_with(&gate).mount("/relay", relay);
     let settings = idle_after(SHORT).header_timeout(SHORT);
     let server = Running::start(app.settings(settings)).await;

@@ -119,13 +119,16 @@ async fn websockets_open_for_the_public_origin() {
 async fn websockets_of_a_fallback_open_for_nobody_else_either() {
     use axum_core::extract::FromRequestParts;
 
-    let app = app().fallback(async |request: policy_server::Request| {
-        let (mut parts, _body) = request.into_parts();
-        match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-            Ok(upgrade) => upgraded(upgrade),
-            Err(rejection) => rejection.into_response(),
-        }
-    });
+    let app = app().fallback(
+        Fallback::handler(async |request: policy_server::Request| {
+            let (mut parts, _body) = request.into_parts();
+            match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+                Ok(upgrade) => upgraded(upgrade),
+                Err(rejection) => rejection.into_response(),
+            }
+        })
+        .public(),
+    );
     let server = Running::start(app).await;
     assert_echo(&mut opened(&server, opening("localhost", "/any", &[ORIGIN])).await).await;
     let foreign = opening("localhost", "/any", &["origin: https://evil.example"]);

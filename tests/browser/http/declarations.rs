@@ -345,5 +345,5 @@ pub(crate) fn app() -> App<()> {
         .routes(routes![of_session, of_session_kept, of_session_written, of_token, of_token_kept])
         .routes(routes![prices, post_kept, put_answered, login, page])
         .group("/group", Group::new().cache(minute).routes(routes![in_group, not_in_group]))
-        .mount("/mount", Mount::new(mounted).cache(minute))
+        .mount("/mount", Mount::new(mounted).public().cache(minute))
 }

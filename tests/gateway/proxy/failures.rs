@@ -23,6 +23,7 @@ async fn nobody_there_is_502_with_the_policy() {
     let port = Port::reserve();
     let address = port.address;
     let proxy = Proxy::new("/api", format!("http://{address}"))
+        .public()
         .cors(CorsPolicy::origins(&["https://app.example"]).build());
     let server = started(proxy).await;
     let response = server.response(request("GET /api", &["origin: https://app.example"])).await;
@@ -34,7 +35,8 @@ async fn nobody_there_is_502_with_the_policy() {
 #[tokio::test]
 async fn no_response_in_time_is_504() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
-    let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(200));
+    let proxy =
+        Proxy::new("/api", upstream.origin()).public().answer_timeout(Duration::from_millis(200));
     let server = started(proxy).await;
     let begun = Instant::now();
     let (mut connection, mut line) = asked(&server, &upstream).await;
@@ -60,8 +62,9 @@ async fn no_connection_in_time_is_504() {
         waiting.push(stream);
         assert!(waiting.len() < 100, "the queue never fills");
     }
-    let proxy =
-        Proxy::new("/api", format!("http://{address}")).connect_timeout(Duration::from_millis(200));
+    let proxy = Proxy::new("/api", format!("http://{address}"))
+        .public()
+        .connect_timeout(Duration::from_millis(200));
     let response = started(proxy).await.response(request("GET /api", &[])).await;
     assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
 }
@@ -71,6 +74,7 @@ async fn no_connection_in_time_is_504() {
 async fn a_slow_upload_is_not_a_slow_upstream() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
     let proxy = Proxy::new("/api", upstream.origin())
+        .public()
         .answer_timeout(Duration::from_millis(300))
         .idle_timeout(Duration::from_millis(1500));
     let server = started(proxy).await;
@@ -151,7 +155,8 @@ async fn what_is_no_response_is_502() {
 #[tokio::test]
 async fn a_flood_of_interim_responses_ends() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
-    let proxy = Proxy::new("/api", upstream.origin()).answer_timeout(Duration::from_millis(500));
+    let proxy =
+        Proxy::new("/api", upstream.origin()).public().answer_timeout(Duration::from_millis(500));
     let server = started(proxy).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
     let flood = tokio::spawn(async move {

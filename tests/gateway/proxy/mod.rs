@@ -29,7 +29,7 @@ async fn started(proxy: Proxy) -> Running {
 
 /// A proxy of `/api` that removes the prefix.
 async fn stripping(upstream: &Upstream) -> Running {
-    started(Proxy::new("/api", upstream.origin()).strip_prefix()).await
+    started(Proxy::new("/api", upstream.origin()).public().strip_prefix()).await
 }
 
 /// A client that requested `/api`, and the connection on which the upstream has its request.

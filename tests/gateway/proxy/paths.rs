@@ -31,9 +31,14 @@ static SCENARIO: LazyLock<Scenario> = LazyLock::new(|| {
         let upstream = Upstream::start().await;
         let (origin, host) = (upstream.origin(), upstream.address.to_string());
         let app = App::new(())
-            .proxy(Proxy::new("/api", format!("{origin}/base")).strip_prefix().encoded_slashes())
-            .proxy(Proxy::new("/bare", &origin).strip_prefix().encoded_slashes())
-            .proxy(Proxy::new("/whole", &origin));
+            .proxy(
+                Proxy::new("/api", format!("{origin}/base"))
+                    .public()
+                    .strip_prefix()
+                    .encoded_slashes(),
+            )
+            .proxy(Proxy::new("/bare", &origin).public().strip_prefix().encoded_slashes())
+            .proxy(Proxy::new("/whole", &origin).public());
         let arrived = upstream.answering("HTTP/1.1 204 No Content\r\n\r\n");
         (Running::start(app).await, host, arrived)
     });
@@ -215,8 +220,8 @@ fn an_upstream_sees_its_own_host_and_paths_below_its_base_whatever_is_asked() {
 #[tokio::test]
 async fn a_path_that_could_be_another_one_is_400() {
     let upstream = Upstream::start().await;
-    let proxy = Proxy::new("/api", format!("{}/v1", upstream.origin())).strip_prefix();
-    let bare = Proxy::new("/bare", upstream.origin()).strip_prefix().encoded_slashes();
+    let proxy = Proxy::new("/api", format!("{}/v1", upstream.origin())).public().strip_prefix();
+    let bare = Proxy::new("/bare", upstream.origin()).public().strip_prefix().encoded_slashes();
     let server = Running::start(App::new(()).proxy(proxy).proxy(bare)).await;
     for (path, code) in [
         ("/api/../x", "wire.path-dot-segment"),

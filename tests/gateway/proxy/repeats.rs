@@ -58,7 +58,7 @@ impl Upstream {
     }
 
     async fn proxied(&self) -> Running {
-        started(Proxy::new("/api", format!("http://{}", self.address)).http2()).await
+        started(Proxy::new("/api", format!("http://{}", self.address)).public().http2()).await
     }
 
     fn count(&mut self) -> usize {

@@ -29,13 +29,14 @@ fn an_address_that_is_none_is_refused() {
         ("/api", "http://127.0.0.1/a/../b", &["proxy.upstream-path"]),
         ("/api", "http://", &["proxy.upstream-host"]),
     ] {
-        assert_eq!(problems(Proxy::new(prefix, upstream)), codes, "{prefix} {upstream}");
+        assert_eq!(problems(Proxy::new(prefix, upstream).public()), codes, "{prefix} {upstream}");
     }
 }
 
 #[test]
 fn settings_that_cannot_be_are_all_named() {
     let proxy = Proxy::new("/api", "http://127.0.0.1")
+        .public()
         .connect_timeout(Duration::ZERO)
         .answer_timeout(Duration::ZERO)
         .idle_timeout(Duration::ZERO)
@@ -48,7 +49,7 @@ fn settings_that_cannot_be_are_all_named() {
         "tls.file-unreadable",
     ];
     assert_eq!(problems(proxy), expected);
-    let proxy = Proxy::new("/api", "https://127.0.0.1").authority("Cargo.toml");
+    let proxy = Proxy::new("/api", "https://127.0.0.1").public().authority("Cargo.toml");
     assert_eq!(problems(proxy), ["tls.authority-malformed"]);
 }
 
@@ -64,7 +65,7 @@ async fn index() {}
 
 #[tokio::test]
 async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
-    let proxy = || Proxy::new("/api", "http://127.0.0.1:9");
+    let proxy = || Proxy::new("/api", "http://127.0.0.1:9").public();
     for app in [
         App::new(()).proxy(proxy()).proxy(proxy()),
         App::new(()).proxy(proxy()).routes(routes![index]),
@@ -80,9 +81,9 @@ async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
 policy_server::policy_tests!(proxied: App::new(())
 .cors(CorsPolicy::origins(&["https://app.example"]).credentials().build())
 .routes(routes![crate::proxy::starts::health])
-.proxy(crate::proxy::Proxy::new("/api", "http://127.0.0.1:9").strip_prefix())
+.proxy(crate::proxy::Proxy::new("/api", "http://127.0.0.1:9").public().strip_prefix())
 .proxy(
-    crate::proxy::Proxy::new("/open", "http://127.0.0.1:9")
+    crate::proxy::Proxy::new("/open", "http://127.0.0.1:9").public()
         .cors(CorsPolicy::origins(&["*"]).build())
         .headers(HeadersPolicy::API)
 ));

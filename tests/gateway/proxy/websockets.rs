@@ -66,7 +66,7 @@ async fn opened(server: &Running, fields: &[&str]) -> Connection {
 
 #[tokio::test]
 async fn messages_go_both_ways() {
-    let server = started(Proxy::new("/api", echo()).strip_prefix()).await;
+    let server = started(Proxy::new("/api", echo()).public().strip_prefix()).await;
     let mut connection = opened(&server, &[]).await;
     // Masked with zeros.
     connection.send(b"\x81\x82\0\0\0\0hi").await;
@@ -125,7 +125,7 @@ async fn the_client_gets_the_end_of_the_upstream() {
 #[tokio::test]
 async fn pages_of_others_open_none() {
     let policy = CorsPolicy::origins(&["https://app.example"]).build();
-    let server = started(Proxy::new("/api", echo()).cors(policy)).await;
+    let server = started(Proxy::new("/api", echo()).public().cors(policy)).await;
     opened(&server, &["origin: https://app.example"]).await;
     opened(&server, &["origin: http://localhost"]).await;
     let foreign = server.response(opening(&["origin: https://evil.example"])).await;

@@ -140,8 +140,11 @@ pub(crate) fn app() -> App<()> {
             report, events
         ])
         .group("/internal", Group::new().no_cors().cache(CACHED).routes(routes![index, login]))
-        .mount("/files", Mount::new(files).cors(SHOP))
-        .fallback(async |_: policy_server::Request| -> StatusCode {
-            panic!("no fallback runs in proofs")
-        })
+        .mount("/files", Mount::new(files).public().cors(SHOP))
+        .fallback(
+            Fallback::handler(async |_: policy_server::Request| -> StatusCode {
+                panic!("no fallback runs in proofs")
+            })
+            .public(),
+        )
 }

@@ -81,9 +81,9 @@ static SITE: LazyLock<Site> = LazyLock::new(|| {
     let app = App::new(())
         .sessions(Sessions::memory())
         .routes(routes![salaries, report, plan, payroll, signs, users, tree, branch])
-        .mount("/files", Mount::new(named("files")))
-        .mount("/admin", Mount::new(named("admin")).encoded_slashes())
-        .fallback(async |_| "fallback");
+        .mount("/files", Mount::new(named("files")).public())
+        .mount("/admin", Mount::new(named("admin")).public().encoded_slashes())
+        .fallback(Fallback::handler(async |_| "fallback").public());
     let runtime = Runtime::new().expect("a runtime");
     let client = app.test();
     Site { runtime, client }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header::HOST};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use policy_server::{AppService, Body, Clock, Random, prelude::*};
+use policy_server::{AppService, Body, Clock, CsrfPolicy, Random, prelude::*};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
@@ -145,7 +145,16 @@ impl Site {
                 } else {
                     [methods.as_slice(), &[Method::POST]].concat()
                 };
-                app.mount("/files", stated!(Mount::new(files).methods(methods), scenario.mount))
+                app.mount(
+                    "/files",
+                    stated!(
+                        Mount::new(files)
+                            .public()
+                            .csrf(CsrfPolicy::Exempt("this law is about something else"))
+                            .methods(methods),
+                        scenario.mount
+                    ),
+                )
             }
             _ => app.routes(handlers::routes()),
         };

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The route and the connection of a request; an extension of every request that reaches a handler
-/// with extractors.
+/// with extractors, a mounted service or the fallback.
 ///
 /// Its presence means that the body is already limited by the app.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub(crate) use optional;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContextRejection {
-    /// The request did not reach the extractor through an annotated handler of an app.
+    /// The request did not reach the extractor through an app.
     OutsideOfApp,
     /// The request did not come over a socket whose address is known.
     NoPeer,

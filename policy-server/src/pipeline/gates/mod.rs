@@ -34,7 +34,10 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::{body::Body, response::Response};
 use http::{Request, request::Parts};
-use policy_core::auth::{AuthPolicy, Requirement};
+use policy_core::{
+    auth::{AuthPolicy, Requirement},
+    method::is_safe,
+};
 
 use self::authenticate::{Authenticated, RequestView};
 use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
@@ -67,7 +70,8 @@ pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
     fetch_metadata::check(request, route, &grant)?;
     let granted = address_rate::check(request, &route.rules, &grant)?;
     body::check(request, &route.rules, &grant)?;
-    let auth = route.asks_caller.then(|| {
+    let judges_anonymous = || route.auth.judges_anonymous && !is_safe(request.head.method.as_str());
+    let auth = (route.asks_caller || judges_anonymous()).then(|| {
         let RequestHead { app, head, headers, .. } = *request;
         let cors = route.rules.cors.as_deref();
         let (auth, own) = (&route.auth, &app.own_origin);
@@ -91,7 +95,9 @@ pub(crate) fn of_the_caller(
     if auth.form(request.headers()).is_some() {
         return None;
     }
-    let AuthPolicy::Required(policy) = &route.auth else { return Some(Ok(())) };
+    let AuthPolicy::Required(policy) = &route.auth else {
+        return Some(auth.check_anonymous(request.headers()));
+    };
     let view = RequestView::new(request);
     let caller = authenticate::at_once(auth, policy, view)?;
     Some(
@@ -108,6 +114,7 @@ pub(crate) async fn of_the_caller_later(
     body: &mut Body,
 ) -> Result<(), Denied> {
     let AuthPolicy::Required(policy) = &route.auth else {
+        auth.check_anonymous(&parts.headers)?;
         return csrf::read_form(auth, parts, body).await;
     };
     let caller = authenticate::later(auth, route, policy, parts, body).await;
@@ -137,7 +144,11 @@ fn csrf_and_rights(
 ) -> Result<Option<Principal>, Denied> {
     let admitted = caller.and_then(|caller| {
         csrf::check(auth, view, caller.as_ref())?;
-        authorize::check(auth, policy, view, caller)
+        let principal = authorize::check(auth, policy, view, caller)?;
+        if principal.is_none() {
+            auth.check_anonymous(view.headers)?;
+        }
+        Ok(principal)
     });
     admitted.map_err(|denied| {
         let challenge = route.challenge(denied.refusal());

@@ -62,7 +62,7 @@ impl TargetRequest {
     }
 
     #[inline(always)]
-    fn run(self, mut request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+    fn run(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
         let Self { route, values, client, .. } = self;
         match &route.target {
             Target::Handler(call) => {
@@ -70,8 +70,9 @@ impl TargetRequest {
                 call(Call { request, values, client, route, auth })
             }
             Target::Service(service) => {
-                request.extensions_mut().insert(client);
-                service.run(conditional::whole(request))
+                let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
+                let request = conditional::whole(request);
+                service.run(Call { request, values, client, route, auth }.into_request())
             }
             #[cfg(feature = "gateway")]
             Target::Proxy(gateway) => {
@@ -87,7 +88,6 @@ impl TargetRequest {
                 };
                 Box::pin(Arc::clone(opens).open(request, ended))
             }
-            Target::Fallback(service) => service.run(request),
         }
     }
 }

@@ -12,7 +12,7 @@ use policy_core::{
 };
 
 use crate::{
-    app::{AppParts, cors_source::CorsSource, defaults::Defaults},
+    app::{AppParts, access::Access, cors_source::CorsSource, defaults::Defaults, mount::Mount},
     build::origin_lists::NamedLists,
     handler::Description,
 };
@@ -79,15 +79,24 @@ impl Declared {
                 let group = Some((prefix.as_str(), &group.defaults));
                 reader.handler(&route.description, prefix, group, &mut routes);
             }
+            for (below, mount) in &group.mounts {
+                let access = mount.access.or(group.access).or(app.access);
+                let outer = Some((prefix.as_str(), &group.defaults));
+                reader.mount(&format!("{prefix}{below}"), mount, outer, access, &mut routes);
+            }
         }
         for (prefix, mount) in &app.mounts {
-            reader.mount(prefix, &mount.methods, &mount.defaults, &mut routes);
+            reader.mount(prefix, mount, None, mount.access.or(app.access), &mut routes);
         }
+        let unknown = match &app.fallback {
+            Some(fallback) => ("App::fallback", &fallback.defaults.cors),
+            None => ("App::cors", &Facet::Inherit),
+        };
         Self {
             own: app.public_origin.clone().unwrap_or_else(|| DEVELOPMENT.to_owned()),
             has_sessions: app.sessions.is_some(),
             routes,
-            unknown: reader.sharing(&Facet::Inherit, None),
+            unknown: reader.sharing(unknown, None),
         }
     }
 
@@ -117,11 +126,11 @@ impl<'a> Reader<'a> {
     /// The nearest level that states something decides.
     fn sharing(
         &self,
-        route: &Facet<CorsSource>,
+        (said_by, route): (&str, &Facet<CorsSource>),
         group: Option<(&str, &Defaults)>,
     ) -> Option<Arc<Sharing>> {
         let group = group.map(|(prefix, defaults)| (format!("group {prefix}"), &defaults.cors));
-        let levels = [Some(("#[cors]".to_owned(), route)), group];
+        let levels = [Some((said_by.to_owned(), route)), group];
         let app = ("App::cors".to_owned(), &self.app.cors);
         for (said_by, facet) in levels.into_iter().flatten().chain([app]) {
             match facet {
@@ -179,7 +188,7 @@ impl<'a> Reader<'a> {
         let RoutePolicy { auth, csrf, .. } = description.policy;
         // What is wrong with a policy, the start says.
         let (own, _) = description.policy.level();
-        let sharing = self.sharing(&own.cors.map(CorsSource::Policy), group);
+        let sharing = self.sharing(("#[cors]", &own.cors.map(CorsSource::Policy)), group);
         let group = group.map(|(_, defaults)| defaults);
         let effective: Arc<str> = format!(
             "{:?} {:?} {:?} {} {} {group:?}",
@@ -212,23 +221,29 @@ impl<'a> Reader<'a> {
     fn mount(
         &self,
         prefix: &str,
-        methods: &[Method],
-        defaults: &Defaults,
+        mount: &Mount,
+        group: Option<(&str, &Defaults)>,
+        access: Access,
         routes: &mut Vec<Declaration>,
     ) {
-        let sharing = self.sharing(&Facet::Inherit, Some((prefix, defaults))).map(|sharing| {
-            let said_by = sharing.said_by.replace("group ", "mount ");
-            Arc::new(Sharing { said_by, ..Sharing::clone(&sharing) })
-        });
-        let effective: Arc<str> =
-            format!("{:?} {defaults:?}", sharing.as_deref().map(Sharing::text)).into();
-        for method in methods {
+        let stated = format!("mount {prefix}");
+        let sharing = self.sharing((&stated, &mount.defaults.cors), group);
+        // An app in which nobody says who may call does not start.
+        let auth = access.callers.map_or(AuthPolicy::Public, |callers| callers.policy());
+        let csrf = access.csrf.unwrap_or_default();
+        let effective: Arc<str> = format!(
+            "{:?} {:?} {group:?} {access:?}",
+            sharing.as_deref().map(Sharing::text),
+            mount.defaults
+        )
+        .into();
+        for method in &mount.methods {
             routes.push(Declaration {
                 method: method.clone(),
                 path: prefix.to_owned(),
                 sharing: sharing.clone(),
-                auth: AuthPolicy::Public,
-                csrf: CsrfPolicy::Token,
+                auth,
+                csrf,
                 takes_session: false,
                 description: None,
                 effective: Arc::clone(&effective),
@@ -261,8 +276,8 @@ impl Declaration {
         let mut names = Vec::new();
         let (token, ambient) = match self.requirement() {
             Some(requirement) => (requirement.token, requirement.is_ambient()),
-            // A handler may take the session itself.
-            None => (false, has_sessions && self.description.is_some()),
+            // A handler or a mounted service may take the session itself.
+            None => (false, has_sessions),
         };
         if token {
             names.push("authorization");

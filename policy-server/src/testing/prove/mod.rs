@@ -226,8 +226,10 @@ fn without_rates(mut app: AppParts) -> AppParts {
     let no_rate = |defaults: &mut Defaults| defaults.limits.rate = None;
     no_rate(&mut app.defaults);
     app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
+    app.fallback.iter_mut().for_each(|fallback| no_rate(&mut fallback.defaults));
     for (_, group) in &mut app.groups {
         no_rate(&mut group.defaults);
+        group.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
         group.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
     }
     app.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);

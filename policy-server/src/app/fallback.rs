@@ -1,0 +1,69 @@
+//! What answers for paths without a route.
+
+use axum_core::{BoxError, extract::Request, response::IntoResponse};
+use tower_service::Service;
+
+use crate::{
+    app::{
+        access::{Access, access_methods},
+        defaults::{Defaults, policy_methods},
+    },
+    base::message_body::MessageBody,
+    handler::service::SharedService,
+};
+
+/// Serves the paths without a route, in place of a 404. Pass it to
+/// [`App::fallback`](crate::App::fallback).
+///
+/// It gets requests with every method, and says who may call it, as a handler does by its
+/// attribute. A preflight for an unknown path gets 404 all the same.
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// let page = Fallback::handler(async |_| "the page").public();
+/// let app = App::new(()).fallback(page);
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// assert_eq!(app.test().get("/settings").send().await.text(), "the page");
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a fallback does nothing outside of an app"]
+pub struct Fallback {
+    pub(crate) service: SharedService,
+    pub(crate) access: Access,
+    pub(crate) defaults: Defaults,
+}
+
+impl Fallback {
+    /// A `tower` service, such as tower-http's `ServeDir`.
+    pub fn new<T, B>(service: T) -> Self
+    where
+        T: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        T::Future: Send,
+        B: MessageBody,
+    {
+        Self::of(SharedService::new(service))
+    }
+
+    /// A function from the request to its response.
+    pub fn handler<F, Fut>(handler: F) -> Self
+    where
+        F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output: IntoResponse> + Send + 'static,
+    {
+        Self::of(SharedService::from_fn(handler))
+    }
+
+    fn of(service: SharedService) -> Self {
+        Self { service, access: Access::default(), defaults: Defaults::default() }
+    }
+
+    access_methods!(access, "it");
+    policy_methods!(defaults, "its responses");
+}

@@ -1,0 +1,183 @@
+//! Compiles what has no attributes: mounts, proxies and the fallback.
+
+use std::sync::Arc;
+
+use http::Method;
+use policy_core::{
+    Rule, Violation,
+    auth::{AuthPolicy, AuthSpec},
+    csrf::CsrfPolicy,
+    method::is_safe,
+    route::{Authentication, Level, RouteFacts, RoutePolicy, check_method},
+};
+
+use super::{
+    builder::{Builder, Guarded},
+    route_policy::CompiledLevel,
+    violations_of_callers,
+};
+#[cfg(feature = "gateway")]
+use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
+use crate::{
+    app::{
+        access::{Access, Callers},
+        defaults::Defaults,
+        fallback::Fallback,
+        mount::Mount,
+        mounted_paths::MountedPaths,
+    },
+    auth::RouteAuth,
+    pipeline::compiled_app::{CompiledRoute, Target},
+    route::compiled_policy::CompiledRoutePolicy,
+};
+
+/// A group, as its mounts see it; the default is none.
+#[derive(Default)]
+pub(super) struct Outer<'a> {
+    pub(super) prefix: &'a str,
+    pub(super) level: CompiledLevel,
+    pub(super) access: Access,
+}
+
+/// What serves a whole prefix.
+struct MountSpec {
+    kind: &'static str,
+    prefix: String,
+    methods: Vec<Method>,
+    paths: MountedPaths,
+    target: Target,
+    stated: Stated,
+}
+
+/// What a mount, a proxy or the fallback states of its policy.
+struct Stated {
+    defaults: Defaults,
+    access: Access,
+    /// Whether what answers may extract the caller: code of this process may, an upstream not.
+    extracts: bool,
+}
+
+/// The resolved policy of a mount, a proxy or the fallback.
+struct Resolved {
+    rules: Arc<CompiledRoutePolicy>,
+    level: Option<Level>,
+    guard: RouteAuth,
+    asks_caller: bool,
+}
+
+impl Builder<'_> {
+    pub(super) fn mounted(&mut self, prefix: &str, mount: Mount, outer: &Outer<'_>) {
+        let Mount { service, methods, paths, access, defaults } = mount;
+        let prefix = format!("{}{prefix}", outer.prefix);
+        let mounted = MountSpec {
+            kind: "mount",
+            prefix,
+            methods,
+            paths,
+            target: Target::Service(service),
+            stated: Stated { defaults, access, extracts: true },
+        };
+        self.mount(mounted, outer);
+    }
+
+    #[cfg(feature = "gateway")]
+    pub(super) fn proxied(&mut self, mut proxy: Proxy, outer: &Outer<'_>) {
+        proxy.prefix.insert_str(0, outer.prefix);
+        match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
+            Ok(gateway) => {
+                let Proxy { prefix, methods, paths, access, defaults, .. } = proxy;
+                let target = Target::Proxy(Arc::new(gateway));
+                let stated = Stated { defaults, access, extracts: false };
+                let kind = "proxy";
+                self.mount(MountSpec { kind, prefix, methods, paths, target, stated }, outer);
+            }
+            Err(problems) => self.problems.extend(problems),
+        }
+    }
+
+    fn mount(&mut self, mounted: MountSpec, outer: &Outer<'_>) {
+        let MountSpec { kind, prefix, methods, paths: of_paths, target, stated } = mounted;
+        let place = format!("{kind} {prefix}");
+        let names: Vec<_> = methods.iter().map(Method::as_str).collect();
+        let resolved = self.resolve(&place, &prefix, stated, outer, &names);
+        let Resolved { rules, level, guard, asks_caller } = resolved;
+        for method in &methods {
+            if let Err(rule) = check_method(method.as_str()) {
+                self.rule(&place, rule, method.as_str());
+            }
+        }
+        if !self.is_prefix(kind, &prefix) {
+            return;
+        }
+        let unsafe_method = methods.iter().find(|method| !is_safe(method.as_str()));
+        let by_credentials = unsafe_method
+            .or(methods.first())
+            .map_or(&[][..], |method| self.request_headers(&guard.auth, &guard.csrf, method));
+        let below = format!("{prefix}/{{*path}}");
+        let rest = if of_paths.take_slashes { "{*path:slashes}" } else { "{*path}" };
+        let paths = [prefix.clone(), format!("{prefix}/"), format!("{prefix}/{rest}")];
+        let added = paths.into_iter().try_for_each(|path| {
+            let index = self.routes.len();
+            let added = self.router.add(&path, &methods, index, &rules, by_credentials);
+            added.map_err(|error| (path, error))
+        });
+        if let Err((path, error)) = added {
+            self.conflict(&place, path, error);
+        }
+        let info = self.info(below, None);
+        self.routes.push(Arc::new(CompiledRoute {
+            info,
+            methods,
+            rules,
+            level,
+            auth: guard,
+            asks_caller,
+            target,
+            is_probe: false,
+            tells_paths_apart: of_paths.are_exact,
+        }));
+    }
+
+    pub(super) fn fallback(&mut self, fallback: Fallback) -> Arc<CompiledRoute> {
+        let Fallback { service, access, defaults } = fallback;
+        let stated = Stated { defaults, access, extracts: true };
+        let resolved = self.resolve("fallback", "", stated, &Outer::default(), &["GET"]);
+        let Resolved { rules, guard, asks_caller, .. } = resolved;
+        self.unlisted(&rules, guard, asks_caller, Target::Service(service))
+    }
+
+    /// The policy that the nearest level states. Nobody is let in where no level says who may call.
+    fn resolve(
+        &mut self,
+        place: &str,
+        prefix: &str,
+        stated: Stated,
+        outer: &Outer<'_>,
+        methods: &[&str],
+    ) -> Resolved {
+        let Stated { defaults, access, extracts } = stated;
+        let Access { callers, csrf } = access.or(outer.access).or(self.access);
+        let callers = callers.unwrap_or_else(|| {
+            self.rule(place, Rule::MountCallersMissing, prefix);
+            Callers::Public
+        });
+        let auth = callers.policy();
+        let csrf = match csrf.unwrap_or_default() {
+            // An upstream has no session of this app, to which a token could be bound.
+            CsrfPolicy::Token if auth == AuthPolicy::Public && !extracts => CsrfPolicy::Origin,
+            stated => stated,
+        };
+        let spec: AuthSpec<'_> = callers.spec(&csrf);
+        let facts = RouteFacts::of(&spec, methods, false);
+        let own = self.level(place, defaults);
+        let (rules, level) = self.rules(place, [&own, &outer.level], facts, &RoutePolicy::PUBLIC);
+        let violations = violations_of_callers(spec, rules.cors.as_deref());
+        self.errors(place, violations.map(Violation::named));
+        let guarded = Guarded { auth, csrf, scheme: callers.scheme(), takes_session: false };
+        let guard = self.guard(place, guarded, prefix).of_service();
+        let knows_callers = self.available.sessions || self.available.tokens;
+        let asks_caller =
+            facts.authentication != Authentication::Public || (extracts && knows_callers);
+        Resolved { rules, level, guard, asks_caller }
+    }
+}
