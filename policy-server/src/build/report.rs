@@ -5,9 +5,11 @@ use std::{
     fmt::{self, Write},
 };
 
+#[cfg(feature = "gateway")]
+use policy_core::auth::AuthPolicy;
 use policy_core::{
     Rule,
-    auth::{self, AuthPolicy, AuthSpec},
+    auth::{self, AuthSpec},
     gate::OwnOrigin,
 };
 
