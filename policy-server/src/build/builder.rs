@@ -66,6 +66,7 @@ pub(super) struct Builder<'a> {
 }
 
 /// Who may call a route, with what it refers to by type.
+#[derive(Clone, Copy)]
 pub(super) struct Guarded {
     pub(super) auth: AuthPolicy,
     pub(super) csrf: CsrfPolicy,
