@@ -85,6 +85,23 @@ mod path_parameters {
     }
 
     #[tokio::test]
+    async fn a_parameter_takes_an_encoded_slash_only_if_it_says_so() {
+        #[get("/projects/{name:slashes}/plan")]
+        #[auth(public)]
+        async fn plan(name: String) -> String {
+            name
+        }
+
+        let client = client(routes![name, file, plan]);
+        for path in ["/names/a%2Fb", "/names/a%5cb", "/files/x/a%2Fb", "/files/%2f/a"] {
+            let response = client.get(path).send().await;
+            let expected = (400, "wire.path-encoded-slash".to_owned());
+            assert_eq!(refusal(&response), expected, "{path}");
+        }
+        assert_eq!(client.get("/projects/a%2Fb%5cc/plan").send().await.text(), "a/b\\c");
+    }
+
+    #[tokio::test]
     async fn a_parameter_that_does_not_parse_is_named() {
         let client = client(routes![order, name, file]);
         for (path, name) in
