@@ -29,6 +29,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::OriginListUnused,
         Rule::PathPrefix,
         Rule::GuardedBelow,
+        Rule::MountCallersMissing,
         Rule::SessionsMissing,
         Rule::TokensMissing,
         Rule::SchemeMissing,

@@ -284,6 +284,7 @@ impl Provenance {
     ///     is_upgrade: false,
     ///     origin: Single::Absent,
     ///     sec_fetch_site: Single::Absent,
+    ///     sec_fetch_mode: Single::Absent,
     ///     referer: Single::Absent,
     /// };
     /// let webhook = Provenance::of(&facts, |_| false, |_| false);
@@ -323,6 +324,28 @@ mod tests {
             sec_fetch_site: Single::Absent,
             sec_fetch_mode: Single::Absent,
             referer: Single::Absent,
+        }
+    }
+
+    #[test]
+    fn a_null_origin_is_an_own_page_outside_of_cors_mode_alone() {
+        use http::HeaderValue;
+
+        let value = HeaderValue::from_static;
+        let (null, here) = (value("null"), value("same-origin"));
+        for (mode, verdict) in [
+            ("navigate", OriginVerdict::Passed),
+            ("no-cors", OriginVerdict::Passed),
+            ("cors", OriginVerdict::Refused),
+        ] {
+            let mode = value(mode);
+            let facts = OriginFacts {
+                origin: Single::One(&null),
+                sec_fetch_site: Single::One(&here),
+                sec_fetch_mode: Single::One(&mode),
+                ..facts(&Method::POST, false)
+            };
+            assert_eq!(origin_verdict(&facts, |_| false, |_| false), verdict, "{mode:?}");
         }
     }
 

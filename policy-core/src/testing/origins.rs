@@ -49,7 +49,7 @@ pub fn any_origin() -> impl Strategy<Value = String> + Clone {
 /// use policy_core::{cors::CorsConfig, testing::any_origin_for};
 /// use proptest::prelude::*;
 ///
-/// let policy = CorsConfig { origins: vec!["https://*.shop.example".into()], ..CorsConfig::default() };
+/// let policy = CorsConfig::new(["https://*.shop.example"]);
 /// proptest!(|(origin in any_origin_for(&policy))| {
 ///     prop_assert!(origin == "null" || origin.contains("://"));
 /// });

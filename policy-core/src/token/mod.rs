@@ -15,11 +15,10 @@
 //! let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=").unwrap();
 //! let now = Timestamp::from_seconds(1_800_000_000);
 //! let keys = KeyRing::new(vec![RingKey::new(Key::hs256("2027-01", &secret).unwrap())]).unwrap();
-//! let claims = NewClaims {
-//!     expires: Timestamp::from_seconds(1_800_000_300),
-//!     scope: Some("orders:read"),
-//!     ..NewClaims::new("https://api.example", "https://api.example", "user-1", "a1", now)
-//! };
+//! let own = "https://api.example";
+//! let mut claims = NewClaims::new(own, own, "user-1", "a1", now);
+//! claims.expires = Timestamp::from_seconds(1_800_000_300);
+//! claims.scope = Some("orders:read");
 //! let token = keys.sign(&claims, now).unwrap();
 //!
 //! let verifier = Verifier::new(Profile::new("https://api.example", "https://api.example").unwrap());
