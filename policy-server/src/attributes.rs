@@ -199,7 +199,7 @@ pub use policy_macros::cors;
 /// |---|---|
 /// | `session` | a session cookie |
 /// | `token` | a bearer token; if one is sent, it alone decides |
-/// | `ticket` | a single-use ticket in the query, for WebSockets of pages that use tokens |
+/// | `ticket` | a single-use ticket in the query, for WebSockets and event sources of pages that use tokens; on `#[get]` only, and it does not count with HEAD |
 /// | `scheme = path::to::Type` | a type that implements [`Scheme`] |
 ///
 /// | part | meaning |

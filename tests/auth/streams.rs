@@ -465,6 +465,37 @@ async fn what_a_ticket_opened_ends_with_what_it_was_made_with() {
     assert_closed(of_token.1).await;
 }
 
+/// A program sends none of the fields by which browsers state a page, and they cannot leave them out.
+#[tokio::test]
+async fn a_ticket_opens_the_websocket_of_a_program_and_of_an_own_page_but_of_no_other() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    for (fields, status) in [
+        (&[][..], 101),
+        (&["origin: https://api.example"], 101),
+        (&["origin: https://api.example", "sec-fetch-site: same-origin"], 101),
+        (&["origin: https://evil.example"], 403),
+        (&["origin: null"], 403),
+        (&["sec-fetch-site: cross-site"], 403),
+    ] {
+        let ticket = site.post("/ticket", &ada, "").await.text().to_owned();
+        let mut all = vec![
+            "upgrade: websocket",
+            "connection: Upgrade",
+            "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+            "sec-websocket-version: 13",
+        ];
+        all.extend(fields);
+        let mut connection = site.server.connect().await;
+        connection.send(raw(&format!("GET /socket/ticket?ticket={ticket}"), &all)).await;
+        let head = connection.head().await;
+        assert_eq!(head.status, status, "{fields:?} {head:?}");
+        if status == 101 {
+            assert_echo(&mut connection).await;
+        }
+    }
+}
+
 /// A ticket that was issued before the end of its session and is used after it.
 #[tokio::test]
 async fn a_ticket_ends_with_the_session_that_it_was_made_in() {

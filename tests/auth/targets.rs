@@ -65,7 +65,6 @@ requirements! {
     payers: #[auth(token, scopes = ["pay"])] = Some(AuthRequirement::token().scopes(&["pay"]));
     recent: #[auth(session, fresh = "30s")] =
         Some(AuthRequirement::session().fresh(Duration::from_secs(30)));
-    tickets: #[auth(token | ticket)] = Some(AuthRequirement::token().or_ticket());
     keys: #[auth(scheme = Keys)] = Some(AuthRequirement::scheme::<Keys>());
 }
 
@@ -268,6 +267,45 @@ async fn targets_ask_for_callers_and_their_rights() {
         assert!(matches!(forged.status().as_u16(), 403 | 405), "{path} {forged:?}");
         let without = client.post(path).header("cookie", &ada).origin(OWN).send().await;
         assert_problem(&without, 403, "csrf.token");
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_counts_with_get_only() {
+    #[get("/handler")]
+    #[auth(ticket)]
+    async fn handler() -> &'static str {
+        "in"
+    }
+
+    #[post("/ticket")]
+    #[auth(token)]
+    async fn make(tokens: Tokens) -> Result<String, Problem> {
+        tokens.ticket().await
+    }
+
+    let requirement = AuthRequirement::ticket();
+    let scenario = Scenario::with(routes![handler, make], |app| {
+        app.mount("/mount", answer().methods([Method::GET, Method::HEAD, Method::POST]))
+            .proxy(upstream("/proxy"))
+            .fallback(page())
+            .auth(requirement)
+    })
+    .await;
+    let client = &scenario.client;
+    for path in ["/handler", "/mount", "/proxy", "/nothing"] {
+        let make = client.post("/ticket").header("authorization", bearer(&good_token()));
+        let target = format!("{path}?ticket={}", make.send().await.text());
+        for method in [Method::POST, Method::HEAD] {
+            let response = client.request(method.clone(), &target).send().await;
+            assert!(
+                matches!(response.status().as_u16(), 401 | 405),
+                "{method} {path} {response:?}"
+            );
+        }
+        // It is not used up.
+        let response = client.get(&target).send().await;
+        assert!(matches!(response.status().as_u16(), 200 | 502), "{path} {response:?}");
     }
 }
 

@@ -1,7 +1,11 @@
 //! The rules about callers, for attributes, constants and the start.
 
 use super::spec::{AuthSpec, Part, Violation};
-use crate::{catalogue::Rule, grammar::entry, validator::validator};
+use crate::{
+    catalogue::Rule,
+    grammar::{entry, eq},
+    validator::validator,
+};
 
 validator!(AuthSpec; then check_repeated);
 
@@ -28,6 +32,8 @@ impl<'a> AuthSpec<'a> {
     const fn check(&self, part: Part, index: usize) -> Option<Rule> {
         match part {
             Part::Auth => self.check_callers(),
+            Part::Ticket if self.ticket && !is_only_get(self.methods) => Some(Rule::TicketMethod),
+            Part::Ticket => None,
             Part::Scheme if self.scheme && self.takes_standard() => Some(Rule::SchemeNotAlone),
             Part::Scheme => None,
             Part::Scopes => match self.scopes {
@@ -105,6 +111,18 @@ impl<'a> AuthSpec<'a> {
     const fn is_ambient(&self) -> bool {
         self.session || (self.scheme && self.ambient)
     }
+}
+
+/// Whether a handler has no method but GET, as far as is known.
+const fn is_only_get(methods: &[&str]) -> bool {
+    let mut rest = methods;
+    while let [method, tail @ ..] = rest {
+        if !eq(method.as_bytes(), b"GET") {
+            return false;
+        }
+        rest = tail;
+    }
+    true
 }
 
 /// 365 days.
@@ -207,6 +225,18 @@ mod tests {
         {
             let spec = AuthSpec { session, token, ticket, ..KEYS };
             assert_eq!(rules(spec), [(Rule::SchemeNotAlone, 0)]);
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_taken_with_get_only() {
+        let ticket = AuthSpec { ticket: true, ..TOKEN };
+        for methods in [&[][..], &["GET"]] {
+            assert_eq!(rules(AuthSpec { methods, ..ticket }), []);
+        }
+        for methods in [&["POST"][..], &["GET", "POST"], &["HEAD"], &["QUERY"], &["get"]] {
+            assert_eq!(rules(AuthSpec { methods, ..ticket }), [(Rule::TicketMethod, 0)]);
+            assert_eq!(rules(AuthSpec { methods, ..TOKEN }), []);
         }
     }
 

@@ -15,6 +15,8 @@ pub struct AuthSpec<'a> {
     pub token: bool,
     /// `ticket`
     pub ticket: bool,
+    /// The methods of the handler; empty where they are not known, as for a mount.
+    pub methods: &'a [&'a str],
     /// `scheme = ..`
     pub scheme: bool,
     /// Whether browsers send the credential of that scheme by themselves.
@@ -46,6 +48,7 @@ impl AuthSpec<'static> {
         session: false,
         token: false,
         ticket: false,
+        methods: &[],
         scheme: false,
         ambient: false,
         optional: false,
@@ -96,6 +99,8 @@ parts! {
     "auth" {
         /// The arguments of `#[auth]` that state who may call.
         Auth = "auth",
+        /// `ticket`
+        Ticket = "ticket",
         /// `scheme`
         Scheme = "scheme",
         /// `scopes`

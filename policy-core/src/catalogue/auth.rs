@@ -22,6 +22,10 @@ area! { $ auth
         MountCallersMissing Error "auth.mount-callers-missing",
             "nothing says who may call this mount, proxy or fallback",
             "write `.auth(AuthRequirement::session())` or another requirement, or `.public()` for everybody: there, or as the default of its group or of the app";
+        /// A ticket on a route that GET is not the only method of.
+        TicketMethod Error "auth.ticket-method",
+            "a ticket is in the address of a request, where any page can put one, so it is taken with GET only",
+            "remove `ticket` here, and take it where the stream or the WebSocket is opened with `#[get(..)]`";
         /// `public` next to anything else.
         PublicNotAlone Error "auth.public-not-alone",
             "`public` admits everybody without credentials, so it cannot be combined with anything else",

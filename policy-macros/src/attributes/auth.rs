@@ -85,6 +85,7 @@ impl Attribute for Args {
             without_credentials: is_without_credentials(context),
             principal: context.principal.is_some(),
             takes_session: context.takes_session,
+            methods: &context.methods,
             ..self.words()
         };
         for Violation { rule, part, index, value, .. } in spec.violations() {
@@ -371,6 +372,10 @@ impl Args {
             Part::Auth => {
                 let public = self.callers.iter().find(|word| *word == "public");
                 public.map(ToTokens::to_token_stream)
+            }
+            Part::Ticket => {
+                let ticket = self.callers.iter().find(|word| *word == "ticket");
+                ticket.map(ToTokens::to_token_stream)
             }
             Part::Scheme => self.scheme.as_ref().map(|scheme| scheme.key.to_token_stream()),
             Part::Scopes => entry(&self.scopes),

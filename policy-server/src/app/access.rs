@@ -52,7 +52,8 @@ impl AuthRequirement {
         Self::of(Requirement { token: true, ..Requirement::NONE })
     }
 
-    /// Requires a [ticket](crate::Tokens::ticket) in the query.
+    /// Requires a [ticket](crate::Tokens::ticket) in the query. It counts with GET only, whatever
+    /// methods the mount takes.
     pub const fn ticket() -> Self {
         Self::of(Requirement { ticket: true, ..Requirement::NONE })
     }
@@ -80,7 +81,7 @@ impl AuthRequirement {
         self
     }
 
-    /// Takes a ticket, too.
+    /// Takes a ticket, too, with GET.
     pub const fn or_ticket(mut self) -> Self {
         self.requirement.ticket = true;
         self

@@ -35,7 +35,7 @@ async fn own(tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada"))?.access_token)
 }
 
-#[post("/ticket")]
+#[get("/ticket")]
 #[auth(token | ticket)]
 async fn ticket(_me: Principal, tokens: Tokens) -> Result<String, Problem> {
     tokens.ticket().await

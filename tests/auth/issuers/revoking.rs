@@ -64,10 +64,10 @@ async fn a_ticket_stands_for_the_user_of_its_issuer() {
         let response = caller.0.get(&format!("/me?ticket={ticket}")).send().await;
         (response.status().as_u16(), response.text())
     };
-    let ticket = async || caller.send("POST", "/ticket", &token).await.text();
+    let ticket = async || caller.send("GET", "/ticket", &token).await.text();
     assert_eq!(get(&ticket().await).await, (200, format!("ada of {A}")));
     // A ticket that was obtained with a ticket grants no more than the first.
-    let second = caller.0.post(&format!("/ticket?ticket={}", ticket().await)).send().await.text();
+    let second = caller.0.get(&format!("/ticket?ticket={}", ticket().await)).send().await.text();
     assert_eq!(get(&second).await, (200, format!("ada of {A}")));
     let (of_token, of_user) = (ticket().await, ticket().await);
     assert_eq!(caller.0.post("/revoke-user/ada").send().await.status(), 200);

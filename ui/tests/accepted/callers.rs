@@ -42,9 +42,12 @@ macro_rules! route {
     };
 }
 
+#[get("/c")]
+#[auth(ticket | session | token,)]
+async fn c() {}
+
 route!(a, "/a", #[auth(session)]);
 route!(b, "/b", #[auth(token)]);
-route!(c, "/c", #[auth(ticket | session | token,)]);
 route!(d, "/d", #[auth(optional, token)]);
 route!(e, "/e", #[auth(session | token, optional, scopes = ["a", "b"], roles = ["x"], fresh = "10m")]);
 route!(f, "/f", #[auth(token, scopes = [READ, concat!("orders", ":write")], roles = ROLES)]);

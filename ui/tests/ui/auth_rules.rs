@@ -78,6 +78,19 @@ async fn cors_any() {}
 #[auth(session)]
 async fn cors_list() {}
 
+#[post("/ticket")]
+#[auth(session | ticket)]
+async fn ticket() {}
+
+#[get("/tickets")]
+#[post("/tickets")]
+#[auth(ticket, roles = ["admin"])]
+async fn tickets() {}
+
+#[head("/ticket-head")]
+#[auth(token | ticket, optional)]
+async fn ticket_head() {}
+
 fn main() {
     let _ = App::new(()).routes(routes![
         not_alone,
@@ -98,5 +111,8 @@ fn main() {
         cors,
         cors_any,
         cors_list,
+        ticket,
+        tickets,
+        ticket_head,
     ]);
 }

@@ -52,7 +52,7 @@ async fn named_reason() {}
 #[csrf(token)]
 async fn token() {}
 
-#[post("/ticket")]
+#[get("/ticket")]
 #[auth(token | ticket)]
 #[csrf(exempt = "tokens only")]
 async fn ticket() {}

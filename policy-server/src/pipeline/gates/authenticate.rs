@@ -92,7 +92,9 @@ pub(crate) async fn later(
 
 impl RequestAuth {
     /// On a route that takes bearer tokens, a token alone decides. An invalid credential is
-    /// refused; no other credential is tried in its place.
+    /// refused; no other credential is tried in its place. A ticket counts for what an event source
+    /// and a WebSocket send, which is GET, and CONNECT over HTTP/2: other methods act on what
+    /// the address names, and any page can put a ticket of its own into an address.
     fn step<'a>(
         &self,
         policy: &Requirement,
@@ -112,6 +114,7 @@ impl RequestAuth {
             }
         }
         if policy.ticket
+            && matches!(*view.method, Method::GET | Method::CONNECT)
             && let Some(text) = ticket(view.uri)
         {
             // Before it is taken: a refused request does not use it up.

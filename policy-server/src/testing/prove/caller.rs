@@ -80,11 +80,16 @@ impl Caller {
 
     /// Whether `#[auth]` admits the caller, and as whom, by its plain meaning. `is_carried` is
     /// whether the browser sent its ambient credentials.
-    pub(super) fn admitted(&self, requirement: &Requirement, is_carried: bool) -> Admitted<'_> {
+    pub(super) fn admitted(
+        &self,
+        requirement: &Requirement,
+        method: &str,
+        is_carried: bool,
+    ) -> Admitted<'_> {
         let is_taken = |kind: CredentialKind| match kind {
             CredentialKind::Session => requirement.session,
             CredentialKind::Token => requirement.token,
-            CredentialKind::Ticket => requirement.ticket,
+            CredentialKind::Ticket => requirement.ticket && method == "GET",
             CredentialKind::Own => requirement.scheme.is_some(),
         };
         let is_lost = self.has_ambient() && !is_carried;

@@ -19,7 +19,8 @@ pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.handler_ran() {
         return Verdict::Silent;
     }
-    let admitted = exchange.caller.admitted(requirement, exchange.is_carried());
+    let (method, is_carried) = (exchange.method(), exchange.is_carried());
+    let admitted = exchange.caller.admitted(requirement, method, is_carried);
     let is_right = admitted == Admitted::As(exchange.principal());
     Verdict::unless(!is_right, || Fault {
         expected: match admitted {
