@@ -21,7 +21,7 @@ use policy_core::{
 };
 use policy_server::{
     Error,
-    store::{CreateSession, MemoryStore, SessionStore},
+    store::{AnonymousLimit, CreateSession, MemoryStore, SessionStore},
 };
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -116,7 +116,7 @@ fn purge(store: &MemoryStore, now: Timestamp) -> (Vec<Duration>, usize) {
 }
 
 fn memory(count: u64, is_user: bool) -> Result<(), Error> {
-    let store = MemoryStore::with_anonymous_sessions(usize::MAX);
+    let store = MemoryStore::with_anonymous_limit(AnonymousLimit::new(u64::MAX, u64::MAX));
     let before = resident()?;
     let longest = fill(&store, count, is_user);
     println!("{} bytes per session of {count}", (resident()? - before) / count);

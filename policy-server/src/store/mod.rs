@@ -20,7 +20,9 @@ pub use policy_core::session::{Record, SessionKey};
 pub use requests::{
     CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession, UpdateSession,
 };
-pub use session_store::{Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary};
+pub use session_store::{
+    AnonymousLimit, Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary,
+};
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,
 };

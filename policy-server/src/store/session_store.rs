@@ -34,7 +34,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// rotation. Its version is 1 and its epoch the user's, whatever the record contains.
     ///
     /// If the user already has as many live sessions as `limit` allows, the oldest ones end, or
-    /// nothing is inserted. Anonymous sessions are not limited here.
+    /// nothing is inserted. Anonymous sessions are not limited here; a store bounds them by itself
+    /// (see [`AnonymousLimit`]).
     fn create(&self, request: CreateSession) -> Answer<'_, Created>;
 
     /// The live session of this key: neither past a deadline nor of an older epoch. A session is
@@ -67,6 +68,10 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
 
     /// The live sessions of a user, most recently used first.
     fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>>;
+
+    /// Whether a session of this user with this handle is live. It reads no other session: it is
+    /// asked for each ticket, and repeatedly for each open stream.
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool>;
 
     /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does.
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool>;
@@ -154,6 +159,38 @@ impl Limit {
     /// At most this many sessions, and what happens above that.
     pub const fn new(sessions: u32, policy: LimitPolicy) -> Self {
         Self { sessions, policy }
+    }
+}
+
+/// How many anonymous sessions a store keeps, and how much space their values may take together:
+/// anybody can begin one. Above either, the oldest end.
+///
+/// ```
+/// use policy_server::store::{AnonymousLimit, MemoryStore};
+///
+/// let limit = AnonymousLimit::new(10_000, 16 * 1024 * 1024);
+/// let store = MemoryStore::with_anonymous_limit(limit);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AnonymousLimit {
+    /// The most sessions.
+    pub sessions: u64,
+    /// The most bytes of their values. What a store adds for each session is not counted.
+    pub bytes: u64,
+}
+
+impl AnonymousLimit {
+    /// At most so many sessions, with so many bytes of values together.
+    pub const fn new(sessions: u64, bytes: u64) -> Self {
+        Self { sessions, bytes }
+    }
+}
+
+/// 100,000 sessions and 64 MiB of values.
+impl Default for AnonymousLimit {
+    fn default() -> Self {
+        Self::new(100_000, 64 * 1024 * 1024)
     }
 }
 

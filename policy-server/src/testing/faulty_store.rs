@@ -227,6 +227,10 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
         self.call(Kind::Read, "list", move |store| store.list(request))
     }
 
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        self.call(Kind::Read, "lives", move |store| store.lives(user, handle, now))
+    }
+
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
         self.call(Kind::Write, "delete_by_handle", move |store| {
             store.delete_by_handle(user, handle)

@@ -14,7 +14,7 @@ use super::SessionSettings;
 use crate::{
     auth::revocation_events::RevocationBus,
     base::clock::{Clock, Random, RandomError},
-    store::{Limit, ListSessions, SessionStore, StoreError},
+    store::{Limit, SessionStore, StoreError},
 };
 
 /// The session service of a running app.
@@ -73,8 +73,7 @@ impl SessionService {
 
     /// Whether a session of a user is live.
     pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
-        let living = self.store.list(ListSessions::new(user, usize::MAX, self.clock.now())).await?;
-        Ok(living.iter().any(|session| session.handle == handle))
+        self.store.lives(user, handle, self.clock.now()).await
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn SessionStore> {

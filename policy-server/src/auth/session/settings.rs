@@ -1,7 +1,5 @@
 //! Session settings of an app.
 
-#[cfg(feature = "embedded")]
-use std::path::PathBuf;
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use policy_core::{
@@ -50,9 +48,11 @@ enum Place {
 /// Where an app stores its sessions; [`SessionSettings`] has the other settings.
 impl Sessions {
     /// Sessions in a file, which is opened when the app starts. They survive a restart.
+    ///
+    /// Takes the path of the file, or an [`EmbeddedStore`] with settings of its own.
     #[cfg(feature = "embedded")]
-    pub fn embedded(path: impl Into<PathBuf>) -> SessionSettings {
-        SessionSettings::at(Place::Embedded(EmbeddedStore::new(path)))
+    pub fn embedded(store: impl Into<EmbeddedStore>) -> SessionSettings {
+        SessionSettings::at(Place::Embedded(store.into()))
     }
 
     /// Sessions that end with the process.
@@ -67,11 +67,15 @@ impl Sessions {
 }
 
 impl SessionSettings {
+    /// What a person needs with all their devices. Without a limit, one account could fill the store
+    /// and make every look at its sessions long.
+    const LIMIT: Limit = Limit::new(100, LimitPolicy::EvictOldest);
+
     fn at(place: Place) -> Self {
         Self {
             place,
             timings: Timings::default(),
-            limit: None,
+            limit: Some(Self::LIMIT),
             login_page: None,
             name: None,
             domain: None,
@@ -117,7 +121,8 @@ impl SessionSettings {
         self
     }
 
-    /// How many sessions one user may have, and what happens above that. No limit by default.
+    /// How many sessions one user may have, and what happens above that. By default 100, and the
+    /// oldest ends. `u32::MAX` is no limit.
     #[must_use]
     pub fn limit_per_user(mut self, sessions: u32, policy: LimitPolicy) -> Self {
         self.limit = Some(Limit { sessions, policy });

@@ -29,6 +29,8 @@ enum Fault {
     GraceIsEndless,
     LimitIsNotAtomic,
     ForeignHandleEnds,
+    ForeignHandleLives,
+    HandleOutlivesDeletion,
     PurgeTakesAll,
     RefreshIsNotAtomic,
     ReuseIsIgnored,
@@ -169,6 +171,22 @@ impl SessionStore for Broken {
 
     fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
         self.store.list(request)
+    }
+
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        Answer::later(async move {
+            if self.has(Fault::HandleOutlivesDeletion) {
+                let records = self.records.lock().unwrap();
+                let mut of_user = records.values().filter(|record| record.user() == Some(user));
+                if of_user.any(|one| one.handle == handle && !one.is_expired(now)) {
+                    return Ok(true);
+                }
+            }
+            let own = self.store.lives(user, handle, now).await?;
+            let foreign =
+                self.has(Fault::ForeignHandleLives) && self.store.lives("bob", handle, now).await?;
+            Ok(own || foreign)
+        })
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
@@ -320,6 +338,8 @@ fn each_fault_of_a_store_of_sessions_is_found() {
         (Fault::GraceIsEndless, "at the end of its grace a key is dead"),
         (Fault::LimitIsNotAtomic, "a limit holds for logins at the same moment"),
         (Fault::ForeignHandleEnds, "`delete_by_handle` ends no session that is not the user's"),
+        (Fault::ForeignHandleLives, "`lives` finds no session that is not the user's"),
+        (Fault::HandleOutlivesDeletion, "for `lives`, a session that a login replaced is dead"),
         (Fault::PurgeTakesAll, "`purge` removes no living session"),
     ] {
         let said = verdict(sessions(|| Broken::new(fault))).unwrap_err();

@@ -150,13 +150,18 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self) -> Option<Box<str>> {
-        let length = usize::try_from(self.number()?).ok()?;
-        Some(std::str::from_utf8(self.bytes(length)?).ok()?.into())
+        Some(std::str::from_utf8(self.data()?).ok()?.into())
     }
 
     fn list(&mut self) -> Option<Box<[Box<str>]>> {
         // The vector grows while collecting, so a wrong count allocates nothing.
         (0..self.number()?).map(|_| self.text()).collect()
+    }
+
+    /// Bytes with their length in front of them.
+    fn data(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        self.bytes(length)
     }
 
     fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
@@ -192,26 +197,40 @@ impl Row for Record {
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
-            handle: Handle(from.array()?),
-            identity: from.option(Reader::identity)?,
-            epoch: from.number()?,
-            version: from.number()?,
-            created: from.time()?,
-            authenticated: from.option(Reader::time)?,
-            rotated: from.time()?,
-            last_seen: from.time()?,
-            idle_deadline: from.time()?,
-            absolute_deadline: from.time()?,
-            idle: Duration::from_millis(from.number()?),
-            is_remembered: from.byte()? == 1,
-            binding: from.array()?,
-            data: {
-                let length = usize::try_from(from.number()?).ok()?;
-                from.bytes(length)?.into()
-            },
-        })
+        let mut record = read_head(from)?;
+        record.data = from.data()?.into();
+        Some(record)
     }
+}
+
+/// A session without its values, which may be long and are not copied.
+pub(super) fn decode_head(row: &[u8]) -> Option<Record> {
+    let mut reader = Reader(row);
+    if reader.byte()? != VERSION {
+        return None;
+    }
+    let record = read_head(&mut reader)?;
+    reader.data()?;
+    reader.0.is_empty().then_some(record)
+}
+
+fn read_head(from: &mut Reader<'_>) -> Option<Record> {
+    Some(Record {
+        handle: Handle(from.array()?),
+        identity: from.option(Reader::identity)?,
+        epoch: from.number()?,
+        version: from.number()?,
+        created: from.time()?,
+        authenticated: from.option(Reader::time)?,
+        rotated: from.time()?,
+        last_seen: from.time()?,
+        idle_deadline: from.time()?,
+        absolute_deadline: from.time()?,
+        idle: Duration::from_millis(from.number()?),
+        is_remembered: from.byte()? == 1,
+        binding: from.array()?,
+        data: Box::default(),
+    })
 }
 
 impl Row for Successor {
@@ -366,6 +385,19 @@ mod tests {
         ticket.session = Some(Handle([13; 16]));
         ticket.token = Some(("j".into(), Timestamp::from_millis(14)));
         comes_back(&ticket);
+    }
+
+    #[test]
+    fn the_head_of_a_session_is_all_but_its_values() {
+        let row = record().encode();
+        assert_eq!(decode_head(&row), Some(Record { data: [].into(), ..record() }));
+        for end in 0..row.len() {
+            assert_eq!(decode_head(&row[..end]), None, "cut at {end}");
+        }
+        assert_eq!(decode_head(&[&row[..], &[0]].concat()), None, "a byte too many");
+        let mut newer = row;
+        newer[0] = VERSION + 1;
+        assert_eq!(decode_head(&newer), None, "a version that is not known");
     }
 
     #[test]

@@ -20,8 +20,8 @@ use super::{
     tests::{NOW, record},
 };
 use crate::store::{
-    Answer, CreateSession, Family, Limit, LimitPolicy, ListSessions, Refresh, Revocation,
-    RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash, TokenStore,
+    AnonymousLimit, Answer, CreateSession, Family, Limit, LimitPolicy, ListSessions, Refresh,
+    Revocation, RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash, TokenStore,
     TouchSession, UpdateSession,
 };
 
@@ -155,11 +155,25 @@ impl StorageBackend for Disk {
 }
 
 fn open(disk: Disk) -> Result<EmbeddedStore, String> {
-    let database = Builder::new().create_with_backend(disk).map_err(|error| error.to_string())?;
+    open_with(disk, EmbeddedStore::PAGE_CACHE)
+}
+
+/// A store in a file that is a backend of redb.
+pub(super) fn open_with(
+    backend: impl StorageBackend,
+    page_cache: usize,
+) -> Result<EmbeddedStore, String> {
+    let database = Builder::new()
+        .set_cache_size(page_cache)
+        .create_with_backend(backend)
+        .map_err(|error| error.to_string())?;
     file::check_format(&database)?;
-    let open = Open::start(database).map_err(|error| error.to_string())?;
+    let open =
+        Open::start(database, AnonymousLimit::default()).map_err(|error| error.to_string())?;
     Ok(EmbeddedStore(Arc::new(Shared {
         path: "memory".into(),
+        page_cache: EmbeddedStore::PAGE_CACHE,
+        anonymous: AnonymousLimit::default(),
         opening: Mutex::new(()),
         open: OnceLock::from(open),
     })))

@@ -10,7 +10,8 @@ use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError,
 };
 
-use crate::store::StoreError;
+use super::{session_tables::SessionTables, token_tables::TokenTables};
+use crate::store::{AnonymousLimit, StoreError};
 
 /// Metadata of the file: its format and the secrets.
 pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
@@ -18,13 +19,14 @@ pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("
 const FORMAT: &str = "format";
 
 /// The version of the set of tables. Row layouts have versions of their own.
-const FORMAT_NUMBER: [u8; 4] = 1_u32.to_le_bytes();
+const FORMAT_NUMBER: u32 = 2;
 
-/// The size of the page cache; the operating system has its own below it.
-const CACHE: usize = 64 * 1024 * 1024;
+/// The oldest version that is brought up to date. It has no index of sessions by handle, and none
+/// of anonymous ones.
+const OLDEST_FORMAT: u32 = 1;
 
 /// Opens or creates the file.
-pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
+pub(super) fn open(path: &Path, page_cache: usize) -> Result<Database, StoreError> {
     let shown = path.display();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -40,7 +42,7 @@ pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
         .map_err(|error| StoreError::new(format!("`{shown}` cannot be opened: {error}")))?;
     let database = remove_unfinished(&file)
         .map_err(DatabaseError::from)
-        .and_then(|()| Builder::new().set_cache_size(CACHE).create_file(file))
+        .and_then(|()| Builder::new().set_cache_size(page_cache).create_file(file))
         .map_err(|error| {
             StoreError::new(match error {
                 DatabaseError::DatabaseAlreadyOpen => {
@@ -95,18 +97,23 @@ pub(super) fn is_unfinished(head: &[u8], length: u64) -> bool {
     0 < length && length <= 4 * 1024 * 1024 && head.iter().all(|byte| *byte == 0)
 }
 
-/// Marks an empty database as ours; refuses a database of another program.
+/// Marks an empty database as ours, and brings one of an earlier version up to date; refuses one of
+/// a later version, or of another program.
 pub(super) fn check_format(database: &Database) -> Result<(), String> {
     let stored = stored_format(database).map_err(|error| format!("cannot be read: {error}"))?;
+    let written = |result: Result<(), redb::Error>| {
+        result.map_err(|error| format!("cannot be written: {error}"))
+    };
     match stored {
-        Format::Empty => mark(database).map_err(|error| format!("cannot be written: {error}")),
-        Format::Is(number) if number == FORMAT_NUMBER => Ok(()),
+        Format::Empty => written(mark(database, false)),
+        Format::Is(Some(FORMAT_NUMBER)) => Ok(()),
+        Format::Is(Some(OLDEST_FORMAT..FORMAT_NUMBER)) => written(mark(database, true)),
         Format::Is(number) => {
-            let number = number
-                .try_into()
-                .map_or_else(|_| "?".into(), |number| u32::from_le_bytes(number).to_string());
-            let known = u32::from_le_bytes(FORMAT_NUMBER);
-            Err(format!("has format {number}, and this version of Policy knows format {known}"))
+            let number = number.map_or_else(|| "?".into(), |number| number.to_string());
+            Err(format!(
+                "has format {number}, and this version of Policy knows formats {OLDEST_FORMAT} to \
+                 {FORMAT_NUMBER}"
+            ))
         }
         Format::Foreign => Err("is a database of something else".to_owned()),
     }
@@ -114,16 +121,17 @@ pub(super) fn check_format(database: &Database) -> Result<(), String> {
 
 enum Format {
     Empty,
-    Is(Vec<u8>),
+    /// `None` if it is no number.
+    Is(Option<u32>),
     Foreign,
 }
 
 fn stored_format(database: &Database) -> Result<Format, redb::Error> {
     let transaction = database.begin_read()?;
     match transaction.open_table(META) {
-        Ok(meta) => Ok(meta
-            .get(FORMAT)?
-            .map_or(Format::Foreign, |number| Format::Is(number.value().to_vec()))),
+        Ok(meta) => Ok(meta.get(FORMAT)?.map_or(Format::Foreign, |number| {
+            Format::Is(number.value().try_into().ok().map(u32::from_le_bytes))
+        })),
         Err(TableError::TableDoesNotExist(_)) => {
             let is_empty = transaction.list_tables()?.next().is_none()
                 && transaction.list_multimap_tables()?.next().is_none();
@@ -135,12 +143,16 @@ fn stored_format(database: &Database) -> Result<Format, redb::Error> {
     }
 }
 
-fn mark(database: &Database) -> Result<(), redb::Error> {
+fn mark(database: &Database, has_rows: bool) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
-    transaction.open_table(META)?.insert(FORMAT, FORMAT_NUMBER.as_slice())?;
+    transaction.open_table(META)?.insert(FORMAT, FORMAT_NUMBER.to_le_bytes().as_slice())?;
     // Creates all tables, so that reads find them before the first write.
-    super::session_tables::SessionTables::open(&transaction)?;
-    super::token_tables::TokenTables::open(&transaction)?;
+    let mut sessions = SessionTables::open(&transaction, AnonymousLimit::default())?;
+    if has_rows {
+        sessions.fill_indexes()?;
+    }
+    drop(sessions);
+    TokenTables::open(&transaction)?;
     transaction.commit()?;
     Ok(())
 }

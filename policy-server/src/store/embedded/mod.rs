@@ -1,5 +1,6 @@
 //! A store for sessions, refresh tokens and revocations in one redb file.
 
+mod anonymous;
 pub(crate) mod codec;
 #[cfg(test)]
 mod crash;
@@ -27,7 +28,7 @@ use self::{
     deadlines::Purged,
     writer::{Tables, Writer},
 };
-use super::{Answer, StoreError};
+use super::{AnonymousLimit, Answer, StoreError};
 
 /// A store in a local file, for an app that runs as one process.
 ///
@@ -59,6 +60,8 @@ pub struct EmbeddedStore(Arc<Shared>);
 
 struct Shared {
     path: PathBuf,
+    page_cache: usize,
+    anonymous: AnonymousLimit,
     opening: Mutex<()>,
     open: OnceLock<Open>,
 }
@@ -74,15 +77,41 @@ impl EmbeddedStore {
     ///
     /// The file is created when the store is first opened, readable by its owner only.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        let shared = Shared { path: path.into(), opening: Mutex::new(()), open: OnceLock::new() };
-        Self(Arc::new(shared))
+        Self::at(path.into(), Self::PAGE_CACHE, AnonymousLimit::default())
+    }
+
+    /// The default size of the page cache: 64 MiB.
+    pub const PAGE_CACHE: usize = 64 * 1024 * 1024;
+
+    /// How many bytes of the file are kept in memory. The operating system has a cache of its own
+    /// below it; a read of a page that only that one has takes about six times as long.
+    ///
+    /// The settings of a store that was opened do not change: this returns a new one for the same
+    /// file.
+    #[must_use]
+    pub fn page_cache(self, bytes: usize) -> Self {
+        Self::at(self.0.path.clone(), bytes, self.0.anonymous)
+    }
+
+    /// How many anonymous sessions are kept: 100,000 with 64 MiB of values by default.
+    #[must_use]
+    pub fn anonymous_limit(self, limit: AnonymousLimit) -> Self {
+        Self::at(self.0.path.clone(), self.0.page_cache, limit)
+    }
+
+    fn at(path: PathBuf, page_cache: usize, anonymous: AnonymousLimit) -> Self {
+        let (opening, open) = (Mutex::new(()), OnceLock::new());
+        Self(Arc::new(Shared { path, page_cache, anonymous, opening, open }))
     }
 
     /// Opens the file, once for all clones.
     fn open_file(&self) -> Result<(), StoreError> {
         let _one_at_a_time = self.0.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if self.0.open.get().is_none() {
-            let open = Open::start(file::open(&self.0.path)?)?;
+            let open = {
+                let database = file::open(&self.0.path, self.0.page_cache)?;
+                Open::start(database, self.0.anonymous)?
+            };
             // No other call sets it.
             let _ = self.0.open.set(open);
         }
@@ -151,10 +180,17 @@ impl EmbeddedStore {
     }
 }
 
+/// The store in the file at a path, with the default settings.
+impl<P: Into<PathBuf>> From<P> for EmbeddedStore {
+    fn from(path: P) -> Self {
+        Self::new(path)
+    }
+}
+
 impl Open {
-    fn start(database: Database) -> Result<Self, StoreError> {
+    fn start(database: Database, anonymous: AnonymousLimit) -> Result<Self, StoreError> {
         let database = Arc::new(database);
-        let writer = Writer::start(Arc::clone(&database)).map_err(StoreError::new)?;
+        let writer = Writer::start(Arc::clone(&database), anonymous).map_err(StoreError::new)?;
         Ok(Self { database, writer })
     }
 }

@@ -57,6 +57,10 @@ impl<'t, const N: usize> OwnedRows<'t, N> {
     pub(super) fn keys_of(&self, owner: &str) -> Result<Vec<[u8; N]>, redb::Error> {
         keys_of(&self.owners, owner)
     }
+
+    pub(super) fn count_of(&self, owner: &str) -> Result<u64, redb::Error> {
+        Ok(self.owners.get(owner)?.len())
+    }
 }
 
 /// The keys of a user's rows.

@@ -7,14 +7,15 @@ use policy_core::{
 use redb::{MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction};
 
 use super::{
-    codec::{Row, Successor},
+    anonymous::Anonymous,
+    codec::{Row, Successor, decode_head},
     deadlines::{Deadlines, Entry, Fate, Purge},
     owned_rows::OwnedRows,
     writer::Effect,
 };
 use crate::store::{
-    Cas, CreateSession, Created, Limit, LimitPolicy, RevokeUser, RotateSession, TouchSession,
-    UpdateSession,
+    AnonymousLimit, Cas, CreateSession, Created, Limit, LimitPolicy, RevokeUser, RotateSession,
+    TouchSession, UpdateSession,
 };
 
 pub(super) const SESSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("sessions");
@@ -22,6 +23,10 @@ pub(super) const SESSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefiniti
 /// The sessions of each user.
 pub(super) const USERS: MultimapTableDefinition<'_, &str, &[u8; 32]> =
     MultimapTableDefinition::new("session_users");
+
+/// The key of each user's session by its handle.
+pub(super) const HANDLES: TableDefinition<'_, &[u8; 16], &[u8; 32]> =
+    TableDefinition::new("session_handles");
 
 /// Where sessions went whose old key is still good.
 pub(super) const SUCCESSORS: TableDefinition<'_, &[u8; 32], &[u8]> =
@@ -34,6 +39,10 @@ const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("session_
 
 /// The most rotations with overlapping graces that a lookup follows from a replaced key.
 const MAX_SUCCESSIONS: usize = 8;
+
+/// The most anonymous sessions that end to make room for one, so that no call takes long. A larger
+/// excess (of a file from before there was a limit) ends over several calls.
+const MAX_OVERFLOW: usize = 256;
 
 /// What an entry in the deadlines is about.
 const SESSION: u8 = 0;
@@ -59,6 +68,37 @@ pub(super) fn living(
     Ok(stored(sessions, key)?.filter(|record| !record.is_expired(now)))
 }
 
+/// As [`living`], without the values of the session.
+pub(super) fn living_head(
+    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
+    key: &SessionKey,
+    now: Timestamp,
+) -> Result<Option<Record>, redb::Error> {
+    Ok(stored_head(sessions, key)?.filter(|record| !record.is_expired(now)))
+}
+
+/// As [`stored`], without the values of the session.
+pub(super) fn stored_head(
+    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
+    key: &SessionKey,
+) -> Result<Option<Record>, redb::Error> {
+    Ok(sessions.get(&key.0)?.and_then(|row| decode_head(row.value())))
+}
+
+/// The key of the session of a user with this handle, dead or alive, and its record without values.
+pub(super) fn by_handle(
+    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
+    handles: &impl ReadableTable<&'static [u8; 16], &'static [u8; 32]>,
+    user: &str,
+    handle: Handle,
+) -> Result<Option<(SessionKey, Record)>, redb::Error> {
+    let Some(key) = handles.get(&handle.0)?.map(|key| SessionKey(*key.value())) else {
+        return Ok(None);
+    };
+    let record = stored_head(sessions, &key)?.filter(|record| record.user() == Some(user));
+    Ok(record.map(|record| (key, record)))
+}
+
 /// The key that the session of a replaced key is under now. Without a time the grace lasts.
 pub(super) fn successor(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
@@ -82,6 +122,8 @@ pub(super) fn successor(
 
 pub(super) struct SessionTables<'t> {
     sessions: OwnedRows<'t, 32>,
+    handles: Table<'t, &'static [u8; 16], &'static [u8; 32]>,
+    anonymous: Anonymous<'t>,
     successors: Table<'t, &'static [u8; 32], &'static [u8]>,
     epochs: Table<'t, &'static str, u64>,
     deadlines: Deadlines<'t>,
@@ -89,14 +131,33 @@ pub(super) struct SessionTables<'t> {
 }
 
 impl<'t> SessionTables<'t> {
-    pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
+    pub(super) fn open(
+        transaction: &'t WriteTransaction,
+        anonymous: AnonymousLimit,
+    ) -> Result<Self, redb::Error> {
         Ok(Self {
             sessions: OwnedRows::open(transaction, SESSIONS, USERS)?,
+            handles: transaction.open_table(HANDLES)?,
+            anonymous: Anonymous::open(transaction, anonymous)?,
             successors: transaction.open_table(SUCCESSORS)?,
             epochs: transaction.open_table(EPOCHS)?,
             deadlines: Deadlines::new(transaction.open_table(DEADLINES)?),
             effect: Effect::None,
         })
+    }
+
+    /// Fills the indexes that a file of the first format lacks.
+    pub(super) fn fill_indexes(&mut self) -> Result<(), redb::Error> {
+        for row in self.sessions.rows.iter()? {
+            let (key, row) = row?;
+            let key = SessionKey(*key.value());
+            let Some(record) = Record::decode(row.value()) else { continue };
+            match record.user() {
+                Some(_) => drop(self.handles.insert(&record.handle.0, &key.0)?),
+                None => self.anonymous.put(&key, record.created, record.data.len() as u64)?,
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn create(&mut self, request: CreateSession) -> Result<Created, redb::Error> {
@@ -167,7 +228,7 @@ impl<'t> SessionTables<'t> {
 
     pub(super) fn delete(&mut self, key: &SessionKey) -> Result<bool, redb::Error> {
         let key = self.current(key, None)?;
-        if let Some(record) = stored(&self.sessions.rows, &key)? {
+        if let Some(record) = stored_head(&self.sessions.rows, &key)? {
             self.remove(&key, &record)?;
             self.effect = Effect::Durable;
             return Ok(true);
@@ -184,16 +245,13 @@ impl<'t> SessionTables<'t> {
         user: &str,
         handle: Handle,
     ) -> Result<bool, redb::Error> {
-        for key in self.keys_of(user)? {
-            if let Some(record) = stored(&self.sessions.rows, &key)?
-                && record.handle == handle
-            {
-                self.remove(&key, &record)?;
-                self.effect = Effect::Durable;
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let Some((key, record)) = by_handle(&self.sessions.rows, &self.handles, user, handle)?
+        else {
+            return Ok(false);
+        };
+        self.remove(&key, &record)?;
+        self.effect = Effect::Durable;
+        Ok(true)
     }
 
     pub(super) fn revoke_user(&mut self, request: RevokeUser<'_>) -> Result<u64, redb::Error> {
@@ -204,16 +262,20 @@ impl<'t> SessionTables<'t> {
         let keep = keep.map(|keep| self.current(&keep, Some(now))).transpose()?;
         let mut ended = 0;
         for key in self.keys_of(user)? {
-            match living(&self.sessions.rows, &key, now)? {
-                Some(mut record) if keep == Some(key) => {
-                    record.epoch = epoch;
-                    self.replace(&key, &record)?;
+            if keep == Some(key)
+                && let Some(mut record) = living(&self.sessions.rows, &key, now)?
+            {
+                record.epoch = epoch;
+                self.replace(&key, &record)?;
+                continue;
+            }
+            match stored_head(&self.sessions.rows, &key)? {
+                Some(record) => {
+                    self.remove(&key, &record)?;
+                    ended += u64::from(!record.is_expired(now));
                 }
-                record => {
-                    // As above: also a row that cannot be read.
-                    self.sessions.remove(&key.0, Some(user))?;
-                    ended += u64::from(record.is_some());
-                }
+                // As above: also a row that cannot be read.
+                None => drop(self.sessions.remove(&key.0, Some(user))?),
             }
         }
         Ok(ended)
@@ -267,10 +329,14 @@ impl<'t> SessionTables<'t> {
         let (Some(user), Some(limit)) = (user, limit) else {
             return Ok(Some(vec![]));
         };
+        // With the replaced one and dead ones.
+        if self.sessions.count_of(user)? < u64::from(limit.sessions) {
+            return Ok(Some(vec![]));
+        }
         let mut others = vec![];
         for key in self.keys_of(user)? {
             if Some(&key) != replaced
-                && let Some(record) = living(&self.sessions.rows, &key, now)?
+                && let Some(record) = living_head(&self.sessions.rows, &key, now)?
             {
                 others.push((key, record));
             }
@@ -295,6 +361,10 @@ impl<'t> SessionTables<'t> {
 
     fn insert(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
         self.sessions.insert(&key.0, &record.encode(), record.user())?;
+        if record.user().is_some() {
+            self.handles.insert(&record.handle.0, &key.0)?;
+        }
+        self.limit_anonymous(key, record)?;
         let deadline = record.idle_deadline.min(record.absolute_deadline);
         self.deadlines.add(deadline, SESSION, &key.0)?;
         self.effect = Effect::Durable;
@@ -302,12 +372,34 @@ impl<'t> SessionTables<'t> {
     }
 
     fn replace(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
-        self.sessions.replace(&key.0, &record.encode())
+        self.sessions.replace(&key.0, &record.encode())?;
+        self.limit_anonymous(key, record)
     }
 
     /// Removes a session. Its entry in the deadlines stays until it is due.
     fn remove(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
         self.sessions.remove(&key.0, record.user())?;
+        if record.user().is_none() {
+            return self.anonymous.remove(key, record.created);
+        }
+        let is_its = self.handles.get(&record.handle.0)?.is_some_and(|of| *of.value() == key.0);
+        if is_its {
+            self.handles.remove(&record.handle.0)?;
+        }
+        Ok(())
+    }
+
+    /// Counts a session that was written, if it is anonymous, and ends the oldest ones above the
+    /// limit.
+    fn limit_anonymous(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
+        if record.user().is_some() {
+            return Ok(());
+        }
+        self.anonymous.put(key, record.created, record.data.len() as u64)?;
+        for _ in 0..MAX_OVERFLOW {
+            let Some(oldest) = self.anonymous.take_overflow(key)? else { break };
+            self.sessions.remove(&oldest.0, None)?;
+        }
         Ok(())
     }
 
@@ -327,7 +419,7 @@ impl<'t> Purge<'t> for SessionTables<'t> {
         };
         match entry.kind {
             SESSION => {
-                let row = self.sessions.rows.get(&key.0)?.map(|row| Record::decode(row.value()));
+                let row = self.sessions.rows.get(&key.0)?.map(|row| decode_head(row.value()));
                 Ok(match row {
                     Some(Some(record)) if record.is_expired(now) => {
                         self.remove(&key, &record)?;

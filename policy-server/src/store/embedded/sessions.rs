@@ -11,7 +11,9 @@ use super::{
     EmbeddedStore,
     deadlines::Purge,
     owned_rows::keys_of,
-    session_tables::{SESSIONS, SUCCESSORS, USERS, living, successor},
+    session_tables::{
+        HANDLES, SESSIONS, SUCCESSORS, USERS, by_handle, living, living_head, successor,
+    },
 };
 use crate::store::{
     Answer, Cas, CreateSession, Created, ListSessions, Loaded, RevokeUser, RotateSession,
@@ -56,6 +58,10 @@ impl SessionStore for EmbeddedStore {
         Answer::ready(self.read_list(request))
     }
 
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        Answer::ready(self.read_life(user, handle, now))
+    }
+
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
         let user = user.to_owned();
         self.write(move |tables| tables.sessions()?.delete_by_handle(&user, handle))
@@ -95,17 +101,30 @@ impl EmbeddedStore {
         self.read(|transaction| {
             let sessions = transaction.open_table(SESSIONS)?;
             let users = transaction.open_multimap_table(USERS)?;
-            let mut summaries = vec![];
+            let mut latest = vec![];
             for key in keys_of(&users, user)? {
-                if let Some(record) = living(&sessions, &SessionKey(key), now)? {
-                    summaries.push(Summary::from(&record));
+                let key = SessionKey(key);
+                if let Some(record) = living_head(&sessions, &key, now)? {
+                    latest.push((record.last_seen, record.created, record.handle, key));
                 }
             }
-            summaries.sort_by_key(|summary: &Summary| {
-                Reverse((summary.last_seen, summary.created, summary.handle))
+            latest.sort_unstable_by_key(|(seen, created, handle, _)| {
+                Reverse((*seen, *created, *handle))
             });
-            summaries.truncate(limit);
+            let mut summaries = vec![];
+            for (.., key) in latest.iter().take(limit) {
+                summaries.extend(living(&sessions, key, now)?.as_ref().map(Summary::from));
+            }
             Ok(summaries)
+        })
+    }
+
+    fn read_life(&self, user: &str, handle: Handle, now: Timestamp) -> Result<bool, StoreError> {
+        self.read(|transaction| {
+            let sessions = transaction.open_table(SESSIONS)?;
+            let handles = transaction.open_table(HANDLES)?;
+            let found = by_handle(&sessions, &handles, user, handle)?;
+            Ok(found.is_some_and(|(_, record)| !record.is_expired(now)))
         })
     }
 }

@@ -1,16 +1,28 @@
 //! What is specific to the embedded store; the conformance suite tests what every store must do.
 
-use std::{cell::Cell, path::PathBuf, time::Duration};
+use std::{
+    cell::Cell,
+    io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use policy_core::{
     session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 
-use super::EmbeddedStore;
+use super::{
+    EmbeddedStore,
+    session_tables::{HANDLES, SESSIONS},
+};
 use crate::store::{
-    Cas, CreateSession, Created, ListSessions, RevokeUser, SessionStore, TouchSession,
-    UpdateSession, conformance,
+    AnonymousLimit, Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, RevokeUser,
+    RotateSession, SessionStore, TouchSession, UpdateSession, conformance,
 };
 
 pub(super) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -147,7 +159,208 @@ async fn a_file_that_cannot_be_ours_is_refused_in_clear_words() {
     transaction.commit().unwrap();
     drop(newer);
     let error = refusal(folder.0.join("newer")).await;
-    assert!(error.contains("has format 7, and this version of Policy knows format 1"), "{error}");
+    assert!(
+        error.contains("has format 7, and this version of Policy knows formats 1 to 2"),
+        "{error}"
+    );
+}
+
+/// The file as the first format left it: without the indexes by handle and of anonymous sessions.
+fn turn_back(path: PathBuf) {
+    use redb::TableHandle;
+
+    let database = redb::Database::create(path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    assert!(transaction.delete_table(HANDLES).unwrap());
+    for name in ["session_anonymous", "session_anonymous_bytes"] {
+        let tables: Vec<_> = transaction.list_tables().unwrap().collect();
+        let table = tables.into_iter().find(|table| table.name() == name).unwrap();
+        assert!(transaction.delete_table(table).unwrap());
+    }
+    let format = 1_u32.to_le_bytes();
+    transaction.open_table(super::file::META).unwrap().insert("format", format.as_slice()).unwrap();
+    transaction.commit().unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_format_is_brought_up_to_date() {
+    let folder = Folder::new("first-format");
+    let store = opened(folder.file()).await;
+    for (number, user) in [(1, Some("ada")), (2, Some("bob")), (3, None), (4, None)] {
+        let mut record = record(user, number);
+        record.created = NOW.after(Duration::from_secs(number.into()));
+        store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+    }
+    drop(store);
+    turn_back(folder.file());
+
+    let store = EmbeddedStore::new(folder.file()).anonymous_limit(AnonymousLimit::new(2, 1000));
+    SessionStore::open(&store).await.unwrap();
+    assert!(store.load(&key(1), NOW).await.unwrap().is_some());
+    assert!(store.lives("ada", Handle([1; 16]), NOW).await.unwrap());
+    assert!(store.delete_by_handle("bob", Handle([2; 16])).await.unwrap());
+    assert!(store.load(&key(2), NOW).await.unwrap().is_none());
+    // The anonymous ones of the old file count.
+    store.create(CreateSession::new(key(5), record(None, 5), NOW)).await.unwrap();
+    assert!(store.load(&key(3), NOW).await.unwrap().is_none());
+    assert!(store.load(&key(4), NOW).await.unwrap().is_some());
+}
+
+/// As in memory: `the_oldest_anonymous_session_ends_where_there_are_too_many`.
+#[tokio::test]
+async fn the_oldest_anonymous_sessions_end_where_there_are_too_many() {
+    let folder = Folder::new("anonymous");
+    let store = EmbeddedStore::new(folder.file()).anonymous_limit(AnonymousLimit::new(3, u64::MAX));
+    SessionStore::open(&store).await.unwrap();
+    let make = async |number: u8, user: Option<&'static str>| {
+        let mut record = record(user, number);
+        record.created = NOW.after(Duration::from_millis(number.into()));
+        store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+    };
+    make(100, Some("ada")).await;
+    for number in 1..=3 {
+        make(number, None).await;
+    }
+    // Neither a session that ended nor one that gained a user counts.
+    store.delete(&key(2)).await.unwrap();
+    let login = RotateSession::new(key(3), key(103), 1, record(Some("ada"), 103), NOW);
+    store.rotate(login).await.unwrap();
+    for number in 4..=6 {
+        make(number, None).await;
+    }
+    let mut living = vec![];
+    for number in [1, 4, 5, 6, 100, 103] {
+        if store.load(&key(number), NOW).await.unwrap().is_some() {
+            living.push(number);
+        }
+    }
+    assert_eq!(living, [4, 5, 6, 100, 103]);
+}
+
+#[tokio::test]
+async fn the_values_of_anonymous_sessions_are_bounded_together() {
+    let folder = Folder::new("anonymous-bytes");
+    let embedded = EmbeddedStore::new(folder.file());
+    let limit = AnonymousLimit::new(100, 1000);
+    let embedded = embedded.anonymous_limit(limit);
+    SessionStore::open(&embedded).await.unwrap();
+    for store in [
+        Box::new(embedded) as Box<dyn SessionStore>,
+        Box::new(crate::store::MemoryStore::with_anonymous_limit(limit)),
+    ] {
+        let data = |size: usize| vec![b' '; size].into_boxed_slice();
+        let living = async || {
+            let mut living = vec![];
+            for number in 1..=9 {
+                if store.load(&key(number), NOW).await.unwrap().is_some() {
+                    living.push(number);
+                }
+            }
+            living
+        };
+        for number in 1..=4 {
+            let mut record = record(None, number);
+            record.created = NOW.after(Duration::from_secs(number.into()));
+            record.data = data(300);
+            store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+        }
+        assert_eq!(living().await, [2, 3, 4], "{store:?}");
+        // A session that grows ends others, and not itself, though it is the oldest.
+        let grown = UpdateSession::new(key(2), 1, data(500), NOW);
+        assert!(matches!(store.update(grown).await.unwrap(), Cas::Done { .. }));
+        assert_eq!(living().await, [2, 4], "{store:?}");
+        // One that shrinks or ends makes room.
+        store.update(UpdateSession::new(key(2), 2, data(0), NOW)).await.unwrap();
+        store.delete(&key(4)).await.unwrap();
+        for number in 5..=7 {
+            let mut record = record(None, number);
+            record.created = NOW.after(Duration::from_secs(number.into()));
+            record.data = data(333);
+            store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+        }
+        assert_eq!(living().await, [2, 5, 6, 7], "{store:?}");
+        // Values of users are not counted.
+        let mut ada = record(Some("ada"), 8);
+        ada.data = data(60_000);
+        store.create(CreateSession::new(key(8), ada, NOW)).await.unwrap();
+        assert_eq!(living().await, [2, 5, 6, 7, 8], "{store:?}");
+    }
+}
+
+/// A database in memory that counts what is read of it.
+#[derive(Debug, Default)]
+struct Counted {
+    inside: redb::backends::InMemoryBackend,
+    reads: Arc<AtomicU64>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl redb::StorageBackend for Counted {
+    fn len(&self) -> io::Result<u64> {
+        self.inside.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.reads.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(out.len() as u64, Relaxed);
+        self.inside.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.inside.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.inside.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.inside.write(offset, data)
+    }
+}
+
+/// What a question reads of the file: how often, and how many bytes.
+async fn reads_among(sessions: u32) -> [(u64, u64); 2] {
+    let backend = Counted::default();
+    let (reads, bytes) = (Arc::clone(&backend.reads), Arc::clone(&backend.bytes));
+    // Without a page cache every look is a read.
+    let store = super::crash::open_with(backend, 0).unwrap();
+    let long = |number: u32| {
+        let mut record = record(Some("ada"), 0);
+        record.handle.0[..4].copy_from_slice(&number.to_le_bytes());
+        record.created = NOW.after(Duration::from_millis(number.into()));
+        record.data = vec![b' '; 60_000].into();
+        let mut key = key(1);
+        key.0[..4].copy_from_slice(&number.to_le_bytes());
+        CreateSession::new(key, record, NOW)
+    };
+    let responses: Vec<_> = (0..sessions).map(|number| store.create(long(number))).collect();
+    for response in responses {
+        assert_eq!(response.await.unwrap(), Created::Done { evicted: vec![] });
+    }
+    let handle = long(sessions / 2).record.handle;
+    let counted = || (reads.swap(0, Relaxed), bytes.swap(0, Relaxed));
+    counted();
+    assert!(store.lives("ada", handle, NOW).await.unwrap());
+    let of_lives = counted();
+    let limit = Limit { sessions: sessions + 1, policy: LimitPolicy::EvictOldest };
+    let login = long(sessions).limit(limit);
+    assert_eq!(store.create(login).await.unwrap(), Created::Done { evicted: vec![] });
+    [of_lives, counted()]
+}
+
+#[tokio::test]
+async fn a_question_about_one_session_reads_no_other_of_its_user() {
+    let few = reads_among(20).await;
+    let many = reads_among(2000).await;
+    for ((reads_few, bytes_few), (reads_many, bytes_many)) in few.into_iter().zip(many) {
+        // A tree of a hundred times as many rows has two levels more, in each table.
+        assert!(reads_many <= reads_few + 24, "{few:?} {many:?}");
+        // Less than one more session.
+        assert!(bytes_many < bytes_few + 60_000, "{few:?} {many:?}");
+    }
+    let (_, bytes_of_lives) = few[0];
+    assert!((60_000..120_000).contains(&bytes_of_lives), "one session is read: {few:?}");
 }
 
 #[cfg(unix)]
@@ -192,11 +405,7 @@ async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
     drop(store);
     let database = redb::Database::create(folder.file()).unwrap();
     let transaction = database.begin_write().unwrap();
-    transaction
-        .open_table(super::session_tables::SESSIONS)
-        .unwrap()
-        .insert(&[1; 32], [9_u8, 1, 2, 3].as_slice())
-        .unwrap();
+    transaction.open_table(SESSIONS).unwrap().insert(&[1; 32], [9_u8, 1, 2, 3].as_slice()).unwrap();
     transaction.commit().unwrap();
     drop(database);
 

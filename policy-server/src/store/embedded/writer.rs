@@ -18,7 +18,7 @@ use redb::{Database, Durability, WriteTransaction};
 use tokio::sync::oneshot;
 
 use super::{file::META, session_tables::SessionTables, token_tables::TokenTables};
-use crate::store::{Answer, StoreError};
+use crate::store::{AnonymousLimit, Answer, StoreError};
 
 /// The most operations of one commit.
 const MAX_BATCH: usize = 64;
@@ -53,11 +53,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(database: Arc<Database>) -> io::Result<Self> {
+    pub(super) fn start(database: Arc<Database>, anonymous: AnonymousLimit) -> io::Result<Self> {
         let (queue, jobs) = sync_channel(MAX_QUEUE);
         let thread = thread::Builder::new()
             .name("policy-store".to_owned())
-            .spawn(move || work(&database, &jobs))?;
+            .spawn(move || work(&database, anonymous, &jobs))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -98,6 +98,7 @@ fn stopped() -> StoreError {
 /// The tables of one transaction, opened on first use.
 pub(super) struct Tables<'t> {
     transaction: &'t WriteTransaction,
+    anonymous: AnonymousLimit,
     sessions: Option<SessionTables<'t>>,
     tokens: Option<TokenTables<'t>>,
     effect: Effect,
@@ -107,7 +108,7 @@ impl<'t> Tables<'t> {
     pub(super) fn sessions(&mut self) -> Result<&mut SessionTables<'t>, redb::Error> {
         Ok(match &mut self.sessions {
             Some(tables) => tables,
-            none => none.insert(SessionTables::open(self.transaction)?),
+            none => none.insert(SessionTables::open(self.transaction, self.anonymous)?),
         })
     }
 
@@ -174,7 +175,7 @@ where
     }
 }
 
-fn work(database: &Database, jobs: &Receiver<Box<dyn Job>>) {
+fn work(database: &Database, anonymous: AnonymousLimit, jobs: &Receiver<Box<dyn Job>>) {
     let mut unsynced: Option<Instant> = None;
     let mut expected = 1;
     loop {
@@ -188,7 +189,7 @@ fn work(database: &Database, jobs: &Receiver<Box<dyn Job>>) {
             Err(RecvTimeoutError::Disconnected) => break,
         };
         let is_sync_due = unsynced.is_some_and(|since| since.elapsed() >= SYNC_INTERVAL);
-        let outcome = commit(database, &mut batch, is_sync_due);
+        let outcome = commit(database, anonymous, &mut batch, is_sync_due);
         match outcome {
             Ok(Effect::Durable) => unsynced = None,
             Ok(Effect::Soft) => unsynced = unsynced.or_else(|| Some(Instant::now())),
@@ -202,7 +203,7 @@ fn work(database: &Database, jobs: &Receiver<Box<dyn Job>>) {
     }
     if unsynced.is_some() {
         // No caller is left to report a failure to.
-        let _ = commit(database, &mut [], true);
+        let _ = commit(database, anonymous, &mut [], true);
     }
 }
 
@@ -233,12 +234,18 @@ fn collect(
 /// earlier batches if `is_sync_due`.
 fn commit(
     database: &Database,
+    anonymous: AnonymousLimit,
     batch: &mut [Box<dyn Job>],
     is_sync_due: bool,
 ) -> Result<Effect, redb::Error> {
     let mut transaction = database.begin_write()?;
-    let mut tables =
-        Tables { transaction: &transaction, sessions: None, tokens: None, effect: Effect::None };
+    let mut tables = Tables {
+        transaction: &transaction,
+        anonymous,
+        sessions: None,
+        tokens: None,
+        effect: Effect::None,
+    };
     for job in batch {
         job.run(&mut tables)?;
     }

@@ -22,7 +22,7 @@ use self::{
     anonymous::Anonymous, families::FamilyRow, revocations::Revocations, sessions::Row,
     shards::Shards, user::User,
 };
-use super::{Ticket, TokenHash};
+use super::{AnonymousLimit, Ticket, TokenHash};
 
 /// Sessions, refresh tokens, revocations and tickets in the memory of one process, which end with
 /// it. For tests, and for services that may lose their sessions at a restart.
@@ -64,22 +64,19 @@ struct Inner {
 }
 
 impl MemoryStore {
-    /// The default limit of anonymous sessions.
-    pub const ANONYMOUS_SESSIONS: usize = 100_000;
-
-    /// An empty store.
+    /// An empty store with the default limit of anonymous sessions: 100,000 with 64 MiB of values.
     pub fn new() -> Self {
-        Self::with_anonymous_sessions(Self::ANONYMOUS_SESSIONS)
+        Self::with_anonymous_limit(AnonymousLimit::default())
     }
 
-    /// An empty store with at most this many anonymous sessions: above that, the oldest ends. It
-    /// keeps clients from filling the memory without logging in.
-    pub fn with_anonymous_sessions(most: usize) -> Self {
+    /// An empty store with this limit of anonymous sessions. It keeps clients from filling the
+    /// memory without logging in.
+    pub fn with_anonymous_limit(limit: AnonymousLimit) -> Self {
         Self(Arc::new(Inner {
             session_secret: OnceLock::new(),
             users: Shards::default(),
             sessions: Shards::default(),
-            anonymous: Anonymous::at_most(most),
+            anonymous: Anonymous::at_most(limit),
             epochs: AtomicU64::new(1),
             token_secret: OnceLock::new(),
             families: Shards::default(),

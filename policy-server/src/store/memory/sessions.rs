@@ -103,6 +103,10 @@ impl SessionStore for MemoryStore {
         Answer::ready(Ok(self.0.list(request)))
     }
 
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        Answer::ready(Ok(self.0.lives(user, handle, now)))
+    }
+
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
         Answer::ready(Ok(self.0.delete_by_handle(user, handle).is_some()))
     }
@@ -177,7 +181,11 @@ impl Inner {
         let record = Arc::make_mut(record);
         record.data = data;
         record.version = expected.saturating_add(1);
-        Cas::Done { version: record.version, evicted: Vec::new() }
+        let version = record.version;
+        let overflow = self.anonymous.put(key, record);
+        drop(sessions);
+        self.end_overflow(overflow);
+        Cas::Done { version, evicted: Vec::new() }
     }
 
     fn touch(&self, request: TouchSession) -> Option<()> {
@@ -229,7 +237,7 @@ impl Inner {
         self.anonymous.remove(old, &before);
         let version = expected.saturating_add(1);
         record.version = version;
-        let mut overflow = None;
+        let mut overflow = Vec::new();
         match (&mut users, &to) {
             (Some(users), Some(to)) => self.insert(sessions.b(), users.b(), to, new, record),
             _ => overflow = self.insert_anonymous(sessions.b(), new, record),
@@ -267,14 +275,17 @@ impl Inner {
 
     fn delete_by_handle(&self, user: &str, handle: Handle) -> Option<()> {
         let mut users = self.users.lock(user);
-        let is_it = |key: &&SessionKey| {
-            let sessions = self.sessions.lock(*key);
-            matches!(sessions.get(*key), Some(Row::Session { record, .. }) if record.handle == handle)
-        };
-        let key = *users.get(user)?.sessions.iter().find(is_it)?;
+        let key = users.get(user)?.key(handle)?;
         self.end(&mut self.sessions.lock(&key), &key)?;
         user::remove(&mut users, user, &key);
         Some(())
+    }
+
+    fn lives(&self, user: &str, handle: Handle, now: Timestamp) -> bool {
+        let users = self.users.lock(user);
+        let Some(key) = users.get(user).and_then(|user| user.key(handle)) else { return false };
+        let sessions = self.sessions.lock(&key);
+        sessions.get(&key).is_some_and(|row| row.living(now).is_some())
     }
 
     fn revoke_user(&self, request: RevokeUser<'_>) -> u64 {
@@ -290,9 +301,10 @@ impl Inner {
                 return None;
             }
             Arc::make_mut(record).epoch = next;
+            let handle = record.handle;
             // The kept session is locked, so that it is never seen with the old epoch.
             epoch.store(next, Ordering::Release);
-            Some(keep)
+            Some((handle, keep))
         });
         epoch.store(next, Ordering::Release);
         let mut dead = match keep {
@@ -304,9 +316,9 @@ impl Inner {
         }
         drop(users);
         // They are dead already; this frees the memory and keeps the count right.
-        dead.retain(|key| Some(*key) != keep);
+        dead.retain(|one| Some(*one) != keep);
         let mut ended = 0;
-        for key in dead {
+        for (_, key) in dead {
             let mut sessions = self.sessions.lock(&key);
             if let Some(Row::Session { record, epoch: Some(of) }) = sessions.get(&key)
                 && Arc::ptr_eq(of, &epoch)
@@ -376,7 +388,7 @@ impl Inner {
         user: &str,
         now: Timestamp,
     ) -> Vec<(SessionKey, Arc<Record>)> {
-        let living = |key: &SessionKey| {
+        let living = |(_, key): &(Handle, SessionKey)| {
             let sessions = self.sessions.lock(key);
             let record = sessions.get(key)?.living(now)?;
             Some((*key, Arc::clone(record)))
@@ -399,6 +411,10 @@ impl Inner {
     ) -> Option<Vec<SessionKey>> {
         let Some(limit) = limit else { return Some(Vec::new()) };
         let most = limit.sessions as usize;
+        // With the replaced one and dead ones.
+        if users.get(user).is_none_or(|user| user.sessions.len() < most) {
+            return Some(Vec::new());
+        }
         let mut sessions = self.living_of(users, user, now);
         sessions.retain(|(key, _)| Some(key) != but);
         if sessions.len() < most {
@@ -441,28 +457,29 @@ impl Inner {
             None => Arc::new(AtomicU64::new(self.epochs.load(Ordering::Relaxed))),
         };
         record.epoch = epoch.load(Ordering::Relaxed);
+        let handle = record.handle;
         let record = Arc::new(record);
         sessions.insert(key, Row::Session { record, epoch: Some(Arc::clone(&epoch)) });
-        user::add(users, user, epoch, key);
+        user::add(users, user, epoch, (handle, key));
     }
 
-    /// Inserts an anonymous session. Returns the one that must end to make room.
+    /// Inserts an anonymous session. Returns those that must end to make room.
     fn insert_anonymous(
         &self,
         sessions: &mut Sessions,
         key: SessionKey,
         mut record: Record,
-    ) -> Option<SessionKey> {
+    ) -> Vec<SessionKey> {
         record.epoch = 0;
         let record = Arc::new(record);
-        let overflow = self.anonymous.add(key, &record);
+        let overflow = self.anonymous.put(key, &record);
         sessions.insert(key, Row::Session { record, epoch: None });
         overflow
     }
 
-    /// Ends an anonymous session for which there is no room.
-    fn end_overflow(&self, key: Option<SessionKey>) {
-        if let Some(key) = key {
+    /// Ends anonymous sessions for which there is no room.
+    fn end_overflow(&self, keys: Vec<SessionKey>) {
+        for key in keys {
             self.end(&mut self.sessions.lock(&key), &key);
         }
     }

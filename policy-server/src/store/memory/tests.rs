@@ -14,8 +14,8 @@ use policy_core::{
 
 use super::{Inner, MemoryStore, sessions::Row};
 use crate::store::{
-    CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation, RevokeUser, RotateSession,
-    SessionStore, TokenHash, TokenStore,
+    AnonymousLimit, CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation, RevokeUser,
+    RotateSession, SessionStore, TokenHash, TokenStore,
 };
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -148,7 +148,7 @@ fn calls_of_many_threads_neither_wait_for_ever_nor_leave_anything_behind() {
 
 #[test]
 fn the_oldest_anonymous_session_ends_where_there_are_too_many() {
-    let store = MemoryStore::with_anonymous_sessions(3);
+    let store = MemoryStore::with_anonymous_limit(AnonymousLimit::new(3, u64::MAX));
     run(async {
         store.create(CreateSession::new(key(100), record(0, Some("ada")), NOW)).await.unwrap();
         for number in 1..=3 {

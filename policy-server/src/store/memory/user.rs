@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use policy_core::session::SessionKey;
+use policy_core::session::{Handle, SessionKey};
 
 /// One shard of the users. Users without sessions are not stored.
 pub(super) type Users = HashMap<Box<str>, User, RandomState>;
@@ -17,15 +17,29 @@ pub(super) struct User {
     pub(super) epoch: Arc<AtomicU64>,
     /// INVARIANT: it contains every live session of the user. It may contain dead ones for a while;
     /// their keys are never used again.
-    pub(super) sessions: Vec<SessionKey>,
+    pub(super) sessions: Vec<(Handle, SessionKey)>,
+}
+
+impl User {
+    /// The key of the session with this handle. Only this list is searched, and no session.
+    pub(super) fn key(&self, handle: Handle) -> Option<SessionKey> {
+        // The latest: a rotation adds the new key before it removes the old one.
+        let found = self.sessions.iter().rev().find(|(one, _)| *one == handle);
+        found.map(|(_, key)| *key)
+    }
 }
 
 /// Adds a session of a user.
-pub(super) fn add(users: &mut Users, user: &str, epoch: Arc<AtomicU64>, key: SessionKey) {
+pub(super) fn add(
+    users: &mut Users,
+    user: &str,
+    epoch: Arc<AtomicU64>,
+    session: (Handle, SessionKey),
+) {
     match users.get_mut(user) {
-        Some(user) => user.sessions.push(key),
+        Some(user) => user.sessions.push(session),
         None => {
-            users.insert(user.into(), User { epoch, sessions: vec![key] });
+            users.insert(user.into(), User { epoch, sessions: vec![session] });
         }
     }
 }
@@ -38,7 +52,7 @@ pub(super) fn remove(users: &mut Users, user: &str, key: &SessionKey) {
 /// Removes the sessions of a user that are not to be kept.
 pub(super) fn retain(users: &mut Users, user: &str, is_kept: impl Fn(&SessionKey) -> bool) {
     let Some(entry) = users.get_mut(user) else { return };
-    entry.sessions.retain(is_kept);
+    entry.sessions.retain(|(_, key)| is_kept(key));
     if entry.sessions.is_empty() {
         users.remove(user);
     }
