@@ -503,7 +503,7 @@ pub use policy_macros::limit;
 /// | `coep = "require-corp"` | `Cross-Origin-Embedder-Policy` |
 /// | `corp = "same-origin"` | `Cross-Origin-Resource-Policy`, on every response |
 /// | `hsts = 31536000` | seconds of `Strict-Transport-Security`, on every response over TLS of a service with a public origin |
-/// | `include_subdomains`, `preload` | the options of `hsts` |
+/// | `include_subdomains`, `preload` | the options of `hsts`, which is a year unless it is written |
 /// | `every_response` | sends the headers of pages with other responses too |
 ///
 /// Pages are responses of HTML and XML, in which browsers run scripts.

@@ -110,8 +110,7 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
             expected => {
                 assert_problem(&response, 401, "auth.credentials-missing");
                 assert_eq!(asked, 0, "{case}");
-                // With two cookies, either may be valid, so neither is removed.
-                assert_eq!(removes_cookie(&response), expected == "malformed", "{case}");
+                assert!(leaves_cookie(&response), "{case}");
                 seen[["absent", "ambiguous", "malformed"]
                     .iter()
                     .position(|one| *one == expected)
@@ -263,8 +262,6 @@ async fn head_asks_for_the_same_credential_and_tells_no_more() {
     let ada = scenario.login("ada").await;
     let head = scenario.client.head("/me").send().await;
     assert_eq!((head.status().as_u16(), head.bytes().len()), (401, 0));
-    let stale = scenario.client.head("/me").header("cookie", "__Host-sid=x").send().await;
-    assert!(removes_cookie(&stale));
     let get = ada.get("/me").send().await;
     let head = scenario.client.head("/me").header("cookie", &ada.cookie).send().await;
     assert_eq!((head.status(), head.bytes().len()), (get.status(), 0));

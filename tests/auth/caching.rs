@@ -58,6 +58,13 @@ async fn optional(headers: HeaderMap) -> HeaderMap {
     asked_for(&headers)
 }
 
+#[get("/optional/logout")]
+#[auth(session | token, optional)]
+async fn optional_logout(session: Session, headers: HeaderMap) -> HeaderMap {
+    session.logout();
+    asked_for(&headers)
+}
+
 #[get("/public")]
 #[auth(public)]
 async fn public(headers: HeaderMap) -> HeaderMap {
@@ -100,6 +107,7 @@ async fn scenario() -> Scenario {
         not_modified,
         token,
         optional,
+        optional_logout,
         public,
         public_session,
         public_error,
@@ -135,7 +143,10 @@ async fn every_case_is_cached_as_it_says() {
         let response = match case["id"].as_str().unwrap() {
             "CAC-002" | "CAC-003" => answered(ada.get("/session")).await,
             "CAC-004" => answered(ada.post("/login/ada")).await,
-            "CAC-006" => answered(scenario.client.get("/optional").header("cookie", stale)).await,
+            "CAC-006" => {
+                let logout = scenario.client.get("/optional/logout").header("cookie", stale);
+                answered(logout).await
+            }
             "CAC-007" | "CAC-008" => answered(by_token).await,
             "CAC-009" => answered(scenario.client.get("/session")).await,
             "CAC-010" => answered(ada.bare("/set/a/1").origin(EVIL)).await,

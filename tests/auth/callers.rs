@@ -219,7 +219,6 @@ async fn optional_lets_nobody_in_and_no_wrong_credential() {
         let stale = format!("__Host-sid={}", "A".repeat(43));
         let response = scenario.client.get(path).header("cookie", stale).send().await;
         assert_eq!(response.text(), "nobody");
-        assert!(removes_cookie(&response));
     }
     let wrong = ada.get("/optional/either").header("authorization", "Bearer x").send().await;
     assert_problem(&wrong, 401, "auth.token-invalid");
@@ -383,10 +382,8 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
     let next = "/sign-in?next=%2Ffiles%2Fa%2520b%3Fpage%3D2%26x%3D%2526";
     assert_eq!(response.header("location"), Some(next));
     assert_eq!(response.header("cache-control"), Some("no-store"));
-    // The redirect also removes an invalid session cookie.
     let response = navigate("/me").header("cookie", "__Host-sid=x").send().await;
     assert_eq!(response.status(), 303);
-    assert!(removes_cookie(&response));
 
     // Scripts, forms and programs get an error instead.
     for request in [

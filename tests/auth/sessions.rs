@@ -398,7 +398,6 @@ async fn a_session_ends_unused_and_in_any_case() {
     scenario.advance(1);
     let response = ada.get("/me").send().await;
     assert_problem(&response, 401, "auth.credentials-missing");
-    assert!(removes_cookie(&response));
 }
 
 #[tokio::test]
@@ -478,7 +477,92 @@ async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
     scenario.advance(2 * 86_400 + 1);
     assert_eq!(me().await.text(), "ada");
     scenario.advance(1);
-    assert!(removes_cookie(&me().await));
+    assert_problem(&me().await, 401, "auth.credentials-missing");
+}
+
+#[tokio::test]
+async fn a_logout_clears_what_the_browser_keeps_if_the_settings_say_so() {
+    const NAME: &str = "clear-site-data";
+    let off = Scenario::new(all()).await;
+    let ada = off.login("ada").await;
+    assert_eq!(ada.post("/logout").send().await.header(NAME), None);
+
+    let settings = || Sessions::memory().clear_site_data();
+    let scenario = Scenario::with(all(), |app| app.sessions(settings())).await;
+    let cleared = Some("\"cache\", \"storage\"");
+    // Also where the handler fails after it.
+    for status in [200, 404, 500] {
+        let ada = scenario.login("ada").await;
+        assert_eq!(ada.get("/me").send().await.header(NAME), None);
+        assert_eq!(ada.post("/set/a/1").send().await.header(NAME), None);
+        let logout = ada.post(&format!("/logout/{status}")).send().await;
+        assert_eq!((logout.status().as_u16(), logout.header(NAME)), (status, cleared));
+        assert_eq!(ada.get("/me").send().await.header(NAME), None);
+    }
+    let ada = scenario.login("ada").await;
+    assert_eq!(ada.post("/revoke-others/200").send().await.header(NAME), None);
+    assert_eq!(ada.post("/revoke-all").send().await.header(NAME), cleared);
+}
+
+/// Login CSRF by an address that any page can load.
+#[tokio::test]
+async fn a_link_logs_in_who_navigates_to_it_and_no_page_that_loads_it() {
+    #[get("/link/{user}")]
+    #[auth(public)]
+    async fn link(user: String, sessions: Sessions) -> Result<(), Problem> {
+        Ok(sessions.login(user.as_str()).await?)
+    }
+
+    #[get("/link/remembered/{user}")]
+    #[auth(public)]
+    async fn remembered(user: String, sessions: Sessions) -> Result<(), Problem> {
+        Ok(sessions.login_remembered(user.as_str()).await?)
+    }
+
+    let scenario = Scenario::new(routes![link, remembered]).await;
+    for path in ["/link/ada", "/link/remembered/ada"] {
+        for (fields, is_admitted) in [
+            // A program, or a browser that states nothing.
+            (&[][..], true),
+            (&[("mode", "navigate"), ("dest", "document"), ("site", "none")], true),
+            (&[("mode", "navigate"), ("dest", "document"), ("site", "cross-site")], true),
+            (&[("mode", "navigate"), ("dest", "iframe"), ("site", "cross-site")], false),
+            (&[("mode", "no-cors"), ("dest", "image"), ("site", "cross-site")], false),
+            (&[("mode", "cors"), ("dest", "empty"), ("site", "same-origin")], false),
+        ] {
+            let mut request = scenario.client.get(path);
+            for (name, value) in fields {
+                request = request.header(format!("sec-fetch-{name}"), *value);
+            }
+            let response = request.send().await;
+            if is_admitted {
+                assert_eq!(response.header_all("set-cookie").len(), 1, "{fields:?} {response:?}");
+            } else {
+                assert_problem(&response, 403, "csrf.login-navigation");
+                assert!(leaves_cookie(&response), "{fields:?}");
+            }
+        }
+    }
+    // A form is judged by its origin.
+    let form =
+        scenario.client.post("/login/ada").origin(OWN).header("sec-fetch-site", "same-origin");
+    let response = form.header("sec-fetch-mode", "cors").send().await;
+    assert!(set_cookie(&response).is_some());
+}
+
+/// A request that was sent with the old cookie may be answered after a login.
+#[tokio::test]
+async fn no_response_removes_a_cookie_but_that_of_a_logout() {
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    ada.post("/logout").send().await;
+    let unknown = format!("__Host-sid={}", "A".repeat(43));
+    for cookie in [&*ada.cookie, &*unknown, "__Host-sid=x", "__Host-sid=a; __Host-sid=b"] {
+        for path in ["/me", "/csrf"] {
+            let response = scenario.client.get(path).header("cookie", cookie).send().await;
+            assert!(leaves_cookie(&response), "{path} {cookie} {response:?}");
+        }
+    }
 }
 
 /// Two logins with the same cookie each get a session of their own, and the old one ends.

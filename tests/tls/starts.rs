@@ -91,6 +91,16 @@ async fn a_redirect_that_others_can_reach_is_no_development() {
     assert_eq!(codes, ["app.public-origin-missing"], "{text}");
 }
 
+#[tokio::test]
+async fn a_key_that_others_may_write_is_refused() {
+    let folder = folder("starts-writable");
+    let (certificate, key) = Authority::new().issue(&["localhost"]).write(&folder);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o646);
+    fs::set_permissions(&key, mode).expect("a file");
+    let (codes, text) = refused(Tls::files(certificate, key)).await;
+    assert_eq!(codes, ["app.secret-writable"], "{text}");
+}
+
 /// These start, with a notice.
 #[test]
 fn what_is_odd_is_said() {
@@ -115,8 +125,5 @@ fn what_is_odd_is_said() {
     process.terminate();
     let (_, rest) = process.ended();
     assert!(rest.contains("notice: App::tls: `"), "{rest}");
-    assert!(
-        rest.contains("all users of this machine can read the key (tls.key-readable)"),
-        "{rest}"
-    );
+    assert!(rest.contains("which holds a secret (app.secret-readable)"), "{rest}");
 }

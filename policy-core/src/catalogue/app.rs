@@ -30,6 +30,14 @@ area! { $ app
         VariableUnset Error "app.variable-unset",
             "this environment variable is not set, or is not UTF-8",
             "set it, or remove `App::origins_from_env`";
+        /// A file with a secret that every user of the machine may write.
+        SecretWritable Error "app.secret-writable",
+            "all users of this machine may write this file, which holds a secret",
+            "run `chmod o-w` on it, and replace the secret if others use the machine";
+        /// A file with a secret that every user of the machine may read.
+        SecretReadable Warning "app.secret-readable",
+            "all users of this machine may read this file, which holds a secret",
+            "run `chmod o-r` on it; in Kubernetes write `defaultMode: 0440` and an `fsGroup`, in Docker the `uid` and `mode: 0400` of the secret";
         /// A store that cannot be opened.
         StoreUnavailable Error "app.store",
             "this store cannot be opened",

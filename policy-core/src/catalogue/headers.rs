@@ -98,14 +98,10 @@ area! { $ headers
         HstsOutOfBounds Error "headers.hsts-out-of-bounds",
             "the time is a number of seconds from 0 to 2147483647",
             "write `hsts = 31536000` for a year";
-        /// An option of `hsts` without `hsts`.
-        HstsMissing Error "headers.hsts-missing",
-            "this is an option of `hsts`, which is missing",
-            "add `hsts = 31536000`";
         /// A `preload` that does not meet the requirements of the preload list.
         HstsPreload Error "headers.hsts-preload",
             "the preload list of browsers requires at least a year, and all subdomains",
-            "write `hsts = 31536000, include_subdomains, preload`";
+            "write `include_subdomains, preload`, and no `hsts` below 31536000";
         /// A nonce in responses that a cache may serve to many users.
         HeadersNonceShared Error "headers.nonce-shared",
             "a cache would serve the same nonce to everybody, and anyone who knows it can inject scripts",

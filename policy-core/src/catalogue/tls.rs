@@ -38,10 +38,6 @@ area! { $ tls
         TlsName Warning "tls.name-not-covered",
             "the certificate is not for the host of the public origin, so browsers will reject it",
             "request one that names the host; ignore this behind a proxy that expects another name";
-        /// A key file that other users of the machine can read.
-        TlsKeyReadable Warning "tls.key-readable",
-            "all users of this machine can read the key",
-            "restrict its permissions with `chmod 600`";
         /// A development certificate on a server that others can reach.
         TlsDevelopment Warning "tls.development-certificate",
             "the certificate is for development, so browsers on other machines will reject it",

@@ -1,10 +1,14 @@
 //! Cross-site request forgery: whether a request came from a page of this service.
 
 #[cfg(feature = "engine")]
+mod login;
+#[cfg(feature = "engine")]
 mod token;
 #[cfg(feature = "engine")]
 mod verdict;
 
+#[cfg(feature = "engine")]
+pub use login::admit_login;
 #[cfg(feature = "engine")]
 pub use token::{CsrfKey, TokenVerdict};
 #[cfg(feature = "engine")]

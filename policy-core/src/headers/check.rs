@@ -66,9 +66,6 @@ impl<'a> HeadersSpec<'a> {
                 None | Some(0..=MOST_SECONDS) => None,
                 Some(_) => Some(Rule::HstsOutOfBounds),
             },
-            Part::IncludeSubdomains if self.include_subdomains && self.hsts.is_none() => {
-                Some(Rule::HstsMissing)
-            }
             Part::Preload if self.preload => self.check_preload(),
             Part::IncludeSubdomains | Part::Preload => None,
         }
@@ -104,9 +101,8 @@ impl<'a> HeadersSpec<'a> {
     /// The requirements of browser preload lists (hstspreload.org).
     const fn check_preload(&self) -> Option<Rule> {
         match self.hsts {
-            None => Some(Rule::HstsMissing),
-            Some(YEAR..) if self.include_subdomains => None,
-            Some(_) => Some(Rule::HstsPreload),
+            None | Some(YEAR..) if self.include_subdomains => None,
+            _ => Some(Rule::HstsPreload),
         }
     }
 }
@@ -323,8 +319,9 @@ mod tests {
             (Some(YEAR), true, true, &[]),
             (Some(-1), false, false, &[Rule::HstsOutOfBounds]),
             (Some(1 << 31), false, false, &[Rule::HstsOutOfBounds]),
-            (None, true, false, &[Rule::HstsMissing]),
-            (None, true, true, &[Rule::HstsMissing, Rule::HstsMissing]),
+            (None, true, false, &[]),
+            (None, true, true, &[]),
+            (None, false, true, &[Rule::HstsPreload]),
             (Some(YEAR), false, true, &[Rule::HstsPreload]),
             (Some(YEAR - 1), true, true, &[Rule::HstsPreload]),
         ] {

@@ -165,14 +165,18 @@ fn hsts(spec: &HeadersSpec<'_>) -> String {
 
 /// The directives of a policy, and the one about its frames.
 fn directives(spec: &HeadersSpec<'static>) -> Vec<(Name, Vec<Source<'static>>)> {
-    const DEFAULT: &[Directive<'static>] = &[
-        Directive(Name::BaseUri, &[Source::SelfOrigin]),
-        Directive(Name::ObjectSrc, &[Source::None]),
-    ];
-    let stated = spec.csp.unwrap_or(DEFAULT);
+    let stated = spec.csp.unwrap_or_default();
+    let has = |name| super::csp::has(stated, name);
     let mut all: Vec<_> =
         stated.iter().map(|Directive(name, sources)| (*name, sources.to_vec())).collect();
-    if !super::csp::has(stated, Name::FrameAncestors) {
+    // What a policy does not say is as by default. `default-src` says it for `object-src`.
+    if !has(Name::BaseUri) {
+        all.push((Name::BaseUri, vec![Source::SelfOrigin]));
+    }
+    if !has(Name::ObjectSrc) && !has(Name::DefaultSrc) {
+        all.push((Name::ObjectSrc, vec![Source::None]));
+    }
+    if !has(Name::FrameAncestors) {
         let ancestors = match spec.frame {
             None | Some(Frame::SameOrigin) => vec![Source::SelfOrigin],
             Some(Frame::Nobody) => vec![Source::None],
@@ -270,7 +274,7 @@ mod tests {
     #[test]
     fn data_has_a_policy_that_runs_nothing() {
         let expected = [
-            "content-security-policy: default-src 'none'; frame-ancestors 'none'",
+            "content-security-policy: default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
             "referrer-policy: no-referrer",
             "x-content-type-options: nosniff",
             "x-frame-options: DENY",
@@ -307,7 +311,27 @@ mod tests {
             .csp(&[Directive(Name::ScriptSrc, &[Source::Nonce])])
             .frame(Frame::Anybody)
             .build();
-        assert_eq!(finished(&POLICY, PAGE, None)[0], "content-security-policy: script-src 'none'");
+        let expected =
+            "content-security-policy: script-src 'none'; base-uri 'self'; object-src 'none'";
+        assert_eq!(finished(&POLICY, PAGE, None)[0], expected);
+    }
+
+    #[test]
+    fn a_stated_policy_keeps_the_defaults_that_it_does_not_cover() {
+        use Name::{BaseUri, DefaultSrc, ImgSrc, ObjectSrc};
+        const OWN: &[Source<'_>] = &[Source::SelfOrigin];
+        for (stated, expected) in [
+            (&[Directive(DefaultSrc, OWN)][..], "default-src 'self'; base-uri 'self'"),
+            (&[Directive(ImgSrc, OWN)], "img-src 'self'; base-uri 'self'; object-src 'none'"),
+            (
+                &[Directive(BaseUri, &[Source::None]), Directive(ObjectSrc, OWN)],
+                "base-uri 'none'; object-src 'self'",
+            ),
+        ] {
+            let spec = HeadersSpec { csp: Some(stated), ..HeadersSpec::NOTHING };
+            let written = written(&directives(&spec), None);
+            assert_eq!(written, format!("{expected}; frame-ancestors 'self'"));
+        }
     }
 
     #[test]

@@ -54,11 +54,15 @@ impl HeadersPolicy {
 
     /// For responses that are data: a browser that shows one as a page runs nothing.
     ///
-    /// Every response has `Content-Security-Policy: default-src 'none'; frame-ancestors 'none'`,
+    /// Every response has `Content-Security-Policy: default-src 'none'; base-uri 'none';
+    /// frame-ancestors 'none'`,
     /// `X-Frame-Options: DENY`, `Referrer-Policy: no-referrer`, and what [`DEFAULT`](Self::DEFAULT)
     /// sets for every response.
     pub const API: Self = Self::builder()
-        .csp(&[Directive(Name::DefaultSrc, &[Source::None])])
+        .csp(&[
+            Directive(Name::DefaultSrc, &[Source::None]),
+            Directive(Name::BaseUri, &[Source::None]),
+        ])
         .frame(Frame::Nobody)
         .referrer("no-referrer")
         .every_response()
@@ -132,8 +136,10 @@ impl FacetPolicy for HeadersPolicy {
 pub struct HeadersPolicyBuilder(HeadersSpec<'static>);
 
 impl HeadersPolicyBuilder {
-    /// Sets what a page may load and run. Which pages may frame it is set by
-    /// [`frame`](Self::frame), or by a directive here.
+    /// Sets what a page may load and run. What these directives do not say is as in
+    /// [`DEFAULT`](HeadersPolicy::DEFAULT): `base-uri 'self'`, and without a `default-src` also
+    /// `object-src 'none'`. Which pages may frame it is set by [`frame`](Self::frame), or by a
+    /// directive here.
     pub const fn csp(mut self, directives: &'static [Directive<'static>]) -> Self {
         self.0.csp = Some(directives);
         self
@@ -181,7 +187,7 @@ impl HeadersPolicyBuilder {
         self
     }
 
-    /// Extends [`hsts`](Self::hsts) to all subdomains.
+    /// Extends [`hsts`](Self::hsts), which is a year unless it is set, to all subdomains.
     pub const fn include_subdomains(mut self) -> Self {
         self.0.include_subdomains = true;
         self

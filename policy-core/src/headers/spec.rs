@@ -62,7 +62,8 @@ pub struct HeadersSpec<'a> {
     pub coep: Option<&'a str>,
     /// `Cross-Origin-Resource-Policy`
     pub corp: Option<&'a str>,
-    /// The seconds of `Strict-Transport-Security`; 0 revokes an earlier value.
+    /// The seconds of `Strict-Transport-Security`, a year if they are not stated; 0 revokes an
+    /// earlier value.
     pub hsts: Option<i64>,
     /// `includeSubDomains`
     pub include_subdomains: bool,

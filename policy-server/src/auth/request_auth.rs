@@ -10,7 +10,7 @@ use std::{
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
-    HeaderMap, HeaderName, Method,
+    HeaderMap, HeaderName, HeaderValue, Method,
     header::{COOKIE, SET_COOKIE},
 };
 use policy_core::{
@@ -31,6 +31,10 @@ use crate::auth::{
 
 /// The header in which scripts send the CSRF token.
 const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
+
+/// Clear Site Data 3.1
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+const CACHE_AND_STORAGE: HeaderValue = HeaderValue::from_static("\"cache\", \"storage\"");
 
 /// Who sent a request and what happens to their session: shared by the gates, the handler's
 /// arguments and the response.
@@ -274,6 +278,9 @@ impl RequestAuth {
         self.guard.keep_cookie(headers);
         if let Some(cookie) = committed.set_cookie {
             headers.append(SET_COOKIE, cookie);
+        }
+        if committed.clears_site_data {
+            headers.entry(CLEAR_SITE_DATA).or_insert(CACHE_AND_STORAGE);
         }
         let session = self.session.get();
         let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);

@@ -11,6 +11,7 @@ pub(crate) mod message_body;
 pub(crate) mod observed_io;
 pub(crate) mod problem;
 pub(crate) mod relay;
+pub(crate) mod secret_file;
 pub(crate) mod sent_target;
 #[cfg(any(feature = "asym", feature = "gateway"))]
 pub(crate) mod tls_roots;

@@ -22,7 +22,7 @@ use policy_core::{
 
 use crate::{
     app::AppParts,
-    auth::{AuthService, revocation_events::RevocationBus},
+    auth::{AuthService, revocation_events::RevocationBus, tokens::TokenSettings},
     base::error::{Error, StartProblem},
     build::origin_lists::NamedLists,
     observe::{health::Readiness, observation::Observing},
@@ -117,7 +117,9 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         return Err(Error::Start(problems));
     }
 
+    let of_keys = app.tokens.iter().flat_map(TokenSettings::notices);
     let assembled = CompiledApp {
+        notices: of_keys.collect(),
         own_origin,
         router: router.finish(),
         routes,

@@ -77,7 +77,7 @@ pub(crate) fn report(
 /// What is legal in the policies of an app but unusual, each once.
 pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
-    let mut notices = Vec::new();
+    let mut notices = app.notices.clone();
     for route in app.routes() {
         #[cfg(feature = "gateway")]
         if let Target::Proxy(gateway) = &route.target {

@@ -62,7 +62,7 @@ impl Plan {
     }
 
     async fn open_stores(self) -> Result<Opened, Error> {
-        let Self { assembled, layers, sessions, tokens, random } = self;
+        let Self { mut assembled, layers, sessions, tokens, random } = self;
         let mut problems = Vec::new();
         let clock = assembled.auth.clock.clone();
         let revocation_bus = assembled.auth.revocation_bus.clone();
@@ -72,10 +72,12 @@ impl Plan {
             let own = &assembled.own_origin;
             let (clock, random, revocation_bus) =
                 (clock.clone(), random.clone(), revocation_bus.clone());
+            let settings = sessions.clone();
             match SessionService::open(sessions, own, clock, random, revocation_bus).await {
                 Ok(service) => guard.sessions = Some(Arc::new(service)),
                 Err(error) => problems.push(unavailable("sessions", error)),
             }
+            assembled.notices.extend(settings.notices());
         }
         if let Some(tokens) = tokens {
             let store = shared.unwrap_or_else(|| Arc::new(MemoryStore::new()));

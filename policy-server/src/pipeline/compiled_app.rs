@@ -10,7 +10,7 @@ use crate::gateway::{proxy::Gateway, tunnel::OpenTunnels};
 use crate::{
     app::settings::ServerSettings,
     auth::{AuthService, RouteAuth},
-    base::clock::Random,
+    base::{clock::Random, error::StartProblem},
     client::trusted_proxies::TrustedProxies,
     handler::{BoxFuture, Call, Description, RouteInfo, service::SharedService},
     observe::{health::Readiness, observation::Observing},
@@ -34,6 +34,8 @@ pub(crate) struct CompiledApp {
     pub(crate) observing: Observing,
     pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<TrustedProxies>,
+    /// What is odd about its files.
+    pub(crate) notices: Vec<StartProblem>,
     /// Always `None` without the feature `gateway`.
     pub(crate) tunnel: Option<Arc<CompiledRoute>>,
     /// Whether TRACE is served.

@@ -135,7 +135,8 @@ async fn pages_have_more_than_data_and_a_route_says_its_own() {
         (
             "/own",
             &[
-                "content-security-policy: default-src 'self'; frame-ancestors https://a.example",
+                "content-security-policy: default-src 'self'; base-uri 'self'; \
+                 frame-ancestors https://a.example",
                 "cross-origin-embedder-policy: require-corp",
                 "cross-origin-opener-policy: same-origin",
                 "cross-origin-resource-policy: same-site",
@@ -147,7 +148,8 @@ async fn pages_have_more_than_data_and_a_route_says_its_own() {
         (
             "/api",
             &[
-                "content-security-policy: default-src 'none'; frame-ancestors 'none'",
+                "content-security-policy: default-src 'none'; base-uri 'none'; \
+                 frame-ancestors 'none'",
                 "referrer-policy: no-referrer",
                 "x-content-type-options: nosniff",
                 "x-frame-options: DENY",
@@ -192,6 +194,14 @@ async fn only_a_service_with_https_promises_it() {
         );
     }
     assert!(client.get("/bare").send().await.header("strict-transport-security").is_none());
+    // One word.
+    const SUBDOMAINS: HeadersPolicy = HeadersPolicy::builder().include_subdomains().build();
+    let client = app().headers(SUBDOMAINS).public_origin("https://api.example").test();
+    let response = client.get("/page").send().await;
+    assert_eq!(
+        response.header("strict-transport-security"),
+        Some("max-age=31536000; includeSubDomains")
+    );
 }
 
 #[tokio::test]

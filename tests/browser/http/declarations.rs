@@ -269,11 +269,10 @@ async fn of_session_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
 #[cache(private, max_age = 60)]
 #[auth(session)]
 async fn of_session_written(
-    sessions: Sessions,
-    me: Principal,
+    session: Session,
     Query(aged): Query<Aged>,
 ) -> Result<impl IntoResponse, Problem> {
-    sessions.login(me.subject()).await?;
+    session.elevate()?;
     Ok(aged.response())
 }
 

@@ -37,6 +37,7 @@ route!(c, "/c", frame = same_origin, permissions = ["camera=()", "geolocation=(s
 route!(d, "/d", frame = ["https://app.example", "https://*.shop.example"],);
 route!(e, "/e", frame = any, coop = "same-origin", coep = "require-corp", corp = "same-site");
 route!(f, "/f", hsts = 63072000, include_subdomains, preload, every_response);
+route!(subdomains, "/subdomains", include_subdomains);
 route!(g, "/g", csp = "frame-ancestors 'none'; sandbox; trusted-types a");
 route!(h, "/h", none);
 route!(i, "/i", SHOP);
@@ -68,5 +69,5 @@ pub(crate) fn app() {
         .csp(&[Directive(Name::ImgSrc, &[Source::Host("https://cdn.example")])])
         .try_build();
     assert!(policy.is_ok());
-    let _ = App::new(()).routes(routes![a, b, c, d, e, f, g, h, i, j, k, l, m, n]);
+    let _ = App::new(()).routes(routes![a, b, c, d, e, f, subdomains, g, h, i, j, k, l, m, n]);
 }

@@ -26,10 +26,10 @@ async fn permissions() {}
 #[headers(hsts = -1)]
 async fn seconds() {}
 
-#[get("/no-seconds")]
+#[get("/no-subdomains")]
 #[auth(public)]
-#[headers(include_subdomains, preload)]
-async fn no_seconds() {}
+#[headers(preload)]
+async fn no_subdomains() {}
 
 #[get("/month")]
 #[auth(public)]

@@ -59,7 +59,7 @@ async fn the_list_is_data_or_a_page_and_caches_are_told_why() {
     assert!(varies_by(&page, "accept"), "{page:?}");
     assert!(page.text().contains("<li>Lantern &lt;outdoor>: 35.00</li>"), "{page:?}");
     let csp = page.header("content-security-policy").expect("a policy");
-    assert_eq!(csp, "default-src 'none'; frame-ancestors 'none'");
+    assert_eq!(csp, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'");
 
     let neither = send(&catalogue, "GET /products", &["accept: image/png"]).await;
     assert_eq!(neither.status, 406);

@@ -28,6 +28,8 @@ const TRIES: usize = 3;
 pub(crate) struct Committed {
     /// The value of `Set-Cookie`, which sets or removes the cookie.
     pub(crate) set_cookie: Option<HeaderValue>,
+    /// Whether the browser is to delete what it keeps of the app.
+    pub(crate) clears_site_data: bool,
     /// Whether the response depends on the session.
     pub(crate) was_read: bool,
     /// Whether the response contains a CSRF token.
@@ -122,6 +124,10 @@ impl RequestSession {
             };
             let key = live.as_ref().map(|live| live.key);
             let cas = match plan(effects, row, outcome, now, &service.timings)? {
+                // A logout without a session: its user is done with the cookie.
+                CommitPlan::Nothing if effects.ends() && self.has_cookie() => {
+                    return Ok(Cookie::Remove);
+                }
                 CommitPlan::Nothing if is_dead => return Ok(Cookie::Untouched),
                 CommitPlan::Nothing => return Ok(Cookie::AsLoaded),
                 CommitPlan::Refuse => return Err(CommitError::Ended),
@@ -267,17 +273,17 @@ impl RequestSession {
         };
         let set_cookie = match (cookie, self.found.get()) {
             (Cookie::Set(id, record), _) => set(&id, &record),
-            (Cookie::Remove, _) | (Cookie::AsLoaded, Some(Found::Nobody { forget: true })) => {
-                spec.remove().ok()
-            }
+            (Cookie::Remove, _) => spec.remove().ok(),
             (
                 Cookie::AsLoaded,
                 Some(Found::Live(Live { record, successor: Some(successor), .. })),
             ) => set(successor, record),
             (Cookie::AsLoaded | Cookie::Untouched, _) => None,
         };
+        let ends = || self.work_so_far().is_some_and(|work| work.effects.ends());
         Committed {
             set_cookie,
+            clears_site_data: self.service.clears_site_data && ends(),
             was_read: self.found.get().is_some(),
             is_token_rendered: self.is_token_rendered(),
         }

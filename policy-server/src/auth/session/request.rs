@@ -42,10 +42,9 @@ pub(crate) struct RequestSession {
 /// The store's result for the presented id.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// No valid session. The browser is told to delete a cookie that names none.
-    Nobody {
-        forget: bool,
-    },
+    /// No valid session. The cookie stays in the browser: this response may arrive after that of a
+    /// login, whose newer cookie has the same name.
+    Nobody,
     Live(Live),
     Unavailable(StoreError),
 }
@@ -156,9 +155,7 @@ impl RequestSession {
 
     fn ask(&self) -> Result<Found, (Answer<'_, Option<Loaded>>, Timestamp)> {
         let Some(key) = &self.presented_key else {
-            // With two session cookies, at least one is injected; deleting the name would remove
-            // the valid one too.
-            return Ok(Found::Nobody { forget: matches!(self.presented, Presented::Malformed) });
+            return Ok(Found::Nobody);
         };
         let at = self.service.clock.now();
         match self.service.store.load(key, at).now() {
@@ -169,13 +166,8 @@ impl RequestSession {
 
     fn found(&self, result: Result<Option<Loaded>, StoreError>, at: Timestamp) -> Found {
         match result {
-            Ok(Some(loaded)) => self.live_of(loaded, at).map_or(
-                // A stale cookie from before a privilege change, still within its grace period: the
-                // browser may have the new one already.
-                Found::Nobody { forget: false },
-                Found::Live,
-            ),
-            Ok(None) => Found::Nobody { forget: true },
+            Ok(Some(loaded)) => self.live_of(loaded, at).map_or(Found::Nobody, Found::Live),
+            Ok(None) => Found::Nobody,
             Err(error) => {
                 log!(SessionNotLoaded, %error);
                 Found::Unavailable(error)
@@ -191,6 +183,11 @@ impl RequestSession {
         };
         let successor = self.service.successor.successor(self.presented_id()?);
         (successor.key() == key).then_some(Live { record, key, successor: Some(successor), at })
+    }
+
+    /// Whether the browser sent a cookie of the session's name.
+    pub(super) fn has_cookie(&self) -> bool {
+        !matches!(self.presented, Presented::Absent)
     }
 
     pub(super) fn presented_id(&self) -> Option<&SessionId> {
@@ -338,7 +335,7 @@ impl Work {
 impl Found {
     fn load(&self) -> Load<'_> {
         match self {
-            Self::Nobody { .. } => Ok(None),
+            Self::Nobody => Ok(None),
             Self::Live(live) => Ok(Some(&live.record)),
             Self::Unavailable(error) => Err(error),
         }

@@ -25,6 +25,8 @@ pub(crate) struct SessionService {
     pub(super) limit: Option<Limit>,
     pub(super) cookie: CookieSpec,
     login_page: Option<Cow<'static, str>>,
+    /// Whether browsers delete what they keep of the app when a session ends.
+    pub(super) clears_site_data: bool,
     pub(super) successor: SuccessorKey,
     pub(super) csrf: CsrfKey,
     pub(super) clock: Clock,
@@ -43,7 +45,7 @@ impl SessionService {
     ) -> Result<Self, StoreError> {
         let cookie = settings.cookie(own).map_err(StoreError::new)?;
         let store = settings.session_store();
-        let SessionSettings { timings, limit, login_page, .. } = settings;
+        let SessionSettings { timings, limit, login_page, clears_site_data, .. } = settings;
         store.open().await?;
         let fresh = random.draw().map_err(StoreError::new)?;
         let secret = SecretKey::drawn(store.secret(fresh).await?);
@@ -55,6 +57,7 @@ impl SessionService {
             limit,
             cookie,
             login_page,
+            clears_site_data,
             clock,
             random,
             revocation_bus,

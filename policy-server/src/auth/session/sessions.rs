@@ -23,6 +23,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Sessions {
     request: Arc<RequestSession>,
+    /// Whether the request may log somebody in.
+    login: Result<(), SessionError>,
 }
 
 /// The most sessions that are listed.
@@ -31,7 +33,12 @@ const LISTED: usize = 1000;
 impl Sessions {
     /// The argument of the handler of a request.
     pub(crate) fn new(request: Arc<RequestSession>) -> Self {
-        Self { request }
+        Self { request, login: Ok(()) }
+    }
+
+    /// Refuses logins with this error, if there is one.
+    pub(crate) fn with_logins(self, login: Result<(), SessionError>) -> Self {
+        Self { login, ..self }
     }
 
     /// Logs a user in, named by text, a number, or an [`Identity`] with roles and scopes. The
@@ -40,9 +47,13 @@ impl Sessions {
     ///
     /// It is stored, and the cookie set, if the status of the response is below 400.
     ///
+    /// With a safe method, as for a link in a mail, the request has to be a navigation of a window or
+    /// tab if its browser states what it is: any page can load the address of a link as an image or
+    /// in a frame, and would log its visitor in as somebody else.
+    ///
     /// # Errors
     ///
-    /// The store failed.
+    /// The store failed, or [`SessionError::Navigation`].
     pub async fn login(&self, identity: impl Into<Identity>) -> Result<(), SessionError> {
         self.log_in(identity.into(), false).await
     }
@@ -51,7 +62,7 @@ impl Sessions {
     ///
     /// # Errors
     ///
-    /// The store failed.
+    /// As [`login`](Self::login).
     pub async fn login_remembered(
         &self,
         identity: impl Into<Identity>,
@@ -60,6 +71,7 @@ impl Sessions {
     }
 
     async fn log_in(&self, identity: Identity, is_remembered: bool) -> Result<(), SessionError> {
+        self.login.clone()?;
         self.request.load().await?;
         self.request.grant(PrivilegeChange::Login { identity, is_remembered });
         Ok(())

@@ -10,6 +10,9 @@ use policy_core::{
 };
 
 use super::Sessions;
+use crate::base::error::StartProblem;
+#[cfg(feature = "embedded")]
+use crate::base::secret_file;
 #[cfg(feature = "embedded")]
 use crate::store::EmbeddedStore;
 use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
@@ -34,6 +37,7 @@ pub struct SessionSettings {
     name: Option<Cow<'static, str>>,
     domain: Option<Cow<'static, str>>,
     same_site: SameSite,
+    pub(super) clears_site_data: bool,
 }
 
 /// Where sessions are stored.
@@ -80,6 +84,7 @@ impl SessionSettings {
             name: None,
             domain: None,
             same_site: SameSite::Lax,
+            clears_site_data: false,
         }
     }
 
@@ -151,6 +156,25 @@ impl SessionSettings {
         self
     }
 
+    /// Has browsers delete what they keep of the app when a session ends by
+    /// [`logout`](super::Session::logout) and the like: its cache and its storage, by
+    /// `Clear-Site-Data: "cache", "storage"` on that response, over HTTPS. Off by default.
+    ///
+    /// Other cookies stay, since browsers would delete those of all hosts of the domain; the session's
+    /// own goes in any case. In every open page of the origin, databases, service workers and cached
+    /// responses are gone, for all users of the browser profile.
+    ///
+    /// ```
+    /// use policy_server::Sessions;
+    ///
+    /// let settings = Sessions::memory().clear_site_data();
+    /// ```
+    #[must_use]
+    pub fn clear_site_data(mut self) -> Self {
+        self.clears_site_data = true;
+        self
+    }
+
     /// Sends the cookie to every host below this domain too. Each of them can then act for the user
     /// and inject sessions.
     #[must_use]
@@ -181,6 +205,21 @@ impl SessionSettings {
             Place::Embedded(store) => Arc::new(store.clone()),
             Place::Memory(store) => Arc::new(store.clone()),
             Place::Own(store) => Arc::clone(store),
+        }
+    }
+
+    /// What is odd about the file of the store, once it is open.
+    pub(crate) fn notices(&self) -> Vec<StartProblem> {
+        match &self.place {
+            #[cfg(feature = "embedded")]
+            Place::Embedded(store) => {
+                let path = store.path();
+                let rule = secret_file::broken_rule(path);
+                let of_file =
+                    |rule| StartProblem::new(rule, "App::sessions", path.display().to_string());
+                rule.map(of_file).into_iter().collect()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -1,6 +1,9 @@
 //! Key files, with one key per line.
 
-use std::{fmt, fs, io, path::Path};
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
 
 use policy_core::{
     Rule,
@@ -9,13 +12,18 @@ use policy_core::{
 };
 use zeroize::Zeroizing;
 
-use crate::base::error::{Error, StartProblem};
+use crate::base::{
+    error::{Error, StartProblem},
+    secret_file,
+};
 
 /// The contents of a key file.
 pub(super) struct KeyFile {
     pub(super) keys: Vec<Key>,
     /// The ids of revoked keys.
     pub(super) revoked: Vec<Box<str>>,
+    /// The file, and those of its keys, that every user of the machine may read.
+    pub(super) readable: Vec<PathBuf>,
 }
 
 /// Why a key file could not be read.
@@ -24,6 +32,8 @@ pub(super) struct KeyFile {
 pub enum KeyFileError {
     /// The file cannot be read.
     Unreadable(io::Error),
+    /// Every user of the machine may write the file.
+    Writable,
     /// A line is invalid.
     Line {
         /// Its number, starting at 1.
@@ -45,6 +55,8 @@ pub enum KeyLineError {
     Id(KeyError),
     /// The file of a key cannot be read.
     Unreadable(io::ErrorKind),
+    /// Every user of the machine may write the file of a key.
+    Writable,
     /// The key is invalid.
     Secret(SecretError),
 }
@@ -52,7 +64,8 @@ pub enum KeyLineError {
 pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
     let bytes = Zeroizing::new(fs::read(path).map_err(KeyFileError::Unreadable)?);
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new() };
+    let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new(), readable: Vec::new() };
+    file.check_permissions(path).ok_or(KeyFileError::Writable)?;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         file.line(line, folder).map_err(|error| KeyFileError::Line { line: index + 1, error })?;
     }
@@ -61,6 +74,16 @@ pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
 }
 
 impl KeyFile {
+    /// Notes a file with a secret; `None` where others may write it.
+    fn check_permissions(&mut self, path: &Path) -> Option<()> {
+        match secret_file::broken_rule(path) {
+            Some(Rule::SecretWritable) => return None,
+            Some(_) => self.readable.push(path.to_owned()),
+            None => (),
+        }
+        Some(())
+    }
+
     fn line(&mut self, line: &[u8], folder: &Path) -> Result<(), KeyLineError> {
         let line = str::from_utf8(line).map_err(|_not_text| KeyLineError::Shape)?.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -69,35 +92,44 @@ impl KeyFile {
         let (id, value) = line.split_once([' ', '\t']).ok_or(KeyLineError::Shape)?;
         match value.trim_start() {
             "revoked" => self.revoked.push(id.into()),
-            value => self.keys.push(match in_own_file(id, value, folder)? {
-                Some(key) => key,
-                None => {
-                    let secret = SecretKey::decode(value).map_err(KeyLineError::Secret)?;
-                    Key::hs256(id, &secret).map_err(KeyLineError::Id)?
-                }
-            }),
+            value => {
+                let key = match self.in_own_file(id, value, folder)? {
+                    Some(key) => key,
+                    None => {
+                        let secret = SecretKey::decode(value).map_err(KeyLineError::Secret)?;
+                        Key::hs256(id, &secret).map_err(KeyLineError::Id)?
+                    }
+                };
+                self.keys.push(key);
+            }
         }
         Ok(())
     }
-}
 
-/// The key of a line with an algorithm and a path.
-#[cfg(feature = "asym")]
-fn in_own_file(id: &str, value: &str, folder: &Path) -> Result<Option<Key>, KeyLineError> {
-    let Some((algorithm, path)) = value.split_once([' ', '\t']) else { return Ok(None) };
-    let make = match algorithm {
-        "es256" => Key::es256,
-        "ed25519" => Key::ed25519,
-        _ => return Ok(None),
-    };
-    let private = fs::read(folder.join(path.trim_start()));
-    let private = private.map_err(|error| KeyLineError::Unreadable(error.kind()))?;
-    make(id, &Zeroizing::new(private)).map(Some).map_err(KeyLineError::Id)
-}
+    /// The key of a line with an algorithm and a path.
+    #[cfg(feature = "asym")]
+    fn in_own_file(
+        &mut self,
+        id: &str,
+        value: &str,
+        folder: &Path,
+    ) -> Result<Option<Key>, KeyLineError> {
+        let Some((algorithm, path)) = value.split_once([' ', '\t']) else { return Ok(None) };
+        let make = match algorithm {
+            "es256" => Key::es256,
+            "ed25519" => Key::ed25519,
+            _ => return Ok(None),
+        };
+        let path = folder.join(path.trim_start());
+        self.check_permissions(&path).ok_or(KeyLineError::Writable)?;
+        let private = fs::read(path).map_err(|error| KeyLineError::Unreadable(error.kind()))?;
+        make(id, &Zeroizing::new(private)).map(Some).map_err(KeyLineError::Id)
+    }
 
-#[cfg(not(feature = "asym"))]
-fn in_own_file(_: &str, _: &str, _: &Path) -> Result<Option<Key>, KeyLineError> {
-    Ok(None)
+    #[cfg(not(feature = "asym"))]
+    fn in_own_file(&mut self, _: &str, _: &str, _: &Path) -> Result<Option<Key>, KeyLineError> {
+        Ok(None)
+    }
 }
 
 impl KeyFileError {
@@ -105,6 +137,7 @@ impl KeyFileError {
     pub fn rule(&self) -> Rule {
         match self {
             Self::Unreadable(_) => Rule::KeyFile,
+            Self::Writable => Rule::SecretWritable,
             Self::Line { error, .. } => error.rule(),
             Self::Keys(error) => error.rule(),
         }
@@ -118,6 +151,7 @@ impl KeyLineError {
             Self::Shape => Rule::KeyLine,
             Self::Id(error) => error.rule(),
             Self::Unreadable(_) => Rule::KeyFile,
+            Self::Writable => Rule::SecretWritable,
             Self::Secret(error) => error.rule(),
         }
     }
@@ -127,6 +161,7 @@ impl fmt::Display for KeyFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => write!(f, "{}: {error}", Rule::KeyFile.message()),
+            Self::Writable => write!(f, "the key file: {}", self.rule().message()),
             Self::Line { line, error } => write!(f, "line {line} of the key file: {error}"),
             Self::Keys(error) => write!(f, "the key file: {error}"),
         }
@@ -147,6 +182,7 @@ impl std::error::Error for KeyFileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Unreadable(error) => Some(error),
+            Self::Writable => None,
             Self::Line { error, .. } => Some(error),
             Self::Keys(error) => Some(error),
         }
@@ -169,7 +205,9 @@ impl From<KeyFileError> for Error {
             KeyFileError::Line { line, .. } => {
                 StartProblem::without_value(rule, format!("tokens: line {line} of the key file"))
             }
-            KeyFileError::Keys(_) => StartProblem::without_value(rule, "tokens: the key file"),
+            KeyFileError::Writable | KeyFileError::Keys(_) => {
+                StartProblem::without_value(rule, "tokens: the key file")
+            }
         };
         Self::Start(vec![problem])
     }

@@ -1,20 +1,21 @@
 //! The keys of an app, and how they change at run time.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use arc_swap::{ArcSwap, Guard};
 use policy_core::{
+    Rule,
     secret::SecretKey,
     time::Timestamp,
     token::{Key, KeyError, KeyRing, RingKey},
 };
 
 use super::key_file::{self, KeyFileError};
-use crate::base::clock::Clock;
+use crate::base::{clock::Clock, error::StartProblem};
 
 /// How long a new key only verifies, so that all instances of an app have it before it signs.
 const PROPAGATION: Duration = Duration::from_secs(300);
@@ -43,6 +44,8 @@ struct Inner {
     ring: ArcSwap<KeyRing>,
     /// Locked while the ring is changed.
     changing: Mutex<()>,
+    /// The files of the keys that every user of the machine may read.
+    readable: Vec<PathBuf>,
     /// The clock and the token lifetime of the app, once it is built.
     timing: OnceLock<Timing>,
 }
@@ -61,6 +64,10 @@ impl TokenKeys {
     ///
     /// No keys, two keys with the same id, or an invalid id.
     pub fn new(keys: impl IntoKeys) -> Result<Self, KeyError> {
+        Self::from_files(keys, Vec::new())
+    }
+
+    fn from_files(keys: impl IntoKeys, readable: Vec<PathBuf>) -> Result<Self, KeyError> {
         let mut signs_from = Timestamp::default();
         let ring = keys.into_keys()?.into_iter().map(|key| {
             let can_sign = key.can_sign();
@@ -74,6 +81,7 @@ impl TokenKeys {
         Ok(Self(Arc::new(Inner {
             ring: ArcSwap::from_pointee(KeyRing::new(ring.collect())?),
             changing: Mutex::new(()),
+            readable,
             timing: OnceLock::new(),
         })))
     }
@@ -100,9 +108,18 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// The file cannot be read, or a line is invalid. The error contains no key.
+    /// The file cannot be read, every user of the machine may write it, or a line is invalid. The
+    /// error contains no key. That every user may read it is a notice when the app starts.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
-        Self::new(key_file::read(path.as_ref())?.keys).map_err(KeyFileError::Keys)
+        let file = key_file::read(path.as_ref())?;
+        Self::from_files(file.keys, file.readable).map_err(KeyFileError::Keys)
+    }
+
+    /// What is odd about the files of the keys.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = StartProblem> {
+        self.0.readable.iter().map(|path| {
+            StartProblem::new(Rule::SecretReadable, "tokens", path.display().to_string())
+        })
     }
 
     /// Replaces all keys by these, of which the first signs:

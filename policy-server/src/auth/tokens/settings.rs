@@ -110,6 +110,11 @@ impl Tokens {
 }
 
 impl TokenSettings {
+    /// What is odd about the files of the keys.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = StartProblem> {
+        self.keys.notices()
+    }
+
     fn new(keys: TokenKeys) -> Self {
         Self {
             keys,

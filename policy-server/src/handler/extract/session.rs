@@ -10,12 +10,13 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::request::Parts;
+use policy_core::csrf::admit_login;
 
 use super::context::Context;
 use crate::{
     auth::{
         Denied, RequestAuth,
-        session::{RequestSession, Session, Sessions},
+        session::{RequestSession, Session, SessionError, Sessions},
     },
     base::problem::Problem,
 };
@@ -36,7 +37,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        checked(parts).await.map(Self::new)
+        let login = admit_login(&parts.method, &parts.headers);
+        let login = login.map_err(|_refusal| SessionError::Navigation);
+        checked(parts).await.map(|session| Self::new(session).with_logins(login))
     }
 }
 

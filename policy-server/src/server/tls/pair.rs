@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use policy_core::Rule;
+use policy_core::{Rule, Severity};
 use tokio_rustls::rustls::{
     CertificateError, Error, InconsistentKeys, RootCertStore,
     client::{verify_server_cert_signed_by_trust_anchor, verify_server_name},
@@ -22,7 +22,7 @@ use tokio_rustls::rustls::{
 };
 use zeroize::Zeroizing;
 
-use crate::base::error::StartProblem;
+use crate::base::{error::StartProblem, secret_file};
 
 /// A problem with a file.
 pub(super) fn in_file(rule: Rule, path: &Path) -> StartProblem {
@@ -97,6 +97,9 @@ impl Files {
                 return Err(vec![in_file(malformed, certificate).caused_by(error)]);
             }
         }
+        let permissions = secret_file::broken_rule(key);
+        let writable = permissions.filter(|rule| rule.severity() == Severity::Error);
+        found.extend(writable.map(|rule| in_file(rule, key)));
         let unusable = usable(&pair, provider, UnixTime::now()).err();
         found.extend(unusable.map(|(rule, why)| in_file(rule, certificate).caused_by(why)));
         if found.is_empty() { Ok(Arc::new(pair)) } else { Err(found) }
@@ -108,9 +111,8 @@ impl Files {
         if let Some(host) = host.filter(|host| !covers(pair, host)) {
             notices.push(StartProblem::new(Rule::TlsName, LOCATION, host));
         }
-        if is_readable_by_all(&self.key.0) {
-            notices.push(in_file(Rule::TlsKeyReadable, &self.key.0));
-        }
+        let key = &self.key.0;
+        notices.extend(secret_file::broken_rule(key).map(|rule| in_file(rule, key)));
         notices
     }
 }
@@ -192,19 +194,6 @@ pub(super) fn covers(pair: &CertifiedKey, host: &str) -> bool {
     let Ok(name) = ServerName::try_from(host.trim_matches(['[', ']'])) else { return false };
     let certificate = pair.end_entity_cert().and_then(ParsedCertificate::try_from);
     certificate.is_ok_and(|certificate| verify_server_name(&certificate, &name).is_ok())
-}
-
-#[cfg(unix)]
-fn is_readable_by_all(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-
-    const OTHERS_READ: u32 = 0o004;
-    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & OTHERS_READ != 0)
-}
-
-#[cfg(not(unix))]
-fn is_readable_by_all(_path: &Path) -> bool {
-    false
 }
 
 #[cfg(all(test, unix))]

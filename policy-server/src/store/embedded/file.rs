@@ -10,8 +10,13 @@ use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError,
 };
 
+use policy_core::Rule;
+
 use super::{session_tables::SessionTables, token_tables::TokenTables};
-use crate::store::{AnonymousLimit, StoreError};
+use crate::{
+    base::secret_file,
+    store::{AnonymousLimit, StoreError},
+};
 
 /// Metadata of the file: its format and the secrets.
 pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
@@ -34,6 +39,10 @@ pub(super) fn open(path: &Path, page_cache: usize) -> Result<Database, StoreErro
     };
     if !folder.is_dir() {
         let text = format!("the folder `{}` of `{shown}` does not exist", folder.display());
+        return Err(StoreError::new(text));
+    }
+    if let Some(rule @ Rule::SecretWritable) = secret_file::broken_rule(path) {
+        let text = format!("`{shown}`: {} ({}): {}", rule.message(), rule.code(), rule.help());
         return Err(StoreError::new(text));
     }
     let is_new = !path.exists();

@@ -17,7 +17,7 @@ mod writer;
 
 use std::{
     fmt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -102,6 +102,10 @@ impl EmbeddedStore {
     fn at(path: PathBuf, page_cache: usize, anonymous: AnonymousLimit) -> Self {
         let (opening, open) = (Mutex::new(()), OnceLock::new());
         Self(Arc::new(Shared { path, page_cache, anonymous, opening, open }))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0.path
     }
 
     /// Opens the file, once for all clones.

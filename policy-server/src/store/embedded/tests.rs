@@ -374,6 +374,24 @@ async fn only_its_owner_may_read_the_file() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_others_may_write_is_not_opened() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new("writable");
+    drop(opened(folder.file()).await);
+    let set = |mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.file(), mode).unwrap();
+    };
+    set(0o606);
+    let error = SessionStore::open(&EmbeddedStore::new(folder.file())).await.unwrap_err();
+    assert!(error.to_string().contains("(app.secret-writable)"), "{error}");
+    set(0o604);
+    opened(folder.file()).await;
+}
+
 #[tokio::test]
 async fn secrets_stay_the_same_and_are_two() {
     let folder = Folder::new("secret");

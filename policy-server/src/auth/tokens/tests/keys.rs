@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::PathBuf, process};
 
-use policy_core::{secret::SecretError, token::KeyError};
+use policy_core::{Rule, secret::SecretError, token::KeyError};
 
 use super::*;
 use crate::auth::tokens::{KeyFileError, KeyLineError, TokenKeys};
@@ -131,6 +131,25 @@ impl KeyFile {
 impl Drop for KeyFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_may_write_is_not_read_and_one_that_they_may_read_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let file = KeyFile::new("modes", format!("one {ONE}\n"));
+    let set = |mode| fs::set_permissions(&file.0, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o606);
+    assert_eq!(TokenKeys::read(&file.0).unwrap_err().rule(), Rule::SecretWritable);
+    for (mode, told) in [(0o604, &[Rule::SecretReadable][..]), (0o640, &[])] {
+        set(mode);
+        let keys = TokenKeys::read(&file.0).unwrap();
+        let notices: Vec<_> = keys.notices().map(|notice| notice.rule()).collect();
+        assert_eq!(notices, told, "{mode:o}");
+        set(0o602);
+        assert!(keys.reload(&file.0).is_err());
     }
 }
 

@@ -1,0 +1,98 @@
+//! Logins by a link.
+
+use http::{HeaderMap, HeaderName, Method};
+
+use crate::{catalogue::Refusal, gate::Single, method};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
+
+/// Decides whether a request may log somebody in, by how its browser sends it.
+///
+/// The origin of a request with a safe method is not judged, because a link in a mail has to work.
+/// But any page can cause such a request unseen: as an image, in a frame, as a prefetch. Where the
+/// browser states how it loads the request (Fetch Metadata), it has to be a navigation of a whole
+/// window or tab, which the user sees.
+///
+/// # Errors
+///
+/// [`Refusal::LoginNavigation`].
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, Method};
+/// use policy_core::{Refusal, csrf::admit_login};
+///
+/// let mut headers = HeaderMap::new();
+/// assert_eq!(admit_login(&Method::GET, &headers), Ok(()), "a program states nothing");
+/// headers.insert("sec-fetch-mode", HeaderValue::from_static("navigate"));
+/// headers.insert("sec-fetch-dest", HeaderValue::from_static("document"));
+/// assert_eq!(admit_login(&Method::GET, &headers), Ok(()));
+/// headers.insert("sec-fetch-dest", HeaderValue::from_static("iframe"));
+/// assert_eq!(admit_login(&Method::GET, &headers), Err(Refusal::LoginNavigation));
+/// ```
+pub fn admit_login(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    let is_unstated = [SEC_FETCH_SITE, SEC_FETCH_MODE, SEC_FETCH_DEST]
+        .iter()
+        .all(|name| !headers.contains_key(name));
+    if !method::is_safe(method.as_str()) || is_unstated {
+        return Ok(());
+    }
+    let says = |name: &HeaderName, text: &str| match Single::of(headers, name) {
+        Single::One(value) => value == text,
+        Single::Absent | Single::Repeated => false,
+    };
+    // A browser that loads a page ahead says so here (Fetch 3.3.4), and asks again for the user.
+    let is_ahead = headers.contains_key(&SEC_PURPOSE);
+    if says(&SEC_FETCH_MODE, "navigate") && says(&SEC_FETCH_DEST, "document") && !is_ahead {
+        Ok(())
+    } else {
+        Err(Refusal::LoginNavigation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_login_by_a_link_is_a_navigation_of_a_window() {
+        let fields = |fields: &[(&'static str, &'static str)]| -> HeaderMap {
+            let all = fields.iter().map(|(name, value)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            });
+            all.collect()
+        };
+        let (mode, dest) = (("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document"));
+        for (stated, is_admitted) in [
+            (&[][..], true),
+            (&[mode, dest], true),
+            (&[mode, dest, ("sec-fetch-site", "cross-site")], true),
+            (&[mode, dest, ("sec-fetch-user", "?1")], true),
+            (&[mode, dest, ("sec-purpose", "prefetch")], false),
+            (&[mode, dest, ("sec-purpose", "prefetch;prerender")], false),
+            (&[mode], false),
+            (&[dest], false),
+            (&[("sec-fetch-site", "same-origin")], false),
+            (&[mode, ("sec-fetch-dest", "iframe")], false),
+            (&[mode, ("sec-fetch-dest", "object")], false),
+            (&[("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")], false),
+            (&[("sec-fetch-mode", "no-cors"), dest], false),
+            (&[("sec-fetch-mode", "cors"), ("sec-fetch-dest", "empty")], false),
+            (&[("sec-fetch-mode", "websocket"), ("sec-fetch-dest", "websocket")], false),
+        ] {
+            let headers = fields(stated);
+            for method in [Method::GET, Method::HEAD] {
+                assert_eq!(admit_login(&method, &headers).is_ok(), is_admitted, "{stated:?}");
+            }
+            // The origin is judged there.
+            assert_eq!(admit_login(&Method::POST, &headers), Ok(()), "{stated:?}");
+        }
+        let mut twice = fields(&[mode, dest]);
+        twice.append(SEC_FETCH_DEST, HeaderValue::from_static("document"));
+        assert_eq!(admit_login(&Method::GET, &twice), Err(Refusal::LoginNavigation));
+    }
+}

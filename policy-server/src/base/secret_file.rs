@@ -1,0 +1,70 @@
+//! The permissions of files that hold secrets.
+
+use std::path::Path;
+
+use policy_core::Rule;
+
+/// The rule that the permissions of a file with a secret break, if they break one.
+///
+/// Users who may write the file could put a secret of their own there, so the app does not start.
+/// That they may read it is a notice only: volumes of Kubernetes and secrets of Docker are readable
+/// by all users of a container unless told otherwise, and there is often only one. The group of the
+/// file is not asked: `fsGroup` of Kubernetes and groups such as `ssl-cert` are how a server is let
+/// in that does not own the file.
+///
+/// A file that is missing breaks no rule here; reading it fails.
+#[cfg(unix)]
+pub(crate) fn broken_rule(path: &Path) -> Option<Rule> {
+    use std::os::unix::fs::PermissionsExt;
+
+    const OTHERS_WRITE: u32 = 0o002;
+    const OTHERS_READ: u32 = 0o004;
+    // Follows links: the files of a Kubernetes volume are links.
+    let mode = std::fs::metadata(path).ok()?.permissions().mode();
+    match (mode & OTHERS_WRITE, mode & OTHERS_READ) {
+        (0, 0) => None,
+        (0, _) => Some(Rule::SecretReadable),
+        _ => Some(Rule::SecretWritable),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn broken_rule(_path: &Path) -> Option<Rule> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        env, fs,
+        os::unix::fs::{PermissionsExt, symlink},
+        process,
+    };
+
+    use super::*;
+
+    #[test]
+    fn others_may_not_write_and_should_not_read() {
+        let folder = env::temp_dir().join(format!("policy-secrets-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (file, link) = (folder.join("file"), folder.join("link"));
+        fs::write(&file, "secret").unwrap();
+        symlink(&file, &link).unwrap();
+        for (mode, rule) in [
+            (0o600, None),
+            (0o400, None),
+            (0o640, None),
+            (0o660, None),
+            (0o644, Some(Rule::SecretReadable)),
+            (0o444, Some(Rule::SecretReadable)),
+            (0o666, Some(Rule::SecretWritable)),
+            (0o602, Some(Rule::SecretWritable)),
+        ] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(broken_rule(&file), rule, "{mode:o}");
+            assert_eq!(broken_rule(&link), rule, "{mode:o}");
+        }
+        assert_eq!(broken_rule(&folder.join("missing")), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
