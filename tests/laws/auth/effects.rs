@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use policy_core_tests::law::{Precondition, holds};
-use policy_server::prelude::*;
+use policy_server::{prelude::*, store::LimitPolicy};
 use proptest::{prelude::*, sample::select};
 
 use super::test_server::{End, Reply, Request, Script, Step, TestServer, act, hang_up, look, step};
@@ -30,7 +30,9 @@ impl Outcome {
 
 /// A short time-out where the handler never ends, and a long one elsewhere.
 fn server(timeout: Duration) -> TestServer {
-    let app = App::new(()).sessions(Sessions::memory()).limits(Limits::NONE.timeout(timeout));
+    // Every case leaves sessions of the same users behind.
+    let sessions = Sessions::memory().limit_per_user(u32::MAX, LimitPolicy::Deny);
+    let app = App::new(()).sessions(sessions).limits(Limits::NONE.timeout(timeout));
     TestServer::new(app.routes(routes![act, look]))
 }
 
