@@ -35,6 +35,10 @@ pub const fn properties(method: &str) -> Option<Properties> {
     Some(Properties { safe, idempotent, cacheable })
 }
 
+/// The methods of what takes all of them: those of the standard with a meaning for every resource.
+/// HEAD follows from GET, and a server answers OPTIONS, TRACE and CONNECT itself.
+pub const EVERY: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE"];
+
 /// Whether a method is safe; unknown methods are not.
 pub const fn is_safe(method: &str) -> bool {
     matches!(properties(method), Some(Properties { safe: true, .. }))

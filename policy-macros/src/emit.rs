@@ -15,6 +15,8 @@ pub(crate) struct Expansion {
     pub(crate) policy: TokenStream,
     /// Fields of `Description` beside the policy.
     pub(crate) description: TokenStream,
+    /// The constant with the layers of the handler, if it has any.
+    pub(crate) layer: TokenStream,
 }
 
 impl Expansion {

@@ -98,6 +98,7 @@ impl<'a> Endpoint<'a> {
         let bounds = self.bounds();
         let expansion = self.attributes.emit(&self.context());
         let (items, description) = (&expansion.items, self.description(&expansion));
+        let layer = &expansion.layer;
         let call = self.call(&via);
         quote! {
             use #krate::__private as __policy;
@@ -109,6 +110,7 @@ impl<'a> Endpoint<'a> {
                 #bounds
             {
                 const DESCRIPTION: __policy::Description = #description;
+                #layer
                 #call
             }
         }

@@ -80,6 +80,40 @@ methods! {
     options "OPTIONS" "/orders";
 }
 
+/// Binds a handler to all methods of a path: GET, and HEAD with it, POST, PUT, PATCH and DELETE.
+///
+/// Its policies are those of each method: requests that change something get the CSRF check, and a
+/// preflight is told all of these methods. OPTIONS is answered with them. A method that nobody knows
+/// gets 501, and those of other standards are named by [`route`](macro@route). Grammar, arguments
+/// and compile errors are those of [`get`](macro@get), for each method: `ticket` in
+/// [`auth`](macro@auth) is for GET alone, for example.
+///
+/// ```
+/// use policy_server::{http::Method, prelude::*};
+///
+/// #[any("/echo")]
+/// #[auth(public)]
+/// async fn echo(method: Method) -> String {
+///     method.to_string()
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![echo]).test();
+/// assert_eq!(client.put("/echo").send().await.text(), "PUT");
+/// # });
+/// ```
+///
+/// # Compile errors
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[any("/echo")]
+/// #[get("/echo")]
+/// #[auth(public)]
+/// async fn echo() {}
+/// ```
+pub use policy_macros::any;
+
 /// Binds a handler to any method, or to several.
 ///
 /// # Grammar
@@ -578,6 +612,52 @@ pub use policy_macros::headers;
 /// async fn account() {}
 /// ```
 pub use policy_macros::isolation;
+
+/// Wraps a handler in `tower` layers: compression, tracing, a limit of its own.
+///
+/// # Grammar
+///
+/// ```text
+/// #[layer(expression, ..)]     each makes a layer; the first is the outermost
+/// ```
+///
+/// They run behind the gates of the route and inside its protections, as those of a
+/// [group](crate::Group::layer) do, which are around them. The expressions are evaluated once for
+/// each time that the route is added to an app.
+///
+/// ```
+/// use policy_server::{Request, http, prelude::*};
+/// use tower::util::{MapRequestLayer, MapResponseLayer};
+///
+/// fn stamp(mut response: Response) -> Response {
+///     response.headers_mut().insert("x-stamp", http::HeaderValue::from_static("layer"));
+///     response
+/// }
+///
+/// #[get("/stamped")]
+/// #[auth(public)]
+/// #[layer(MapResponseLayer::new(stamp), MapRequestLayer::new(|request: Request| request))]
+/// async fn stamped() {}
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![stamped]).test();
+/// assert_eq!(client.get("/stamped").send().await.header("x-stamp"), Some("layer"));
+/// # });
+/// ```
+///
+/// # Compile errors
+///
+/// What is no layer for a handler.
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[get("/stamped")]
+/// #[auth(public)]
+/// #[layer("gzip")]
+/// async fn stamped() {}
+/// ```
+pub use policy_macros::layer;
 
 /// Lists handlers for an app or a group, as a `Vec<Route<S>>` for the state `S` of the app.
 ///

@@ -29,8 +29,8 @@
 //!
 //! - [`App`] combines routes, [groups](Group), [mounted services](Mount), a [`Fallback`] and settings;
 //!   [`AppService`] is the compiled app, a `tower::Service`; [`Server`] serves it on a socket.
-//! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`] and [`route`] bind a
-//!   handler to a path; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists handlers.
+//! - [`get`], [`post`], [`put`], [`patch`], [`delete`], [`head`], [`options`], [`any`] and [`route`]
+//!   bind a handler to a path; [`cors`], [`auth`] and [`csrf`] are its policy; [`routes!`] lists handlers.
 //! - Handler arguments are path parameters ([`FromParam`]) and axum-core extractors: those in
 //!   [`extract`], axum's and axum-extra's.
 //! - [`Principal`] is the authenticated caller, [`Session`] the data kept between their requests.
@@ -41,6 +41,7 @@
 //!   [`isolation`](macro@isolation) and [`jsonp`](macro@jsonp) are the rest of a route's policy;
 //!   [`CachePolicy`], [`Limits`], [`HeadersPolicy`] and [`Isolation`] are the same as values, for
 //!   an app, a group or a mount.
+//! - [`layer`](macro@layer) and [`Group::layer`] put `tower` layers behind the gates of a route.
 //! - [`response`] has the validators for caches and conditional requests: [`ETag`](response::ETag),
 //!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
 //! - [`Problem`] is an error response, [`Invalid`] the validation errors of a request, [`Error`] a
@@ -63,6 +64,7 @@
 //! | `embedded` (default) | sessions, refresh tokens and revocations in a file, by redb |
 //! | `tls` | `App::tls`: HTTPS, and certificates for development |
 //! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
+//! | `files` | `Files`: a folder, its indexes, a single-page application, by tower-http |
 //! | `gateway` | `App::proxy`, `App::tunnel` and `App::trace`: a reverse proxy, CONNECT tunnels, TRACE |
 //! | `per_core` | `ServerSettings::per_core`: a runtime for each core, in place of one for all |
 //! | `asym` | keys of ES256 and Ed25519, and the tokens of external issuers |
@@ -192,6 +194,8 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+#[cfg(feature = "files")]
+pub use app::files::Files;
 #[cfg(feature = "tls")]
 pub use app::tls::Tls;
 pub use app::{
@@ -223,7 +227,12 @@ pub use base::{
     problem::{Invalid, Problem},
 };
 pub use client::trusted_proxies::Proxies;
-pub use handler::{extract, parameters::FromParam, response, service::SharedService};
+pub use handler::{
+    extract,
+    parameters::FromParam,
+    response,
+    service::{RouteLayer, SharedService},
+};
 pub use http;
 pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
@@ -333,6 +342,7 @@ pub mod __private {
             arguments::{Arguments, Extract, ExtractParts},
             invoke,
             parameters::{FromParam, Parameters},
+            service::{RouteLayer, SharedService},
         },
     };
 }

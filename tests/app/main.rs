@@ -18,6 +18,7 @@ mod mounts;
 mod operation;
 mod policies;
 mod preflights;
+mod route_layers;
 mod semantics;
 mod serving;
 mod starts;

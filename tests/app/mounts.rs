@@ -115,3 +115,86 @@ async fn mounts_leave_routes_below_them_to_their_handlers() {
     assert_eq!(client.get("/echo/matched/x").send().await.text(), "/echo/matched/{name} x");
     assert_eq!(client.get("/echo/other").send().await.text(), "GET /echo/other");
 }
+
+#[tokio::test]
+async fn a_mount_gets_paths_without_its_prefix_where_it_says_so() {
+    let group = Group::new().mount("/inner", echo().strip_prefix());
+    let app = App::new(()).mount("/echo", echo().strip_prefix()).group("/outer", group);
+    let server = Running::start(app).await;
+    for (path, seen) in [
+        ("/echo", "/"),
+        ("/echo/", "/"),
+        ("/echo?a=/b", "/?a=/b"),
+        ("/echo/a/b%2Bc?d=%2e", "/a/b%2Bc?d=%2e"),
+        ("/%65cho/a", "/a"),
+        ("/outer/inner/a", "/a"),
+        ("/outer/inner", "/"),
+    ] {
+        let response = server.response(&request(&format!("GET {path}"), &[])).await;
+        assert_eq!(response.text(), format!("GET {seen}"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn all_methods_are_one_word() {
+    #[any("/handler/{id}")]
+    #[auth(public)]
+    async fn any_method(id: u64, request: Request) -> String {
+        format!("{} {id}", request.method())
+    }
+
+    let app = App::new(())
+        .cors(EVERYBODY)
+        .routes(routes![any_method])
+        .mount("/mount", echo().all_methods());
+    let server = Running::start(app).await;
+    let evil = "origin: https://evil.example";
+    for path in ["/handler/7", "/mount"] {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let line = format!("{method} {path}");
+            let response = server.response(&request(&line, &["content-length: 0"])).await;
+            assert_eq!(response.status, 200, "{line}");
+            assert!(response.text().starts_with(method), "{line} {response:?}");
+            let preflight = [evil, &format!("access-control-request-method: {method}")];
+            let line = format!("OPTIONS {path}");
+            assert_eq!(server.response(&request(&line, &preflight)).await.status, 204, "{line}");
+        }
+        let mut connection = server.connect().await;
+        connection.send(request(&format!("HEAD {path}"), &[])).await;
+        assert_eq!(connection.head().await.status, 200, "{path}");
+        let options = server.response(&request(&format!("OPTIONS {path}"), &[])).await;
+        let allow = Some("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
+        assert_eq!((options.status, options.header("allow")), (204, allow), "{path}");
+        let unknown = server.response(&request(&format!("BREW {path}"), &[])).await;
+        assert_eq!(unknown.status, 501, "{path}");
+    }
+}
+
+/// Requests that change something are judged, whatever the word for the methods.
+#[tokio::test]
+async fn all_methods_get_the_csrf_check() {
+    #[any("/any")]
+    #[auth(session)]
+    async fn guarded() {}
+
+    #[post("/login")]
+    #[auth(public)]
+    async fn login(sessions: Sessions) -> Result<(), Problem> {
+        Ok(sessions.login("ada").await?)
+    }
+
+    let app = App::new(()).sessions(Sessions::memory()).routes(routes![guarded, login]);
+    let mount = echo().all_methods().auth(AuthRequirement::session());
+    let client = app.mount("/mount", mount).test();
+    let login = client.post("/login").origin("http://localhost").send().await;
+    let cookie = login.header("set-cookie").expect("a cookie").split(';').next().expect("a pair");
+    for path in ["/any", "/mount"] {
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            let request = client.request(method.clone(), path).header("cookie", cookie);
+            let response = request.origin("https://evil.example").send().await;
+            assert_eq!(response.status(), 403, "{method} {path}");
+        }
+        let response = client.get(path).header("cookie", cookie).send().await;
+        assert_eq!(response.status(), 200, "{path}");
+    }
+}

@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 39;
+const FILES_REFUSED: usize = 41;
 
 #[test]
 fn attributes_refuse() {
@@ -91,6 +91,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "cors_types",
         "extractors",
         "jsonp_constants",
+        "layer_types",
         "limit_constants",
         "headers_constants",
         "parameter_types",

@@ -66,6 +66,10 @@ area! { $ handler
         ResponseExpected Error "handler.not-a-response",
             "this cannot be converted to a response",
             "return a `Response`, `String`, `Json<T>`, `StatusCode`, a tuple of them, or `Result<T, Problem>`";
+        /// An argument of `#[layer]`, or of a group, that cannot wrap a handler.
+        LayerExpected Error "handler.not-a-layer",
+            "this is not a layer for a handler",
+            "write a `tower::Layer<SharedService>` whose service takes a `Request` and is `Clone + Send + Sync`";
         /// An entry of a list that is not a handler, or a handler for another state.
         HandlerExpected Error "handler.not-a-handler",
             "this is not a handler for the state of this app",

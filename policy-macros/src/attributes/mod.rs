@@ -9,9 +9,11 @@ pub(crate) mod csrf;
 pub(crate) mod headers;
 pub(crate) mod isolation;
 pub(crate) mod jsonp;
+pub(crate) mod layer;
 pub(crate) mod limit;
 pub(crate) mod route;
 
+use policy_core::method::EVERY;
 use syn::{Path, ext::IdentExt};
 
 use crate::{
@@ -34,6 +36,7 @@ macro_rules! all_attributes {
                 delete Delete,
                 head Head,
                 options Options,
+                any Any,
                 route Route,
             }
             policies: {
@@ -45,6 +48,7 @@ macro_rules! all_attributes {
                 limit Limit,
                 headers Headers,
                 isolation Isolation,
+                layer Layer,
             }
         }
     };
@@ -119,9 +123,13 @@ macro_rules! define {
 all_attributes!(define);
 
 impl Directive {
-    /// The method of a route attribute; `route` names its own.
-    pub(crate) fn method(self) -> Option<String> {
-        (self.is_route() && self != Self::Route).then(|| self.name().to_ascii_uppercase())
+    /// The methods of a route attribute; `route` names its own.
+    pub(crate) fn methods(self) -> Option<Vec<String>> {
+        match self {
+            Self::Route => None,
+            Self::Any => Some(EVERY.iter().map(|method| (*method).to_owned()).collect()),
+            one => one.is_route().then(|| vec![one.name().to_ascii_uppercase()]),
+        }
     }
 
     /// Recognises an attribute by the last word of its path.

@@ -1,5 +1,5 @@
-//! `#[get]` and the other methods: `"/path"`; `#[route]`: `GET, POST, "/path"`; all of them:
-//! `crate = path`.
+//! `#[get]` and the other methods, and `#[any]` for all of them: `"/path"`; `#[route]`: `GET, POST,
+//! "/path"`; each of these: `crate = path`.
 
 use policy_core::{
     Rule,
@@ -55,14 +55,15 @@ impl Args {
             }
             Ok(())
         });
-        let (path, methods) = match directive.method() {
-            Some(name) => {
+        let (path, methods) = match directive.methods() {
+            Some(names) => {
                 let mut values = values.into_iter();
                 let path = values.next();
                 for value in values {
                     diagnostics.rule(value, Rule::PathRepeated, "");
                 }
-                (path, vec![Method { name, tokens: tokens.clone() }])
+                let method = |name| Method { name, tokens: tokens.clone() };
+                (path, names.into_iter().map(method).collect())
             }
             None => {
                 let path = values.pop();

@@ -60,7 +60,7 @@ impl Fallback {
         Self::of(SharedService::from_fn(handler))
     }
 
-    fn of(service: SharedService) -> Self {
+    pub(crate) fn of(service: SharedService) -> Self {
         Self { service, access: Access::default(), defaults: Defaults::default() }
     }
 

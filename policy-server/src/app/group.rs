@@ -1,14 +1,17 @@
 //! Routes that share a prefix and a default policy.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 #[cfg(feature = "gateway")]
 use crate::app::proxy::Proxy;
-use crate::app::{
-    access::{Access, access_methods},
-    defaults::{Defaults, policy_methods},
-    mount::Mount,
-    route::{Entry, Route},
+use crate::{
+    app::{
+        access::{Access, access_methods},
+        defaults::{Defaults, policy_methods},
+        mount::Mount,
+        route::{Entry, Route},
+    },
+    handler::service::{RouteLayer, Wrap},
 };
 
 /// A group of routes below one prefix.
@@ -43,7 +46,7 @@ pub struct Group<S> {
 }
 
 /// What a group is made of, whatever the state of its app.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct GroupParts {
     pub(crate) defaults: Defaults,
     /// Of the callers of its mounts and proxies.
@@ -52,6 +55,16 @@ pub(crate) struct GroupParts {
     pub(crate) mounts: Vec<(String, Mount)>,
     #[cfg(feature = "gateway")]
     pub(crate) upstreams: Vec<Proxy>,
+    pub(crate) layers: Vec<Wrap>,
+}
+
+impl fmt::Debug for GroupParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GroupParts")
+            .field("routes", &self.routes)
+            .field("mounts", &self.mounts)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<S> Group<S> {
@@ -83,6 +96,42 @@ impl<S> Group<S> {
     #[cfg(feature = "gateway")]
     pub fn proxy(mut self, proxy: Proxy) -> Self {
         self.parts.upstreams.push(proxy);
+        self
+    }
+}
+
+impl<S> Group<S> {
+    /// Wraps what serves the routes of the group in a `tower` layer: its handlers, mounts and
+    /// proxies. Later layers wrap earlier ones, and all of them the [layer](macro@crate::layer) of a
+    /// route. One layer serves the whole group, so that a limit in it is one for all of its routes.
+    ///
+    /// A layer runs behind the gates of the route and inside its protections: only requests that are
+    /// let in reach it, the extractors of this crate find their caller there, and responses that it
+    /// makes or changes get the policies of the route. The handler sees what a layer changes about
+    /// the request, except for its method and target, about which the gates have decided.
+    ///
+    /// ```
+    /// use policy_server::{Request, http, prelude::*};
+    /// use tower::util::MapRequestLayer;
+    ///
+    /// #[get("/greeting")]
+    /// #[auth(public)]
+    /// async fn greeting(headers: http::HeaderMap) -> String {
+    ///     format!("hello {:?}", headers["x-greeted-by"])
+    /// }
+    ///
+    /// let name = MapRequestLayer::new(|mut request: Request| {
+    ///     request.headers_mut().insert("x-greeted-by", http::HeaderValue::from_static("us"));
+    ///     request
+    /// });
+    /// let app = App::new(()).group("/v1", Group::new().layer(name).routes(routes![greeting]));
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// assert_eq!(app.test().get("/v1/greeting").send().await.text(), "hello \"us\"");
+    /// # });
+    /// ```
+    pub fn layer(mut self, layer: impl RouteLayer + Send + 'static) -> Self {
+        self.parts.layers.push(Box::new(move |inner| layer.wrap(inner)));
         self
     }
 }

@@ -4,6 +4,8 @@ pub(crate) mod access;
 pub(crate) mod cors_source;
 pub(crate) mod defaults;
 pub(crate) mod fallback;
+#[cfg(feature = "files")]
+pub(crate) mod files;
 #[cfg(feature = "gateway")]
 pub(crate) mod gateway;
 pub(crate) mod group;

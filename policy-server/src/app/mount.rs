@@ -2,6 +2,7 @@
 
 use axum_core::{BoxError, extract::Request};
 use http::Method;
+use policy_core::method::EVERY;
 use tower_service::Service;
 
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 /// A `tower` service below a prefix: files, a proxy, another framework's router.
 ///
 /// It gets the requests for the prefix and every path below it, with the whole path in its
-/// [normal form](policy_core::gate::NormalPath). Its responses carry the policy set here, or the
+/// [normal form](policy_core::gate::NormalPath), or [without the prefix](Self::strip_prefix). Its responses carry the policy set here, or the
 /// default of its group or of the app.
 ///
 /// It has to say who may call it, or to stand in a group or an app that does: an app in which
@@ -51,6 +52,7 @@ use crate::{
 pub struct Mount {
     pub(crate) service: SharedService,
     pub(crate) methods: Vec<Method>,
+    pub(crate) strips_prefix: bool,
     pub(crate) paths: MountedPaths,
     pub(crate) access: Access,
     pub(crate) defaults: Defaults,
@@ -68,9 +70,14 @@ impl Mount {
         T::Future: Send,
         B: MessageBody,
     {
+        Self::of(SharedService::new(service))
+    }
+
+    pub(crate) fn of(service: SharedService) -> Self {
         Self {
-            service: SharedService::new(service),
+            service,
             methods: vec![Method::GET, Method::HEAD],
+            strips_prefix: false,
             paths: MountedPaths::default(),
             access: Access::default(),
             defaults: Defaults::default(),
@@ -80,6 +87,32 @@ impl Mount {
     /// Passes these methods to the service, in place of GET and HEAD.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.methods = methods.into_iter().collect();
+        self
+    }
+
+    /// Passes all methods to the service: GET, HEAD, POST, PUT, PATCH and DELETE, as
+    /// [`#[any]`](macro@crate::any) does for a handler.
+    pub fn all_methods(self) -> Self {
+        let every = EVERY.iter().filter_map(|method| method.parse().ok());
+        self.methods(every.chain([Method::HEAD]))
+    }
+
+    /// Passes paths to the service without the prefix: what is mounted at `/files` gets `/a` for
+    /// `/files/a`, and `/` for `/files`. Policies, logs and
+    /// [`MatchedRoute`](crate::handler::extract::MatchedRoute) know the whole path.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// let hello = axum::Router::new().route("/hello", axum::routing::get(async || "hello"));
+    /// let app = App::new(()).mount("/old", Mount::new(hello).public().strip_prefix());
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// assert_eq!(app.test().get("/old/hello").send().await.text(), "hello");
+    /// # });
+    /// ```
+    pub fn strip_prefix(mut self) -> Self {
+        self.strips_prefix = true;
         self
     }
 

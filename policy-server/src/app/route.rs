@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::handler::{BoxFuture, Call, Description, Endpoint};
+use crate::handler::{BoxFuture, Call, Description, Endpoint, service::SharedService};
 
 /// One annotated handler, as [`routes!`](crate::routes) lists it.
 #[derive(Debug)]
@@ -16,12 +16,14 @@ pub struct Route<S> {
 pub(crate) struct Entry {
     pub(crate) description: Description,
     pub(crate) call: fn(Call) -> BoxFuture,
+    pub(crate) layer: Option<fn(SharedService) -> SharedService>,
 }
 
 impl<S> Route<S> {
     /// The route of a handler's marker.
     #[doc(hidden)]
     pub fn of<Via, E: Endpoint<S, Via>>(_marker: E) -> Self {
-        Self { entry: Entry { description: E::DESCRIPTION, call: E::call }, state: PhantomData }
+        let entry = Entry { description: E::DESCRIPTION, call: E::call, layer: E::LAYER };
+        Self { entry, state: PhantomData }
     }
 }

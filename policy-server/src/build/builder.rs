@@ -31,9 +31,12 @@ use crate::{
     auth::{RouteAuth, scheme::Schemes},
     base::error::StartProblem,
     build::origin_lists::NamedLists,
-    handler::{Description, RouteInfo},
+    handler::{Description, RouteInfo, service::SharedService},
     observe::health::{Probe, Readiness},
-    pipeline::compiled_app::{CompiledRoute, Target},
+    pipeline::{
+        compiled_app::{CompiledRoute, Target},
+        gates::target,
+    },
     route::{
         compiled_policy::CompiledRoutePolicy,
         router::{AddError, RouterBuilder},
@@ -170,10 +173,14 @@ impl<'a> Builder<'a> {
             return;
         }
         let level = self.level(&format!("group {prefix}"), group.defaults);
+        // Applied once, so that one layer serves the whole group.
+        let wrapped = group.layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
+            Some(layer(inner.unwrap_or_else(target::behind_layers)))
+        });
+        let outer = Outer { prefix, level, access: group.access, layer: wrapped };
         for route in group.routes {
-            self.handler(route, prefix, &level);
+            self.handler(route, &outer);
         }
-        let outer = Outer { prefix, level, access: group.access };
         for (prefix, mount) in group.mounts {
             self.mounted(&prefix, mount, &outer);
         }
@@ -183,12 +190,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn handler(
-        &mut self,
-        Entry { description, call }: Entry,
-        prefix: &str,
-        group: &CompiledLevel,
-    ) {
+    pub(super) fn handler(&mut self, Entry { description, call, layer }: Entry, outer: &Outer<'_>) {
+        let Outer { prefix, level: group, .. } = outer;
+        let own = layer.map(|wrap| wrap(target::behind_layers()));
+        let layers: Vec<_> = outer.layer.iter().cloned().chain(own).collect();
         // A handler with several route attributes has one policy, which is compiled once.
         let place = format!("{} ({}:{})", description.handler, description.file, description.line);
         let RoutePolicy { auth, csrf, .. } = description.policy;
@@ -212,7 +217,7 @@ impl<'a> Builder<'a> {
         self.errors(&place, violations.map(Violation::named));
         for (method, path) in description.routes {
             let path = match *path {
-                "/" if !prefix.is_empty() => prefix.to_owned(),
+                "/" if !prefix.is_empty() => (*prefix).to_owned(),
                 path => format!("{prefix}{path}"),
             };
             let route_text = format!("{method} {path}");
@@ -242,6 +247,7 @@ impl<'a> Builder<'a> {
                 auth: guard.clone(),
                 asks_caller,
                 target: Target::Handler(call),
+                layers: layers.clone(),
                 is_probe: false,
                 tells_paths_apart: true,
             }));
@@ -303,6 +309,7 @@ impl<'a> Builder<'a> {
             auth,
             asks_caller,
             target,
+            layers: Vec::new(),
             is_probe: false,
             tells_paths_apart: true,
         })
@@ -332,6 +339,7 @@ impl<'a> Builder<'a> {
             auth: RouteAuth::public(),
             asks_caller: false,
             target: Target::Service(probe.service(readiness)),
+            layers: Vec::new(),
             is_probe: true,
             tells_paths_apart: true,
         }));

@@ -31,7 +31,7 @@ use crate::{
 
 use builder::{Available, Builder};
 use mount::Outer;
-use route_policy::{CompiledLevel, Rates};
+use route_policy::Rates;
 pub(crate) use stores::Plan;
 
 /// The default issuer and audience of tokens.
@@ -78,13 +78,13 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     builder.default = builder.level("app", defaults);
     builder.access = app.access;
 
+    let outer = Outer::default();
     for route in app.routes {
-        builder.handler(route, "", &CompiledLevel::default());
+        builder.handler(route, &outer);
     }
     for (prefix, group) in app.groups {
         builder.group(&prefix, group);
     }
-    let outer = Outer::default();
     for (prefix, mount) in app.mounts {
         builder.mounted(&prefix, mount, &outer);
     }

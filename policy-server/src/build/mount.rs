@@ -27,6 +27,7 @@ use crate::{
         mounted_paths::MountedPaths,
     },
     auth::RouteAuth,
+    handler::service::SharedService,
     pipeline::compiled_app::{CompiledRoute, Target},
     route::compiled_policy::CompiledRoutePolicy,
 };
@@ -37,6 +38,8 @@ pub(super) struct Outer<'a> {
     pub(super) prefix: &'a str,
     pub(super) level: CompiledLevel,
     pub(super) access: Access,
+    /// The layers of the group.
+    pub(super) layer: Option<SharedService>,
 }
 
 /// What serves a whole prefix.
@@ -67,8 +70,10 @@ struct Resolved {
 
 impl Builder<'_> {
     pub(super) fn mounted(&mut self, prefix: &str, mount: Mount, outer: &Outer<'_>) {
-        let Mount { service, methods, paths, access, defaults } = mount;
+        let Mount { service, methods, strips_prefix, paths, access, defaults } = mount;
         let prefix = format!("{}{prefix}", outer.prefix);
+        let segments = prefix.matches('/').count();
+        let service = if strips_prefix { service.below(segments) } else { service };
         let mounted = MountSpec {
             kind: "mount",
             prefix,
@@ -133,6 +138,7 @@ impl Builder<'_> {
             auth: guard,
             asks_caller,
             target,
+            layers: outer.layer.iter().cloned().collect(),
             is_probe: false,
             tells_paths_apart: of_paths.are_exact,
         }));

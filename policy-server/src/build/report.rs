@@ -191,4 +191,22 @@ mod tests {
         let guests = AuthRequirement::session().optional();
         assert_eq!(told(files().auth(guests)), ["route.guarded-below /files/payroll.csv"]);
     }
+
+    #[cfg(feature = "files")]
+    #[test]
+    fn an_ordinary_single_page_application_starts_without_a_notice() {
+        use crate::Files;
+
+        #[get("/api/orders")]
+        #[auth(session, roles = ["clerk"])]
+        async fn orders() {}
+
+        let app = App::new(())
+            .public_origin("https://shop.example")
+            .sessions(Sessions::memory())
+            .routes(routes![orders])
+            .mount("/assets", Mount::files(Files::new("dist/assets")).public())
+            .fallback(Fallback::files(Files::new("dist").single_page()).public());
+        assert!(notices(app.into_service().app()).is_empty());
+    }
 }

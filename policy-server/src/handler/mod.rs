@@ -28,6 +28,7 @@ use crate::{
         arguments::Arguments,
         extract::Context,
         parameters::{Parameters, Values},
+        service::SharedService,
     },
 };
 
@@ -47,6 +48,9 @@ pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 pub trait Endpoint<S, Via>: 'static {
     /// What its attributes declare.
     const DESCRIPTION: Description;
+
+    /// Wraps the handler in the layers of its `#[layer(..)]`.
+    const LAYER: Option<fn(SharedService) -> SharedService> = None;
 
     /// Extracts the arguments and runs the function.
     fn call(call: Call) -> BoxFuture;

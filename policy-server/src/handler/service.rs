@@ -14,6 +14,8 @@ use axum_core::{
     extract::Request,
     response::{IntoResponse, Response},
 };
+use http::Uri;
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::BoxFuture;
@@ -25,6 +27,37 @@ pub struct SharedService(Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>);
 
 /// A layer, as a function from the service inside it to the wrapped one.
 pub(crate) type Wrap = Box<dyn FnOnce(SharedService) -> SharedService + Send>;
+
+/// What wraps a handler: every `tower` layer for a [`SharedService`] whose responses have a body
+/// that this server can send.
+///
+/// It is implemented for such layers, and for tuples of them, of which the first is the outermost.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: this is not a layer for a handler (handler.not-a-layer)",
+    label = "not a layer for a handler",
+    note = "a layer is a `tower::Layer<SharedService>` whose service takes a `Request` and is `Clone + Send + Sync`"
+)]
+pub trait RouteLayer {
+    /// Wraps a service.
+    fn wrap(self, inner: SharedService) -> SharedService;
+}
+
+#[diagnostic::do_not_recommend]
+impl<L, B> RouteLayer for L
+where
+    L: Layer<SharedService>,
+    L::Service: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    <L::Service as Service<Request>>::Future: Send,
+    B: MessageBody,
+{
+    fn wrap(self, inner: SharedService) -> SharedService {
+        SharedService::new(self.layer(inner))
+    }
+}
 
 impl SharedService {
     pub(crate) fn new<T, B>(service: T) -> Self
@@ -51,6 +84,11 @@ impl SharedService {
         }))
     }
 
+    /// A service from a function that boxes its response already.
+    pub(crate) fn boxed(function: impl Fn(Request) -> BoxFuture + Send + Sync + 'static) -> Self {
+        Self(Arc::new(function))
+    }
+
     /// A service from a function.
     pub(crate) fn from_fn<F, Fut>(function: F) -> Self
     where
@@ -63,9 +101,56 @@ impl SharedService {
         }))
     }
 
+    /// The service with paths that begin behind this many segments.
+    pub(crate) fn below(self, segments: usize) -> Self {
+        Self(Arc::new(move |mut request| {
+            let prefix = prefix_of(request.uri().path(), segments).to_owned();
+            if let Some(uri) = without_prefix(request.uri(), &prefix) {
+                #[cfg(feature = "files")]
+                {
+                    let is_whole_path = request.uri().path() == prefix;
+                    let prefix = StrippedPrefix { text: prefix, is_whole_path };
+                    request.extensions_mut().insert(prefix);
+                }
+                *request.uri_mut() = uri;
+            }
+            self.run(request)
+        }))
+    }
+
     pub(crate) fn run(&self, request: Request) -> BoxFuture {
         (self.0)(request)
     }
+}
+
+/// The part of a path that a service does not see; an extension of its requests.
+#[cfg(feature = "files")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StrippedPrefix {
+    pub(crate) text: String,
+    /// Whether the path has nothing behind it, not even a slash.
+    pub(crate) is_whole_path: bool,
+}
+
+/// As many segments of a path.
+fn prefix_of(path: &str, segments: usize) -> &str {
+    let end = path.match_indices('/').nth(segments).map_or(path.len(), |(end, _)| end);
+    path.get(..end).unwrap_or(path)
+}
+
+/// An address without this prefix of its path: `/` if nothing is left.
+fn without_prefix(uri: &Uri, prefix: &str) -> Option<Uri> {
+    let mut parts = uri.clone().into_parts();
+    let rest = match uri.path().strip_prefix(prefix)? {
+        "" => "/",
+        rest => rest,
+    };
+    let rest = match uri.query() {
+        Some(query) => format!("{rest}?{query}"),
+        None => rest.to_owned(),
+    };
+    parts.path_and_query = Some(rest.parse().ok()?);
+    Uri::from_parts(parts).ok()
 }
 
 impl Service<Request> for SharedService {
@@ -86,5 +171,29 @@ impl Service<Request> for SharedService {
 impl fmt::Debug for SharedService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SharedService")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_as_many_segments() {
+        for (uri, segments, rest) in [
+            ("/files/a/b", 1, "/a/b"),
+            ("/files/a?b=/c", 1, "/a?b=/c"),
+            ("/files", 1, "/"),
+            ("/files?a", 1, "/?a"),
+            ("/files/", 1, "/"),
+            ("/files/a/", 1, "/a/"),
+            ("/one/two/a%2Fb", 2, "/a%2Fb"),
+            ("/one/two", 2, "/"),
+            ("https://api.example/files/a", 1, "https://api.example/a"),
+        ] {
+            let uri: Uri = uri.parse().unwrap();
+            let prefix = prefix_of(uri.path(), segments);
+            assert_eq!(without_prefix(&uri, prefix).unwrap(), rest, "{uri}");
+        }
     }
 }

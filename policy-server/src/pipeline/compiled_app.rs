@@ -55,6 +55,8 @@ pub(crate) struct CompiledRoute {
     /// Whether the caller may be needed: by the route, or by an argument of its handler.
     pub(crate) asks_caller: bool,
     pub(crate) target: Target,
+    /// The layers around the target, the outermost first.
+    pub(crate) layers: Vec<SharedService>,
     /// Whether it is a health probe, which an orchestrator requests under any host name.
     pub(crate) is_probe: bool,
     /// Whether what answers never takes two paths for one resource.

@@ -7,6 +7,7 @@ mod conditions;
 mod content;
 mod errors;
 mod files;
+mod folders;
 mod isolation;
 mod jsonp;
 mod limits;

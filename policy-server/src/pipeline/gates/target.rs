@@ -6,15 +6,16 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::Request;
+use http::{Method, Request, Uri};
 use policy_core::jsonp::JsonpPolicy;
 
 #[cfg(feature = "gateway")]
 use crate::gateway::proxy;
 use crate::{
     auth::RequestAuth,
+    base::problem::Problem,
     client::Client,
-    handler::{BoxFuture, Call, parameters::Values},
+    handler::{BoxFuture, Call, parameters::Values, service::SharedService},
     pipeline::compiled_app::{CompiledApp, CompiledRoute, Target},
     route::{conditional, jsonp},
 };
@@ -24,6 +25,7 @@ use crate::{
 type BoxedEnd = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A request for the target of its route.
+#[derive(Clone)]
 pub(crate) struct TargetRequest {
     pub(crate) app: Arc<CompiledApp>,
     pub(crate) route: Arc<CompiledRoute>,
@@ -63,6 +65,19 @@ impl TargetRequest {
 
     #[inline(always)]
     fn run(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+        if self.route.layers.is_empty() {
+            return self.answer(request, auth);
+        }
+        let (route, auth) = (Arc::clone(&self.route.info), auth.map(Arc::clone));
+        let (values, client) = (self.values, self.client.clone());
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let behind = BehindLayers { target: self, auth: auth.clone(), method, uri, passed: 0 };
+        // Extractors work in layers, too.
+        behind.run(Call { request, values, client, route, auth }.into_request())
+    }
+
+    #[inline(always)]
+    fn answer(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
         let Self { route, values, client, .. } = self;
         match &route.target {
             Target::Handler(call) => {
@@ -90,6 +105,48 @@ impl TargetRequest {
             }
         }
     }
+}
+
+/// What is behind the layers of a route; an extension of the request while it is in them.
+#[derive(Clone)]
+struct BehindLayers {
+    target: TargetRequest,
+    auth: Option<Arc<RequestAuth>>,
+    /// What the gates decided about.
+    method: Method,
+    uri: Uri,
+    /// How many of the layers the request has passed.
+    passed: usize,
+}
+
+impl BehindLayers {
+    /// Runs the next layer, or the target.
+    fn run(mut self, mut request: Request<Body>) -> BoxFuture {
+        let route = Arc::clone(&self.target.route);
+        match route.layers.get(self.passed) {
+            Some(layer) => {
+                self.passed += 1;
+                request.extensions_mut().insert(self);
+                layer.run(request)
+            }
+            None => {
+                // Another method or path would have passed other gates.
+                *request.method_mut() = self.method;
+                *request.uri_mut() = self.uri;
+                self.target.answer(request, self.auth.as_ref())
+            }
+        }
+    }
+}
+
+/// The innermost service of layers: whatever is behind them for the request that arrives.
+pub(crate) fn behind_layers() -> SharedService {
+    SharedService::boxed(|mut request| match request.extensions_mut().remove::<BehindLayers>() {
+        Some(behind) => behind.run(request),
+        None => answered(Problem::internal(
+            "a layer made a request of its own: it has to keep the extensions of the one it got",
+        )),
+    })
 }
 
 /// A response that is ready.

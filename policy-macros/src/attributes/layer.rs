@@ -1,0 +1,50 @@
+//! `#[layer]`: expressions, each of them a `tower` layer, of which the first is the outermost.
+
+use policy_core::Rule;
+use quote::{quote, quote_spanned};
+use syn::{Expr, spanned::Spanned};
+
+use super::Attribute;
+use crate::{
+    collect::ParsedAttribute, context::Context, diagnostics::Diagnostics, emit::Expansion,
+    parse::read_entries,
+};
+
+/// The arguments of `#[layer]`.
+pub(crate) struct Args {
+    layers: Vec<Expr>,
+}
+
+impl Attribute for Args {
+    fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
+        let ParsedAttribute { tokens, args, .. } = parsed;
+        let (mut layers, errors_before) = (Vec::new(), diagnostics.error_count());
+        read_entries(args, diagnostics, |input, _diagnostics| {
+            layers.push(input.parse()?);
+            Ok(())
+        });
+        if layers.is_empty() && diagnostics.error_count() == errors_before {
+            let help = "write a layer, such as `#[layer(CompressionLayer::new())]`";
+            diagnostics.error(&tokens, Rule::ValueMissing, "layer", help);
+        }
+        Some(Self { layers })
+    }
+
+    fn check(&self, _context: &Context<'_>, _diagnostics: &mut Diagnostics) {}
+
+    /// One function, which the compiler checks at each expression.
+    fn emit(&self, _context: &Context<'_>, expansion: &mut Expansion) {
+        let wraps = self.layers.iter().rev().map(|layer| {
+            let wrap = quote_spanned!(layer.span()=> __policy::RouteLayer::wrap);
+            quote!(let __policy_inner = #wrap(#layer, __policy_inner);)
+        });
+        expansion.layer.extend(quote! {
+            const LAYER: ::core::option::Option<
+                fn(__policy::SharedService) -> __policy::SharedService,
+            > = ::core::option::Option::Some(|__policy_inner| {
+                #(#wraps)*
+                __policy_inner
+            });
+        });
+    }
+}

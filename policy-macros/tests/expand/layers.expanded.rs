@@ -1,0 +1,74 @@
+async fn order(id: u64) -> String {
+    id.to_string()
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct order {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[layer(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        u64: __policy::FromParam,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[
+                ("GET", "/orders/{id}"),
+                ("POST", "/orders/{id}"),
+                ("PUT", "/orders/{id}"),
+                ("PATCH", "/orders/{id}"),
+                ("DELETE", "/orders/{id}"),
+            ],
+            policy: __policy::policy_core::route::RoutePolicy {
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            handler: ::core::concat!(::core::module_path!(), "::order"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+            attributes: &[
+                ("any", ::core::line!()),
+                ("auth", ::core::line!()),
+                ("layer", ::core::line!()),
+            ],
+        };
+        const LAYER: ::core::option::Option<
+            fn(__policy::SharedService) -> __policy::SharedService,
+        > = ::core::option::Option::Some(|__policy_inner| {
+            let __policy_inner = __policy::RouteLayer::wrap(
+                LIMIT.layer(),
+                __policy_inner,
+            );
+            let __policy_inner = __policy::RouteLayer::wrap(
+                CompressionLayer::new(),
+                __policy_inner,
+            );
+            __policy_inner
+        });
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (u64,),
+                (),
+                _,
+                _,
+            >(__policy_call, |(__policy_parameter0,), ()| order(__policy_parameter0))
+        }
+    }
+};
