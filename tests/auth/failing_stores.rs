@@ -1,6 +1,7 @@
 //! A store that does not respond: 503, and nobody is logged out.
 
 use super::*;
+use policy_server::http::Method;
 use policy_tests::log::Log;
 
 #[get("/public")]
@@ -107,6 +108,59 @@ async fn tokens_are_not_taken_while_revocations_are_unknown() {
     assert_problem(&wrong.send().await, 401, "auth.token-invalid");
     scenario.store.recover();
     assert_eq!(get().send().await.status(), 200);
+}
+
+/// A store of the app need not keep what it could not write, but this process does.
+#[tokio::test]
+async fn a_refused_revocation_of_tokens_holds_in_this_process() {
+    for path in ["/token/revoke", "/token/revoke-user"] {
+        let routes = routes![by_token, revoke_token, revoke_tokens];
+        let scenario = Scenario::with(routes, |app| app).await;
+        let send = |method: Method, path: &str| {
+            let request = scenario.client.request(method, path);
+            request.header("authorization", bearer(&good_token())).send()
+        };
+        assert_eq!(send(Method::GET, "/by-token").await.status(), 200);
+        scenario.store.fail_to_write();
+        assert_unavailable(&send(Method::POST, path).await, "token.store-unavailable");
+        assert_eq!(send(Method::GET, "/by-token").await.status(), 401, "{path}");
+        scenario.store.recover();
+        scenario.advance(2);
+        assert_eq!(send(Method::GET, "/by-token").await.status(), 401, "{path}");
+    }
+}
+
+#[post("/token/revoke")]
+#[auth(token)]
+async fn revoke_token(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.revoke().await?.to_string())
+}
+
+#[post("/token/revoke-user")]
+#[auth(token)]
+async fn revoke_tokens(me: Principal, tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.revoke_user(me.subject()).await?.to_string())
+}
+
+#[tokio::test]
+async fn an_app_whose_store_cannot_write_is_not_ready() {
+    let probes = |app: App<All>| app.health("/healthz").readiness("/readyz");
+    let scenario = Scenario::with(all(), probes).await;
+    let get = |path| scenario.client.get(path).send();
+    assert_eq!(get("/readyz").await.status(), 200);
+    scenario.store.fail_to_write();
+    assert_problem(&get("/readyz").await, 503, "session.store-unavailable");
+    // A restart would not help, and reads go on.
+    assert_eq!(get("/healthz").await.status(), 200);
+    scenario.store.recover();
+    assert_eq!(get("/readyz").await.status(), 200);
+
+    let tokens = FaultyStore::default();
+    let own = tokens_on(&tokens);
+    let scenario = Scenario::with(all(), |app| probes(app).tokens(own)).await;
+    tokens.fail();
+    let readiness = scenario.client.get("/readyz").send().await;
+    assert_problem(&readiness, 503, "token.store-unavailable");
 }
 
 #[get("/by-token")]

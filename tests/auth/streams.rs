@@ -133,6 +133,13 @@ async fn revoke_others(sessions: Sessions) -> Result<(), Problem> {
     Ok(())
 }
 
+#[post("/revoke-all")]
+#[auth(session)]
+async fn revoke_all(sessions: Sessions) -> Result<(), Problem> {
+    sessions.revoke_all().await?;
+    Ok(())
+}
+
 /// Logs out and sends its page piece by piece.
 #[post("/logout/page")]
 #[auth(session)]
@@ -176,6 +183,7 @@ fn all() -> Vec<Route<All>> {
         ticket,
         by_ticket,
         revoke_others,
+        revoke_all,
         elevate,
         logout_page,
         login_page,
@@ -186,6 +194,7 @@ fn all() -> Vec<Route<All>> {
 struct Site {
     server: Running,
     clock: Clock,
+    store: FaultyStore,
     shared: All,
 }
 
@@ -196,8 +205,9 @@ impl Site {
 
     async fn with(change: impl FnOnce(App<All>) -> App<All>) -> Self {
         let clock = Clock::at(START);
-        let (app, shared) = app(&FaultyStore::default(), &clock, all());
-        Self { server: Running::start(change(app)).await, clock, shared }
+        let store = FaultyStore::default();
+        let (app, shared) = app(&store, &clock, all());
+        Self { server: Running::start(change(app)).await, clock, store, shared }
     }
 
     async fn send(&self, what: &str, fields: &[&str]) -> RawResponse {
@@ -401,6 +411,71 @@ async fn a_session_that_expires_ends_what_it_opened() {
     site.clock.advance(minutes(15));
     assert_cut(events).await;
     assert_closed(socket).await;
+}
+
+/// A store that fails for a moment ends nothing.
+#[tokio::test]
+async fn a_stream_ends_a_minute_after_its_credential_could_last_be_checked() {
+    let site = Site::with(|app| app.tokens(tokens_on(&FaultyStore::default()))).await;
+    let ada = site.login("ada").await;
+    let mut events = site.events("/events", &ada[0]).await;
+    let mut socket = site.socket("/socket", &ada[0]).await;
+    let mut anonymous = site.events("/events/optional", "x-a: b").await;
+    for _ in 0..2 {
+        site.store.fail();
+        for _ in 0..2 {
+            site.clock.advance(Duration::from_secs(20));
+            site.assert_ticks(&mut events).await;
+            assert_echo(&mut socket).await;
+        }
+        site.store.recover();
+        site.clock.advance(Duration::from_secs(19));
+        site.assert_ticks(&mut events).await;
+        assert_echo(&mut socket).await;
+        // Looked at every 20 seconds.
+        site.clock.advance(Duration::from_secs(20));
+        site.assert_ticks(&mut events).await;
+        assert_echo(&mut socket).await;
+    }
+    site.store.fail();
+    site.clock.advance(Duration::from_secs(61));
+    assert_cut(events).await;
+    assert_closed(socket).await;
+    site.assert_ticks(&mut anonymous).await;
+}
+
+#[tokio::test]
+async fn a_stream_of_a_token_ends_a_minute_after_revocations_could_last_be_read() {
+    let site = Site::new().await;
+    let token = site.token().await;
+    let mut events = site.events("/events", &token).await;
+    site.store.fail();
+    for _ in 0..2 {
+        site.clock.advance(Duration::from_secs(20));
+        site.assert_ticks(&mut events).await;
+    }
+    site.clock.advance(Duration::from_secs(21));
+    assert_cut(events).await;
+}
+
+/// Whoever asked for it wants it, and a stream that ends can be opened again.
+#[tokio::test]
+async fn a_logout_that_is_refused_ends_what_its_session_opened() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let eve = site.login("eve").await;
+    let of_ada = site.events("/events", &ada[0]).await;
+    let mut of_eve = site.events("/events", &eve[0]).await;
+    site.store.fail_to_write();
+    let own = ["origin: https://api.example", "content-length: 0", &ada[0], &ada[1]];
+    assert_eq!(site.send("POST /logout", &own).await.status, 503);
+    assert_cut(of_ada).await;
+    site.assert_ticks(&mut of_eve).await;
+    let own = ["origin: https://api.example", "content-length: 0", &eve[0], &eve[1]];
+    let phone = site.events("/events", &eve[0]).await;
+    assert_eq!(site.send("POST /revoke-all", &own).await.status, 503);
+    assert_cut(of_eve).await;
+    assert_cut(phone).await;
 }
 
 #[tokio::test]

@@ -24,11 +24,11 @@ pub fn role() -> Option<String> {
 }
 
 /// The command that runs the test of this name in a role, with as many file descriptors as the
-/// system allows.
+/// system allows. A file that reaches a limit of its size fails to grow and does not end the process.
 pub fn again(test: &str, role: &str) -> Command {
     let mut command = Command::new("sh");
     command
-        .args(["-c", "ulimit -n \"$(ulimit -H -n)\"; exec \"$0\" \"$@\""])
+        .args(["-c", "trap '' XFSZ; ulimit -n \"$(ulimit -H -n)\"; exec \"$0\" \"$@\""])
         .arg(env::current_exe().expect("the path of this test"))
         .args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)
@@ -98,6 +98,14 @@ impl ServerProcess {
     pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.process.0.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    }
+
+    /// Limits the size to which its files may grow, as a full disk does, or ends that.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        let mut prlimit = Command::new("prlimit");
+        prlimit.arg(format!("--pid={}", self.process.0.id())).arg(format!("--fsize={limit}:"));
+        assert!(prlimit.status().expect("prlimit of util-linux").success());
     }
 
     /// Waits for the exit; whether it succeeded, and the rest of its output.

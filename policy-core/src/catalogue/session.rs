@@ -60,6 +60,10 @@ area! { $ session
         SessionNotStored Error "session.not-stored", "a session could not be stored";
         /// The idle time of a session continues as if the session had not been used.
         SessionUseNotNoted Warn "session.use-not-noted", "the use of a session was not recorded";
+        /// A write to the file of the embedded store failed. Nothing is acknowledged until one succeeds.
+        StoreNotWritten Error "session.store-not-written", "the file of the store cannot be written, and is tried again";
+        /// The file of the embedded store can be written again.
+        StoreWritten Info "session.store-written", "the file of the store is written again";
         /// Expired sessions take up space.
         SessionsNotPurged Error "session.not-purged", "expired sessions could not be removed";
         /// A `Set-Cookie` of a handler was removed.

@@ -60,6 +60,15 @@ impl AuthService {
         }
     }
 
+    /// The refusal of what needs a store that cannot write at the moment, if there is one.
+    pub(crate) fn unwritable(&self) -> Option<Refusal> {
+        if self.sessions.as_ref().is_some_and(|sessions| !sessions.store().is_writable()) {
+            return Some(Refusal::SessionStore);
+        }
+        let tokens = self.tokens.as_ref().filter(|tokens| !tokens.is_writable());
+        tokens.map(|_| Refusal::TokenStoreUnavailable)
+    }
+
     /// Logs a refusal and builds the response.
     pub(crate) fn refuse<B>(&self, refusal: Refusal, request: &Request<B>) -> Response {
         let denied = Denied::from(refusal);

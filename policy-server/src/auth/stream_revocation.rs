@@ -31,6 +31,9 @@ use crate::{
 /// How often a credential is checked without an event: another process may have ended it.
 const LOOK: Duration = Duration::from_secs(20);
 
+/// How long a stream goes on after its credential was last found good, while that cannot be checked.
+const UNCHECKED: Duration = Duration::from_secs(60);
+
 /// The credential that a streaming response depends on, in the form that revocations use.
 struct Credential {
     subject: Box<str>,
@@ -144,8 +147,16 @@ impl Credential {
     async fn ended(self, guard: Arc<AuthService>) {
         // Subscribe before querying the store, so that no event is lost in between.
         let mut events = guard.revocation_bus.subscribe();
-        while self.holds(&guard).await {
-            let next_look = guard.clock.now().after(LOOK);
+        // The gates have just found it good.
+        let mut found_good = guard.clock.now();
+        loop {
+            match self.holds(&guard).await {
+                Some(true) => found_good = guard.clock.now(),
+                Some(false) => return,
+                None if guard.clock.now() >= found_good.after(UNCHECKED) => return,
+                None => (),
+            }
+            let next_look = guard.clock.now().after(LOOK).min(found_good.after(UNCHECKED));
             let end = self.token.as_ref().map_or(next_look, |token| next_look.min(token.expires));
             loop {
                 select! {
@@ -180,25 +191,25 @@ impl Credential {
         }
     }
 
-    /// Queries the stores. One that fails is queried again at the next interval.
-    async fn holds(&self, guard: &AuthService) -> bool {
+    /// Queries the stores; `None` if one fails.
+    async fn holds(&self, guard: &AuthService) -> Option<bool> {
         let now = guard.clock.now();
+        let mut is_known = true;
         if let Some(OfToken { id, family, issued, expires }) = &self.token {
-            let holds = guard.tokens.as_ref().is_some_and(|tokens| {
-                tokens.holds(
-                    TokenNames { id, session: family.as_deref(), user: &self.subject },
-                    *issued,
-                    now,
-                )
-            });
-            if !holds || now >= *expires {
-                return false;
+            let tokens = guard.tokens.as_ref();
+            let names = TokenNames { id, session: family.as_deref(), user: &self.subject };
+            let holds = tokens.map_or(Some(false), |tokens| tokens.holds(names, *issued, now));
+            if holds == Some(false) || now >= *expires {
+                return Some(false);
             }
+            is_known = holds.is_some();
         }
-        let (Some(handle), Some(sessions)) = (self.session, &guard.sessions) else {
-            return self.session.is_none();
+        let holds = match (self.session, &guard.sessions) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(handle), Some(sessions)) => sessions.lives(&self.subject, handle).await.ok()?,
         };
-        sessions.lives(&self.subject, handle).await.unwrap_or(true)
+        (is_known || !holds).then_some(holds)
     }
 }
 

@@ -105,7 +105,9 @@ impl Opened {
     /// Starts the background tasks.
     fn begin(mut self) -> AppService {
         self.guard.start_background_tasks();
-        self.assembled.auth = Arc::new(self.guard);
+        let auth = Arc::new(self.guard);
+        self.assembled.readiness.watch(Arc::clone(&auth));
+        self.assembled.auth = auth;
         AppService::new(self.assembled, self.layers)
     }
 }

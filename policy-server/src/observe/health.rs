@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -11,7 +11,7 @@ use std::{
 use axum_core::response::IntoResponse;
 use policy_core::Refusal;
 
-use crate::{base::problem::Problem, handler::service::SharedService};
+use crate::{auth::AuthService, base::problem::Problem, handler::service::SharedService};
 
 /// The kind of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +24,10 @@ impl Probe {
     pub(crate) fn service(self, readiness: &Readiness) -> SharedService {
         let readiness = readiness.clone();
         SharedService::from_fn(move |_request| {
-            let is_good = self == Self::Health || readiness.is_ready();
-            std::future::ready(if is_good {
-                "ok\n".into_response()
-            } else {
-                Problem::from(Refusal::ServerStopping).into_response()
+            let refusal = readiness.refusal().filter(|_| self == Self::Readiness);
+            std::future::ready(match refusal {
+                None => "ok\n".into_response(),
+                Some(refusal) => Problem::from(refusal).into_response(),
             })
         })
     }
@@ -43,18 +42,33 @@ impl fmt::Display for Probe {
     }
 }
 
-/// Whether the server takes new requests.
+/// Whether the server takes new requests, and can do what they ask.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Readiness(Arc<AtomicBool>);
+pub(crate) struct Readiness(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_ending: AtomicBool,
+    /// Set once the stores are open.
+    auth: OnceLock<Arc<AuthService>>,
+}
 
 impl Readiness {
     /// Reports from now on that the server takes no new requests.
     pub(crate) fn end(&self) {
-        self.0.store(true, Relaxed);
+        self.0.is_ending.store(true, Relaxed);
     }
 
-    fn is_ready(&self) -> bool {
-        !self.0.load(Relaxed)
+    /// Reports from now on while a store cannot write: nobody could log in or out.
+    pub(crate) fn watch(&self, auth: Arc<AuthService>) {
+        let _ = self.0.auth.set(auth);
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        if self.0.is_ending.load(Relaxed) {
+            return Some(Refusal::ServerStopping);
+        }
+        self.0.auth.get()?.unwritable()
     }
 }
 

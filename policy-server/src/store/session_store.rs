@@ -83,9 +83,15 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64>;
 
     /// Removes up to `limit` dead sessions and returns how many: fewer than `limit` if none are
-    /// left. It works in small steps, so that no request waits for more than a millisecond. It may
-    /// scan all sessions, so call it about once a minute.
+    /// left. It works in small steps, so that no request waits longer than for a few other requests.
+    /// It may scan all sessions, so call it about once a minute.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+
+    /// Whether the store can write at the moment, as far as known. While it cannot,
+    /// [`App::readiness`](crate::App::readiness) reports 503. It must not wait.
+    fn is_writable(&self) -> bool {
+        true
+    }
 }
 
 /// A loaded session.

@@ -63,6 +63,12 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
 
     /// Removes up to `limit` rows that are no longer needed, and returns how many.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+
+    /// Whether the store can write at the moment, as far as known. While it cannot,
+    /// [`App::readiness`](crate::App::readiness) reports 503. It must not wait.
+    fn is_writable(&self) -> bool {
+        true
+    }
 }
 
 /// The refresh tokens issued from one login.
@@ -108,7 +114,7 @@ pub enum Refreshed {
 }
 
 /// Tokens that are no longer accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Revocation {
     /// The token with this `jti`; the row is needed until `until`, its expiry plus leeway.
     Token {

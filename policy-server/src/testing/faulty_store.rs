@@ -244,6 +244,10 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         self.background(Kind::Write, move |store| SessionStore::purge(store, now, limit))
     }
+
+    fn is_writable(&self) -> bool {
+        !self.fails(Kind::Write) && SessionStore::is_writable(&self.store)
+    }
 }
 
 impl<S: TokenStore> TokenStore for FaultyStore<S> {
@@ -289,5 +293,9 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         self.background(Kind::Write, move |store| TokenStore::purge(store, now, limit))
+    }
+
+    fn is_writable(&self) -> bool {
+        !self.fails(Kind::Write) && TokenStore::is_writable(&self.store)
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! As a test it is killed three times; `cargo xtask long crash` does it a hundred times. What the
 //! system kept of the file survives such a kill; that a lost sync loses nothing is shown beside
-//! the store itself.
+//! the store itself. In every second round the file cannot grow for a while before.
 
 mod client;
 mod connection;
+mod full_disk;
 mod rounds;
 mod server;
 

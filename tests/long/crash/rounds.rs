@@ -84,6 +84,16 @@ async fn killed(command: &mut Command, rounds: u64, seed: u64) {
             }
         };
         timeout(PATIENCE, is_enough).await.expect("a server that works");
+        if round % 2 == 0 {
+            // The first page alone is written in place.
+            server.limit_files(Some(4096));
+            sleep(Duration::from_millis(random.below(300) as u64)).await;
+            // Killed before it could heal, while it does, or after.
+            if random.below(3) > 0 {
+                server.limit_files(None);
+                sleep(Duration::from_millis(random.below(300) as u64)).await;
+            }
+        }
         sleep(Duration::from_micros(random.below(20_000) as u64)).await;
         // SIGKILL.
         drop(server);
@@ -111,5 +121,6 @@ async fn killed(command: &mut Command, rounds: u64, seed: u64) {
     println!("crash: {rounds} rounds in {seconds} s, acknowledged {all:?}, {checked} checks");
     // Each kind of operation was there, or nothing was shown.
     let least = all.logins.min(all.logouts).min(all.writes).min(all.revocations);
+    assert!(all.refused > 0, "no disk was full: {all:?}");
     assert!(least >= rounds * 10, "{all:?}");
 }

@@ -72,6 +72,8 @@ pub(super) fn serve() {
         .sessions(Sessions::embedded(file))
         // Above what a run takes.
         .tokens(tokens.lifetime(hours(1)))
+        .health("/healthz")
+        .readiness("/readyz")
         .routes(routes![login, logout, write, read, revoke_others, token, use_token, revoke_token]);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(app.serve("127.0.0.1:0")).expect("a server");

@@ -242,7 +242,12 @@ impl RequestSession {
         let service = &self.service;
         let live = self.live();
         let Some(key) = live.map(|live| &live.key).or(self.presented_key()) else { return Ok(()) };
-        let mut lived = service.store.delete(key).await?;
+        let lived = service.store.delete(key).await;
+        if let (Err(_), Some(live)) = (&lived, live) {
+            // It was asked for, and a stream that ends can be opened again.
+            self.publish([live.record.handle]);
+        }
+        let mut lived = lived?;
         if let Some(Live { record, .. }) = live {
             if let (false, Some(user)) = (lived, record.user()) {
                 lived = service.store.delete_by_handle(user, record.handle).await?;

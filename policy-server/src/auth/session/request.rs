@@ -346,20 +346,21 @@ impl SessionService {
     pub(super) async fn revoke(&self, revocation: &Revocation) -> Result<u64, StoreError> {
         match revocation {
             Revocation::One { user, handle } => {
-                let lived = self.store.delete_by_handle(user, *handle).await?;
+                let lived = self.store.delete_by_handle(user, *handle).await;
+                // Also where it failed: it was asked for, and a stream that ends can be opened again.
                 self.revocation_bus.publish(RevocationEvent::Session(*handle));
-                Ok(lived.into())
+                lived.map(u64::from)
             }
             Revocation::All { user, keep } => {
                 let key = keep.as_ref().map(|(key, _)| key);
                 let ended = self
                     .store
                     .revoke_user(RevokeUser::new(user, self.clock.now()).keep(key.copied()))
-                    .await?;
+                    .await;
                 let keep = keep.as_ref().map(|(_, handle)| *handle);
                 self.revocation_bus
                     .publish(RevocationEvent::SessionsOf { user: user.clone(), keep });
-                Ok(ended)
+                ended
             }
         }
     }

@@ -240,9 +240,18 @@ impl TokenService {
         })
     }
 
-    /// Whether a token issued at that time is not revoked, as far as known.
-    pub(crate) fn holds(&self, names: TokenNames<'_>, issued: Timestamp, now: Timestamp) -> bool {
-        self.check(issued, now, || names) != Err(TokenError::Revoked)
+    /// Whether a token issued at that time is not revoked; `None` if that is not known.
+    pub(crate) fn holds(
+        &self,
+        names: TokenNames<'_>,
+        issued: Timestamp,
+        now: Timestamp,
+    ) -> Option<bool> {
+        match self.check(issued, now, || names) {
+            Err(TokenError::Revoked) => Some(false),
+            Err(TokenError::StoreUnavailable) => None,
+            _ => Some(true),
+        }
     }
 
     /// Whether something issued at that time is still valid.
@@ -395,8 +404,12 @@ impl TokenService {
     pub(super) async fn logout(&self, text: &str) -> Result<bool, Problem> {
         self.refresh_key().await.map_err(unavailable)?;
         let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
-        let family = self.store.end_family(TokenHash(token.hash())).await.map_err(unavailable)?;
-        match family {
+        let family = self.store.end_family(TokenHash(token.hash())).await;
+        if family.is_err() {
+            // A store may know of what it could not write.
+            let _ = self.sync().await;
+        }
+        match family.map_err(unavailable)? {
             Some(family) => self.end_access(&family).await.map(|()| true),
             None => Ok(false),
         }
@@ -412,9 +425,10 @@ impl TokenService {
         self.refresh_key().await.map_err(unavailable)?;
         // End refresh token families first; access tokens that they issue meanwhile predate the
         // cut-off.
-        let ended = self.store.end_families(user).await.map_err(unavailable)?;
+        let ended = self.store.end_families(user).await;
+        // Also where that failed: this holds in this process in any case.
         self.cut_user(user).await?;
-        Ok(ended)
+        ended.map_err(unavailable)
     }
 
     /// Revokes every access token issued to a user until now. The user is in the form that
@@ -492,12 +506,20 @@ impl TokenService {
         self.revoke(Revocation::Token { id: Handle(family.id).to_string().into(), until }).await
     }
 
-    /// Revokes in the store first, then in this process.
+    /// Revokes in the store first, then in this process: here also if the store fails, since what
+    /// was to lose its rights must not go on where that can be helped.
     async fn revoke(&self, revocation: Revocation) -> Result<(), Problem> {
-        self.refresh_key().await.map_err(unavailable)?;
-        self.store.revoke(revocation.clone()).await.map_err(unavailable)?;
+        let stored = match self.refresh_key().await {
+            Ok(_) => self.store.revoke(revocation.clone()).await.map(drop),
+            Err(error) => Err(error),
+        };
         self.revocation_cache.revoke(revocation);
-        Ok(())
+        stored.map_err(unavailable)
+    }
+
+    /// Whether the store can write at the moment.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.store.is_writable()
     }
 
     /// The key of refresh tokens; opens the store if needed.

@@ -28,7 +28,7 @@ use crate::store::{
 /// Which of the writes since the last sync are on disk after the crash: the system may write them
 /// in any order.
 #[derive(Clone, Copy, Debug)]
-enum Survive {
+pub(super) enum Survive {
     None,
     All,
     Even,
@@ -64,8 +64,20 @@ impl Write {
     }
 }
 
+/// What fails until the disk works again.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Trouble {
+    /// Every write and sync.
+    Broken,
+    /// Every write but that of the first page, which is there: the disk is full.
+    Full,
+}
+
+const PAGE: u64 = 4096;
+
 #[derive(Debug, Default)]
 struct State {
+    trouble: Option<(Trouble, usize)>,
     /// What a reader sees.
     image: Vec<u8>,
     synced: Vec<u8>,
@@ -75,26 +87,40 @@ struct State {
 }
 
 impl State {
-    /// Counts a write or a sync; from a certain one on, every call fails.
-    fn step(&mut self) -> io::Result<()> {
+    /// Counts a write up to this byte, or a sync; from a certain one on, every call fails.
+    fn step(&mut self, end: u64) -> io::Result<()> {
         self.steps += 1;
-        if self.steps >= self.crash_at { Err(io::Error::other("crashed")) } else { Ok(()) }
+        if self.steps >= self.crash_at {
+            return Err(io::Error::other("crashed"));
+        }
+        match self.trouble {
+            Some((Trouble::Broken, from)) if self.steps > from => Err(io::Error::other("broken")),
+            Some((Trouble::Full, from)) if self.steps > from && end > PAGE => {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn write(&mut self, write: Write) -> io::Result<()> {
-        self.step()?;
+        let end = match &write {
+            Write::Bytes(at, bytes) => at + bytes.len() as u64,
+            Write::Length(length) if *length > self.image.len() as u64 => *length,
+            Write::Length(_) => 0,
+        };
+        self.step(end)?;
         write.apply(&mut self.image);
         self.unsynced.push(write);
         Ok(())
     }
 }
 
-/// A disk in memory that crashes.
+/// A disk in memory that crashes, or is full for a while.
 #[derive(Clone, Debug)]
-struct Disk(Arc<Mutex<State>>);
+pub(super) struct Disk(Arc<Mutex<State>>);
 
 impl Disk {
-    fn new(image: Vec<u8>, crash_at: usize) -> Self {
+    pub(super) fn new(image: Vec<u8>, crash_at: usize) -> Self {
         let state = State { synced: image.clone(), image, crash_at, ..State::default() };
         Self(Arc::new(Mutex::new(state)))
     }
@@ -103,7 +129,17 @@ impl Disk {
         self.0.lock().unwrap().steps
     }
 
-    fn after_crash(&self, survive: Survive) -> Vec<u8> {
+    /// Begins to fail after so many more writes.
+    pub(super) fn fail_after(&self, writes: usize, trouble: Trouble) {
+        let state = &mut *self.0.lock().unwrap();
+        state.trouble = Some((trouble, state.steps + writes));
+    }
+
+    pub(super) fn work(&self) {
+        self.0.lock().unwrap().trouble = None;
+    }
+
+    pub(super) fn after_crash(&self, survive: Survive) -> Vec<u8> {
         let state = self.0.lock().unwrap();
         let mut image = state.synced.clone();
         for (index, write) in state.unsynced.iter().enumerate() {
@@ -144,7 +180,7 @@ impl StorageBackend for Disk {
 
     fn sync_data(&self) -> io::Result<()> {
         let state = &mut *self.0.lock().unwrap();
-        state.step()?;
+        state.step(0)?;
         state.unsynced.drain(..).for_each(|write| write.apply(&mut state.synced));
         Ok(())
     }
@@ -154,22 +190,24 @@ impl StorageBackend for Disk {
     }
 }
 
-fn open(disk: Disk) -> Result<EmbeddedStore, String> {
+pub(super) fn open(disk: Disk) -> Result<EmbeddedStore, String> {
     open_with(disk, EmbeddedStore::PAGE_CACHE)
 }
 
 /// A store in a file that is a backend of redb.
 pub(super) fn open_with(
-    backend: impl StorageBackend,
+    backend: impl StorageBackend + Clone,
     page_cache: usize,
 ) -> Result<EmbeddedStore, String> {
-    let database = Builder::new()
-        .set_cache_size(page_cache)
-        .create_with_backend(backend)
-        .map_err(|error| error.to_string())?;
-    file::check_format(&database)?;
-    let open =
-        Open::start(database, AnonymousLimit::default()).map_err(|error| error.to_string())?;
+    let opener = move |_| {
+        let mut builder = Builder::new();
+        let database = builder.set_cache_size(page_cache).create_with_backend(backend.clone());
+        let database = database.map_err(StoreError::new)?;
+        file::check_format(&database).map_err(StoreError::new)?;
+        Ok(database)
+    };
+    let open = Open::start(Box::new(opener), AnonymousLimit::default());
+    let open = open.map_err(|error| error.to_string())?;
     Ok(EmbeddedStore(Arc::new(Shared {
         path: "memory".into(),
         page_cache: EmbeddedStore::PAGE_CACHE,

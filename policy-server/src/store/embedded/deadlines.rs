@@ -13,9 +13,6 @@ use super::writer::Effect;
 /// it is due, the purge checks the row and adds a new entry if it is still live.
 pub(super) struct Deadlines<'t>(Table<'t, &'static [u8], ()>);
 
-/// The most entries that one transaction examines, so that others need not wait long.
-const BATCH: usize = 256;
-
 /// An entry that is due.
 pub(super) struct Entry {
     pub(super) kind: u8,
@@ -46,9 +43,9 @@ pub(super) trait Purge<'t> {
     /// Removes the row of an entry if it has expired.
     fn purge_entry(&mut self, entry: &Entry, now: Timestamp) -> Result<Fate, redb::Error>;
 
-    /// Examines a batch of due entries, and removes up to `limit` expired rows.
-    fn purge(&mut self, now: Timestamp, limit: usize) -> Result<Purged, redb::Error> {
-        let (due, is_last) = self.deadlines().0.due(now)?;
+    /// Examines up to `step` due entries, and removes up to `limit` expired rows.
+    fn purge(&mut self, now: Timestamp, limit: usize, step: usize) -> Result<Purged, redb::Error> {
+        let (due, is_last) = self.deadlines().0.due(now, step)?;
         let mut removed = 0;
         for entry in due {
             if removed == limit {
@@ -57,7 +54,8 @@ pub(super) trait Purge<'t> {
             let fate = self.purge_entry(&entry, now)?;
             let (deadlines, effect) = self.deadlines();
             deadlines.settle(&entry, &fate)?;
-            *effect = (*effect).max(Effect::Soft);
+            // On the disk at once, so that its time counts, and not in that of the next login.
+            *effect = Effect::Durable;
             removed += usize::from(matches!(fate, Fate::Removed));
         }
         Ok(Purged { removed, is_done: is_last })
@@ -83,17 +81,17 @@ impl<'t> Deadlines<'t> {
     }
 
     /// The first entries that are due, and whether these are all.
-    fn due(&self, now: Timestamp) -> Result<(Vec<Entry>, bool), redb::Error> {
+    fn due(&self, now: Timestamp, most: usize) -> Result<(Vec<Entry>, bool), redb::Error> {
         let end = now.millis().saturating_add(1).to_be_bytes();
         let mut due = vec![];
-        for entry in self.0.range(..end.as_slice())?.take(BATCH) {
+        for entry in self.0.range(..end.as_slice())?.take(most) {
             let (key, _) = entry?;
             if let Some((filed, [kind, id @ ..])) = key.value().split_first_chunk() {
                 let filed = Timestamp::from_millis(u64::from_be_bytes(*filed));
                 due.push(Entry { kind: *kind, id: id.to_vec(), filed });
             }
         }
-        let is_all = due.len() < BATCH;
+        let is_all = due.len() < most;
         Ok((due, is_all))
     }
 

@@ -12,7 +12,7 @@ use redb::{
 
 use policy_core::Rule;
 
-use super::{session_tables::SessionTables, token_tables::TokenTables};
+use super::{current::Opening, session_tables::SessionTables, token_tables::TokenTables};
 use crate::{
     base::secret_file,
     store::{AnonymousLimit, StoreError},
@@ -31,7 +31,11 @@ const FORMAT_NUMBER: u32 = 2;
 const OLDEST_FORMAT: u32 = 1;
 
 /// Opens or creates the file.
-pub(super) fn open(path: &Path, page_cache: usize) -> Result<Database, StoreError> {
+pub(super) fn open(
+    path: &Path,
+    page_cache: usize,
+    opening: Opening,
+) -> Result<Database, StoreError> {
     let shown = path.display();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -41,11 +45,17 @@ pub(super) fn open(path: &Path, page_cache: usize) -> Result<Database, StoreErro
         let text = format!("the folder `{}` of `{shown}` does not exist", folder.display());
         return Err(StoreError::new(text));
     }
-    if let Some(rule @ Rule::SecretWritable) = secret_file::broken_rule(path) {
+    if opening == Opening::First
+        && let Some(rule @ Rule::SecretWritable) = secret_file::broken_rule(path)
+    {
         let text = format!("`{shown}`: {} ({}): {}", rule.message(), rule.code(), rule.help());
         return Err(StoreError::new(text));
     }
     let is_new = !path.exists();
+    if opening == Opening::Again && path.metadata().map_or(0, |file| file.len()) == 0 {
+        // A new one would have none of the sessions, and another secret.
+        return Err(StoreError::new(format!("`{shown}` was taken away")));
+    }
     let file = options()
         .open(path)
         .map_err(|error| StoreError::new(format!("`{shown}` cannot be opened: {error}")))?;

@@ -4,9 +4,15 @@ mod anonymous;
 pub(crate) mod codec;
 #[cfg(test)]
 mod crash;
+mod current;
 mod deadlines;
+mod ended;
 mod file;
+#[cfg(test)]
+mod healing;
+mod outage;
 mod owned_rows;
+mod pace;
 mod session_tables;
 mod sessions;
 #[cfg(test)]
@@ -18,15 +24,17 @@ mod writer;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
 };
 
 use policy_core::time::Timestamp;
-use redb::{Database, ReadTransaction, ReadableDatabase};
+use redb::{ReadTransaction, ReadableDatabase};
 
 use self::{
+    current::Opener,
     deadlines::Purged,
-    writer::{Tables, Writer},
+    ended::{Asked, Ending},
+    writer::{Core, Kind, Tables, Writer},
 };
 use super::{AnonymousLimit, Answer, StoreError};
 
@@ -43,7 +51,15 @@ use super::{AnonymousLimit, Answer, StoreError};
 ///   dropped.
 /// - Reads never wait.
 ///
-/// After a disk error every operation fails until the app is restarted.
+/// After an error of the disk (it is full, say) the store heals by itself:
+///
+/// - The file is opened again, so that reads go on, and a write is tried at growing intervals of up
+///   to 5 seconds, or longer if opening the file takes long. Until one succeeds [`is_writable`] is false, and readiness reports 503.
+/// - Nothing is acknowledged that was not written. What takes rights away (a logout, a revocation)
+///   fails too, but holds in this process from then on: it is kept in memory, and written first when
+///   the disk is back. If more than 100,000 of these wait, reads fail as well.
+///
+/// [`is_writable`]: super::SessionStore::is_writable
 ///
 /// ```
 /// use policy_server::store::{EmbeddedStore, SessionStore};
@@ -68,7 +84,7 @@ struct Shared {
 
 /// An open file.
 struct Open {
-    database: Arc<Database>,
+    core: Arc<Core>,
     writer: Writer,
 }
 
@@ -112,10 +128,9 @@ impl EmbeddedStore {
     fn open_file(&self) -> Result<(), StoreError> {
         let _one_at_a_time = self.0.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if self.0.open.get().is_none() {
-            let open = {
-                let database = file::open(&self.0.path, self.0.page_cache)?;
-                Open::start(database, self.0.anonymous)?
-            };
+            let (path, page_cache) = (self.0.path.clone(), self.0.page_cache);
+            let opener = move |opening| file::open(&path, page_cache, opening);
+            let open = Open::start(Box::new(opener), self.0.anonymous)?;
             // No other call sets it.
             let _ = self.0.open.set(open);
         }
@@ -132,10 +147,14 @@ impl EmbeddedStore {
     /// Reads in a transaction of its own, on this thread.
     fn read<T>(
         &self,
-        read: impl FnOnce(&ReadTransaction) -> Result<T, redb::Error>,
+        read: impl FnOnce(&ReadTransaction, &Asked<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
-        let transaction = self.opened()?.database.begin_read().map_err(StoreError::new)?;
-        read(&transaction).map_err(StoreError::new)
+        let core = &self.opened()?.core;
+        // Before the transaction: what is written after this, and forgotten, is in it.
+        let ended = core.ended.asked()?;
+        let in_use = core.current.in_use();
+        let transaction = in_use.database()?.begin_read().map_err(StoreError::new)?;
+        read(&transaction, &ended).map_err(StoreError::new)
     }
 
     /// Submits an operation to the writer thread.
@@ -143,13 +162,35 @@ impl EmbeddedStore {
         &self,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
     ) -> Answer<'a, T> {
+        self.submit(Kind::Change, work)
+    }
+
+    /// Submits an operation that takes rights away. It holds even if it cannot be written.
+    fn end<'a, T: Send + 'static>(
+        &self,
+        ending: Ending,
+        work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
+    ) -> Answer<'a, T> {
+        self.submit(Kind::Ending(ending), work)
+    }
+
+    fn submit<'a, T: Send + 'static>(
+        &self,
+        kind: Kind,
+        work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
+    ) -> Answer<'a, T> {
         match self.opened() {
-            Ok(open) => open.writer.submit(work),
+            Ok(open) => open.writer.submit(kind, work),
             Err(error) => Answer::ready(Err(error)),
         }
     }
 
-    /// Removes up to `limit` expired rows in short transactions.
+    /// Whether the last write succeeded.
+    fn can_write(&self) -> bool {
+        self.0.open.get().is_none_or(|open| open.core.is_writable.load(Ordering::Acquire))
+    }
+
+    /// Removes up to `limit` expired rows in short transactions, between which others write.
     fn purge_in_steps(
         &self,
         now: Timestamp,
@@ -160,7 +201,7 @@ impl EmbeddedStore {
             let mut removed = 0;
             while removed < limit {
                 let rest = limit - removed;
-                let done = self.write(move |tables| step(tables, now, rest)).await?;
+                let done = self.submit(Kind::Purge, move |tables| step(tables, now, rest)).await?;
                 removed += done.removed;
                 if done.is_done {
                     break;
@@ -172,7 +213,7 @@ impl EmbeddedStore {
 
     /// The secret with this name; stores `fresh` if there is none yet.
     fn stored_secret(&self, name: &'static str, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        let stored = self.read(|transaction| {
+        let stored = self.read(|transaction, _| {
             let meta = transaction.open_table(file::META)?;
             Ok(meta.get(name)?.and_then(|secret| secret.value().try_into().ok()))
         });
@@ -192,10 +233,10 @@ impl<P: Into<PathBuf>> From<P> for EmbeddedStore {
 }
 
 impl Open {
-    fn start(database: Database, anonymous: AnonymousLimit) -> Result<Self, StoreError> {
-        let database = Arc::new(database);
-        let writer = Writer::start(Arc::clone(&database), anonymous).map_err(StoreError::new)?;
-        Ok(Self { database, writer })
+    fn start(opener: Opener, anonymous: AnonymousLimit) -> Result<Self, StoreError> {
+        let core = Arc::new(Core::open(opener, anonymous)?);
+        let writer = Writer::start(Arc::clone(&core)).map_err(StoreError::new)?;
+        Ok(Self { core, writer })
     }
 }
 

@@ -10,6 +10,7 @@ use policy_core::{
 use super::{
     EmbeddedStore,
     deadlines::Purge,
+    ended::Ending,
     owned_rows::keys_of,
     session_tables::{
         HANDLES, SESSIONS, SUCCESSORS, USERS, by_handle, living, living_head, successor,
@@ -51,7 +52,7 @@ impl SessionStore for EmbeddedStore {
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
         let key = *key;
-        self.write(move |tables| tables.sessions()?.delete(&key))
+        self.end(Ending::Session(key), move |tables| tables.sessions()?.delete(&key))
     }
 
     fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
@@ -63,48 +64,59 @@ impl SessionStore for EmbeddedStore {
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
-        let user = user.to_owned();
-        self.write(move |tables| tables.sessions()?.delete_by_handle(&user, handle))
+        let user: Box<str> = user.into();
+        let ending = Ending::OfHandle { user: user.clone(), handle };
+        self.end(ending, move |tables| tables.sessions()?.delete_by_handle(&user, handle))
     }
 
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
         let RevokeUser { user, keep, now } = request;
-        let user = user.to_owned();
-        self.write(move |tables| {
+        let user: Box<str> = user.into();
+        self.end(Ending::Sessions { user: user.clone(), keep }, move |tables| {
             tables.sessions()?.revoke_user(RevokeUser { user: &user, keep, now })
         })
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        self.purge_in_steps(now, limit, |tables, now, limit| tables.sessions()?.purge(now, limit))
+        self.purge_in_steps(now, limit, |tables, now, limit| {
+            let step = tables.step;
+            tables.sessions()?.purge(now, limit, step)
+        })
+    }
+
+    fn is_writable(&self) -> bool {
+        self.can_write()
     }
 }
 
 impl EmbeddedStore {
     fn read_session(&self, key: &SessionKey, now: Timestamp) -> Result<Option<Loaded>, StoreError> {
-        self.read(|transaction| {
+        self.read(|transaction, ended| {
             let sessions = transaction.open_table(SESSIONS)?;
             if let Some(record) = living(&sessions, key, now)? {
-                return Ok(Some(Loaded { record: Arc::new(record), successor: None }));
+                let record = (!ended.includes(&record)).then(|| Arc::new(record));
+                return Ok(record.map(|record| Loaded { record, successor: None }));
             }
             let successors = transaction.open_table(SUCCESSORS)?;
             let Some(key) = successor(&sessions, &successors, key, Some(now))? else {
                 return Ok(None);
             };
-            let record = living(&sessions, &key, now)?;
+            let record = living(&sessions, &key, now)?.filter(|record| !ended.includes(record));
             Ok(record.map(|record| Loaded { record: Arc::new(record), successor: Some(key) }))
         })
     }
 
     fn read_list(&self, request: ListSessions<'_>) -> Result<Vec<Summary>, StoreError> {
         let ListSessions { user, limit, now } = request;
-        self.read(|transaction| {
+        self.read(|transaction, ended| {
             let sessions = transaction.open_table(SESSIONS)?;
             let users = transaction.open_multimap_table(USERS)?;
             let mut latest = vec![];
             for key in keys_of(&users, user)? {
                 let key = SessionKey(key);
-                if let Some(record) = living_head(&sessions, &key, now)? {
+                if let Some(record) = living_head(&sessions, &key, now)?
+                    && !ended.includes(&record)
+                {
                     latest.push((record.last_seen, record.created, record.handle, key));
                 }
             }
@@ -120,11 +132,11 @@ impl EmbeddedStore {
     }
 
     fn read_life(&self, user: &str, handle: Handle, now: Timestamp) -> Result<bool, StoreError> {
-        self.read(|transaction| {
+        self.read(|transaction, ended| {
             let sessions = transaction.open_table(SESSIONS)?;
             let handles = transaction.open_table(HANDLES)?;
             let found = by_handle(&sessions, &handles, user, handle)?;
-            Ok(found.is_some_and(|(_, record)| !record.is_expired(now)))
+            Ok(found.is_some_and(|(_, record)| !record.is_expired(now) && !ended.includes(&record)))
         })
     }
 }

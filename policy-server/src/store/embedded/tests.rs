@@ -287,10 +287,46 @@ async fn the_values_of_anonymous_sessions_are_bounded_together() {
     }
 }
 
+#[tokio::test]
+async fn logins_go_in_between_the_steps_of_a_purge() {
+    let folder = Folder::new("between");
+    let store = opened(folder.file()).await;
+    let login = |number: u32, idle: u64| {
+        let mut key = key(0);
+        key.0[..8].copy_from_slice(&(u64::from(number) << 32 | idle).to_le_bytes());
+        let mut record = record(Some("ada"), 1);
+        record.idle_deadline = NOW.after(Duration::from_secs(idle));
+        store.create(CreateSession::new(key, record, NOW))
+    };
+    let responses: Vec<_> = (0..2000).map(|number| login(number, 900)).collect();
+    for response in responses {
+        response.await.unwrap();
+    }
+    let due = NOW.after(Duration::from_secs(900));
+    let is_purging = AtomicU64::new(1);
+    let purge = async {
+        let purged = SessionStore::purge(&store, due, usize::MAX).await.unwrap();
+        is_purging.store(0, Relaxed);
+        purged
+    };
+    let logins = async {
+        let mut between = 0;
+        while is_purging.load(Relaxed) == 1 {
+            login(between, 3600).await.unwrap();
+            between += 1;
+        }
+        between
+    };
+    let (purged, between) = futures_util::join!(purge, logins);
+    assert_eq!(purged, 2000);
+    // A step examines 256 rows at most.
+    assert!(between >= 2000 / 256, "{between} logins while {purged} sessions were purged");
+}
+
 /// A database in memory that counts what is read of it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Counted {
-    inside: redb::backends::InMemoryBackend,
+    inside: Arc<redb::backends::InMemoryBackend>,
     reads: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
 }

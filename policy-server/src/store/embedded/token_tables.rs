@@ -1,7 +1,10 @@
 //! Refresh tokens, revocations and tickets within a write transaction.
 
 use policy_core::time::Timestamp;
-use redb::{MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction};
+use redb::{
+    MultimapTableDefinition, ReadTransaction, ReadableTable, Table, TableDefinition,
+    WriteTransaction,
+};
 
 use super::{
     codec::{Row, TokenRow},
@@ -37,6 +40,17 @@ const FAMILY: u8 = 0;
 const TOKEN: u8 = 1;
 const REVOCATION: u8 = 2;
 const TICKET: u8 = 3;
+
+/// The live family of a token, used or not.
+pub(super) fn family_of(
+    transaction: &ReadTransaction,
+    token: TokenHash,
+) -> Result<Option<Family>, redb::Error> {
+    let row = transaction.open_table(TOKENS)?.get(&token.0)?;
+    let Some(row) = row.and_then(|row| TokenRow::decode(row.value())) else { return Ok(None) };
+    let family = transaction.open_table(FAMILIES)?.get(&row.family)?;
+    Ok(family.and_then(|row| Family::decode(row.value())))
+}
 
 pub(super) struct TokenTables<'t> {
     families: OwnedRows<'t, 16>,

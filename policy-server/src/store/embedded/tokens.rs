@@ -4,6 +4,7 @@ use super::{
     EmbeddedStore,
     codec::Row,
     deadlines::Purge,
+    ended::Ending,
     token_tables::{REVOCATIONS, SEQUENCE},
 };
 use crate::store::{
@@ -30,16 +31,18 @@ impl TokenStore for EmbeddedStore {
     }
 
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
-        self.write(move |tables| tables.tokens()?.end_family(token))
+        self.end(Ending::Family(token), move |tables| tables.tokens()?.end_family(token))
     }
 
     fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        let user = user.to_owned();
-        self.write(move |tables| tables.tokens()?.end_families(&user))
+        let user: Box<str> = user.into();
+        let ending = Ending::Families(user.clone());
+        self.end(ending, move |tables| tables.tokens()?.end_families(&user))
     }
 
     fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
-        self.write(move |tables| tables.tokens()?.revoke(&revocation))
+        let ending = Ending::Revoked(revocation.clone());
+        self.end(ending, move |tables| tables.tokens()?.revoke(&revocation))
     }
 
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
@@ -55,7 +58,14 @@ impl TokenStore for EmbeddedStore {
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        self.purge_in_steps(now, limit, |tables, now, limit| tables.tokens()?.purge(now, limit))
+        self.purge_in_steps(now, limit, |tables, now, limit| {
+            let step = tables.step;
+            tables.tokens()?.purge(now, limit, step)
+        })
+    }
+
+    fn is_writable(&self) -> bool {
+        self.can_write()
     }
 }
 
@@ -68,7 +78,7 @@ fn new_token<T: Send + Unpin + 'static>(response: Answer<'_, Option<T>>) -> Answ
 
 impl EmbeddedStore {
     fn read_revocations(&self, since: u64) -> Result<RevocationBatch, StoreError> {
-        self.read(|transaction| {
+        self.read(|transaction, ended| {
             let sequence =
                 transaction.open_table(SEQUENCE)?.get(0)?.map_or(since, |last| last.value());
             let rows = transaction.open_table(REVOCATIONS)?;
@@ -76,6 +86,8 @@ impl EmbeddedStore {
             for row in rows.range(since.saturating_add(1)..)? {
                 revocations.extend(Revocation::decode(row?.1.value()));
             }
+            // These have no position yet: they are given each time.
+            revocations.extend_from_slice(ended.revocations());
             Ok(RevocationBatch { revocations, sequence })
         })
     }

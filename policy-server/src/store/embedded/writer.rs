@@ -2,22 +2,31 @@
 //!
 //! Operations queue up while a commit waits for the disk, and the next commit takes them all: one
 //! sync for many. They are executed in the order of submission, within the transaction of their
-//! commit.
+//! commit. A step of a purge has a transaction of its own, after those of the others.
 
 use std::{
     io,
     sync::{
         Arc,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use redb::{Database, Durability, WriteTransaction};
+use redb::{Durability, WriteTransaction};
 use tokio::sync::oneshot;
 
-use super::{file::META, session_tables::SessionTables, token_tables::TokenTables};
+use super::{
+    current::{Current, Opener},
+    ended::{Ended, Ending},
+    file::META,
+    outage::Outage,
+    pace::Pace,
+    session_tables::SessionTables,
+    token_tables::TokenTables,
+};
 use crate::store::{AnonymousLimit, Answer, StoreError};
 
 /// The most operations of one commit.
@@ -44,6 +53,23 @@ pub(super) enum Effect {
     Durable,
 }
 
+/// What the callers and the writer thread share.
+pub(super) struct Core {
+    pub(super) current: Current,
+    pub(super) ended: Ended,
+    anonymous: AnonymousLimit,
+    /// Whether the last write succeeded.
+    pub(super) is_writable: AtomicBool,
+}
+
+impl Core {
+    pub(super) fn open(opener: Opener, anonymous: AnonymousLimit) -> Result<Self, StoreError> {
+        let current = Current::open(opener)?;
+        let is_writable = AtomicBool::new(true);
+        Ok(Self { current, ended: Ended::default(), anonymous, is_writable })
+    }
+}
+
 /// Submits operations to the thread. The thread ends when this is dropped and all operations are
 /// complete.
 #[derive(Debug)]
@@ -52,22 +78,39 @@ pub(super) struct Writer {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What an operation is, besides its work.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Change,
+    /// It takes rights away: this holds even if it cannot be written.
+    Ending(Ending),
+    /// A step of a purge.
+    Purge,
+}
+
+impl Kind {
+    fn is_purge(&self) -> bool {
+        matches!(self, Self::Purge)
+    }
+}
+
 impl Writer {
-    pub(super) fn start(database: Arc<Database>, anonymous: AnonymousLimit) -> io::Result<Self> {
+    pub(super) fn start(core: Arc<Core>) -> io::Result<Self> {
         let (queue, jobs) = sync_channel(MAX_QUEUE);
         let thread = thread::Builder::new()
             .name("policy-store".to_owned())
-            .spawn(move || work(&database, anonymous, &jobs))?;
+            .spawn(move || work(&core, &jobs))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
     /// Submits an operation. It is carried out even if its future is dropped.
     pub(super) fn submit<'a, T: Send + 'static>(
         &self,
+        kind: Kind,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
     ) -> Answer<'a, T> {
         let (caller, response) = oneshot::channel();
-        let job = Box::new(Operation { work: Some(work), result: None, caller });
+        let job = Box::new(Operation { kind, work: Some(work), result: None, caller });
         let refusal = match self.queue.as_ref().map(|queue| queue.try_send(job)) {
             Some(Ok(())) => {
                 return Answer::later(
@@ -102,9 +145,16 @@ pub(super) struct Tables<'t> {
     sessions: Option<SessionTables<'t>>,
     tokens: Option<TokenTables<'t>>,
     effect: Effect,
+    /// The most rows that a purge examines.
+    pub(super) step: usize,
 }
 
 impl<'t> Tables<'t> {
+    fn new(transaction: &'t WriteTransaction, anonymous: AnonymousLimit, step: usize) -> Self {
+        let effect = Effect::None;
+        Self { transaction, anonymous, sessions: None, tokens: None, effect, step }
+    }
+
     pub(super) fn sessions(&mut self) -> Result<&mut SessionTables<'t>, redb::Error> {
         Ok(match &mut self.sessions {
             Some(tables) => tables,
@@ -141,7 +191,9 @@ impl<'t> Tables<'t> {
 }
 
 /// A type-erased operation.
-trait Job: Send {
+pub(super) trait Job: Send {
+    fn kind(&self) -> &Kind;
+
     fn run(&mut self, tables: &mut Tables<'_>) -> Result<(), redb::Error>;
 
     /// Completes the call, once the commit has succeeded or failed.
@@ -149,6 +201,7 @@ trait Job: Send {
 }
 
 struct Operation<F, T> {
+    kind: Kind,
     work: Option<F>,
     result: Option<T>,
     caller: oneshot::Sender<Result<T, StoreError>>,
@@ -158,6 +211,10 @@ impl<F, T: Send> Job for Operation<F, T>
 where
     F: FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send,
 {
+    fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
     fn run(&mut self, tables: &mut Tables<'_>) -> Result<(), redb::Error> {
         if let Some(work) = self.work.take() {
             self.result = Some(work(tables)?);
@@ -175,35 +232,69 @@ where
     }
 }
 
-fn work(database: &Database, anonymous: AnonymousLimit, jobs: &Receiver<Box<dyn Job>>) {
+/// Reports that nothing is written once the thread ends, also by a panic.
+struct Stopping<'a>(&'a Core);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.is_writable.store(false, Ordering::Release);
+    }
+}
+
+fn work(core: &Core, jobs: &Receiver<Box<dyn Job>>) {
+    let _stopping = Stopping(core);
     let mut unsynced: Option<Instant> = None;
     let mut expected = 1;
+    let mut pace = Pace::default();
+    let mut outage = Outage::default();
     loop {
         let first = match unsynced {
             None => jobs.recv().map_err(RecvTimeoutError::from),
             Some(since) => jobs.recv_timeout(SYNC_INTERVAL.saturating_sub(since.elapsed())),
         };
-        let mut batch = match first {
+        let batch = match first {
             Ok(first) => collect(first, jobs, expected),
             Err(RecvTimeoutError::Timeout) => vec![],
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        let is_sync_due = unsynced.is_some_and(|since| since.elapsed() >= SYNC_INTERVAL);
-        let outcome = commit(database, anonymous, &mut batch, is_sync_due);
-        match outcome {
-            Ok(Effect::Durable) => unsynced = None,
-            Ok(Effect::Soft) => unsynced = unsynced.or_else(|| Some(Instant::now())),
-            Ok(Effect::None) => {}
-            // What is not synced is written by the next commit, or lost.
-            Err(_) => unsynced = None,
-        }
-        let failure = outcome.err().map(|error| error.to_string());
         expected = batch.len();
-        batch.into_iter().for_each(|job| job.answer(failure.as_deref()));
+        let (purges, changes): (Vec<_>, Vec<_>) =
+            batch.into_iter().partition(|job| job.kind().is_purge());
+        let is_sync_due = unsynced.is_some_and(|since| since.elapsed() >= SYNC_INTERVAL);
+        let mut transactions = vec![];
+        if is_sync_due || !changes.is_empty() {
+            transactions.push(changes);
+        }
+        // Each alone: it may take as long as it does by itself, and nobody else waits for it.
+        transactions.extend(purges.into_iter().map(|purge| vec![purge]));
+        for mut batch in transactions {
+            let is_purge = batch.first().is_some_and(|job| job.kind().is_purge());
+            let begun = Instant::now();
+            match commit(core, &mut batch, is_sync_due, pace.rows()) {
+                Ok(effect) => {
+                    match effect {
+                        Effect::Durable => unsynced = None,
+                        Effect::Soft => unsynced = unsynced.or_else(|| Some(Instant::now())),
+                        Effect::None => (),
+                    }
+                    match effect {
+                        Effect::Durable if is_purge => pace.stepped(begun.elapsed()),
+                        Effect::Durable => pace.committed(begun.elapsed()),
+                        Effect::Soft | Effect::None => (),
+                    }
+                    batch.into_iter().for_each(|job| job.answer(None));
+                }
+                Err(error) => {
+                    // What is not synced is lost, or was written.
+                    unsynced = None;
+                    outage.last(core, jobs, batch, &error.to_string());
+                }
+            }
+        }
     }
     if unsynced.is_some() {
         // No caller is left to report a failure to.
-        let _ = commit(database, anonymous, &mut [], true);
+        let _ = commit(core, &mut [], true, 0);
     }
 }
 
@@ -233,31 +324,58 @@ fn collect(
 /// Executes a batch in one transaction. Returns the effect that was written, including that of
 /// earlier batches if `is_sync_due`.
 fn commit(
-    database: &Database,
-    anonymous: AnonymousLimit,
+    core: &Core,
     batch: &mut [Box<dyn Job>],
     is_sync_due: bool,
-) -> Result<Effect, redb::Error> {
-    let mut transaction = database.begin_write()?;
-    let mut tables = Tables {
-        transaction: &transaction,
-        anonymous,
-        sessions: None,
-        tokens: None,
-        effect: Effect::None,
-    };
-    for job in batch {
-        job.run(&mut tables)?;
-    }
-    let effect = if is_sync_due { Effect::Durable } else { tables.effect() };
-    drop(tables);
-    match effect {
-        Effect::None => transaction.abort()?,
-        Effect::Soft => {
-            transaction.set_durability(Durability::None)?;
-            transaction.commit()?;
+    step: usize,
+) -> Result<Effect, StoreError> {
+    let in_use = core.current.in_use();
+    let database = in_use.database()?;
+    let committed = || {
+        let mut transaction = database.begin_write()?;
+        let mut tables = Tables::new(&transaction, core.anonymous, step);
+        for job in batch {
+            job.run(&mut tables)?;
         }
-        Effect::Durable => transaction.commit()?,
-    }
-    Ok(effect)
+        let effect = if is_sync_due { Effect::Durable } else { tables.effect() };
+        drop(tables);
+        match effect {
+            Effect::None => transaction.abort()?,
+            Effect::Soft => {
+                transaction.set_durability(Durability::None)?;
+                transaction.commit()?;
+            }
+            Effect::Durable => transaction.commit()?,
+        }
+        Ok::<_, redb::Error>(effect)
+    };
+    committed().map_err(StoreError::new)
+}
+
+/// Writes what ended meanwhile, and as much as the largest session has, so that a disk with no room
+/// for one more is not taken for one with room.
+pub(super) fn write_what_ended(core: &Core) -> Result<(), StoreError> {
+    static PROBE: [u8; 64 * 1024] = [0x55; 64 * 1024];
+    const NAME: &str = "probe";
+    let in_use = core.current.in_use();
+    let database = in_use.database()?;
+    core.ended.resolve(database)?;
+    let endings = core.ended.endings();
+    let written = || {
+        let transaction = database.begin_write()?;
+        let mut tables = Tables::new(&transaction, core.anonymous, 0);
+        for ending in &endings {
+            ending.apply(&mut tables)?;
+        }
+        drop(tables);
+        transaction.open_table(META)?.insert(NAME, PROBE.as_slice())?;
+        transaction.commit()?;
+        let transaction = database.begin_write()?;
+        transaction.open_table(META)?.remove(NAME)?;
+        transaction.commit()?;
+        Ok::<_, redb::Error>(())
+    };
+    written().map_err(StoreError::new)?;
+    core.ended.forget();
+    Ok(())
 }

@@ -1,0 +1,72 @@
+//! The open database, which is closed and opened again after an error of the disk.
+
+use std::{
+    fmt,
+    sync::{PoisonError, RwLock, RwLockReadGuard},
+};
+
+use redb::Database;
+
+use crate::store::StoreError;
+
+/// How a database is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// When the app starts; it is created if there is none.
+    First,
+    /// After an error; it is there, or was taken away.
+    Again,
+}
+
+/// Opens the database.
+pub(super) type Opener = Box<dyn Fn(Opening) -> Result<Database, StoreError> + Send + Sync>;
+
+/// redb refuses every write after one has failed, and every read of what it does not have in
+/// memory: only a database that is opened again, and thereby repaired, can tell what is on the disk.
+pub(super) struct Current {
+    /// `None` while it is being opened, and where that fails.
+    database: RwLock<Option<Database>>,
+    opener: Opener,
+}
+
+/// The open database, which is not closed meanwhile.
+pub(super) struct InUse<'a>(RwLockReadGuard<'a, Option<Database>>);
+
+impl Current {
+    pub(super) fn open(opener: Opener) -> Result<Self, StoreError> {
+        let database = RwLock::new(Some(opener(Opening::First)?));
+        Ok(Self { database, opener })
+    }
+
+    /// The database; an error while it is not open. This waits for nothing but the moment in which
+    /// it is exchanged.
+    pub(super) fn in_use(&self) -> InUse<'_> {
+        InUse(self.database.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Closes the database, if it is open, and opens it. Only the writer thread does.
+    pub(super) fn reopen(&self) -> Result<(), StoreError> {
+        // Reads fail meanwhile, and do not wait: a repair may look at the whole file.
+        drop(self.replace(None));
+        let database = (self.opener)(Opening::Again)?;
+        self.replace(Some(database));
+        Ok(())
+    }
+
+    fn replace(&self, database: Option<Database>) -> Option<Database> {
+        let mut current = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *current, database)
+    }
+}
+
+impl InUse<'_> {
+    pub(super) fn database(&self) -> Result<&Database, StoreError> {
+        self.0.as_ref().ok_or_else(|| StoreError::new("the file is closed after an error"))
+    }
+}
+
+impl fmt::Debug for Current {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Current")
+    }
+}

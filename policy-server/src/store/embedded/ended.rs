@@ -1,0 +1,282 @@
+//! What ended while nothing could be written: it is kept in memory, asked at each read, and written
+//! first when the disk is back.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
+};
+use redb::{Database, ReadableDatabase};
+
+use super::{
+    session_tables::{HANDLES, SESSIONS, SUCCESSORS, by_handle, stored_head, successor},
+    token_tables::family_of,
+    writer::Tables,
+};
+use crate::store::{Family, Revocation, RevokeUser, StoreError, TokenHash};
+
+/// The most that is kept. Above that, nothing is read until it is written: a store that cannot keep
+/// what ended must not say that it goes on.
+const MOST: Bounds = Bounds { endings: 100_000, bytes: 16 * 1024 * 1024 };
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    endings: usize,
+    /// The sum of all names.
+    bytes: usize,
+}
+
+/// Something that takes rights away, with what is needed to do it again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Ending {
+    Session(SessionKey),
+    OfHandle { user: Box<str>, handle: Handle },
+    Sessions { user: Box<str>, keep: Option<SessionKey> },
+    Family(TokenHash),
+    Families(Box<str>),
+    Revoked(Revocation),
+}
+
+/// What is kept in memory.
+pub(super) struct Ended {
+    /// Whether there is nothing: nearly always.
+    is_empty: AtomicBool,
+    state: RwLock<State>,
+    most: Bounds,
+}
+
+#[derive(Default)]
+struct State {
+    /// In the order in which they were asked for.
+    endings: Vec<Ending>,
+    known: HashSet<Ending>,
+    bytes: usize,
+    /// Whether an ending was not kept, since there were too many.
+    is_full: bool,
+    /// How many endings are found out. What they mean is in the fields below. While there are more,
+    /// the database could not be read.
+    resolved: usize,
+    handles: HashSet<Handle>,
+    /// The users whose sessions all ended, but for one each time.
+    users: HashMap<Box<str>, Vec<Option<Handle>>>,
+    revocations: Vec<Revocation>,
+}
+
+/// What has ended, for the time of one read.
+pub(super) struct Asked<'a>(Option<RwLockReadGuard<'a, State>>);
+
+impl Ended {
+    pub(super) fn new(most: Bounds) -> Self {
+        Self { is_empty: AtomicBool::new(true), state: RwLock::default(), most }
+    }
+
+    /// What has ended. It does not change as long as this lives, so that a read which begins after
+    /// this call sees each ending here or in the database.
+    pub(super) fn asked(&self) -> Result<Asked<'_>, StoreError> {
+        if self.is_empty.load(Ordering::Acquire) {
+            return Ok(Asked(None));
+        }
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        if state.is_full || state.resolved < state.endings.len() {
+            return Err(StoreError::new("what ended since the last write is not known"));
+        }
+        Ok(Asked(Some(state)))
+    }
+
+    /// Keeps an ending that could not be written. From then on it holds.
+    pub(super) fn keep(&self, ending: Ending, database: Option<&Database>) {
+        let mut state = self.write();
+        if state.known.contains(&ending) {
+            return;
+        }
+        if state.endings.len() >= self.most.endings || state.bytes > self.most.bytes {
+            state.is_full = true;
+            return;
+        }
+        state.bytes += ending.size();
+        state.known.insert(ending.clone());
+        state.endings.push(ending);
+        self.is_empty.store(false, Ordering::Release);
+        if let Some(database) = database {
+            // Where it fails, reads are refused until it succeeds.
+            let _ = state.resolve(database);
+        }
+    }
+
+    /// Finds out what the endings mean that were kept while the database could not be read.
+    pub(super) fn resolve(&self, database: &Database) -> Result<(), StoreError> {
+        self.write().resolve(database).map_err(StoreError::new)
+    }
+
+    /// All endings that are not written, in order.
+    pub(super) fn endings(&self) -> Vec<Ending> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).endings.clone()
+    }
+
+    /// Forgets everything: it is written.
+    pub(super) fn forget(&self) {
+        let mut state = self.write();
+        *state = State::default();
+        self.is_empty.store(true, Ordering::Release);
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Ended {
+    fn default() -> Self {
+        Self::new(MOST)
+    }
+}
+
+impl State {
+    fn resolve(&mut self, database: &Database) -> Result<(), redb::Error> {
+        while let Some(ending) = self.endings.get(self.resolved).cloned() {
+            if self.note(&ending, database)? {
+                self.resolved += 1;
+            } else {
+                // Of nothing that exists: anybody could fill the memory with these.
+                self.endings.remove(self.resolved);
+                self.known.remove(&ending);
+                self.bytes -= ending.size();
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what an ending means. Returns whether it ends anything.
+    fn note(&mut self, ending: &Ending, database: &Database) -> Result<bool, redb::Error> {
+        let transaction = database.begin_read()?;
+        match ending {
+            Ending::Session(key) => {
+                let sessions = transaction.open_table(SESSIONS)?;
+                let successors = transaction.open_table(SUCCESSORS)?;
+                let mut record = stored_head(&sessions, key)?;
+                if record.is_none()
+                    && let Some(key) = successor(&sessions, &successors, key, None)?
+                {
+                    record = stored_head(&sessions, &key)?;
+                }
+                self.handles.extend(record.as_ref().map(|record| record.handle));
+                Ok(record.is_some())
+            }
+            Ending::OfHandle { user, handle } => {
+                let sessions = transaction.open_table(SESSIONS)?;
+                let handles = transaction.open_table(HANDLES)?;
+                let found = by_handle(&sessions, &handles, user, *handle)?.is_some();
+                self.handles.extend(found.then_some(*handle));
+                Ok(found)
+            }
+            Ending::Sessions { user, keep } => {
+                let sessions = transaction.open_table(SESSIONS)?;
+                let successors = transaction.open_table(SUCCESSORS)?;
+                let kept = match keep {
+                    Some(key) => match stored_head(&sessions, key)? {
+                        None => match successor(&sessions, &successors, key, None)? {
+                            Some(key) => stored_head(&sessions, &key)?,
+                            None => None,
+                        },
+                        kept => kept,
+                    },
+                    None => None,
+                };
+                let kept = kept.filter(|record| record.user() == Some(user));
+                let kept = kept.map(|record| record.handle);
+                let of_user = self.users.entry(user.clone()).or_default();
+                if !of_user.contains(&kept) {
+                    of_user.push(kept);
+                }
+                Ok(true)
+            }
+            Ending::Family(token) => {
+                let Some(family) = family_of(&transaction, *token)? else { return Ok(false) };
+                self.revocations.push(access_tokens_of(&family));
+                Ok(true)
+            }
+            Ending::Families(_) => Ok(true),
+            Ending::Revoked(revocation) => {
+                self.revocations.push(revocation.clone());
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// The revocation of the access tokens of a family, which name it as their session.
+fn access_tokens_of(family: &Family) -> Revocation {
+    /// Longer than any access token is good after its family expired.
+    const LONGEST: Duration = Duration::from_secs(24 * 3600);
+    let id = Handle(family.id).to_string().into();
+    Revocation::Token { id, until: family.expires.after(LONGEST) }
+}
+
+impl Asked<'_> {
+    /// Whether a session ended.
+    pub(super) fn includes(&self, record: &Record) -> bool {
+        let Some(state) = &self.0 else { return false };
+        state.handles.contains(&record.handle)
+            || record
+                .user()
+                .and_then(|user| state.users.get(user))
+                .is_some_and(|kept| kept.iter().any(|kept| *kept != Some(record.handle)))
+    }
+
+    /// Revocations that have no position in the sequence yet.
+    pub(super) fn revocations(&self) -> &[Revocation] {
+        self.0.as_ref().map_or(&[], |state| &state.revocations)
+    }
+}
+
+impl Ending {
+    /// Does it, within a transaction.
+    pub(super) fn apply(&self, tables: &mut Tables<'_>) -> Result<(), redb::Error> {
+        match self {
+            Self::Session(key) => {
+                tables.sessions()?.delete(key)?;
+            }
+            Self::OfHandle { user, handle } => {
+                tables.sessions()?.delete_by_handle(user, *handle)?;
+            }
+            Self::Sessions { user, keep } => {
+                // At the beginning of time nothing has expired: what was to be kept then, is kept.
+                let request = RevokeUser::new(user, Timestamp::default()).keep(*keep);
+                tables.sessions()?.revoke_user(request)?;
+            }
+            Self::Family(token) => {
+                if let Some(family) = tables.tokens()?.end_family(*token)? {
+                    tables.tokens()?.revoke(&access_tokens_of(&family))?;
+                }
+            }
+            Self::Families(user) => {
+                tables.tokens()?.end_families(user)?;
+            }
+            Self::Revoked(revocation) => {
+                tables.tokens()?.revoke(revocation)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of its name; the rest has a fixed size.
+    fn size(&self) -> usize {
+        match self {
+            Self::Session(_) | Self::Family(_) => 0,
+            Self::OfHandle { user, .. } | Self::Sessions { user, .. } | Self::Families(user) => {
+                user.len()
+            }
+            Self::Revoked(Revocation::Token { id, .. }) => id.len(),
+            Self::Revoked(Revocation::User { user, .. }) => user.len(),
+            Self::Revoked(Revocation::All { .. }) => 0,
+        }
+    }
+}
