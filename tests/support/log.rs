@@ -8,7 +8,8 @@
 use std::{
     cell::RefCell,
     collections::BTreeMap,
-    fmt::{Debug, Write},
+    fmt::{Debug, Write as _},
+    io::Write as _,
     sync::{Arc, Mutex, MutexGuard, Once},
 };
 
@@ -52,6 +53,12 @@ pub fn listen() {
     ONCE.call_once(|| set_global_default(OfThread).expect("no other subscriber"));
 }
 
+/// In a process that is a server of its own: prints the events whose code begins like this to
+/// stderr, where its test reads them.
+pub fn print(code: &'static str) {
+    set_global_default(Printing { code }).expect("no other subscriber");
+}
+
 impl Log {
     /// Begins a log of the targets with this prefix.
     pub fn of(target: &'static str) -> (Self, Guard) {
@@ -89,6 +96,37 @@ impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         write!(self.0, " {field}={value:?}").expect("a text");
     }
+}
+
+/// Prints events, of any thread.
+struct Printing {
+    code: &'static str,
+}
+
+impl Subscriber for Printing {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.target().starts_with("policy_server")
+    }
+
+    fn new_span(&self, _span: &Attributes<'_>) -> Id {
+        unreachable!("no span is enabled")
+    }
+
+    fn record(&self, _span: &Id, _values: &Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(event.metadata().level().to_string());
+        event.record(&mut line);
+        if line.0.contains(&format!(" code=\"{}", self.code)) {
+            writeln!(std::io::stderr(), "{}", line.0).expect("stderr");
+        }
+    }
+
+    fn enter(&self, _span: &Id) {}
+
+    fn exit(&self, _span: &Id) {}
 }
 
 /// Forwards everything to the log of the thread, if there is one.

@@ -112,7 +112,11 @@ async fn filled(file: &Path) {
     assert_eq!(user.status("POST /write/7", &bob).await, 200);
 
     // SIGKILL: what was written is there, and nothing else.
-    drop(server);
+    server.signal("KILL");
+    let (_, log) = server.ended();
+    let (broken, healed) =
+        (log.find("session.store-not-written"), log.find("session.store-written"));
+    assert!(broken.is_some() && broken < healed, "one outage is told, and its end: {log}");
     let server = ServerProcess::start(&mut command);
     let mut user = User(Connection::open(server.address).await.expect("a server"));
     for (what, field) in ended {

@@ -65,6 +65,7 @@ async fn revoke_token(tokens: Tokens) -> Result<(), Problem> {
 
 /// Serves until it is killed.
 pub(super) fn serve() {
+    policy_tests::log::print("session.store-");
     let file = PathBuf::from(env::var_os(FILE).expect("a file"));
     let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=");
     let tokens = Tokens::hs256(secret.expect("a secret")).expect("keys");
