@@ -84,7 +84,7 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
             with(&good_token()).send().await
         }
         ("token", "bad_signature" | "unknown_key" | "bad_audience") => {
-            let cases = section("token_hs256", 122);
+            let cases = section("token_hs256", 124);
             let case = cases.iter().find(|case| case["expect"] == code).expect("a case");
             with(case["token"].as_str().expect("a token")).send().await
         }
@@ -158,7 +158,7 @@ async fn every_failure_is_told_as_the_mapping_says() {
 async fn every_token_is_taken_or_refused_as_the_cases_say() {
     let (mut taken, mut refused, mut left) = (0, 0, 0);
     let mut bodies = std::collections::BTreeSet::new();
-    for case in section("token_hs256", 122) {
+    for case in section("token_hs256", 124) {
         let config = &case["config"];
         // An app fixes the type and the date format of its own tokens.
         if config.get("typ").is_some() || config.get("numeric_dates").is_some() {

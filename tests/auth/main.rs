@@ -348,7 +348,7 @@ fn good_token() -> String {
 }
 
 fn case_token(id: &str) -> String {
-    let cases = section("token_hs256", 122);
+    let cases = section("token_hs256", 124);
     let case = cases.iter().find(|case| case["id"] == id).expect("a case");
     case["token"].as_str().expect("a token").to_owned()
 }

@@ -282,6 +282,9 @@ fn read_claims(claims: &Json, payload: &str) -> Option<Verdict> {
     if iat > latest {
         return refuse("issued_in_future");
     }
+    if date("auth_time").is_some_and(|login| login > latest) {
+        return refuse("login_in_future");
+    }
     if exp.saturating_sub(iat) > 3600 {
         return refuse("lifetime_too_long");
     }

@@ -40,7 +40,7 @@ area! { $ token
             "name the algorithms of the keys";
         /// An invalid key id.
         KeyId Error "token.key-id",
-            "a key id has 1 to 64 of the characters `A-Z a-z 0-9 . _ -`",
+            "a key id has 1 to 64 of the characters `A-Z a-z 0-9 . _ -`; that of a public key 1 to 128 visible ASCII characters without `\"` and `\\`",
             "write an id such as `2026-01`";
         /// Two keys with one id.
         KeyRepeated Error "token.key-repeated",

@@ -156,6 +156,8 @@ impl Fields {
             Err(TokenError::NotYetValid)
         } else if self.iat > latest {
             Err(TokenError::IssuedInFuture)
+        } else if self.auth_time > latest {
+            Err(TokenError::LoginInFuture)
         } else if self.exp.saturating_sub(self.iat) > profile.max_lifetime {
             Err(TokenError::LifetimeTooLong)
         } else if !self.is_own_issuer {

@@ -93,6 +93,8 @@ pub enum TokenError {
     NotYetValid,
     /// The issue time is in the future.
     IssuedInFuture,
+    /// The time of the login is in the future.
+    LoginInFuture,
     /// It is valid for longer than any token should be.
     LifetimeTooLong,
     /// The issuer does not match.
@@ -125,6 +127,7 @@ impl TokenError {
             Self::Expired => "expired",
             Self::NotYetValid => "not_yet_valid",
             Self::IssuedInFuture => "issued_in_future",
+            Self::LoginInFuture => "login_in_future",
             Self::LifetimeTooLong => "lifetime_too_long",
             Self::BadIssuer => "bad_issuer",
             Self::BadAudience => "bad_audience",

@@ -119,7 +119,8 @@ impl Key {
     }
 
     pub(super) fn new(id: &str, material: Material) -> Result<Self, KeyError> {
-        if !is_key_id(id) {
+        let is_id = if material.can_sign() { is_key_id(id) } else { is_public_key_id(id) };
+        if !is_id {
             return Err(KeyError::Id);
         }
         let algorithm = material.algorithm().name();
@@ -142,11 +143,7 @@ impl Key {
 
     /// Whether the key can sign.
     pub fn can_sign(&self) -> bool {
-        match &self.material {
-            Material::Hs256(_) => true,
-            #[cfg(feature = "asym")]
-            Material::Asymmetric(key) => key.can_sign(),
-        }
+        self.material.can_sign()
     }
 
     pub(super) fn header(&self) -> &[u8] {
@@ -200,6 +197,14 @@ impl fmt::Debug for Key {
 }
 
 impl Material {
+    fn can_sign(&self) -> bool {
+        match self {
+            Self::Hs256(_) => true,
+            #[cfg(feature = "asym")]
+            Self::Asymmetric(key) => key.can_sign(),
+        }
+    }
+
     fn algorithm(&self) -> Algorithm {
         match self {
             Self::Hs256(_) => Algorithm::Hs256,
@@ -209,10 +214,16 @@ impl Material {
     }
 }
 
-/// Whether tokens may name a key so: no path, no query, nothing to escape.
+/// Whether our tokens may name a key so: no path, no query, nothing to escape.
 pub(super) fn is_key_id(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+/// Whether another issuer may name a key so. Many write base64, and it is only compared.
+fn is_public_key_id(id: &str) -> bool {
+    (1..=128).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
 }
 
 /// The bytes of a signature text that has to encode exactly `N` bytes.

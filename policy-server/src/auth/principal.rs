@@ -1,6 +1,6 @@
 //! The principal of a request.
 
-use std::{borrow::Cow, error::Error, fmt, str::FromStr, sync::Arc};
+use std::{borrow::Cow, error::Error, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use policy_core::{
     Refusal,
@@ -54,6 +54,9 @@ struct Own {
     scheme: &'static str,
     identity: Identity,
 }
+
+/// How far the clock of the server that wrote down a login may be ahead of ours.
+const CLOCK_SKEW: Duration = Duration::from_secs(30);
 
 /// The kind of credential that authenticated a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -249,7 +252,11 @@ impl Principal {
         // fresh.
         let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
             (Kind::Own(_), _) => true,
-            (_, Some(at)) => now().since(at).as_secs() < u64::from(limit),
+            (_, Some(at)) => {
+                let now = now();
+                // A login that is further ahead would count as fresh until its time has come.
+                at <= now.after(CLOCK_SKEW) && now.since(at).as_secs() < u64::from(limit)
+            }
             (_, None) => false,
         };
         if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Refusal::LoginTooOld) }
@@ -271,5 +278,27 @@ impl fmt::Debug for Principal {
             .field("subject", &self.subject())
             .field("scheme", &self.scheme())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_in_the_future_is_fresh_only_as_far_as_clocks_differ() {
+        let now = Timestamp::from_seconds(1_800_000_000);
+        let recent = Requirement { ticket: true, fresh: Some(60), ..Requirement::NONE };
+        for (at, is_fresh) in [(-60, false), (-59, true), (0, true), (30, true), (31, false)] {
+            let at = now.seconds().saturating_add_signed(at);
+            let who = Principal::of_ticket(Ticket {
+                expires: now.after(Ticket::LIFETIME),
+                identity: Identity::new("ada"),
+                authenticated: Some(Timestamp::from_seconds(at)),
+                session: None,
+                token: None,
+            });
+            assert_eq!(who.satisfies(&recent, || now).is_ok(), is_fresh, "{at}");
+        }
     }
 }
