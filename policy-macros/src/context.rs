@@ -21,8 +21,10 @@ pub(crate) struct Context<'a> {
     /// Each method of the handler once.
     pub(crate) methods: Vec<&'a str>,
     pub(crate) attributes: &'a Attributes,
-    /// The type of an argument that is a `Principal`.
+    /// The type of an argument that is a `Principal` or a `Caller`.
     pub(crate) principal: Option<&'a Type>,
+    /// The type of an argument that is or contains a `Principal`: a user of this app.
+    pub(crate) user: Option<&'a Type>,
     /// Whether an argument is a `Session` or the `Sessions`.
     pub(crate) takes_session: bool,
 }

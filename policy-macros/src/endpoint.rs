@@ -65,6 +65,7 @@ impl<'a> Endpoint<'a> {
             methods,
             attributes: &self.attributes,
             principal: self.arguments.principal(),
+            user: self.arguments.user(),
             takes_session: self.arguments.takes_session(),
         }
     }
@@ -145,6 +146,7 @@ impl<'a> Endpoint<'a> {
         let routes = routes.iter().map(|(method, path)| quote!((#method, #path)));
         let (extracts, takes_session) =
             (!arguments.extractors.is_empty(), arguments.takes_session());
+        let takes_user = arguments.user().is_some();
         let handler = format!("::{}", sig.ident.unraw());
         // Spanned at the handler, so that they give its location.
         let (file, line) = (
@@ -159,6 +161,7 @@ impl<'a> Endpoint<'a> {
                 #description
                 extracts: #extracts,
                 takes_session: #takes_session,
+                takes_user: #takes_user,
                 handler: ::core::concat!(::core::module_path!(), #handler),
                 file: #file,
                 line: #line,

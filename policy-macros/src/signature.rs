@@ -89,9 +89,15 @@ impl<'a> Arguments<'a> {
         fitted
     }
 
-    /// The type of an extractor that is a `Principal`, by itself or in a tuple.
+    /// The type of an extractor that is a `Principal` or a `Caller`, by itself or in a tuple.
     pub(crate) fn principal(&self) -> Option<&'a Type> {
         self.extractors.iter().find_map(|ty| principal_in(ty))
+    }
+
+    /// The type of an extractor that is or contains a `Principal`.
+    pub(crate) fn user(&self) -> Option<&'a Type> {
+        let is_user = |word: &Ident| word == "Principal";
+        self.extractors.iter().find(|ty| mentions(ty.to_token_stream(), &is_user)).copied()
     }
 
     /// Whether an extractor is or contains a `Session`, `Sessions` or a `CsrfToken`, which belongs
@@ -229,7 +235,9 @@ fn principal_in(ty: &Type) -> Option<&Type> {
         Type::Paren(paren) => principal_in(&paren.elem),
         Type::Tuple(tuple) => tuple.elems.iter().find_map(principal_in),
         Type::Path(path) => {
-            path.path.segments.last().is_some_and(|last| last.ident == "Principal").then_some(ty)
+            let last = path.path.segments.last();
+            last.is_some_and(|last| last.ident == "Principal" || last.ident == "Caller")
+                .then_some(ty)
         }
         _ => None,
     }

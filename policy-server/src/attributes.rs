@@ -239,6 +239,7 @@ pub use policy_macros::cors;
 /// | part | meaning |
 /// |---|---|
 /// | `optional` | requests without a credential are accepted as anonymous; the rest applies to those with one |
+/// | `issuers = ["https://id.example", ..]` | whose tokens are taken, in place of this app's: issuers that `TokenSettings::accept` names, and `own` for the app |
 /// | `scopes = ["orders:read", ..]` | all of them are required |
 /// | `roles = ["admin", ..]` | one of them is required |
 /// | `fresh = "10m"` | the user must have authenticated within this time; in `s`, `m`, `h` or `d` |

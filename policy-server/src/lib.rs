@@ -86,18 +86,20 @@
 //! | <code>session \| token</code> | either; if a bearer token is sent, it alone decides |
 //! | `scheme = ApiKeys` | a caller that a [`Scheme`] of the application recognises |
 //! | `optional` | also requests without a credential, as anonymous; an invalid token is refused |
+//! | `issuers = [..]` | tokens of these issuers, and of this app only if `own` is among them |
 //! | `scopes = [..]` | a caller with all of these scopes |
 //! | `roles = [..]` | a caller with one of these roles |
 //! | `fresh = "10m"` | a caller who authenticated within this time, by a login or [`Session::elevate`] |
 //!
 //! Authentication runs before any code of the handler, and never for a preflight. A handler gets
-//! the result as [`Principal`], which only this gate creates.
+//! the result as [`Principal`], a user of this app, which only this gate creates. Where other
+//! issuers are taken, it gets a [`Caller`].
 //!
 //! | status | when |
 //! |---|---|
 //! | 401 | the credential is missing, invalid or expired, or the login is too old |
 //! | 400 | the `Authorization` header is malformed or repeated |
-//! | 403 | scopes or roles are missing; `csrf.origin` and `csrf.token`: see below |
+//! | 403 | scopes or roles are missing; a user of another issuer calls a handler for those of this app (`auth.caller-foreign`); `csrf.origin` and `csrf.token`: see below |
 //! | 503 | the credential cannot be checked at the moment; no user is logged out because of it |
 //! | 303 | in place of 401, for a navigation, if there is a [`login_page`](session::SessionSettings::login_page) |
 //!
@@ -209,6 +211,7 @@ pub use app::{
 };
 pub use attributes::*;
 pub use auth::{
+    caller::{Caller, Subject},
     principal::{AuthScheme, Principal},
     scheme::{AuthError, Scheme, SchemeRequest},
     session::{Session, Sessions},
@@ -302,13 +305,17 @@ pub mod tokens {
     pub use crate::auth::tokens::{
         IntoKeys, Issued, KeyFileError, KeyLineError, OnStale, TokenKeys, TokenSettings,
     };
+
+    #[doc = include_str!("../docs/issuers.md")]
+    #[cfg(feature = "asym")]
+    pub mod issuers {}
 }
 
 /// What nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, AuthRequirement, CachePolicy, CorsPolicy, Error, Fallback, FromParam, FromRef, Group,
-        HeadersPolicy, Identity, IntoResponse, Invalid, Isolation, Limits, Mount, Principal,
+        App, AuthRequirement, CachePolicy, Caller, CorsPolicy, Error, Fallback, FromParam, FromRef,
+        Group, HeadersPolicy, Identity, IntoResponse, Invalid, Isolation, Limits, Mount, Principal,
         Problem, Rate, Report, Response, Session, Sessions, Tokens,
         attributes::*,
         extract::{

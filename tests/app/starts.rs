@@ -209,6 +209,7 @@ impl Endpoint<(), ()> for Unchecked {
         scheme: None,
         extracts: false,
         takes_session: false,
+        takes_user: false,
         handler: "unchecked",
         file: file!(),
         line: line!(),

@@ -134,6 +134,7 @@ const COMPLETE: [(&str, &[&str]); 8] = [
             "policy_core::session::CommitPlan",
             "policy_core::session::Row",
             "policy_core::token::RevocationStatus",
+            "policy_server::Subject",
         ],
     ),
     (

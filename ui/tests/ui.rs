@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 41;
+const FILES_REFUSED: usize = 43;
 
 #[test]
 fn attributes_refuse() {
@@ -33,6 +33,8 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::SessionsMissing,
         Rule::TokensMissing,
         Rule::SchemeMissing,
+        Rule::IssuerNotAccepted,
+        Rule::IssuersMissing,
         Rule::HeadersNonceShared,
         Rule::LoopbackShared,
         Rule::RealmInvalid,
@@ -63,6 +65,9 @@ fn every_error_of_ours_ends_in_a_code() {
         "error: struct `naked` is never constructed",
         "error[E0015]: cannot call non-const function `load` in constants",
         "error[E0271]: type mismatch resolving `<Vec<Route<Db>> as IntoIterator>::Item == Route<u8>`",
+        "error[E0277]: `Subject<'_>` doesn't implement `std::fmt::Display`",
+        "error[E0277]: the trait bound `Subject<'_>: Into<policy_server::Identity>` is not satisfied",
+        "error[E0277]: the trait bound `Subject<'_>: ToString` is not satisfied",
         "error[E0308]: mismatched types",
         "error[E0422]: cannot find struct, variant or union type `missing` in this scope",
         "error[E0423]: cannot initialize a tuple struct which contains private fields",
@@ -98,6 +103,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "responses",
         "routes_unknown",
         "state",
+        "subjects",
         "unchecked_policies",
     ];
     let files = files(REFUSED, "stderr");

@@ -23,9 +23,15 @@ impl<'a> AuthSpec<'a> {
     }
 
     const fn entries(&self, part: Part) -> &'a [&'a str] {
-        match (part, self.scopes, self.roles) {
-            (Part::Scopes, Some(list), _) | (Part::Roles, _, Some(list)) => list,
-            _ => &[],
+        let list = match part {
+            Part::Issuers => self.issuers,
+            Part::Scopes => self.scopes,
+            Part::Roles => self.roles,
+            _ => None,
+        };
+        match list {
+            Some(list) => list,
+            None => &[],
         }
     }
 
@@ -36,6 +42,14 @@ impl<'a> AuthSpec<'a> {
             Part::Ticket => None,
             Part::Scheme if self.scheme && self.takes_standard() => Some(Rule::SchemeNotAlone),
             Part::Scheme => None,
+            Part::Issuers => match self.issuers {
+                Some([]) => Some(Rule::RequirementEmpty),
+                Some(_) if index == 0 && !self.token && !self.ticket => {
+                    Some(Rule::IssuersWithoutToken)
+                }
+                Some(list) if !is_issuer(entry(list, index)) => Some(Rule::IssuerInvalid),
+                _ => None,
+            },
             Part::Scopes => match self.scopes {
                 Some([]) => Some(Rule::RequirementEmpty),
                 Some(list) if !is_scope(entry(list, index)) => Some(Rule::ScopeInvalid),
@@ -54,13 +68,19 @@ impl<'a> AuthSpec<'a> {
             Part::Cors => self.check_cors(),
             Part::Principal if self.principal && self.public => Some(Rule::PrincipalOfPublic),
             Part::Principal if self.principal && self.optional => Some(Rule::PrincipalOfOptional),
+            Part::Principal if self.takes_user && self.names_others() => {
+                Some(Rule::PrincipalOfOthers)
+            }
             Part::Principal => None,
         }
     }
 
     const fn check_callers(&self) -> Option<Rule> {
         let asks = self.names_credential();
-        let demands = self.scopes.is_some() || self.roles.is_some() || self.fresh.is_some();
+        let demands = self.issuers.is_some()
+            || self.scopes.is_some()
+            || self.roles.is_some()
+            || self.fresh.is_some();
         if self.public && (asks || demands || self.optional) {
             Some(Rule::PublicNotAlone)
         } else if !self.public && !asks {
@@ -97,6 +117,18 @@ impl<'a> AuthSpec<'a> {
     fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
         let (before, rest) = self.entries(part).split_at_checked(index)?;
         before.contains(rest.first()?).then_some(Rule::RequirementRepeated)
+    }
+
+    /// Whether the route names an issuer other than the app itself.
+    const fn names_others(&self) -> bool {
+        let mut rest = self.entries(Part::Issuers);
+        while let [first, tail @ ..] = rest {
+            if !is_own_issuer(first) {
+                return true;
+            }
+            rest = tail;
+        }
+        false
     }
 
     /// Whether the route takes any credentials.
@@ -168,6 +200,59 @@ pub const fn is_scope(text: &str) -> bool {
         rest = tail;
     }
     !text.is_empty()
+}
+
+/// The word for the app itself in a list of issuers.
+pub const OWN_ISSUER: &str = "own";
+
+const fn is_own_issuer(text: &str) -> bool {
+    matches!(text.as_bytes(), b"own")
+}
+
+/// Whether a route can name an issuer so: by `own`, or by its `https` URL without a query or a
+/// fragment (RFC 8414 2). One on this machine, for development, may be an `http` URL.
+///
+/// ```
+/// use policy_core::auth::is_issuer;
+///
+/// assert!(is_issuer("https://id.example/realms/shop") && is_issuer("own"));
+/// assert!(is_issuer("http://localhost:8080/realms/shop"));
+/// assert!(!is_issuer("id.example") && !is_issuer("http://id.example"));
+/// ```
+pub const fn is_issuer(text: &str) -> bool {
+    let mut rest = match text.as_bytes() {
+        [b'h', b't', b't', b'p', b's', b':', b'/', b'/', rest @ ..] => rest,
+        [b'h', b't', b't', b'p', b':', b'/', b'/', rest @ ..] if is_loopback(rest) => rest,
+        _ => return is_own_issuer(text),
+    };
+    if let [] | [b'/' | b':', ..] = rest {
+        return false;
+    }
+    let mut is_host = true;
+    while let [byte, tail @ ..] = rest {
+        is_host = is_host && *byte != b'/';
+        let is_plain = matches!(byte, 0x21..=0x7E)
+            && !matches!(byte, b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}')
+            && !matches!(byte, b'?' | b'#');
+        if !is_plain || (is_host && (*byte == b'@' || byte.is_ascii_uppercase())) {
+            return false;
+        }
+        rest = tail;
+    }
+    true
+}
+
+/// Whether what follows `http://` begins with a host of this machine.
+const fn is_loopback(rest: &[u8]) -> bool {
+    matches!(
+        rest,
+        [b'l', b'o', b'c', b'a', b'l', b'h', b'o', b's', b't']
+            | [b'l', b'o', b'c', b'a', b'l', b'h', b'o', b's', b't', b':' | b'/', ..]
+            | [b'1', b'2', b'7', b'.', b'0', b'.', b'0', b'.', b'1']
+            | [b'1', b'2', b'7', b'.', b'0', b'.', b'0', b'.', b'1', b':' | b'/', ..]
+            | [b'[', b':', b':', b'1', b']']
+            | [b'[', b':', b':', b'1', b']', b':' | b'/', ..]
+    )
 }
 
 /// Not empty, and without the control characters of Unicode (C0, DEL and C1), here in UTF-8.
@@ -268,6 +353,73 @@ mod tests {
     }
 
     #[test]
+    fn issuers_are_https_urls_and_need_a_route_for_their_tokens() {
+        for issuer in [
+            OWN_ISSUER,
+            "https://id.example",
+            "https://id.example/",
+            "https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0",
+            "https://id.example:8443/realms/a@b",
+            "http://localhost",
+            "http://127.0.0.1:8080/realms/shop",
+            "http://[::1]/",
+        ] {
+            for spec in [TOKEN, AuthSpec { token: false, ticket: true, ..TOKEN }] {
+                assert_eq!(rules(AuthSpec { issuers: Some(&[issuer]), ..spec }), [], "{issuer}");
+            }
+            for spec in [SESSION, KEYS] {
+                let found = rules(AuthSpec { issuers: Some(&[issuer]), ..spec });
+                assert_eq!(found, [(Rule::IssuersWithoutToken, 0)]);
+            }
+        }
+        for text in [
+            "",
+            "Own",
+            "self",
+            "id.example",
+            "http://id.example",
+            "http://localhost.example",
+            "http://127.0.0.10",
+            "https://",
+            "https:///a",
+            "https://:443",
+            "HTTPS://id.example",
+            "https://ID.example",
+            "https://user@id.example",
+            "https://id.example?a",
+            "https://id.example/#a",
+            "https://id.example/a b",
+            "https://id.example/<a>",
+            "https://id.example/\u{e9}",
+        ] {
+            let found = rules(AuthSpec { issuers: Some(&[OWN_ISSUER, text]), ..TOKEN });
+            assert_eq!(found, [(Rule::IssuerInvalid, 1)], "{text}");
+        }
+        let twice = ["https://id.example"; 2];
+        let found = rules(AuthSpec { issuers: Some(&twice), ..TOKEN });
+        assert_eq!(found, [(Rule::RequirementRepeated, 1)]);
+        let none = rules(AuthSpec { issuers: Some(&[]), ..TOKEN });
+        assert_eq!(none, [(Rule::RequirementEmpty, 0)]);
+        let public = AuthSpec { issuers: Some(&[OWN_ISSUER]), ..PUBLIC };
+        assert_eq!(rules(public), [(Rule::PublicNotAlone, 0), (Rule::IssuersWithoutToken, 0)]);
+    }
+
+    #[test]
+    fn a_user_of_this_app_is_no_argument_where_others_may_call() {
+        for (issuers, is_right) in [
+            (None, true),
+            (Some(&[OWN_ISSUER][..]), true),
+            (Some(&["https://id.example"][..]), false),
+            (Some(&[OWN_ISSUER, "https://id.example"][..]), false),
+        ] {
+            let caller = AuthSpec { issuers, principal: true, ..TOKEN };
+            assert_eq!(rules(caller), []);
+            let want: &[_] = if is_right { &[] } else { &[(Rule::PrincipalOfOthers, 0)] };
+            assert_eq!(rules(AuthSpec { takes_user: true, ..caller }), want);
+        }
+    }
+
+    #[test]
     fn a_time_has_a_number_and_a_unit_and_is_at_most_a_year() {
         let read = |text| match seconds_of(text) {
             Ok(seconds) => match rules(AuthSpec { fresh: Some(seconds), ..SESSION }).first() {
@@ -341,6 +493,7 @@ mod tests {
         let requirement = Requirement {
             scheme: Some(OwnScheme { name: "Basic", ambient: true }),
             optional: true,
+            issuers: &["b"],
             scopes: &["a"],
             fresh: Some(0),
             ..Requirement::NONE
@@ -348,6 +501,7 @@ mod tests {
         let spec = AuthSpec::of(&AuthPolicy::Required(requirement), &CsrfPolicy::Exempt(" "));
         let written = AuthSpec {
             optional: true,
+            issuers: Some(&["b"]),
             scopes: Some(&["a"]),
             fresh: Some(0),
             csrf: true,
@@ -372,12 +526,14 @@ mod tests {
                 ticket: has(3),
                 scheme: has(4),
                 ambient: has(5),
+                issuers: scopes.filter(|_| has(6)),
                 scopes,
                 roles: scopes.filter(|_| has(5)),
                 fresh: has(6).then_some(0),
                 csrf: has(6),
                 takes_session: has(7),
                 principal: has(8),
+                takes_user: has(8) && has(4),
                 without_credentials: has(9),
                 ..AuthSpec::NOTHING
             };

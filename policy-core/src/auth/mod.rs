@@ -8,7 +8,7 @@ mod spec;
 
 use std::fmt;
 
-pub use check::{is_scope, seconds_of};
+pub use check::{OWN_ISSUER, is_issuer, is_scope, seconds_of};
 pub use spec::{AuthSpec, Part, Violation};
 
 use crate::{
@@ -69,6 +69,10 @@ pub struct Requirement {
     pub scheme: Option<OwnScheme>,
     /// Whether a caller without credentials is admitted as anonymous.
     pub optional: bool,
+    /// The issuers whose tokens, and tickets issued from these, are taken: URLs, or
+    /// [`OWN_ISSUER`] for the app itself. If it is empty, the app itself, or, in an app that signs
+    /// no tokens, its only issuer.
+    pub issuers: &'static [&'static str],
     /// Scopes, all of which are needed.
     pub scopes: &'static [&'static str],
     /// The roles of which the caller needs one; empty if no role is needed.
@@ -95,6 +99,7 @@ impl Requirement {
         ticket: false,
         scheme: None,
         optional: false,
+        issuers: &[],
         scopes: &[],
         roles: &[],
         fresh: None,
@@ -115,7 +120,14 @@ impl Requirement {
         let roles = other.roles.is_empty()
             || (!self.roles.is_empty() && self.roles.iter().all(|role| other.roles.contains(role)));
         let fresh = other.fresh.is_none_or(|most| self.fresh.is_some_and(|own| own <= most));
+        // Only one meaning of an empty list is possible in an app where another names itself.
+        let named =
+            |list: &'static [&'static str]| if list.is_empty() { &[OWN_ISSUER] } else { list };
+        let (issuers, others) = (named(self.issuers), named(other.issuers));
+        let issuers =
+            !(self.token || self.ticket) || issuers.iter().all(|issuer| others.contains(issuer));
         credentials
+            && issuers
             && (!self.optional || other.optional)
             && other.scopes.iter().all(|scope| self.scopes.contains(scope))
             && roles
@@ -172,7 +184,7 @@ impl fmt::Display for AuthPolicy {
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { session, token, ticket, scheme, optional, scopes, roles, fresh } = self;
+        let Self { session, token, ticket, scheme, optional, issuers, scopes, roles, fresh } = self;
         let words = [("session", session), ("token", token), ("ticket", ticket)];
         let words: Vec<_> =
             words.into_iter().filter_map(|(word, is_taken)| is_taken.then_some(word)).collect();
@@ -183,7 +195,7 @@ impl fmt::Display for Requirement {
         if *optional {
             f.write_str(", optional")?;
         }
-        for (word, list) in [("scopes", scopes), ("roles", roles)] {
+        for (word, list) in [("issuers", issuers), ("scopes", scopes), ("roles", roles)] {
             if !list.is_empty() {
                 write!(f, ", {word} {}", list.join(" "))?;
             }
@@ -211,6 +223,7 @@ mod tests {
             token: true,
             ticket: true,
             optional: true,
+            issuers: &["own", "https://id.example"],
             scopes: &["a", "b"],
             roles: &["x", "y"],
             fresh: Some(90),
@@ -221,7 +234,8 @@ mod tests {
         assert_eq!(AuthPolicy::Public.to_string(), "public");
         assert_eq!(
             shown(everything),
-            "session | token | ticket, optional, scopes a b, roles x y, fresh 90s"
+            "session | token | ticket, optional, issuers own https://id.example, scopes a b, \
+             roles x y, fresh 90s"
         );
         assert_eq!(shown(Requirement { scheme: keys, ..Requirement::NONE }), "scheme ApiKeys");
         for (seconds, text) in [(7_200, "2h"), (86_400, "1d"), (5_400, "90m"), (61, "61s")] {
@@ -242,6 +256,8 @@ mod tests {
         let in_roles = Requirement { roles: &["x", "y"], ..session };
         let fresh = Requirement { fresh: Some(60), ..session };
         let guests = Requirement { optional: true, ..session };
+        let token = Requirement { token: true, ..Requirement::NONE };
+        let of = |issuers| Requirement { issuers, ..token };
         for (strict, lax) in [
             (session, either),
             (session, guests),
@@ -255,6 +271,8 @@ mod tests {
                 Requirement { ticket: true, ..Requirement::NONE },
                 Requirement { ticket: true, ..session },
             ),
+            (token, of(&[OWN_ISSUER, "https://a.example"])),
+            (of(&["https://a.example"]), of(&[OWN_ISSUER, "https://a.example"])),
         ] {
             let [strict, lax] = [strict, lax].map(AuthPolicy::Required);
             assert!(strict.is_as_strict_as(&lax), "{strict} {lax}");
@@ -265,6 +283,13 @@ mod tests {
                 lax == AuthPolicy::Required(guests)
             );
         }
+        let [own, a, b] =
+            [&[OWN_ISSUER][..], &["https://a.example"], &["https://b.example"]].map(of);
+        for (one, other) in [(token, a), (own, a), (a, b), (a, token)] {
+            assert!(!AuthPolicy::Required(one).is_as_strict_as(&AuthPolicy::Required(other)));
+        }
+        let [own, token] = [own, token].map(AuthPolicy::Required);
+        assert!(own.is_as_strict_as(&token) && token.is_as_strict_as(&own));
         let [one, other] = ["One", "Other"].map(|name| AuthPolicy::Required(keys(name)));
         assert!(one.is_as_strict_as(&one) && !one.is_as_strict_as(&other));
         assert!(!one.is_as_strict_as(&AuthPolicy::Required(session)));

@@ -23,6 +23,8 @@ pub struct AuthSpec<'a> {
     pub ambient: bool,
     /// `optional`
     pub optional: bool,
+    /// `issuers = [..]`
+    pub issuers: Option<&'a [&'a str]>,
     /// `scopes = [..]`
     pub scopes: Option<&'a [&'a str]>,
     /// `roles = [..]`
@@ -35,8 +37,10 @@ pub struct AuthSpec<'a> {
     pub exempt: Option<&'a str>,
     /// Whether pages of other origins may read responses without `credentials`.
     pub without_credentials: bool,
-    /// Whether an argument of the handler is a `Principal`.
+    /// Whether an argument of the handler is a `Principal` or a `Caller`.
     pub principal: bool,
+    /// Whether that argument is a `Principal`, which is always a user of this app.
+    pub takes_user: bool,
     /// Whether an argument of the handler is a `Session` or the `Sessions`.
     pub takes_session: bool,
 }
@@ -52,6 +56,7 @@ impl AuthSpec<'static> {
         scheme: false,
         ambient: false,
         optional: false,
+        issuers: None,
         scopes: None,
         roles: None,
         fresh: None,
@@ -59,6 +64,7 @@ impl AuthSpec<'static> {
         exempt: None,
         without_credentials: false,
         principal: false,
+        takes_user: false,
         takes_session: false,
     };
 
@@ -77,6 +83,7 @@ impl AuthSpec<'static> {
                     spec.ambient = ambient;
                 }
                 spec.optional = requirement.optional;
+                spec.issuers = written(requirement.issuers);
                 spec.scopes = written(requirement.scopes);
                 spec.roles = written(requirement.roles);
                 spec.fresh = requirement.fresh;
@@ -103,6 +110,8 @@ parts! {
         Ticket = "ticket",
         /// `scheme`
         Scheme = "scheme",
+        /// `issuers`
+        Issuers = "issuers"[..],
         /// `scopes`
         Scopes = "scopes"[..],
         /// `roles`

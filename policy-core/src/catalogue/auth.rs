@@ -42,6 +42,22 @@ area! { $ auth
         RequirementEmpty Error "auth.requirement-empty",
             "an empty list requires nothing",
             "name what a caller needs, or remove the list";
+        /// Issuers of tokens on a route that takes no tokens.
+        IssuersWithoutToken Error "auth.issuers-without-token",
+            "`issuers` says whose tokens are taken, and this route takes none",
+            "add `token` or `ticket`, or remove `issuers`";
+        /// The name of an issuer that is no URL.
+        IssuerInvalid Error "auth.issuer-invalid",
+            "an issuer is named by its `https` URL, with a host in lower case and without user, query and fragment, or by `own` for the app itself",
+            "copy it from `iss` of its tokens, such as `https://id.example`";
+        /// A route that names an issuer that the app does not accept.
+        IssuerNotAccepted Error "auth.issuer-not-accepted",
+            "this route takes tokens of an issuer that the app does not accept",
+            "accept it with `TokenSettings::accept(Issuer::new(..))`, by the same name; `own` is the app itself, if it signs tokens";
+        /// A route that takes tokens and names no issuer, in an app with several and without own tokens.
+        IssuersMissing Error "auth.issuers-missing",
+            "this app signs no tokens and accepts those of several issuers, and this route does not say whose it takes",
+            "write `issuers = [\"https://id.example\"]`";
         /// A scope that RFC 6749 does not allow.
         ScopeInvalid Error "auth.scope-invalid",
             "a scope is printable ASCII without spaces, `\"` and `\\`",
@@ -78,6 +94,10 @@ area! { $ auth
         PrincipalOfOptional Error "auth.principal-of-optional",
             "an `optional` route admits callers without a credential, so there may be no principal",
             "take `Option<Principal>`, or remove `optional`";
+        /// A principal, who is a user of this app, on a route for callers of other issuers.
+        PrincipalOfOthers Error "auth.principal-of-others",
+            "a `Principal` is a user of this app, and this route takes tokens of another issuer",
+            "take a `Caller`, whose subject says of which issuer it is";
         /// A realm that cannot be written in a quoted string.
         RealmInvalid Error "auth.realm-invalid",
             "a realm is 1 to 256 ASCII characters without control characters, quotes and backslashes",
@@ -101,6 +121,8 @@ area! { $ auth
         RightsMissing 403 "auth.rights-missing", "The caller does not have the required rights";
         /// RFC 9470 3: the login is older than the route allows.
         LoginTooOld 401 "auth.login-too-old", "A recent login is required";
+        /// A handler that needs a user of this app, and a caller of another issuer.
+        CallerForeign 403 "auth.caller-foreign", "This is only for users of this service";
         /// The store that knows whether a credential is still valid does not respond.
         CredentialsUnchecked 503 "auth.credentials-unchecked", "The credentials cannot be checked now";
     }

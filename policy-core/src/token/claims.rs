@@ -85,8 +85,11 @@ impl Fields {
             Claim::Sub => {
                 spanned(scanner, tail, &mut self.sub)?.is_some_and(|text| !text.is_empty())
             }
-            Claim::Jti => spanned(scanner, tail, &mut self.jti)?
-                .is_some_and(|text| (1..=64).contains(&text.len())),
+            Claim::Jti => {
+                let longest = if profile.has_mapped_claims { 255 } else { 64 };
+                spanned(scanner, tail, &mut self.jti)?
+                    .is_some_and(|text| (1..=longest).contains(&text.len()))
+            }
             Claim::Scope => spanned(scanner, tail, &mut self.scope)?.is_some(),
             Claim::Sid => {
                 spanned(scanner, tail, &mut self.sid)?.is_some_and(|text| !text.is_empty())
@@ -97,7 +100,8 @@ impl Fields {
             Claim::AuthTime => date(scanner, profile, &mut self.auth_time)?,
             Claim::Roles => self.roles(scanner)?,
         };
-        if !is_right {
+        let is_mapped = profile.has_mapped_claims && MAPPED & bit(claim) != 0;
+        if !is_right && !is_mapped {
             self.wrong |= bit(claim);
         }
         Ok(())
@@ -133,15 +137,17 @@ impl Fields {
             are_strings &= string(scanner)?.is_some();
             Ok(())
         })?;
-        self.roles = Span { start, end: scanner.position() };
+        if are_strings {
+            self.roles = Span { start, end: scanner.position() };
+        }
         Ok(are_strings)
     }
 
     /// Steps 13 to 20: required claims, their types, times, issuer and audience.
     #[inline]
     pub(super) fn check(&self, profile: &Profile, now: Timestamp) -> Result<(), TokenError> {
-        const REQUIRED: u16 = (1 << 6) - 1;
-        let missing = REQUIRED & !self.present;
+        let required = if profile.has_mapped_claims { DATED } else { REQUIRED };
+        let missing = required & !self.present;
         if let Some(claim) = first(missing) {
             return Err(TokenError::ClaimMissing(claim));
         }
@@ -162,7 +168,7 @@ impl Fields {
             Err(TokenError::LifetimeTooLong)
         } else if !self.is_own_issuer {
             Err(TokenError::BadIssuer)
-        } else if !self.is_own_audience {
+        } else if !self.is_own_audience && !profile.has_mapped_claims {
             Err(TokenError::BadAudience)
         } else {
             Ok(())
@@ -180,7 +186,16 @@ impl Fields {
     }
 }
 
-fn bit(claim: Claim) -> u16 {
+/// The claims that every token has.
+const REQUIRED: u16 = (1 << 6) - 1;
+
+/// Those of them that say who issued it, and when.
+const DATED: u16 = bit(Claim::Iss) | bit(Claim::Iat) | bit(Claim::Exp);
+
+/// Those that another issuer may keep elsewhere.
+const MAPPED: u16 = bit(Claim::Aud) | bit(Claim::Sub) | bit(Claim::Scope) | bit(Claim::Roles);
+
+const fn bit(claim: Claim) -> u16 {
     1 << claim as u16
 }
 

@@ -101,6 +101,10 @@ pub enum TokenError {
     BadIssuer,
     /// The audience does not match.
     BadAudience,
+    /// A claim does not have the value that its issuer is known to write.
+    UnexpectedClaim,
+    /// The app accepts its issuer, and this route does not.
+    IssuerNotTaken,
     /// Ended before its time.
     Revoked,
     /// The revocation state is unknown, because the store is unavailable.
@@ -131,6 +135,8 @@ impl TokenError {
             Self::LifetimeTooLong => "lifetime_too_long",
             Self::BadIssuer => "bad_issuer",
             Self::BadAudience => "bad_audience",
+            Self::UnexpectedClaim => "unexpected_claim",
+            Self::IssuerNotTaken => "issuer_not_taken",
             Self::Revoked => "revoked",
             Self::StoreUnavailable => "store_unavailable",
             Self::KeysUnavailable => "keys_unavailable",

@@ -26,6 +26,7 @@ pub struct Profile {
     pub(super) max_lifetime: u64,
     pub(super) max_len: usize,
     pub(super) has_fractional_dates: bool,
+    pub(super) has_mapped_claims: bool,
     pub(super) algorithms: Box<[Algorithm]>,
 }
 
@@ -53,6 +54,7 @@ impl Profile {
             max_lifetime: 3600,
             max_len: 4096,
             has_fractional_dates: false,
+            has_mapped_claims: false,
             algorithms: [Algorithm::Hs256].into(),
         })
     }
@@ -125,6 +127,15 @@ impl Profile {
     #[must_use]
     pub fn fractional_dates(self) -> Self {
         Self { has_fractional_dates: true, ..self }
+    }
+
+    /// Leaves the audience, the subject, the scopes and the roles to the caller, since another
+    /// issuer may keep them in claims of its own. The caller has to check the audience. A token
+    /// then needs no `jti`, and one has up to 255 bytes.
+    #[cfg(feature = "asym")]
+    #[must_use]
+    pub fn mapped_claims(self) -> Self {
+        Self { has_mapped_claims: true, ..self }
     }
 
     /// The algorithms that tokens may name. In addition, each key accepts only its own.

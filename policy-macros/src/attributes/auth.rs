@@ -27,6 +27,7 @@ pub(crate) struct Args {
     callers: Vec<Ident>,
     scheme: Option<SchemeType>,
     optional: bool,
+    issuers: Option<List>,
     scopes: Option<List>,
     roles: Option<List>,
     fresh: Option<LitStr>,
@@ -44,7 +45,7 @@ struct SchemeType {
 const CALLERS: [&str; 4] = ["public", "session", "token", "ticket"];
 
 const POSSIBLE: &str = "possible are `public`, or `session`, `token` and `ticket` with `|` \
-     between, or `scheme = ApiKeys`; then `optional`, `scopes`, `roles` and `fresh`";
+     between, or `scheme = ApiKeys`; then `optional`, `issuers`, `scopes`, `roles` and `fresh`";
 
 impl Attribute for Args {
     fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
@@ -54,6 +55,7 @@ impl Attribute for Args {
             callers: Vec::new(),
             scheme: None,
             optional: false,
+            issuers: None,
             scopes: None,
             roles: None,
             fresh: None,
@@ -72,18 +74,21 @@ impl Attribute for Args {
         }
         let csrf = context.attributes.csrf.as_ref();
         let exempt = csrf.and_then(csrf::Args::reason).map(LitStr::value);
+        let issuers = texts(self.issuers.as_ref());
         let (scopes, roles) = (texts(self.scopes.as_ref()), texts(self.roles.as_ref()));
-        let (scopes, roles) = (strs(&scopes), strs(&roles));
+        let (issuers, scopes, roles) = (strs(&issuers), strs(&scopes), strs(&roles));
         let spec = AuthSpec {
             // Only the compiler knows whether a scheme is ambient. Until it checks, such a route
             // counts as consistent.
             csrf: csrf.is_some() && self.scheme.is_none(),
+            issuers: self.issuers.as_ref().map(|_| &*issuers),
             scopes: self.scopes.as_ref().map(|_| &*scopes),
             roles: self.roles.as_ref().map(|_| &*roles),
             fresh: fresh.as_ref().and_then(|(_, seconds)| seconds.ok()),
             exempt: exempt.as_deref(),
             without_credentials: is_without_credentials(context),
             principal: context.principal.is_some(),
+            takes_user: context.user.is_some(),
             takes_session: context.takes_session,
             methods: &context.methods,
             ..self.words()
@@ -201,7 +206,7 @@ impl Args {
             }
             return Ok(());
         }
-        if !matches!(name.as_str(), "scheme" | "scopes" | "roles" | "fresh") {
+        if !matches!(name.as_str(), "scheme" | "issuers" | "scopes" | "roles" | "fresh") {
             if assigned {
                 input.parse::<Expr>()?;
             }
@@ -219,6 +224,7 @@ impl Args {
         } else {
             let value = input.parse()?;
             match name.as_str() {
+                "issuers" => set(&mut self.issuers, read_list(value, &name, diagnostics)),
                 "scopes" => set(&mut self.scopes, read_list(value, &name, diagnostics)),
                 "roles" => set(&mut self.roles, read_list(value, &name, diagnostics)),
                 _ => set(&mut self.fresh, read_string(&value, &name, example(&name), diagnostics)),
@@ -234,6 +240,7 @@ impl Args {
 fn example(part: &str) -> &'static str {
     match part {
         "scheme" => "write the type, such as `scheme = ApiKeys`",
+        "issuers" => "write a list, such as `issuers = [\"https://id.example\"]`",
         "scopes" => "write a list, such as `scopes = [\"orders:read\"]`",
         "roles" => "write a list, such as `roles = [\"admin\"]`",
         _ => "write a time, such as `fresh = \"10m\"`",
@@ -279,8 +286,12 @@ impl Args {
         }
     }
 
-    fn lists(&self) -> [(Part, Option<&List>); 2] {
-        [(Part::Scopes, self.scopes.as_ref()), (Part::Roles, self.roles.as_ref())]
+    fn lists(&self) -> [(Part, Option<&List>); 3] {
+        [
+            (Part::Issuers, self.issuers.as_ref()),
+            (Part::Scopes, self.scopes.as_ref()),
+            (Part::Roles, self.roles.as_ref()),
+        ]
     }
 
     fn unseen_lists(&self) -> impl Iterator<Item = (Part, &List)> {
@@ -314,6 +325,7 @@ impl Args {
         };
         let csrf = context.attributes.csrf.as_ref();
         let (has_csrf, takes_session) = (csrf.is_some(), context.takes_session);
+        let takes_user = context.user.is_some();
         let csrf = csrf.map_or_else(|| quote!(#core::csrf::CsrfPolicy::Token), csrf::Args::policy);
         let lists = self.unseen_lists().map(|(part, _)| {
             let (name, value) = (format_ident!("{}", part.name()), some(&constant_of(part)));
@@ -323,6 +335,7 @@ impl Args {
         let spec = quote! {
             (#core::auth::AuthSpec {
                 csrf: #has_csrf,
+                takes_user: #takes_user,
                 takes_session: #takes_session,
                 without_credentials: #without_credentials,
                 #(#lists,)*
@@ -349,6 +362,10 @@ impl Args {
             let tokens_of = |index| self.tokens_of(Part::Csrf, index, context);
             arms.extend(panic_arms(&path(Part::Csrf), None, tokens_of));
         }
+        if context.user.is_some() && !self.is_visible(Part::Issuers) {
+            let tokens_of = |index| self.tokens_of(Part::Principal, index, context);
+            arms.extend(panic_arms(&path(Part::Principal), None, tokens_of));
+        }
         let otherwise = panic_at(&self.tokens_of(Part::Cors, 0, context));
         quote!(#arms _ => #otherwise,)
     }
@@ -359,6 +376,7 @@ impl Args {
             |list: &Option<List>| list.as_ref().is_none_or(|list| list.literals().is_some());
         match part {
             Part::Auth => !self.is_broken,
+            Part::Issuers => is_literal(&self.issuers),
             Part::Scopes => is_literal(&self.scopes),
             Part::Roles => is_literal(&self.roles),
             _ => true,
@@ -378,6 +396,7 @@ impl Args {
                 ticket.map(ToTokens::to_token_stream)
             }
             Part::Scheme => self.scheme.as_ref().map(|scheme| scheme.key.to_token_stream()),
+            Part::Issuers => entry(&self.issuers),
             Part::Scopes => entry(&self.scopes),
             Part::Roles => entry(&self.roles),
             Part::Fresh => self.fresh.as_ref().map(ToTokens::to_token_stream),
@@ -387,7 +406,7 @@ impl Args {
                 Some(PolicyArgs::Inline(inline)) => Some(inline.tokens_of_credentials()),
                 _ => None,
             },
-            Part::Principal => context.principal.map(ToTokens::to_token_stream),
+            Part::Principal => context.principal.or(context.user).map(ToTokens::to_token_stream),
         };
         found.unwrap_or_else(|| self.tokens.clone())
     }

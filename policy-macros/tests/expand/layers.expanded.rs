@@ -38,6 +38,7 @@ const _: () = {
             scheme: ::core::option::Option::None,
             extracts: false,
             takes_session: false,
+            takes_user: false,
             handler: ::core::concat!(::core::module_path!(), "::order"),
             file: ::core::file!(),
             line: ::core::line!(),

@@ -33,6 +33,7 @@ const _: () = {
     });
     const auth_policy_of_hooks: () = match (__policy::policy_core::auth::AuthSpec {
         csrf: true,
+        takes_user: false,
         takes_session: false,
         without_credentials: !cors_policy_of_hooks.spec().credentials,
         scopes: ::core::option::Option::Some(__POLICY_SCOPES),
@@ -76,6 +77,7 @@ const _: () = {
             ),
             extracts: false,
             takes_session: false,
+            takes_user: false,
             handler: ::core::concat!(::core::module_path!(), "::hooks"),
             file: ::core::file!(),
             line: ::core::line!(),

@@ -32,6 +32,7 @@ use crate::auth::scheme::Scheme;
 pub struct AuthRequirement {
     requirement: Requirement,
     /// As stated, since an empty list is a mistake.
+    issuers: Option<&'static [&'static str]>,
     scopes: Option<&'static [&'static str]>,
     roles: Option<&'static [&'static str]>,
     pub(crate) scheme: Option<TypeId>,
@@ -39,7 +40,7 @@ pub struct AuthRequirement {
 
 impl AuthRequirement {
     const fn of(requirement: Requirement) -> Self {
-        Self { requirement, scopes: None, roles: None, scheme: None }
+        Self { requirement, issuers: None, scopes: None, roles: None, scheme: None }
     }
 
     /// Requires the cookie of a session of the app's [`Sessions`](crate::Sessions).
@@ -93,6 +94,14 @@ impl AuthRequirement {
         self
     }
 
+    /// Whose tokens are taken, and tickets issued from them, in place of this app's: issuers that
+    /// the app accepts (`TokenSettings::accept`), by their names, and `own` for the app itself.
+    pub const fn issuers(mut self, issuers: &'static [&'static str]) -> Self {
+        self.requirement.issuers = issuers;
+        self.issuers = Some(issuers);
+        self
+    }
+
     /// Also requires all of these scopes.
     pub const fn scopes(mut self, scopes: &'static [&'static str]) -> Self {
         self.requirement.scopes = scopes;
@@ -122,7 +131,7 @@ impl AuthRequirement {
     /// What the rules of the attribute judge.
     pub(crate) const fn spec(&self, csrf: &CsrfPolicy) -> AuthSpec<'static> {
         let spec = AuthSpec::of(&AuthPolicy::Required(self.requirement), csrf);
-        AuthSpec { scopes: self.scopes, roles: self.roles, ..spec }
+        AuthSpec { issuers: self.issuers, scopes: self.scopes, roles: self.roles, ..spec }
     }
 }
 
@@ -222,10 +231,15 @@ mod tests {
     #[test]
     fn a_requirement_is_shown_as_its_attribute() {
         let all = AuthRequirement::ticket().or_session().or_token().optional();
-        let all = all.scopes(&["a"]).roles(&["b", "c"]).fresh(Duration::from_secs(600));
+        let all = all
+            .issuers(&["own", "https://id.example"])
+            .scopes(&["a"])
+            .roles(&["b", "c"])
+            .fresh(Duration::from_secs(600));
         assert_eq!(
             all.policy().to_string(),
-            "session | token | ticket, optional, scopes a, roles b c, fresh 10m"
+            "session | token | ticket, optional, issuers own https://id.example, scopes a, \
+             roles b c, fresh 10m"
         );
         assert_eq!(AuthRequirement::token().or_ticket().policy().to_string(), "token | ticket");
     }
@@ -235,6 +249,12 @@ mod tests {
         assert_eq!(rules(AuthRequirement::session().or_token().roles(&["a"])), []);
         let empty = AuthRequirement::token().roles(&[]).scopes(&[]);
         assert_eq!(rules(empty), [Rule::RequirementEmpty; 2]);
+        let no_issuer = AuthRequirement::token().issuers(&[]);
+        assert_eq!(rules(no_issuer), [Rule::RequirementEmpty]);
+        let no_token = AuthRequirement::session().issuers(&["https://id.example"]);
+        assert_eq!(rules(no_token), [Rule::IssuersWithoutToken]);
+        let no_url = AuthRequirement::token().issuers(&["id.example"]);
+        assert_eq!(rules(no_url), [Rule::IssuerInvalid]);
         for time in [Duration::ZERO, Duration::from_millis(999), Duration::MAX] {
             assert_eq!(rules(AuthRequirement::token().fresh(time)), [Rule::FreshOutOfBounds]);
         }

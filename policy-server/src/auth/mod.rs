@@ -1,6 +1,7 @@
 //! Gates 5 to 9: where a request comes from, who sent it, and what they may do.
 
 mod background;
+pub(crate) mod caller;
 mod challenge;
 mod form_token;
 pub(crate) mod principal;

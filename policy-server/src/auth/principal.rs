@@ -1,6 +1,6 @@
 //! The principal of a request.
 
-use std::{borrow::Cow, error::Error, fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{error::Error, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use policy_core::{
     Refusal,
@@ -10,18 +10,22 @@ use policy_core::{
     token::Token,
 };
 
-#[cfg(feature = "asym")]
-use crate::auth::tokens::foreign_issuer_of;
 use crate::{
-    auth::tokens::{Caller, Verified},
+    auth::{
+        caller::Subject,
+        tokens::{Caller, Verified, foreign_issuer_of},
+    },
     base::problem::Problem,
     store::Ticket,
 };
 
-/// The authenticated caller of a request.
+/// The authenticated caller of a request: a user of this app.
 ///
 /// Only the framework creates one: a handler with this argument runs only for a caller that
 /// satisfies the `#[auth(..)]` of its route. On a route with `optional` it is `Option<Principal>`.
+/// A route that takes the tokens of other issuers takes a [`Caller`](crate::Caller) instead; a
+/// handler that takes a `Principal` nevertheless does not run for their users (403
+/// `auth.caller-foreign`).
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -93,7 +97,7 @@ impl Principal {
     /// The name of the user, as the login, the token or the scheme gave it.
     pub fn subject(&self) -> &str {
         match &self.0 {
-            Kind::Token(token) => token.claims().subject(),
+            Kind::Token(token) => token.subject(),
             _ => self.identity().map_or("", |identity| &identity.subject),
         }
     }
@@ -111,10 +115,7 @@ impl Principal {
     pub(crate) fn write_key(&self, key: &mut Vec<u8>) {
         let among = match &self.0 {
             Kind::Own(own) => own.scheme,
-            #[cfg(feature = "asym")]
-            _ => self.issuer().unwrap_or_default(),
-            #[cfg(not(feature = "asym"))]
-            _ => "",
+            _ => self.foreign_issuer().unwrap_or_default(),
         };
         key.extend_from_slice(among.as_bytes());
         key.push(0);
@@ -134,7 +135,7 @@ impl Principal {
     /// Whether a scope was granted.
     pub fn has_scope(&self, scope: &str) -> bool {
         match &self.0 {
-            Kind::Token(token) => token.claims().has_scope(scope),
+            Kind::Token(token) => token.has_scope(scope),
             _ => self.identity().is_some_and(|of| of.scopes.iter().any(|one| **one == *scope)),
         }
     }
@@ -142,7 +143,7 @@ impl Principal {
     /// Whether the user has a role.
     pub fn has_role(&self, role: &str) -> bool {
         match &self.0 {
-            Kind::Token(token) => token.claims().has_role(role),
+            Kind::Token(token) => token.has_role(role),
             _ => self.identity().is_some_and(|of| of.roles.iter().any(|one| **one == *role)),
         }
     }
@@ -176,13 +177,20 @@ impl Principal {
     }
 
     /// The issuer, if it is not this app: that of an external token, or of a ticket issued from
-    /// one. The [`subject`](Self::subject) is then a name among the users of that issuer.
-    #[cfg(feature = "asym")]
-    pub fn issuer(&self) -> Option<&str> {
+    /// one. Handlers get such a principal as a [`Caller`](crate::Caller) only.
+    pub(crate) fn foreign_issuer(&self) -> Option<&str> {
         match &self.0 {
             Kind::Token(token) => token.foreign_issuer(),
             Kind::Ticket(ticket) => foreign_issuer_of(&ticket.token.as_ref()?.0),
             Kind::Session(_) | Kind::Own(_) => None,
+        }
+    }
+
+    /// The user, and the issuer if it is not this app.
+    pub(crate) fn whole_subject(&self) -> Subject<'_> {
+        match self.foreign_issuer() {
+            None => Subject::User(self.subject()),
+            Some(issuer) => Subject::Foreign { issuer, name: self.subject() },
         }
     }
 
@@ -205,10 +213,8 @@ impl Principal {
     /// The caller, as stored in tokens and tickets.
     pub(crate) fn caller(&self) -> Caller {
         let token = self.verified();
-        let identity = match (token.map(Verified::claims), self.identity()) {
-            (Some(claims), _) => Identity::new(claims.subject())
-                .scopes(claims.scopes())
-                .roles(claims.roles().map(Cow::into_owned)),
+        let identity = match (token, self.identity()) {
+            (Some(token), _) => token.identity(),
             (None, Some(identity)) => identity.clone(),
             (None, None) => Identity::new(""),
         };
@@ -275,7 +281,7 @@ impl Principal {
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")
-            .field("subject", &self.subject())
+            .field("subject", &self.whole_subject())
             .field("scheme", &self.scheme())
             .finish()
     }

@@ -8,7 +8,7 @@ use std::{
 use http::Method;
 use policy_core::{
     Rule, Violation,
-    auth::{AuthPolicy, AuthSpec, Requirement},
+    auth::{AuthPolicy, AuthSpec, OWN_ISSUER, Requirement},
     cache::CachePolicy,
     cors::{self, OriginLists},
     csrf::CsrfPolicy,
@@ -59,6 +59,10 @@ pub(super) struct Builder<'a> {
     /// What the app states about the callers of its mounts, proxies and fallback.
     pub(super) access: Access,
     pub(super) available: Available<'a>,
+    /// The issuer of the app's own tokens, if it signs any.
+    pub(super) own_issuer: Option<Box<str>>,
+    /// The external issuers that the app accepts.
+    pub(super) issuers: Vec<Box<str>>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     pub(super) rates: Rates,
@@ -92,6 +96,8 @@ impl<'a> Builder<'a> {
             default: CompiledLevel::default(),
             access: Access::default(),
             available,
+            own_issuer: None,
+            issuers: Vec::new(),
             is_https: false,
             rates,
             state,
@@ -210,6 +216,9 @@ impl<'a> Builder<'a> {
         let scheme = description.scheme.map(|id| id());
         let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
         let guard = self.guard(&place, guarded, &routes.join(", "));
+        if description.takes_user && self.takes_only_issuer(&auth) {
+            self.rule(&place, Rule::PrincipalOfOthers, &routes.join(", "));
+        }
         let knows_callers = self.available.sessions || self.available.tokens;
         let asks_caller = facts.authentication != Authentication::Public
             || (description.extracts && knows_callers);
@@ -286,11 +295,39 @@ impl<'a> Builder<'a> {
         for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
             self.rule(place, rule, value);
         }
+        if (policy.token || policy.ticket) && self.available.tokens {
+            self.check_issuers(place, &policy, value);
+        }
         RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|error| {
             // The app will not start.
             self.problems.push(StartProblem::without_value(error.rule(), place));
             RouteAuth::public()
         })
+    }
+
+    /// Checks that the app accepts the issuers that a policy names.
+    fn check_issuers(&mut self, place: &str, policy: &Requirement, value: &str) {
+        if policy.issuers.is_empty() && self.own_issuer.is_none() && self.issuers.len() > 1 {
+            self.rule(place, Rule::IssuersMissing, value);
+        }
+        for issuer in policy.issuers {
+            // Tickets are issued from sessions, too.
+            let signs = self.own_issuer.is_some() || (policy.ticket && self.available.sessions);
+            let is_own = self.own_issuer.as_deref() == Some(issuer);
+            let is_accepted = self.issuers.iter().any(|accepted| **accepted == **issuer);
+            if !(is_own || is_accepted || (*issuer == OWN_ISSUER && signs)) {
+                self.rule(place, Rule::IssuerNotAccepted, issuer);
+            }
+        }
+    }
+
+    /// Whether a policy takes tokens of an external issuer without naming it.
+    fn takes_only_issuer(&self, policy: &AuthPolicy) -> bool {
+        let takes =
+            |policy: &Requirement| (policy.token || policy.ticket) && policy.issuers.is_empty();
+        self.own_issuer.is_none()
+            && !self.issuers.is_empty()
+            && matches!(policy, AuthPolicy::Required(policy) if takes(policy))
     }
 
     /// The targets outside the path tree: the tunnel and the fallback.

@@ -71,6 +71,10 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         Arc::from(app.state),
     );
     let own_origin = builder.own_origin(app.public_origin.as_deref());
+    if let Some(tokens) = &app.tokens {
+        builder.own_issuer = tokens.own_issuer(own_text(&own_origin)).map(Into::into);
+        builder.issuers = tokens.external_issuers().map(Into::into).collect();
+    }
     let mut defaults = app.defaults;
     if defaults.headers == Facet::Inherit {
         defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);

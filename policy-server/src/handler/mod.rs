@@ -70,6 +70,8 @@ pub struct Description {
     /// Whether one of them is `Session`, `Sessions` or `CsrfToken`, which its macro recognises by
     /// name.
     pub takes_session: bool,
+    /// Whether one of them is or contains a `Principal`, which its macro recognises by name.
+    pub takes_user: bool,
     /// The path of the function.
     pub handler: &'static str,
     /// The file of the function.

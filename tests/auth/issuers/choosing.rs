@@ -12,7 +12,7 @@ const B: &str = "https://b.example";
 #[tokio::test]
 async fn every_algorithm_of_an_issuer_is_accepted_and_its_name_is_told() {
     let keys = [Signer::es256("e"), Signer::ed25519("d"), Signer::rs256("r")];
-    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &keys.each_ref())));
+    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &keys.each_ref())), &[A]);
     for key in &keys {
         let response = caller.me(&key.token(claims(A))).await;
         assert_eq!(response, (StatusCode::OK, format!("ada of {A}")), "{}", key.algorithm());
@@ -25,7 +25,7 @@ async fn every_algorithm_of_an_issuer_is_accepted_and_its_name_is_told() {
 async fn the_key_of_one_issuer_says_nothing_for_another() {
     let (a, b) = (Signer::es256("a"), Signer::es256("b"));
     let tokens = own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&b]));
-    let (caller, _) = Caller::new(tokens);
+    let (caller, _) = Caller::new(tokens, &[A, B]);
     assert_eq!(caller.status(&a.token(claims(A))).await, 200);
     assert_eq!(caller.status(&a.token(claims(B))).await, 401);
     assert_eq!(caller.status(&b.token(claims(A))).await, 401);
@@ -43,7 +43,7 @@ async fn keys_of_one_id_are_each_asked_for_their_own_issuer() {
         own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&b])),
         own_tokens().accept(issuer(B, &[&b])).accept(issuer(A, &[&a])),
     ] {
-        let (caller, _) = Caller::new(tokens);
+        let (caller, _) = Caller::new(tokens, &[A, B]);
         assert_eq!(caller.me(&a.token(claims(A))).await.1, format!("ada of {A}"));
         assert_eq!(caller.me(&b.token(claims(B))).await.1, format!("ada of {B}"));
         assert_eq!(caller.status(&a.token(claims(B))).await, 401);
@@ -68,7 +68,7 @@ async fn an_issuer_that_publishes_the_key_of_another_takes_none_of_its_tokens() 
         own_tokens().accept(issuer(B, &[&a])).accept(issuer(A, &[&a])),
         own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&a])),
     ] {
-        let (caller, _) = Caller::new(tokens);
+        let (caller, _) = Caller::new(tokens, &[A, B]);
         assert_eq!(caller.me(&a.token(claims(A))).await.1, format!("ada of {A}"));
     }
 }
@@ -76,7 +76,7 @@ async fn an_issuer_that_publishes_the_key_of_another_takes_none_of_its_tokens() 
 #[tokio::test]
 async fn an_id_of_the_apps_own_key_stands_in_nobodys_way() {
     let a = Signer::ed25519("own");
-    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&a])));
+    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&a])), &[A]);
     assert_eq!(caller.me(&a.token(claims(A))).await.1, format!("ada of {A}"));
     let own = caller.own_token().await;
     assert_eq!(caller.me(&own).await.1, "ada of this app");
@@ -85,7 +85,7 @@ async fn an_id_of_the_apps_own_key_stands_in_nobodys_way() {
 #[tokio::test]
 async fn no_algorithm_but_that_of_the_key_is_used() {
     let (rsa, ec) = (Signer::rs256("r"), Signer::es256("e"));
-    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&rsa, &ec])));
+    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&rsa, &ec])), &[A]);
     let header = |alg: &str, id: &str| json!({ "alg": alg, "typ": "at+jwt", "kid": id });
     let all = claims(A).json();
     assert_eq!(caller.status(&rsa.sign(&header("RS256", "r"), &all)).await, 200, "the baseline");
@@ -110,7 +110,7 @@ async fn no_algorithm_but_that_of_the_key_is_used() {
 #[tokio::test]
 async fn a_token_without_the_id_of_a_key_is_of_no_other_issuer() {
     let a = Signer::es256("a");
-    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&a])));
+    let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&a])), &[A]);
     let headers = [
         json!({ "alg": "ES256", "typ": "at+jwt" }),
         json!({ "alg": "ES256", "typ": "at+jwt", "kid": null }),
@@ -136,8 +136,8 @@ async fn the_profile_of_the_issuer_is_the_one_that_counts() {
         .generic_type()
         .max_lifetime(std::time::Duration::from_secs(7200))
         .audience(ORIGIN);
-    let (strict, _) = Caller::new(own_tokens().accept(strict));
-    let (open, _) = Caller::new(own_tokens().accept(open));
+    let (strict, _) = Caller::new(own_tokens().accept(strict), &[A]);
+    let (open, _) = Caller::new(own_tokens().accept(open), &[A]);
     for (header, claims, statuses) in [
         (&typed, claims(A), [200, 401]),
         (&generic, claims(A), [401, 401]),

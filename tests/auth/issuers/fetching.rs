@@ -21,7 +21,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// once.
 async fn opened(issuer: Issuer) -> (Caller, Clock) {
     let clock = Clock::at(START);
-    let service = app(own_tokens().accept(issuer), &clock).open().await.unwrap();
+    let service = app(own_tokens().accept(issuer), &[A], &clock).open().await.unwrap();
     (Caller::of(service), clock)
 }
 
@@ -324,7 +324,7 @@ async fn a_slow_server_holds_a_start_up_for_5_seconds() {
     let key = Signer::ed25519("1");
     let provider = IdentityProvider::new(Reply::Silence).await;
     let clock = Clock::at(START);
-    let app = app(own_tokens().accept(published(&provider)), &clock);
+    let app = app(own_tokens().accept(published(&provider)), &[A], &clock);
     let mut opening = tokio::spawn(app.open());
     provider.until_asked(1).await;
     clock.advance(Duration::from_millis(4_999));
@@ -383,7 +383,7 @@ async fn issuers_do_not_wait_for_each_other() {
     let of_b = Issuer::new("https://b.example").audience("orders").jwks(there.url());
     let clock = Clock::at(START);
     let tokens = own_tokens().accept(published(&gone)).accept(of_b);
-    let caller = Caller::of(app(tokens, &clock).open().await.unwrap());
+    let caller = Caller::of(app(tokens, &[A, "https://b.example"], &clock).open().await.unwrap());
     assert_eq!(caller.status(&a.token(claims(A))).await, 503);
     assert_eq!(caller.status(&b.token(claims("https://b.example"))).await, 200);
     assert_eq!(caller.status(&b.token(claims("https://c.example"))).await, 401);

@@ -2,18 +2,25 @@
 //! tests sign with AWS-LC and write headers and claims by hand; the crate verifies ES256 and
 //! Ed25519 with other code.
 
+mod ceilings;
 mod choosing;
 mod fetching;
 mod identity_provider;
 mod laws;
 mod own_keys;
+mod providers;
 mod revoking;
 mod signing;
 mod starts;
+mod taking;
 
-use axum::http::StatusCode;
+use axum::{
+    Router,
+    http::StatusCode,
+    routing::{get, post},
+};
 use policy_server::{
-    AppService, Clock,
+    AppService, Clock, Subject,
     prelude::*,
     tokens::{Issuer, SecretKey, TokenSettings},
 };
@@ -22,35 +29,34 @@ use signing::{Claims, Signer};
 const START: u64 = 1_800_000_000;
 const ORIGIN: &str = "https://orders.example";
 
-/// The caller as a handler sees it: the issuer, and the subject at that issuer.
-#[get("/me")]
-#[auth(token | ticket)]
-async fn me(me: Principal) -> String {
-    format!("{} of {}", me.subject(), me.issuer().unwrap_or("this app"))
+/// The caller as a handler sees it: the issuer, and the name that it gave.
+fn told(caller: &policy_server::Caller) -> String {
+    match caller.subject() {
+        Subject::User(name) => format!("{name} of this app"),
+        Subject::Foreign { issuer, name } => format!("{name} of {issuer}"),
+    }
+}
+
+async fn me(caller: policy_server::Caller) -> String {
+    told(&caller)
+}
+
+async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+async fn issue(caller: policy_server::Caller, tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new(caller.subject().as_local_user()))?.access_token)
+}
+
+async fn logout(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke().await.map(drop)
 }
 
 #[get("/own")]
 #[auth(public)]
 async fn own(tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada"))?.access_token)
-}
-
-#[get("/ticket")]
-#[auth(token | ticket)]
-async fn ticket(_me: Principal, tokens: Tokens) -> Result<String, Problem> {
-    tokens.ticket().await
-}
-
-#[post("/issue")]
-#[auth(token)]
-async fn issue(me: Principal, tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.issue(&Identity::new(me.subject()))?.access_token)
-}
-
-#[post("/logout")]
-#[auth(token)]
-async fn logout(_me: Principal, tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke().await.map(drop)
 }
 
 #[post("/revoke-user/{user}")]
@@ -69,16 +75,20 @@ fn own_tokens() -> TokenSettings {
     Tokens::hs256([("own", SecretKey::drawn([1; 32]))]).unwrap()
 }
 
-fn app(tokens: TokenSettings, clock: &Clock) -> App<()> {
-    App::new(()).clock(clock.clone()).tokens(tokens).routes(routes![
-        me,
-        own,
-        ticket,
-        issue,
-        logout,
-        revoke_user,
-        revoke_foreign
-    ])
+/// An app whose fallback takes the tokens of this app and of these issuers.
+fn app(tokens: TokenSettings, issuers: &[&'static str], clock: &Clock) -> App<()> {
+    let taken: Vec<&str> = [&["own"], issuers].concat();
+    let callers = AuthRequirement::token().or_ticket().issuers(taken.leak());
+    let router = Router::new()
+        .route("/me", get(me))
+        .route("/ticket", get(ticket))
+        .route("/issue", post(issue))
+        .route("/logout", post(logout));
+    App::new(())
+        .clock(clock.clone())
+        .tokens(tokens)
+        .routes(routes![own, revoke_user, revoke_foreign])
+        .fallback(Fallback::new(router).auth(callers))
 }
 
 /// A client of an app with a public origin.
@@ -86,9 +96,9 @@ struct Caller(policy_server::testing::TestClient);
 
 impl Caller {
     /// A client of an app whose keys are all given.
-    fn new(tokens: TokenSettings) -> (Self, Clock) {
+    fn new(tokens: TokenSettings, issuers: &[&'static str]) -> (Self, Clock) {
         let clock = Clock::at(START);
-        (Self(app(tokens, &clock).public_origin(ORIGIN).test()), clock)
+        (Self(app(tokens, issuers, &clock).public_origin(ORIGIN).test()), clock)
     }
 
     /// A client of an app in the development profile that was opened as for serving.

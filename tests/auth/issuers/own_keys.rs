@@ -47,7 +47,7 @@ async fn own_tokens_can_be_verified_by_who_has_the_public_half() {
         (Tokens::es256("k", pem("PRIVATE KEY", &ec)).unwrap(), ec_public),
         (Tokens::ed25519("k", &ed).unwrap(), ed_public),
     ] {
-        let (caller, _) = Caller::new(tokens);
+        let (caller, _) = Caller::new(tokens, &[]);
         let token = caller.own_token().await;
         assert!(is_signed(&token, &public));
         assert_eq!(caller.me(&token).await.1, "ada of this app");
@@ -64,7 +64,7 @@ async fn keys_of_one_algorithm_follow_those_of_another() {
     fs::write(folder.join("2.pem"), pem("PRIVATE KEY", &ed)).unwrap();
     fs::write(&file, format!("1 {}\n", "ab".repeat(16) + &"cd".repeat(16))).unwrap();
     let keys = TokenKeys::read(&file).unwrap();
-    let (caller, clock) = Caller::new(Tokens::signed_with(keys.clone()));
+    let (caller, clock) = Caller::new(Tokens::signed_with(keys.clone()), &[]);
     let old = caller.own_token().await;
     fs::write(&file, "2 ed25519 2.pem\n").unwrap();
     keys.reload(&file).unwrap();

@@ -11,7 +11,7 @@ const B: &str = "https://b.example";
 fn caller() -> (Caller, Clock, Signer, Signer) {
     let (a, b) = (Signer::es256("a"), Signer::ed25519("b"));
     let (caller, clock) =
-        Caller::new(own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&b])));
+        Caller::new(own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&b])), &[A, B]);
     (caller, clock, a, b)
 }
 
@@ -44,7 +44,7 @@ async fn a_revocation_holds_as_long_as_the_longest_token_of_any_issuer() {
     let a = Signer::es256("a");
     let day = std::time::Duration::from_secs(86_400);
     let issuer = issuer(A, &[&a]).max_lifetime(day).leeway(std::time::Duration::from_secs(300));
-    let (caller, clock) = Caller::new(own_tokens().accept(issuer));
+    let (caller, clock) = Caller::new(own_tokens().accept(issuer), &[A]);
     let long = a.token(Claims { lifetime: 86_400, ..claims(A) });
     let other = a.token(Claims { lifetime: 86_400, subject: "eve", id: "j2", ..claims(A) });
     assert_eq!(caller.0.post("/revoke-foreign/ada").send().await.status(), 200);

@@ -11,7 +11,7 @@ const A: &str = "https://a.example";
 /// The problems of an app that accepts these issuers.
 fn problems(issuers: Vec<Issuer>, own: Option<&str>) -> Vec<String> {
     let tokens = issuers.into_iter().fold(own_tokens(), TokenSettings::accept);
-    let app = app(tokens, &Clock::at(START));
+    let app = app(tokens, &[], &Clock::at(START));
     let app = match own {
         Some(origin) => app.public_origin(origin),
         None => app,

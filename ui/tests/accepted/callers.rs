@@ -74,6 +74,20 @@ async fn callback(_sessions: Sessions) {}
 #[auth(token)]
 async fn logout(_sessions: Sessions) {}
 
+const PARTNERS_TOO: &[&str] = &["own", "https://partner.example/realms/a"];
+
+#[get("/s")]
+#[auth(token | ticket, issuers = ["https://partner.example", "http://localhost:8080/realms/a"])]
+async fn s(_caller: Caller) {}
+
+#[get("/t")]
+#[auth(session | token, issuers = PARTNERS_TOO, optional)]
+async fn t(_caller: Option<Caller>) {}
+
+#[get("/u")]
+#[auth(token, issuers = ["own"], scopes = ["a"])]
+async fn u(_me: Principal) {}
+
 #[allow(deprecated)]
 #[get("/odd")]
 #[auth(session | token, scopes = ["a", "a"])]
@@ -81,6 +95,6 @@ async fn odd() {}
 
 pub(crate) fn app() {
     let _ = App::new(()).routes(routes![
-        a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, callback, logout, odd
+        a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, callback, logout, odd
     ]);
 }

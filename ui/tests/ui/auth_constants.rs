@@ -73,4 +73,15 @@ async fn no_scheme() {}
 #[auth(token, scopes = 5 + 5)]
 async fn number() {}
 
+const ISSUERS: [&str; 2] = ["https://id.example", "id.example"];
+const PARTNER: &[&str] = &["https://partner.example"];
+
+#[get("/10")]
+#[auth(token, issuers = ISSUERS)]
+async fn issuers() {}
+
+#[get("/11")]
+#[auth(token, issuers = PARTNER)]
+async fn user(_me: Principal) {}
+
 fn main() {}

@@ -9,7 +9,11 @@ use policy_core::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Issued, TokenService, foreign_issuer_of, scoped, service::Grant};
+use super::{
+    Issued, TokenService, foreign_issuer_of, scoped,
+    service::{Grant, SIGNS_NONE},
+    verified::is_nameless,
+};
 use crate::base::problem::Problem;
 
 /// As a handler argument, issues and revokes tokens. Its constructors create the
@@ -145,14 +149,20 @@ impl Tokens {
     /// Revokes the access token of this request, or the one from which its ticket was issued.
     /// Returns whether there is one.
     ///
+    /// A token of an external issuer that has no `jti` is revoked with all others that its issuer
+    /// has issued to its user until now.
+    ///
     /// # Errors
     ///
     /// 503 while the store is unavailable.
     pub async fn revoke(&self) -> Result<bool, Problem> {
-        match self.caller.as_ref().and_then(|caller| caller.token.as_ref()) {
-            Some((id, expires)) => self.revoke_token(id, *expires).await.map(|()| true),
-            None => Ok(false),
+        let Some(caller) = &self.caller else { return Ok(false) };
+        match &caller.token {
+            None => return Ok(false),
+            Some((id, _)) if is_nameless(id) => self.service.cut_user(&caller.user()).await?,
+            Some((id, expires)) => self.revoke_token(id, *expires).await?,
         }
+        Ok(true)
     }
 
     /// Revokes the access token with this `jti`; `expires` is its `exp`.
@@ -178,7 +188,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 503 while the store is unavailable.
+    /// 500 for an empty `jti`: a token without one is revoked by its
+    /// [user](Self::revoke_user_of). 503 while the store is unavailable.
     #[cfg(feature = "asym")]
     pub async fn revoke_token_of(
         &self,
@@ -186,6 +197,9 @@ impl Tokens {
         id: &str,
         expires: Timestamp,
     ) -> Result<(), Problem> {
+        if id.is_empty() {
+            return Err(Problem::internal("a token without a `jti` is revoked by its user"));
+        }
         self.service.revoke_token(&scoped(Some(issuer), id), expires).await
     }
 
@@ -218,7 +232,8 @@ impl Tokens {
     /// 500 if it is the only key: [replace](super::TokenKeys::replace) it first. 503 while the
     /// store is unavailable.
     pub async fn compromised(&self, key_id: &str) -> Result<(), Problem> {
-        self.service.keys().retire(key_id).map_err(Problem::internal)?;
+        let keys = self.service.keys().ok_or_else(|| Problem::internal(SIGNS_NONE))?;
+        keys.retire(key_id).map_err(Problem::internal)?;
         self.revoke_all().await
     }
 

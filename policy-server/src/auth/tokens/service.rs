@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use policy_core::{
     Refusal,
-    auth::is_scope,
+    auth::{OWN_ISSUER, is_scope},
     secret::SecretKey,
     session::{Handle, Identity},
     time::Timestamp,
@@ -41,13 +41,16 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
 /// The longest token: longer ones exceed the header limits of many servers.
 pub(super) const MAX_LEN: usize = 4096;
+/// Why an app with external issuers only issues no token.
+pub(super) const SIGNS_NONE: &str = "this app signs no tokens: it has no keys";
 
 /// Issues, refreshes, revokes and verifies the tokens of one app.
 pub(crate) struct TokenService {
     issuer: Box<str>,
     audience: Box<str>,
     verifier: Verifier,
-    keys: TokenKeys,
+    /// `None` if the app signs no tokens.
+    keys: Option<TokenKeys>,
     #[cfg(feature = "asym")]
     issuers: Issuers,
     revocation_cache: RevocationCache,
@@ -87,7 +90,9 @@ impl TokenService {
     ) -> Result<Self, Vec<StartProblem>> {
         let profile = settings.profile(own_origin, MAX_LEN)?;
         let longest = settings.max_lifetime.saturating_add(settings.leeway);
-        settings.keys.set_timing(clock.clone(), longest);
+        if let Some(keys) = &settings.keys {
+            keys.set_timing(clock.clone(), longest);
+        }
         #[cfg(feature = "asym")]
         let (longest, leeway) = settings.issuers.iter().fold(
             (longest, settings.leeway),
@@ -98,10 +103,12 @@ impl TokenService {
         #[cfg(not(feature = "asym"))]
         let leeway = settings.leeway;
         #[cfg(feature = "asym")]
+        let own_issuer: Option<Box<str>> = settings.own_issuer(own_origin).map(Into::into);
+        #[cfg(feature = "asym")]
         let issuers = Issuers::new(
             settings.issuers,
             &Own {
-                issuer: settings.issuer.as_deref().unwrap_or(own_origin),
+                issuer: own_issuer.as_deref(),
                 audience: settings.audience.as_deref().unwrap_or(own_origin),
                 origin: own_origin,
             },
@@ -169,18 +176,59 @@ impl TokenService {
         Ok(())
     }
 
-    /// Verifies an access token: the bytes after `Bearer `.
+    /// Whether a route that names these issuers takes a token, or a ticket issued from one, of this
+    /// issuer; `None` is the app itself.
     #[inline]
-    pub(crate) fn verify(&self, token: &[u8], now: Timestamp) -> Result<Verified, TokenError> {
-        let own = match self.verifier.verify_owned(&self.keys.load(), token, now) {
-            Ok(own) => own,
-            Err(fault) => return self.verify_foreign(token, now, fault),
+    pub(crate) fn takes(&self, issuers: &[&str], issuer: Option<&str>) -> bool {
+        match issuer {
+            None if issuers.is_empty() => true,
+            None => issuers.iter().any(|taken| *taken == OWN_ISSUER || **taken == *self.issuer),
+            Some(_) if issuers.is_empty() => issuer == self.only_issuer(),
+            Some(issuer) => issuers.contains(&issuer),
+        }
+    }
+
+    /// The only issuer of an app that signs no tokens.
+    pub(crate) fn only_issuer(&self) -> Option<&str> {
+        #[cfg(feature = "asym")]
+        let only = self.issuers.only().filter(|_| self.keys.is_none());
+        #[cfg(not(feature = "asym"))]
+        let only = None;
+        only
+    }
+
+    /// The name of the app in its own tokens.
+    #[cfg(feature = "testing")]
+    pub(crate) fn own_name(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Verifies an access token: the bytes after `Bearer `. `issuers` are those that the route
+    /// names.
+    #[inline]
+    pub(crate) fn verify(
+        &self,
+        token: &[u8],
+        issuers: &[&str],
+        now: Timestamp,
+    ) -> Result<Verified, TokenError> {
+        let own = match &self.keys {
+            Some(keys) => self.verifier.verify_owned(&keys.load(), token, now),
+            None => Err(TokenError::UnknownKey),
         };
+        let own = match own {
+            Ok(own) => own,
+            Err(fault) => return self.verify_foreign(token, issuers, now, fault),
+        };
+        if !self.takes(issuers, None) {
+            return Err(TokenError::IssuerNotTaken);
+        }
         let claims = own.claims();
+        let user = scoped(None, claims.subject());
         self.check(claims.issued(), now, || TokenNames {
             id: claims.id(),
             session: claims.session(),
-            user: claims.subject(),
+            user: &user,
         })?;
         Ok(Verified::own(own))
     }
@@ -191,12 +239,15 @@ impl TokenService {
     fn verify_foreign(
         &self,
         token: &[u8],
+        issuers: &[&str],
         now: Timestamp,
         fault: TokenError,
     ) -> Result<Verified, TokenError> {
-        let token = Verified::foreign(self.issuers.verify(token, now, fault)?);
+        let is_taken = |issuer: &str| self.takes(issuers, Some(issuer));
+        let (token, identity) = self.issuers.verify(token, now, fault, is_taken)?;
+        let token = Verified::foreign(token, identity);
         let claims = token.claims();
-        let (id, user) = (token.scoped(claims.id()), token.scoped(claims.subject()));
+        let (id, user) = (token.scoped(claims.id()), token.scoped(token.subject()));
         let session = claims.session().map(|session| token.scoped(session));
         self.check(claims.issued(), now, || TokenNames {
             id: &id,
@@ -211,6 +262,7 @@ impl TokenService {
     fn verify_foreign(
         &self,
         _token: &[u8],
+        _issuers: &[&str],
         _now: Timestamp,
         fault: TokenError,
     ) -> Result<Verified, TokenError> {
@@ -302,6 +354,7 @@ impl TokenService {
         }
         let scope = identity.scopes.join(" ");
         let roles: Vec<&str> = identity.roles.iter().map(|role| &**role).collect();
+        let keys = self.keys.as_ref().ok_or_else(|| Problem::internal(SIGNS_NONE))?;
         let id = Handle(self.draw()?).to_string();
         let expires = issued.after(self.lifetime);
         let mut claims =
@@ -313,7 +366,7 @@ impl TokenService {
         claims.roles = &roles;
         claims.custom = grant.custom;
         let now = self.clock.now();
-        let access_token = self.keys.load().sign(&claims, now).map_err(Problem::internal)?;
+        let access_token = keys.load().sign(&claims, now).map_err(Problem::internal)?;
         if access_token.len() > MAX_LEN {
             return Err(Problem::internal(format!("a token has at most {MAX_LEN} bytes")));
         }
@@ -332,14 +385,18 @@ impl TokenService {
         self.issue(identity, issued, grant).map(|issued| issued.access_token)
     }
 
-    /// A ticket of a user who logged in at `authenticated`.
+    /// A ticket of a user who logged in at `authenticated`, as if issued from a token of this
+    /// external issuer, if there is one.
     #[cfg(feature = "testing")]
     pub(crate) async fn mint_ticket(
         &self,
         identity: Identity,
         authenticated: Option<Timestamp>,
+        issuer: Option<&str>,
     ) -> Result<String, Problem> {
-        self.put_ticket(Caller { identity, authenticated, session: None, token: None }).await
+        let expires = self.clock.now().after(self.lifetime);
+        let token = issuer.map(|issuer| (scoped(Some(issuer), "probe").into(), expires));
+        self.put_ticket(Caller { identity, authenticated, session: None, token }).await
     }
 
     /// How long an access token is accepted, with all leeway.
@@ -350,7 +407,7 @@ impl TokenService {
 
     /// The `iat` of something issued to a user now.
     pub(super) fn issue_time(&self, user: &str) -> Timestamp {
-        self.revocation_cache.issue_time(user, self.clock.now())
+        self.revocation_cache.issue_time(&scoped(None, user), self.clock.now())
     }
 
     /// Begins a family of refresh tokens.
@@ -383,8 +440,8 @@ impl TokenService {
             self.store.refresh(Refresh::new(hashes.0, hashes.1, self.refresh_grace, now)).await;
         match outcome.map_err(unavailable)? {
             Refreshed::Done(family) | Refreshed::Again(family) => {
-                let issued =
-                    self.revocation_cache.issue_time_since(cuts, &family.identity.subject, now);
+                let user = scoped(None, &family.identity.subject);
+                let issued = self.revocation_cache.issue_time_since(cuts, &user, now);
                 self.issue_for(&family, issued, &successor)
             }
             Refreshed::Reused(family) => {
@@ -427,7 +484,7 @@ impl TokenService {
         // cut-off.
         let ended = self.store.end_families(user).await;
         // Also where that failed: this holds in this process in any case.
-        self.cut_user(user).await?;
+        self.cut_user(&scoped(None, user)).await?;
         ended.map_err(unavailable)
     }
 
@@ -444,17 +501,18 @@ impl TokenService {
         self.revoke(Revocation::All { before }).await
     }
 
-    pub(super) fn keys(&self) -> &TokenKeys {
-        &self.keys
+    pub(super) fn keys(&self) -> Option<&TokenKeys> {
+        self.keys.as_ref()
     }
 
     /// Issues a ticket to the caller of a request.
     pub(super) async fn put_ticket(&self, caller: Caller) -> Result<String, Problem> {
         self.refresh_key().await.map_err(unavailable)?;
         let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
+        let made = self.revocation_cache.issue_time(&caller.user(), self.clock.now());
         let ticket = Ticket {
             // Everything that a cut-off of this second covers was issued before it.
-            expires: self.issue_time(&caller.user()).after(Ticket::LIFETIME),
+            expires: made.after(Ticket::LIFETIME),
             identity: caller.identity,
             authenticated: caller.authenticated,
             session: caller.session,

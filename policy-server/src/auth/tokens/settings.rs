@@ -26,7 +26,8 @@ const LEAST_STALENESS: Duration = Duration::from_secs(2);
 /// default.
 #[derive(Clone, Debug)]
 pub struct TokenSettings {
-    pub(super) keys: TokenKeys,
+    /// `None` if the app signs no tokens.
+    pub(super) keys: Option<TokenKeys>,
     pub(super) issuer: Option<Box<str>>,
     pub(super) audience: Option<Box<str>>,
     pub(super) lifetime: Duration,
@@ -105,17 +106,27 @@ impl Tokens {
 
     /// Tokens signed with keys to which the application holds a handle.
     pub fn signed_with(keys: TokenKeys) -> TokenSettings {
-        TokenSettings::new(keys)
+        TokenSettings::new(Some(keys))
+    }
+
+    /// The tokens of an external issuer, in an app that signs none itself. A route with
+    /// `#[auth(token)]` takes them without naming the issuer, as long as it is the only one.
+    ///
+    /// Handlers take a [`Caller`](crate::Caller). Issuing a token fails; [tickets](Self::ticket) and
+    /// revocations work.
+    #[cfg(feature = "asym")]
+    pub fn accepting(issuer: Issuer) -> TokenSettings {
+        TokenSettings::new(None).accept(issuer)
     }
 }
 
 impl TokenSettings {
     /// What is odd about the files of the keys.
     pub(crate) fn notices(&self) -> impl Iterator<Item = StartProblem> {
-        self.keys.notices()
+        self.keys.iter().flat_map(TokenKeys::notices)
     }
 
-    fn new(keys: TokenKeys) -> Self {
+    fn new(keys: Option<TokenKeys>) -> Self {
         Self {
             keys,
             issuer: None,
@@ -133,7 +144,8 @@ impl TokenSettings {
         }
     }
 
-    /// Also accepts the tokens of an external issuer, on every route that takes tokens.
+    /// Also accepts the tokens of an external issuer, on the routes that name it: `#[auth(token,
+    /// issuers = ["https://id.example"])]`.
     #[cfg(feature = "asym")]
     #[must_use]
     pub fn accept(mut self, issuer: Issuer) -> Self {
@@ -141,8 +153,8 @@ impl TokenSettings {
         self
     }
 
-    /// The handle by which keys are changed at run time.
-    pub fn keys(&self) -> TokenKeys {
+    /// The handle by which keys are changed at run time; `None` if the app signs no tokens.
+    pub fn keys(&self) -> Option<TokenKeys> {
         self.keys.clone()
     }
 
@@ -226,6 +238,20 @@ impl TokenSettings {
     pub(crate) fn forgetful(mut self) -> Self {
         self.store = None;
         self
+    }
+
+    /// The issuer of the app's own tokens, if it signs any.
+    pub(crate) fn own_issuer<'a>(&'a self, own_origin: &'a str) -> Option<&'a str> {
+        self.keys.as_ref().map(|_| self.issuer.as_deref().unwrap_or(own_origin))
+    }
+
+    /// The names of the external issuers.
+    pub(crate) fn external_issuers(&self) -> impl Iterator<Item = &str> {
+        #[cfg(feature = "asym")]
+        let issuers = self.issuers.iter().map(Issuer::name);
+        #[cfg(not(feature = "asym"))]
+        let issuers = std::iter::empty();
+        issuers
     }
 
     /// All problems of the settings under this origin.

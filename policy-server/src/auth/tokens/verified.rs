@@ -2,30 +2,35 @@
 
 use std::borrow::Cow;
 
-use policy_core::token::{Claims, Token};
+use policy_core::{
+    session::Identity,
+    token::{Claims, Token},
+};
 
 /// Separates an external issuer from a name that it gave (ASCII unit separator). The name of an
-/// external issuer cannot contain it, and names of this app have no issuer in front, so names of
-/// different issuers never collide.
+/// external issuer is not empty and cannot contain it. A name of this app has no issuer in front,
+/// and one that contains the separator begins with another one, so names of different issuers never
+/// collide.
 const BORDER: char = '\u{1f}';
 
 /// A verified token, and whether another issuer issued it.
 #[derive(Debug)]
 pub(crate) struct Verified {
     token: Token,
-    is_foreign: bool,
+    /// What is believed of the token of an external issuer.
+    foreign: Option<Identity>,
 }
 
 impl Verified {
     /// A token of this app.
     pub(super) fn own(token: Token) -> Self {
-        Self { token, is_foreign: false }
+        Self { token, foreign: None }
     }
 
     /// A token of an external issuer.
     #[cfg(feature = "asym")]
-    pub(super) fn foreign(token: Token) -> Self {
-        Self { token, is_foreign: true }
+    pub(super) fn foreign(token: Token, identity: Identity) -> Self {
+        Self { token, foreign: Some(identity) }
     }
 
     pub(crate) fn token(&self) -> &Token {
@@ -38,7 +43,35 @@ impl Verified {
 
     /// The issuer, if it is not this app.
     pub(crate) fn foreign_issuer(&self) -> Option<&str> {
-        self.is_foreign.then(|| self.claims().issuer())
+        self.foreign.as_ref().map(|_| self.claims().issuer())
+    }
+
+    pub(crate) fn subject(&self) -> &str {
+        self.foreign.as_ref().map_or_else(|| self.claims().subject(), |identity| &identity.subject)
+    }
+
+    pub(crate) fn has_scope(&self, scope: &str) -> bool {
+        match &self.foreign {
+            None => self.claims().has_scope(scope),
+            Some(identity) => identity.scopes.iter().any(|held| **held == *scope),
+        }
+    }
+
+    pub(crate) fn has_role(&self, role: &str) -> bool {
+        match &self.foreign {
+            None => self.claims().has_role(role),
+            Some(identity) => identity.roles.iter().any(|held| **held == *role),
+        }
+    }
+
+    /// The user, with all rights.
+    pub(crate) fn identity(&self) -> Identity {
+        self.foreign.clone().unwrap_or_else(|| {
+            let claims = self.claims();
+            Identity::new(claims.subject())
+                .scopes(claims.scopes())
+                .roles(claims.roles().map(Cow::into_owned))
+        })
     }
 
     /// A name in the token, in the form that revocations use.
@@ -51,11 +84,43 @@ impl Verified {
 pub(crate) fn scoped<'a>(foreign_issuer: Option<&str>, name: &'a str) -> Cow<'a, str> {
     match foreign_issuer {
         Some(issuer) => format!("{issuer}{BORDER}{name}").into(),
+        None if name.contains(BORDER) => format!("{BORDER}{name}").into(),
         None => name.into(),
     }
 }
 
 /// The external issuer in a name of the form that revocations use.
 pub(crate) fn foreign_issuer_of(scoped: &str) -> Option<&str> {
-    scoped.split_once(BORDER).map(|(issuer, _)| issuer)
+    let (issuer, _) = scoped.split_once(BORDER)?;
+    Some(issuer).filter(|issuer| !issuer.is_empty())
+}
+
+/// Whether this is what stands for the id of a token of an external issuer that has none.
+pub(super) fn is_nameless(scoped: &str) -> bool {
+    foreign_issuer_of(scoped).is_some_and(|issuer| scoped.len() == issuer.len() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Different issuers, or different names, are different for revocations, whatever a user of
+        /// this app is called; and the issuer can be told from the name.
+        #[test]
+        fn names_of_different_issuers_never_collide(
+            names in prop::array::uniform2("[a\u{1f}]{0,4}"),
+            issuers in prop::array::uniform2(prop::option::of("[a/]{1,2}")),
+        ) {
+            let of = |at: usize| scoped(issuers[at].as_deref(), &names[at]).into_owned();
+            let is_same = names[0] == names[1] && issuers[0] == issuers[1];
+            prop_assert_eq!(of(0) == of(1), is_same);
+            let first = of(0);
+            prop_assert_eq!(foreign_issuer_of(&first), issuers[0].as_deref());
+            let is_empty = issuers[0].is_some() && names[0].is_empty();
+            prop_assert_eq!(is_nameless(&first), is_empty);
+        }
+    }
 }

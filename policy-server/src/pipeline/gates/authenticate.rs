@@ -81,7 +81,7 @@ pub(crate) async fn later(
     let view = RequestView::from_parts(parts);
     match auth.step(policy, view)? {
         AuthStep::Known(caller) => Ok(caller),
-        AuthStep::Ticket(text) => auth.redeem(text).await,
+        AuthStep::Ticket(text) => auth.redeem(text, policy).await,
         AuthStep::Own(own) => match &route.scheme {
             Some(scheme) => ask(own, scheme, parts, body).await,
             None => Err(Refusal::Internal.into()),
@@ -104,7 +104,7 @@ impl RequestAuth {
             match authorization(view.headers) {
                 Authorization::None | Authorization::OtherScheme => (),
                 Authorization::Bearer(token) => {
-                    let principal = self.verify(token)?;
+                    let principal = self.verify(token, policy)?;
                     return Ok(AuthStep::Known(Some(Authenticated {
                         principal,
                         is_ambient: false,
@@ -130,9 +130,10 @@ impl RequestAuth {
         Ok(AuthStep::Load)
     }
 
-    fn verify(&self, token: &[u8]) -> Result<Principal, Denied> {
+    fn verify(&self, token: &[u8], policy: &Requirement) -> Result<Principal, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
-        service.verify(token, self.guard().clock.now()).map(Principal::of_token).map_err(|error| {
+        let verified = service.verify(token, policy.issuers, self.guard().clock.now());
+        verified.map(Principal::of_token).map_err(|error| {
             let refusal = match error {
                 TokenError::Expired => Refusal::TokenExpired,
                 TokenError::StoreUnavailable | TokenError::KeysUnavailable => {
@@ -144,8 +145,13 @@ impl RequestAuth {
         })
     }
 
-    /// Redeems a ticket, unless the session in which it was issued has ended.
-    async fn redeem(&self, text: &str) -> Result<Option<Authenticated>, Denied> {
+    /// Redeems a ticket, unless the session in which it was issued has ended, or the route does not
+    /// take the issuer of the token from which it was issued.
+    async fn redeem(
+        &self,
+        text: &str,
+        policy: &Requirement,
+    ) -> Result<Option<Authenticated>, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let unchecked = |error: StoreError| {
             let text = error.to_string();
@@ -163,6 +169,9 @@ impl RequestAuth {
             }
         }
         let principal = Principal::of_ticket(ticket);
+        if !service.takes(policy.issuers, principal.foreign_issuer()) {
+            return Err(Refusal::TicketInvalid.into());
+        }
         Ok(Some(Authenticated { principal, is_ambient: false }))
     }
 }

@@ -48,11 +48,23 @@ pub(super) enum Defect {
 pub(super) struct Facts {
     pub(super) subject: String,
     pub(super) kind: CredentialKind,
+    pub(super) issuer: Issuer,
     pub(super) scopes: Vec<&'static str>,
     pub(super) roles: Vec<&'static str>,
     /// When the caller last authenticated.
     pub(super) authenticated: Option<Timestamp>,
     pub(super) now: Timestamp,
+}
+
+/// Who issued a credential, by the words of `#[auth(issuers = [..])]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Issuer {
+    /// The words for it.
+    pub(super) words: Vec<String>,
+    /// Whether a route that names no issuer takes it.
+    pub(super) is_default: bool,
+    /// Its name, if it is not the app.
+    pub(super) foreign: Option<String>,
 }
 
 /// The kind of a credential.
@@ -152,6 +164,16 @@ pub(super) enum Admitted<'a> {
     As(Option<&'a str>),
 }
 
+impl Issuer {
+    /// Whether a route that names these takes its credentials.
+    fn is_named(&self, issuers: &[&str]) -> bool {
+        match issuers {
+            [] => self.is_default,
+            names => self.words.iter().any(|word| names.contains(&word.as_str())),
+        }
+    }
+}
+
 impl Facts {
     /// Whether the last login is known to be at most `limit` seconds ago.
     fn is_younger(&self, limit: u32) -> bool {
@@ -164,6 +186,8 @@ impl Facts {
             || requirement.roles.iter().any(|role| self.roles.contains(role));
         let is_fresh = self.kind == CredentialKind::Own
             || requirement.fresh.is_none_or(|limit| self.is_younger(limit));
-        has_scopes && has_role && is_fresh
+        let has_issuer = matches!(self.kind, CredentialKind::Token | CredentialKind::Ticket);
+        let is_of_issuer = !has_issuer || self.issuer.is_named(requirement.issuers);
+        has_scopes && has_role && is_fresh && is_of_issuer
     }
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use policy_core::{
-    auth::Requirement,
+    auth::{OWN_ISSUER, Requirement},
     session::{Handle, Identity, Record, SessionId},
     time::Timestamp,
 };
 
 use super::{
-    caller::{Caller, CredentialKind, CredentialState, Defect, Facts},
+    caller::{Caller, CredentialKind, CredentialState, Defect, Facts, Issuer},
     declared::Declaration,
     probe::BAD_CREDENTIAL,
 };
@@ -68,6 +68,7 @@ impl<'a> CredentialFactory<'a> {
         }
         if asks(|requirement| requirement.ticket) && self.tokens.is_some() {
             self.by_ticket(&rights, &mut callers);
+            self.by_foreign_ticket(path, &rights, &mut callers);
         }
         let own = path.iter().find_map(|route| route.requirement()?.scheme);
         if let Some(own) = own {
@@ -82,6 +83,7 @@ impl<'a> CredentialFactory<'a> {
         Facts {
             subject: format!("user-{}", self.made),
             kind,
+            issuer: self.own_issuer(),
             scopes: rights.scopes.clone(),
             roles: rights.roles.clone(),
             authenticated: rights.age.map(|age| earlier(now, age)),
@@ -187,6 +189,43 @@ impl<'a> CredentialFactory<'a> {
             has_ticket: true,
             ..Caller::anonymous()
         });
+    }
+
+    /// Tickets issued from tokens of the issuers that the path names, and of one that it does not.
+    fn by_foreign_ticket(
+        &mut self,
+        path: &[&Declaration],
+        rights: &[Rights],
+        callers: &mut Vec<Caller>,
+    ) {
+        let Some(service) = self.tokens else { return };
+        let is_foreign = |name: &&str| *name != OWN_ISSUER && *name != service.own_name();
+        let named = path.iter().filter_map(|route| route.requirement()).flat_map(|it| it.issuers);
+        let mut names: Vec<&str> = named.copied().filter(is_foreign).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.push("https://policy-probe.invalid");
+        let best = rights.first().cloned().unwrap_or_else(Rights::none);
+        for name in names {
+            let issuer = Issuer {
+                words: vec![name.to_owned()],
+                is_default: service.only_issuer() == Some(name),
+                foreign: Some(name.to_owned()),
+            };
+            let facts = Facts { issuer, ..self.facts(CredentialKind::Ticket, &best) };
+            callers.push(Caller {
+                name: format!("a ticket of a user of `{name}`"),
+                state: CredentialState::Known(facts),
+                has_ticket: true,
+                ..Caller::anonymous()
+            });
+        }
+    }
+
+    fn own_issuer(&self) -> Issuer {
+        let own_name = self.tokens.map(|tokens| tokens.own_name().to_owned());
+        let words = [OWN_ISSUER.to_owned()].into_iter().chain(own_name).collect();
+        Issuer { words, is_default: true, foreign: None }
     }
 
     fn by_own_scheme(&mut self, is_ambient: bool, rights: &[Rights], callers: &mut Vec<Caller>) {

@@ -218,7 +218,8 @@ impl PathExplorer<'_, '_> {
         }
         let tokens = self.app.server.guard().tokens.as_ref();
         let ticket = tokens.zip(caller.facts()).and_then(|(tokens, facts)| {
-            let ticket = tokens.mint_ticket(identity(facts), facts.authenticated);
+            let issuer = facts.issuer.foreign.as_deref();
+            let ticket = tokens.mint_ticket(identity(facts), facts.authenticated, issuer);
             self.app.server.wait(ticket).ok()
         });
         format!("{path}?ticket={}", ticket.as_deref().unwrap_or("none"))

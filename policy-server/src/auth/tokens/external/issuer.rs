@@ -7,10 +7,13 @@ use policy_core::{
     token::{Algorithm, Key, KeyRing, Profile, ProfileError, RingKey, Verifier},
 };
 
+use serde_json::Value;
+
 use super::{
     Foreign, Keys,
     fetch::{Address, Document},
     jwks::JwkSet,
+    mapping::{ClaimMapping, path},
 };
 use crate::base::{
     clock::{Clock, Random},
@@ -29,9 +32,14 @@ use crate::base::{
 /// with the same id or publish each other's keys. The key is chosen by its id alone; an unknown id
 /// is not looked up elsewhere.
 ///
-/// Scopes and roles of such a token are trusted like those of this app's own tokens. Its `sub` is a
-/// user of that issuer: `ada` of one issuer is not `ada` of another. If both may call a route,
-/// identify a user by `Principal::issuer` together with `Principal::subject`.
+/// A route takes these tokens only if it names the issuer, as in `#[auth(token, issuers =
+/// ["https://id.example"])]`, or if it is the only one of an app that [signs
+/// none](crate::Tokens::accepting). Its users are no users of this app: handlers take a
+/// [`Caller`](crate::Caller).
+///
+/// Of the roles and scopes in a token only those count that the app lets this issuer give, by
+/// [`roles`](Self::roles) and [`scopes`](Self::scopes): none by default. What the claims of widely
+/// used issuers look like is in [`tokens::issuers`](crate::tokens::issuers).
 ///
 /// ```
 /// use policy_server::{Tokens, tokens::{SecretKey, Issuer}};
@@ -40,7 +48,8 @@ use crate::base::{
 /// let tokens = Tokens::hs256(secret)?.accept(
 ///     Issuer::new("https://id.example")
 ///         .audience("orders")
-///         .jwks("https://id.example/.well-known/jwks.json"),
+///         .jwks("https://id.example/.well-known/jwks.json")
+///         .scopes(["orders:read"]),
 /// );
 /// # Ok::<(), policy_server::tokens::KeyError>(())
 /// ```
@@ -55,6 +64,7 @@ pub struct Issuer {
     max_lifetime: Duration,
     max_len: usize,
     has_fractional_dates: bool,
+    mapping: ClaimMapping,
 }
 
 #[derive(Clone, Debug)]
@@ -91,6 +101,7 @@ impl Issuer {
             max_lifetime: Duration::from_secs(3600),
             max_len: 4096,
             has_fractional_dates: false,
+            mapping: ClaimMapping::default(),
         }
     }
 
@@ -177,6 +188,93 @@ impl Issuer {
         self
     }
 
+    /// Lets the issuer give these roles; by default none.
+    #[must_use]
+    pub fn roles<T: Into<Box<str>>>(mut self, roles: impl IntoIterator<Item = T>) -> Self {
+        for role in roles {
+            let role = role.into();
+            self.mapping.role_ceiling.add(role.clone(), role);
+        }
+        self
+    }
+
+    /// Lets the issuer give a role that it has another word for: `.role_as("Orders.Admin",
+    /// "admin")`.
+    #[must_use]
+    pub fn role_as(mut self, theirs: impl Into<Box<str>>, ours: impl Into<Box<str>>) -> Self {
+        self.mapping.role_ceiling.add(theirs, ours);
+        self
+    }
+
+    /// Lets the issuer grant these scopes; by default none.
+    #[must_use]
+    pub fn scopes<T: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
+        for scope in scopes {
+            let scope = scope.into();
+            self.mapping.scope_ceiling.add(scope.clone(), scope);
+        }
+        self
+    }
+
+    /// Lets the issuer grant a scope that it has another word for.
+    #[must_use]
+    pub fn scope_as(mut self, theirs: impl Into<Box<str>>, ours: impl Into<Box<str>>) -> Self {
+        self.mapping.scope_ceiling.add(theirs, ours);
+        self
+    }
+
+    /// Lets the issuer give every role and every scope of this app, also those that a later version
+    /// of it adds: only for an issuer that the same people run, for nothing but this app.
+    #[must_use]
+    pub fn trust_in_full(mut self) -> Self {
+        self.mapping.role_ceiling.is_unlimited = true;
+        self.mapping.scope_ceiling.is_unlimited = true;
+        self
+    }
+
+    /// The claim with the roles, a text or a list of texts: by default `["roles"]`. The names lead
+    /// from the outermost member to the claim, such as `["realm_access", "roles"]`.
+    #[must_use]
+    pub fn roles_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
+        self.mapping.roles = path(claim);
+        self
+    }
+
+    /// The claim with the scopes, a text with spaces between them or a list of texts: by default
+    /// `["scope"]`.
+    #[must_use]
+    pub fn scopes_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
+        self.mapping.scopes = path(claim);
+        self
+    }
+
+    /// The claim with the name of the user, by default `["sub"]`. The name must not change and
+    /// never belong to somebody else later, which e-mail addresses do not promise.
+    #[must_use]
+    pub fn subject_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
+        self.mapping.subject = path(claim);
+        self
+    }
+
+    /// The claim with the [audience](Self::audience), a text or a list of texts: by default
+    /// `["aud"]`.
+    #[must_use]
+    pub fn audience_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
+        self.mapping.audience = path(claim);
+        self
+    }
+
+    /// Accepts only tokens in which a claim has this value, such as `["token_use"]` and `access`.
+    #[must_use]
+    pub fn required_claim<T: Into<Box<str>>>(
+        mut self,
+        claim: impl IntoIterator<Item = T>,
+        value: impl Into<Value>,
+    ) -> Self {
+        self.mapping.required.push((path(claim), value.into()));
+        self
+    }
+
     /// Accepts dates with a fraction or an exponent.
     #[must_use]
     pub fn fractional_dates(mut self) -> Self {
@@ -184,7 +282,7 @@ impl Issuer {
         self
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(in super::super) fn name(&self) -> &str {
         &self.name
     }
 
@@ -222,7 +320,9 @@ impl Issuer {
                 Keys::JwkSet(Arc::new(JwkSet::new(document, clock, random)))
             }
         };
-        Ok(Foreign { verifier: Verifier::new(profile), keys })
+        let audience = self.audience.unwrap_or_else(|| app.audience.into());
+        let (name, mapping) = (self.name, self.mapping);
+        Ok(Foreign { name, audience, verifier: Verifier::new(profile), mapping, keys })
     }
 
     fn profile(&self, own_audience: &str) -> Result<Profile, ProfileError> {
@@ -231,7 +331,8 @@ impl Issuer {
             .leeway(self.leeway)?
             .max_lifetime(self.max_lifetime)?
             .max_len(self.max_len)?
-            .algorithms(Algorithm::ASYMMETRIC)?;
+            .algorithms(Algorithm::ASYMMETRIC)?
+            .mapped_claims();
         let profile = match &self.typ {
             Type::AccessToken => profile,
             Type::Generic => profile.generic_type(),

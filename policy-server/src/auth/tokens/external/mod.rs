@@ -13,6 +13,10 @@
 //! its own key and profile: neither can accept tokens of the other, or prevent them from being
 //! accepted. Keys that the header does not name are never tried.
 //!
+//! Who the caller is and what they may do is read as the settings of that issuer say (`mapping.rs`),
+//! and no role or scope counts that these do not let it give. A route takes the tokens of an issuer
+//! only if it names it, or if it is the only one of an app without tokens of its own.
+//!
 //! Each key has one algorithm, fixed by its type when it is parsed. External issuers can only use
 //! asymmetric algorithms: a symmetric key given to one is a start error, and one in a fetched
 //! document is skipped, so that a public key is never used as an HMAC secret (RFC 8725 2.1).
@@ -20,16 +24,18 @@
 mod fetch;
 mod issuer;
 mod jwks;
+mod mapping;
 
 use std::sync::Arc;
 
 use policy_core::{
     Rule,
+    session::Identity,
     time::Timestamp,
     token::{KeyRing, Token, TokenError, Verifier, key_id},
 };
 
-use self::{issuer::Context, jwks::JwkSet};
+use self::{issuer::Context, jwks::JwkSet, mapping::ClaimMapping};
 use crate::base::{
     clock::{Clock, Random},
     error::StartProblem,
@@ -44,7 +50,10 @@ pub(super) struct Issuers(Box<[Foreign]>);
 /// One of them: its keys and the profile of its tokens.
 #[derive(Debug)]
 struct Foreign {
+    name: Box<str>,
+    audience: Box<str>,
     verifier: Verifier,
+    mapping: ClaimMapping,
     keys: Keys,
 }
 
@@ -56,7 +65,8 @@ enum Keys {
 
 /// What the settings of an issuer depend on in the app.
 pub(super) struct Own<'a> {
-    pub(super) issuer: &'a str,
+    /// `None` if it signs no tokens.
+    pub(super) issuer: Option<&'a str>,
     pub(super) audience: &'a str,
     /// `http` in the development profile.
     pub(super) origin: &'a str,
@@ -70,7 +80,7 @@ impl Issuers {
         clock: &Clock,
         random: &Random,
     ) -> Result<Self, Vec<StartProblem>> {
-        let mut names: Vec<Box<str>> = vec![own.issuer.into()];
+        let mut names: Vec<Box<str>> = own.issuer.into_iter().map(Into::into).collect();
         let (mut built, mut problems) = (Vec::new(), Vec::new());
         // Every public origin uses TLS.
         let is_development = own.origin.starts_with("http:");
@@ -99,19 +109,35 @@ impl Issuers {
         })
     }
 
+    /// The issuer, if there is only one.
+    pub(super) fn only(&self) -> Option<&str> {
+        match &*self.0 {
+            [only] => Some(&only.name),
+            _ => None,
+        }
+    }
+
     /// Verifies a token that the app's own keys refused with `fault`, by the issuers that have the
-    /// named key.
+    /// named key, of those that are taken.
     pub(super) fn verify(
         &self,
         token: &[u8],
         now: Timestamp,
         mut fault: TokenError,
-    ) -> Result<Token, TokenError> {
+        is_taken: impl Fn(&str) -> bool,
+    ) -> Result<(Token, Identity), TokenError> {
         if self.0.is_empty() {
             return Err(fault);
         }
         let Some(id) = key_id(token) else { return Err(fault) };
         for issuer in &self.0 {
+            if !is_taken(&issuer.name) {
+                // An unverified claim only decides what the log says.
+                if !is_signed(fault) && issuer.verifier.is_claimed_by(token) {
+                    fault = TokenError::IssuerNotTaken;
+                }
+                continue;
+            }
             match issuer.verify(&id, token, now) {
                 Some(Ok(token)) => return Ok(token),
                 // The error of the issuer whose signature is valid is the most specific one.
@@ -125,8 +151,17 @@ impl Issuers {
 
 impl Foreign {
     /// The result for a token with this key id; `None` if this issuer does not know the token.
-    fn verify(&self, id: &str, token: &[u8], now: Timestamp) -> Option<Result<Token, TokenError>> {
-        let verify = |keys: &KeyRing| self.verifier.verify_owned(keys, token, now);
+    fn verify(
+        &self,
+        id: &str,
+        token: &[u8],
+        now: Timestamp,
+    ) -> Option<Result<(Token, Identity), TokenError>> {
+        let verify = |keys: &KeyRing| {
+            let token = self.verifier.verify_owned(keys, token, now)?;
+            let identity = self.mapping.read(token.claims(), &self.audience)?;
+            Ok((token, identity))
+        };
         match &self.keys {
             Keys::Given(keys) => keys.has(id).then(|| verify(keys)),
             Keys::JwkSet(published) => match published.keys(id, now) {
@@ -150,5 +185,6 @@ fn is_signed(fault: TokenError) -> bool {
             | TokenError::UnknownKey
             | TokenError::BadSignature
             | TokenError::BadIssuer
+            | TokenError::IssuerNotTaken
     )
 }

@@ -80,7 +80,7 @@ impl Instance {
     }
 
     fn verify(&self, token: &str) -> Result<(), TokenError> {
-        self.service.verify(token.as_bytes(), self.clock.now()).map(drop)
+        self.service.verify(token.as_bytes(), &[], self.clock.now()).map(drop)
     }
 
     /// Signs a token with these claims.
@@ -88,7 +88,7 @@ impl Instance {
         let issued = Timestamp::from_seconds(issued);
         let mut claims = NewClaims::new(ORIGIN, ORIGIN, user, id, issued);
         claims.expires = Timestamp::from_seconds(expires);
-        self.service.keys().load().sign(&claims, self.clock.now()).unwrap()
+        self.service.keys().unwrap().load().sign(&claims, self.clock.now()).unwrap()
     }
 
     fn news(&self) -> broadcast::Receiver<RevocationEvent> {

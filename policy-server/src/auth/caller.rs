@@ -1,0 +1,123 @@
+//! The caller of a route that takes tokens of other issuers.
+
+use policy_core::{time::Timestamp, token::Token};
+
+use super::principal::{AuthScheme, Principal};
+
+/// The authenticated caller of a request, who may be a user of another issuer.
+///
+/// A route with `#[auth(token, issuers = [..])]` takes this in place of a [`Principal`], who is
+/// always a user of this app. On a route with `optional` it is `Option<Caller>`.
+///
+/// ```
+/// use policy_server::{Caller, Subject, prelude::*};
+///
+/// #[get("/orders")]
+/// #[auth(token, issuers = ["own", "https://partner.example"])]
+/// async fn orders(caller: Caller) -> String {
+///     match caller.subject() {
+///         Subject::User(name) => format!("the orders of {name}"),
+///         Subject::Foreign { issuer, name } => format!("what {name} of {issuer} may see"),
+///     }
+/// }
+/// ```
+///
+/// Names of different issuers have nothing to do with each other: `ada` of a partner is not the
+/// user `ada` of this app. So nothing that takes a user takes a [`Subject`], unless
+/// [`as_local_user`](Subject::as_local_user) says that it is one.
+///
+/// ```compile_fail,E0277
+/// use policy_server::{Caller, prelude::*, session::SessionError};
+///
+/// async fn enter(caller: Caller, sessions: Sessions) -> Result<(), SessionError> {
+///     sessions.login(caller.subject()).await
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Caller(Principal);
+
+/// Who calls: a user of this app, or one of another issuer.
+///
+/// It is compared as a whole, so the same name of two issuers is two subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject<'a> {
+    /// A user of this app, by name.
+    User(&'a str),
+    /// A user of another issuer.
+    Foreign {
+        /// The issuer, as the app accepts it.
+        issuer: &'a str,
+        /// The name that this issuer gave.
+        name: &'a str,
+    },
+}
+
+impl Caller {
+    pub(crate) fn new(principal: Principal) -> Self {
+        Self(principal)
+    }
+
+    /// Who it is.
+    pub fn subject(&self) -> Subject<'_> {
+        self.0.whole_subject()
+    }
+
+    /// The caller as a user of this app; `None` for one of another issuer.
+    pub fn principal(&self) -> Option<&Principal> {
+        Some(&self.0).filter(|principal| principal.foreign_issuer().is_none())
+    }
+
+    /// The credential that was used.
+    pub fn scheme(&self) -> AuthScheme {
+        self.0.scheme()
+    }
+
+    /// Whether a scope was granted. One of another issuer counts as far as the app lets that issuer
+    /// grant it.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.0.has_scope(scope)
+    }
+
+    /// Whether the caller has a role. One of another issuer counts as far as the app lets that
+    /// issuer give it.
+    pub fn has_role(&self, role: &str) -> bool {
+        self.0.has_role(role)
+    }
+
+    /// When the caller last logged in, as for [`Principal::authenticated`].
+    pub fn authenticated(&self) -> Option<Timestamp> {
+        self.0.authenticated()
+    }
+
+    /// The token, with its claims as the issuer wrote them.
+    pub fn token(&self) -> Option<&Token> {
+        self.0.token()
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// The name of a user of this app; `None` for one of another issuer.
+    pub const fn user(self) -> Option<&'a str> {
+        match self {
+            Self::User(name) => Some(name),
+            Self::Foreign { .. } => None,
+        }
+    }
+
+    /// The issuer, if it is not this app.
+    pub const fn issuer(self) -> Option<&'a str> {
+        match self {
+            Self::User(_) => None,
+            Self::Foreign { issuer, .. } => Some(issuer),
+        }
+    }
+
+    /// The name as that of a user of this app, whoever gave it. Whoever calls this says that the
+    /// issuer names the users of this app, and no others: where it is their only identity provider,
+    /// for instance.
+    pub const fn as_local_user(self) -> &'a str {
+        match self {
+            Self::User(name) | Self::Foreign { name, .. } => name,
+        }
+    }
+}

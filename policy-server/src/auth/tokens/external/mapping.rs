@@ -1,0 +1,112 @@
+//! Where the claims of an external issuer stand, and which of them are believed.
+
+use policy_core::{
+    auth::is_scope,
+    session::Identity,
+    token::{Claim, Claims, TokenError},
+};
+use serde_json::Value;
+
+/// The names of members, from the outermost to the claim.
+pub(super) type ClaimPath = Box<[Box<str>]>;
+
+/// How the claims of an issuer are read.
+#[derive(Clone, Debug)]
+pub(super) struct ClaimMapping {
+    pub(super) audience: ClaimPath,
+    pub(super) subject: ClaimPath,
+    pub(super) roles: ClaimPath,
+    pub(super) scopes: ClaimPath,
+    /// Claims that have to have these values.
+    pub(super) required: Vec<(ClaimPath, Value)>,
+    pub(super) role_ceiling: Ceiling,
+    pub(super) scope_ceiling: Ceiling,
+}
+
+/// What an issuer may grant: each of its words, and what it means here.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ceiling {
+    pub(super) words: Vec<(Box<str>, Box<str>)>,
+    /// Whether every other word is granted as it is.
+    pub(super) is_unlimited: bool,
+}
+
+impl Default for ClaimMapping {
+    /// The claims of RFC 9068. Nothing is granted.
+    fn default() -> Self {
+        Self {
+            audience: path(["aud"]),
+            subject: path(["sub"]),
+            roles: path(["roles"]),
+            scopes: path(["scope"]),
+            required: Vec::new(),
+            role_ceiling: Ceiling::default(),
+            scope_ceiling: Ceiling::default(),
+        }
+    }
+}
+
+pub(super) fn path<T: Into<Box<str>>>(names: impl IntoIterator<Item = T>) -> ClaimPath {
+    names.into_iter().map(Into::into).collect()
+}
+
+impl ClaimMapping {
+    /// Reads the claims of a token whose signature, dates and issuer are verified.
+    pub(super) fn read(&self, claims: Claims<'_>, audience: &str) -> Result<Identity, TokenError> {
+        // The claims were scanned: no name stands twice in an object, at any level.
+        let all: Value =
+            serde_json::from_str(claims.payload()).map_err(|_number| TokenError::Malformed)?;
+        let at = |path: &ClaimPath| {
+            let value = path.iter().try_fold(&all, |value, name| value.get(&**name))?;
+            Some(value).filter(|value| !value.is_null())
+        };
+        let audiences = at(&self.audience).ok_or(TokenError::ClaimMissing(Claim::Aud))?;
+        let audiences = texts(audiences).ok_or(TokenError::ClaimType(Claim::Aud))?;
+        if !audiences.contains(&audience) {
+            return Err(TokenError::BadAudience);
+        }
+        if self.required.iter().any(|(path, value)| at(path) != Some(value)) {
+            return Err(TokenError::UnexpectedClaim);
+        }
+        let subject = at(&self.subject).ok_or(TokenError::ClaimMissing(Claim::Sub))?;
+        let subject = subject.as_str().filter(|subject| !subject.is_empty());
+        let subject = subject.ok_or(TokenError::ClaimType(Claim::Sub))?;
+        let roles = match at(&self.roles) {
+            None => Vec::new(),
+            Some(value) => texts(value).ok_or(TokenError::ClaimType(Claim::Roles))?,
+        };
+        let scopes = match at(&self.scopes) {
+            None => Vec::new(),
+            Some(Value::String(list)) => list.split(' ').collect(),
+            Some(value) => texts(value).ok_or(TokenError::ClaimType(Claim::Scope))?,
+        };
+        let roles = self.role_ceiling.granted(roles).filter(|role| !role.is_empty());
+        let scopes = self.scope_ceiling.granted(scopes).filter(|scope| is_scope(scope));
+        Ok(Identity::new(subject).roles(roles).scopes(scopes))
+    }
+}
+
+/// One text, or a list of texts.
+fn texts(value: &Value) -> Option<Vec<&str>> {
+    match value {
+        Value::String(text) => Some(vec![text]),
+        Value::Array(all) => all.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}
+
+impl Ceiling {
+    /// Adds a word of the issuer and its meaning here.
+    pub(super) fn add(&mut self, word: impl Into<Box<str>>, meaning: impl Into<Box<str>>) {
+        self.words.push((word.into(), meaning.into()));
+    }
+
+    /// What is granted of these words.
+    fn granted<'a>(&'a self, words: Vec<&'a str>) -> impl Iterator<Item = &'a str> {
+        words.into_iter().flat_map(|word| {
+            let known = || self.words.iter().filter(move |(theirs, _)| **theirs == *word);
+            let other = (self.is_unlimited && known().next().is_none()).then_some(word);
+            known().map(|(_, ours)| &**ours).chain(other)
+        })
+    }
+}

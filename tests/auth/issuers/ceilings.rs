@@ -1,0 +1,126 @@
+//! What an issuer may grant, and when it says that its user logged in.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const A: &str = "https://a.example";
+
+#[get("/admin")]
+#[auth(session | token, issuers = ["own", "https://a.example"], roles = ["admin"])]
+async fn admin(caller: policy_server::Caller) -> String {
+    told(&caller)
+}
+
+#[get("/reports")]
+#[auth(token | ticket, issuers = ["https://a.example"], scopes = ["reports:read"])]
+async fn reports(caller: policy_server::Caller) -> String {
+    told(&caller)
+}
+
+#[get("/recent")]
+#[auth(token | ticket, issuers = ["https://a.example"], fresh = "1m")]
+async fn recent(caller: policy_server::Caller) -> String {
+    told(&caller)
+}
+
+#[post("/issue-ticket")]
+#[auth(token, issuers = ["https://a.example"])]
+async fn issue_ticket(_caller: policy_server::Caller, tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+/// A client of an app with this issuer, and a token of it with these claims.
+fn client(key: &Signer, settings: impl FnOnce(Issuer) -> Issuer) -> Caller {
+    let tokens = own_tokens().accept(settings(issuer(A, &[key])));
+    let app = App::new(()).clock(Clock::at(START)).public_origin(ORIGIN).tokens(tokens);
+    let app = app.sessions(Sessions::memory());
+    Caller(app.routes(routes![admin, reports, recent, issue_ticket]).test())
+}
+
+fn token(key: &Signer, changes: &Value) -> String {
+    let mut claims = claims(A).json();
+    claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    key.sign(&json!({ "alg": key.algorithm(), "typ": "at+jwt", "kid": key.id }), &claims)
+}
+
+/// A name, settings, and the statuses of `/admin` and `/reports`.
+type Case = (&'static str, fn(Issuer) -> Issuer, [u16; 2]);
+
+#[tokio::test]
+async fn an_issuer_grants_nothing_but_what_it_may() {
+    let key = Signer::ed25519("k");
+    let asks_for_all = json!({
+        "roles": ["admin", "Admins", "root"],
+        "scope": "reports:read reports:write Reports.Read",
+    });
+    let token = token(&key, &asks_for_all);
+    let cases: [Case; 7] = [
+        ("unstated", |issuer| issuer, [403, 403]),
+        ("others", |issuer| issuer.roles(["root"]).scopes(["reports:write"]), [403, 403]),
+        ("a role", |issuer| issuer.roles(["clerk", "admin"]), [200, 403]),
+        ("a scope", |issuer| issuer.scopes(["reports:read"]), [403, 200]),
+        ("renamed", |issuer| issuer.role_as("Admins", "admin"), [200, 403]),
+        ("renamed scope", |issuer| issuer.scope_as("Reports.Read", "reports:read"), [403, 200]),
+        ("in full", Issuer::trust_in_full, [200, 200]),
+    ];
+    for (name, settings, expected) in cases {
+        let client = client(&key, settings);
+        let mut statuses = Vec::new();
+        for path in ["/admin", "/reports"] {
+            statuses.push(client.send("GET", path, &token).await.status().as_u16());
+        }
+        assert_eq!(statuses, expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_renamed_word_is_no_longer_what_it_was() {
+    let key = Signer::ed25519("k");
+    for (role, status) in [("admin", 403), ("Admins", 200)] {
+        let token = token(&key, &json!({ "roles": [role] }));
+        let renamed = |issuer: Issuer| {
+            issuer.role_as("admin", "their-admin").role_as("Admins", "admin").trust_in_full()
+        };
+        let client = client(&key, renamed);
+        assert_eq!(client.send("GET", "/admin", &token).await.status(), status, "{role}");
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_grants_no_more_than_its_token() {
+    let key = Signer::ed25519("k");
+    let token = token(&key, &json!({ "scope": "reports:read", "auth_time": START - 10 }));
+    for (granted, status) in [(&["reports:read"][..], 200), (&[][..], 403)] {
+        let client = client(&key, |issuer| issuer.scopes(granted.iter().copied()));
+        let ticket = client.send("POST", "/issue-ticket", &token).await.text();
+        let response = client.0.get(&format!("/reports?ticket={ticket}")).send().await;
+        assert_eq!(response.status(), status);
+        let ticket = client.send("POST", "/issue-ticket", &token).await.text();
+        let response = client.0.get(&format!("/recent?ticket={ticket}")).send().await;
+        assert_eq!((response.status().as_u16(), response.text()), (200, format!("ada of {A}")));
+    }
+}
+
+#[tokio::test]
+async fn a_login_in_the_future_is_none() {
+    let key = Signer::ed25519("k");
+    let client = client(&key, |issuer| issuer);
+    for (auth_time, code) in [
+        (START - 60, "auth.login-too-old"),
+        (START - 59, ""),
+        (START + 30, ""),
+        (START + 31, "auth.token-invalid"),
+        (START + 365 * 86_400, "auth.token-invalid"),
+    ] {
+        let token = token(&key, &json!({ "auth_time": auth_time }));
+        let response = client.send("GET", "/recent", &token).await;
+        let found = match response.status().as_u16() {
+            200 => String::new(),
+            _ => response.json::<Value>()["code"].as_str().unwrap().to_owned(),
+        };
+        assert_eq!(found, code, "{auth_time}");
+    }
+    let future = token(&key, &json!({ "iat": START + 31 }));
+    assert_eq!(client.send("GET", "/recent", &future).await.status(), 401);
+}
