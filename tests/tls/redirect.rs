@@ -164,7 +164,7 @@ fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
         "a@evil.example",
     ]);
     let law = "a redirect leads to the public origin";
-    holds(law, 25, (methods, target(), hosts), |(method, target, host)| {
+    holds(law, 12, (methods, target(), hosts), |(method, target, host)| {
         let bytes = format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\n\r\n");
         let responses = runtime.block_on(async {
             let mut connection = Connection::open(server.redirect()).await;
