@@ -21,7 +21,7 @@ use http::{
 use policy_core::{
     cors::{Cors, CorsConfig, CorsPolicy, OriginLists, Preflight},
     gate::{Head, Single},
-    limits::{Rate, RateTable, address_key},
+    limits::{Rate, RateCapacity, RateTable},
     origin::OriginSet,
     secret::SecretKey,
     time::Timestamp,
@@ -184,17 +184,17 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
-/// One decision, among a hundred clients; without a table, only the lookup.
+/// One decision, among a hundred clients; without a table, only the address.
 fn rate_limit(count: Option<u32>) -> Operation {
     let rate = Rate::per_minute(count.unwrap_or(1));
-    let table = count.map(|_| RateTable::new(65_536, [1, 2]));
+    let table = count.map(|_| RateTable::new(rate, RateCapacity::DEFAULT, [1, 2]));
     let mut asked = 0;
     Box::new(move || {
         asked += 1;
-        let key = black_box(address_key(Ipv4Addr::from_bits(asked % 100).into()));
+        let address = black_box(Some(Ipv4Addr::from_bits(asked % 100).into()));
         let now = black_box(Duration::from_millis(u64::from(asked) * 10));
         if let Some(table) = &table {
-            let _ = black_box(table.take(black_box(&rate), &key, now));
+            let _ = black_box(table.take_address(address, now));
         }
     })
 }

@@ -477,8 +477,9 @@ pub use policy_macros::jsonp;
 /// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
 /// | `concurrency = 64` | the most concurrent requests | 503 |
 ///
-/// An IPv6 address counts by its first 64 bits. A rate is also the burst size: all of its requests
-/// may come at once, and then none for the rest of the period.
+/// An IPv6 address counts by its first 64 bits, and a network of 48 bits is served a limited number
+/// of clients ([`App::rate_capacity`](crate::App::rate_capacity)). A rate is also the burst size: all
+/// of its requests may come at once, and then none for the rest of the period.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -246,7 +246,7 @@ pub use policy_core::{
     csrf::CsrfPolicy,
     headers::HeadersPolicy,
     isolation::Isolation,
-    limits::{Limits, Rate},
+    limits::{Limits, Rate, RateCapacity},
     session::Identity,
     time::Timestamp,
 };

@@ -27,6 +27,12 @@ const RUNS: &[Long] = &[
         run: laws,
     },
     Long {
+        name: "floods",
+        purpose: "what a flood of addresses costs a million clients, and gets, under each rate",
+        duration: "10 min",
+        run: floods,
+    },
+    Long {
         name: "fuzz",
         purpose: "random inputs to the parsers of what strangers send; [TARGET] [--seconds N]",
         duration: "5 min",
@@ -125,6 +131,14 @@ fn laws(arguments: &[&str]) -> Outcome {
     let laws = ["--package", "policy-core-tests", "--package", "policy-tests", "--test", "laws"];
     let test = cargo(&[&["test", "--release"], &laws[..], &["--"], arguments].concat());
     command::run(&mut with_env(test, "PROPTEST_CASES", "100000"))
+}
+
+/// At full size; every test run has a smaller one.
+fn floods(arguments: &[&str]) -> Outcome {
+    no_arguments("floods", arguments)?;
+    let laws = ["test", "--release", "--package", "policy-core-tests", "--test", "laws"];
+    let test = cargo(&[&laws[..], &["--", "floods::", "--nocapture", "--test-threads=1"]].concat());
+    command::run(&mut with_env(test, "POLICY_FLOODS_SCALE", "1"))
 }
 
 /// The modules of `tests/fuzz/targets`, each of which has a corpus.

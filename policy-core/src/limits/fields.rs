@@ -12,17 +12,18 @@ use super::{Granted, Rate, Refused};
 /// ```
 /// use std::time::Duration;
 /// use http::HeaderMap;
-/// use policy_core::limits::{Rate, RateFields, RateTable};
+/// use policy_core::limits::{Rate, RateCapacity, RateFields, RateTable};
 ///
 /// let (rate, now) = (Rate::per_second(1), Duration::from_secs(7));
-/// let (table, fields) = (RateTable::new(100, [1, 2]), RateFields::new(&rate));
+/// let table = RateTable::new(rate, RateCapacity::DEFAULT, [1, 2]);
+/// let fields = RateFields::new(&rate);
 /// let mut headers = HeaderMap::new();
 ///
-/// fields.granted(table.take(&rate, b"ada", now).unwrap(), &mut headers);
+/// fields.granted(table.take(b"ada", now).unwrap(), &mut headers);
 /// assert_eq!(headers["ratelimit-policy"], "\"default\";q=1;w=1");
 /// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=1");
 ///
-/// fields.refused(table.take(&rate, b"ada", now).unwrap_err(), &mut headers);
+/// fields.refused(table.take(b"ada", now).unwrap_err(), &mut headers);
 /// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=1");
 /// assert_eq!(headers["retry-after"], "1");
 /// ```

@@ -98,12 +98,13 @@ impl Account {
     // A tenth of a decision would be the call.
     #[inline(always)]
     pub(super) fn take_at(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
-        if self.is_free(now) {
-            *self = Self { start: now, ..Self::EMPTY };
-        } else if now >= self.start.saturating_add(pace.per) {
-            (self.due_before, self.taken_before) = (self.due, self.taken);
-            (self.start, self.taken) = (now, 0);
-        }
+        self.advance(pace, now);
+        self.decide(pace, now)
+    }
+
+    /// Decides about a request, when the account has [advanced](Self::advance) to `now`.
+    #[inline(always)]
+    pub(super) fn decide(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
         let used = self.taken.saturating_add(self.still_counted(pace, now));
         if used >= pace.count && self.due > now {
             return Err(Refused { retry_after: self.wait(pace, now) });
@@ -115,14 +116,42 @@ impl Account {
         Ok(Granted { remaining, reset: emptied.wait(pace, now) })
     }
 
+    /// Counts a request that another account has granted.
+    pub(super) fn charge(&mut self, pace: &Pace, now: u64) {
+        self.advance(pace, now);
+        self.add(pace, now, 1);
+    }
+
     /// Whether no grant matters any more.
     pub(super) const fn is_free(&self, now: u64) -> bool {
         self.free_at <= now
     }
 
-    /// The time until no grant matters any more.
-    pub(super) const fn time_until_free(&self, now: u64) -> Duration {
-        Duration::from_nanos(self.free_at.saturating_sub(now))
+    /// Whether a new stretch begins now, in which the client is granted its count at most.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, pace: &Pace, now: u64) -> bool {
+        if self.is_free(now) {
+            *self = Self { start: now, ..Self::EMPTY };
+            return true;
+        }
+        let begins = now >= self.start.saturating_add(pace.per);
+        if begins {
+            (self.due_before, self.taken_before) = (self.due, self.taken);
+            (self.start, self.taken) = (now, 0);
+        }
+        begins
+    }
+
+    /// The account as it is stored. Zeros are the account of a client without requests.
+    pub(super) const fn to_words(self) -> [u64; 5] {
+        let taken = self.taken as u64 | (self.taken_before as u64) << 32;
+        [self.free_at, self.start, self.due, self.due_before, taken]
+    }
+
+    /// The account that these words store.
+    pub(super) const fn of_words([free_at, start, due, due_before, taken]: [u64; 5]) -> Self {
+        let (taken, taken_before) = (taken as u32, (taken >> 32) as u32);
+        Self { start, due, due_before, free_at, taken, taken_before }
     }
 
     /// At most how many grants of the stretch before are within the period that ends now.

@@ -1,10 +1,15 @@
 //! Limits: how large, how long, how often, and how many at once.
 //!
 //! [`Limits`] are the limits that a route, a group or an app states. A [`RateTable`] decides how
-//! often each client may call, and keeps its accounts in bounded memory.
+//! often each client may call, and keeps its accounts in memory of the size that a
+//! [`RateCapacity`] states.
 
 #[cfg(feature = "engine")]
+mod accounts;
+#[cfg(feature = "engine")]
 mod address;
+#[cfg(feature = "engine")]
+mod capacity;
 #[cfg(feature = "engine")]
 mod fields;
 #[cfg(feature = "engine")]
@@ -18,6 +23,8 @@ mod units;
 
 #[cfg(feature = "engine")]
 pub use address::{AddressKey, address_key};
+#[cfg(feature = "engine")]
+pub use capacity::RateCapacity;
 #[cfg(feature = "engine")]
 pub use fields::RateFields;
 #[cfg(feature = "engine")]

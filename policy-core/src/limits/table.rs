@@ -1,131 +1,102 @@
-//! Rate accounts of all clients, in bounded memory.
+//! One rate limit for all clients, in bounded memory.
 
-use std::{
-    fmt,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, net::IpAddr, time::Duration};
 
 use siphasher::sip::SipHasher13;
 
 use super::{
-    Granted, Rate, Refused,
-    gcra::{Account, Pace, nanos},
+    AddressKey, Granted, Rate, RateCapacity, Refused,
+    accounts::{Accounts, Held},
+    address_key,
+    gcra::nanos,
 };
 
 /// Decides how often each client may call, for any number of clients, in memory of fixed size.
 ///
-/// No client ever gets more than its rate, whatever others do. A client keeps its own account as
-/// long as its requests matter. The account is in one of a few cells that the hash of its key
-/// selects. If all of them are taken, new clients share one account, and a client that gets its own
-/// account later starts it with the grants of the shared one. So a flood of addresses can keep new
-/// clients out while it lasts, but no client that called before, and it gains nothing itself.
+/// No client ever gets more than its rate, whatever others do. As many clients as the
+/// [`RateCapacity`] states have an account of their own, as long as their requests matter. Of
+/// further clients a few are counted together.
+///
+/// An IPv6 client is a network of 64 bits. Each network of 48 bits has an account too, which counts
+/// the clients in it: a request that begins a client's stretch of a period takes one of
+/// [`clients_per_network`](RateCapacity::clients_per_network). So a network of 48 bits is granted at
+/// most that multiple of the rate in the long run, and twice the multiple within one period. While
+/// the table is full, clients without an account of their own are counted by networks of 32 bits as
+/// well, so that one flood cannot fill the shared accounts.
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::limits::{Rate, RateTable};
+/// use policy_core::limits::{Rate, RateCapacity, RateTable};
 ///
-/// let table = RateTable::new(10_000, [1, 2]);
 /// let (rate, now) = (Rate::per_second(1), Duration::from_secs(7));
-/// assert!(table.take(&rate, b"ada", now).is_ok());
-/// assert!(table.take(&rate, b"eve", now).is_ok());
-/// let refused = table.take(&rate, b"ada", now).unwrap_err();
+/// let table = RateTable::new(rate, RateCapacity::DEFAULT.clients(10_000), [1, 2]);
+/// assert!(table.take(b"ada", now).is_ok());
+/// assert!(table.take(b"eve", now).is_ok());
+/// let refused = table.take(b"ada", now).unwrap_err();
 /// assert_eq!(refused.retry_after, Duration::from_secs(1));
 /// ```
 pub struct RateTable {
-    /// One lock for each, so that two requests hardly ever wait for each other.
-    sets: Box<[Mutex<Set>]>,
+    clients: Accounts,
+    /// Counts the stretches of the clients of a network.
+    networks: Accounts,
     /// Keyed by the seed.
     hasher: SipHasher13,
 }
 
-/// The number of cells that one key can use.
-const WAYS: usize = 7;
-
-#[derive(Clone, Copy)]
-struct Set {
-    cells: [Cell; WAYS],
-    /// The shared account of all clients without a cell. It is used for one rate at a time.
-    shared: Cell,
-}
-
-#[derive(Clone, Copy)]
-struct Cell {
-    tag: u64,
-    account: Account,
-}
-
-const EMPTY: Cell = Cell { tag: 0, account: Account::EMPTY };
-
 impl RateTable {
-    /// A table with cells of 56 bytes for at least `capacity` clients. The seed must be random, so
-    /// that an attacker cannot choose addresses whose hashes collide.
-    pub fn new(capacity: usize, [key_0, key_1]: [u64; 2]) -> Self {
-        let count = capacity.div_ceil(WAYS).max(1);
-        let set = Set { cells: [EMPTY; WAYS], shared: EMPTY };
-        let sets = (0..count).map(|_| Mutex::new(set)).collect();
-        Self { sets, hasher: SipHasher13::new_with_keys(key_0, key_1) }
+    /// A table for this rate. The seed must be random, so that an attacker cannot choose addresses
+    /// whose hashes collide.
+    pub fn new(rate: Rate, capacity: RateCapacity, [key_0, key_1]: [u64; 2]) -> Self {
+        let of_network = Rate::new(capacity.clients_per_network, rate.per);
+        Self {
+            clients: Accounts::new(rate, capacity.clients),
+            networks: Accounts::new(of_network, capacity.networks()),
+            hasher: SipHasher13::new_with_keys(key_0, key_1),
+        }
     }
 
-    /// Decides about a request of `key` that comes at `now`. Requests with the same key are counted
-    /// together: it names the client, and the route if each route counts by itself. `now` is the
-    /// time since a point that is the same for all calls, by a monotonic clock. If calls overtake
-    /// each other, the decision is off by the time between them.
+    /// Decides about a request of the client that `key` names, at `now`. `now` is the time since a
+    /// point that is the same for all calls, by a monotonic clock. If calls overtake each other, the
+    /// decision is off by the time between them.
     ///
     /// # Errors
     ///
     /// [`Refused`], with the time to wait.
-    pub fn take(&self, rate: &Rate, key: &[u8], now: Duration) -> Result<Granted, Refused> {
-        let Some(pace) = Pace::new(rate) else { return Err(Refused { retry_after: rate.per }) };
+    pub fn take(&self, key: &[u8], now: Duration) -> Result<Granted, Refused> {
+        self.clients.take(self.hasher.hash(key), nanos(now), |_| Ok(()))
+    }
+
+    /// Decides about a request from this address, like [`take`](Self::take), and about its network.
+    /// All clients without an address count as one. The keys of addresses begin with a byte below
+    /// 8, so that keys of other clients in the same table can differ from all of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the time to wait.
+    pub fn take_address(&self, address: Option<IpAddr>, now: Duration) -> Result<Granted, Refused> {
+        let key = address.map_or([0; 9], address_key);
         let now = nanos(now);
-        // The same key with another rate counts as another client. Rates are not chosen by
-        // attackers, so collisions do not matter.
-        let of_rate = nanos(rate.per).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(rate.count);
-        let tag = self.hasher.hash(key) ^ of_rate;
-        let Some(set) = self.sets.get(scaled(tag, self.sets.len())) else {
-            return Err(Refused { retry_after: rate.per });
-        };
-        let mut set = set.lock().unwrap_or_else(PoisonError::into_inner);
-        match set.cells.iter_mut().find(|cell| cell.tag == tag) {
-            Some(cell) => cell.account.take_at(&pace, now),
-            None => set.take_as_new(tag, of_rate, &pace, now),
-        }
+        self.clients.take(self.hasher.hash(&key), now, |held| match key {
+            [6, ..] => self.admit(&key, held, now),
+            _ => Ok(()),
+        })
     }
-}
 
-impl Set {
-    /// Decides about a client without a cell. It needs none until a request is granted.
+    /// Counts a stretch of a client in its networks.
     #[cold]
-    fn take_as_new(
-        &mut self,
-        tag: u64,
-        rate: u64,
-        pace: &Pace,
-        now: u64,
-    ) -> Result<Granted, Refused> {
-        let is_other = self.shared.tag != rate;
-        let Some(cell) = self.cells.iter_mut().find(|cell| cell.account.is_free(now)) else {
-            if is_other && !self.shared.account.is_free(now) {
-                return Err(Refused { retry_after: self.shared.account.time_until_free(now) });
-            }
-            self.shared.tag = rate;
-            return self.shared.account.take_at(pace, now);
-        };
-        let mut account = if is_other { Account::EMPTY } else { self.shared.account };
-        let granted = account.take_at(pace, now)?;
-        *cell = Cell { tag, account };
-        Ok(granted)
+    fn admit(&self, key: &AddressKey, held: Held, now: u64) -> Result<(), Refused> {
+        let [of_48_bits @ .., _, _] = key;
+        let [of_32_bits @ .., _, _] = of_48_bits;
+        if held == Held::Shared {
+            self.networks.take(self.hasher.hash(of_32_bits), now, |_| Ok(()))?;
+        }
+        self.networks.take(self.hasher.hash(of_48_bits), now, |_| Ok(())).map(drop)
     }
-}
-
-/// A number below `end`, by the upper bits of a hash.
-fn scaled(hash: u64, end: usize) -> usize {
-    ((u128::from(hash) * end as u128) >> 64) as usize
 }
 
 impl fmt::Debug for RateTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RateTable").field("sets", &self.sets.len()).finish_non_exhaustive()
+        f.debug_struct("RateTable").finish_non_exhaustive()
     }
 }
 
@@ -133,38 +104,16 @@ impl fmt::Debug for RateTable {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_place_has_56_bytes() {
-        assert_eq!(size_of::<Mutex<Set>>(), 56 * WAYS);
-        for (capacity, sets) in [(0, 1), (1, 1), (7, 1), (8, 2), (65_536, 9_363)] {
-            assert_eq!(RateTable::new(capacity, [0; 2]).sets.len(), sets);
-        }
-    }
-
-    #[test]
-    fn every_set_is_used_and_none_by_many_more_than_others() {
-        let table = RateTable::new(70 * WAYS, [5, 6]);
-        for client in 0..70_000_u32 {
-            let _ = table.take(&Rate::per_hour(9), &client.to_be_bytes(), Duration::from_secs(1));
-        }
-        let full = |set: &Mutex<Set>| {
-            let set = set.lock().unwrap();
-            set.cells.iter().chain([&set.shared]).all(|cell| cell.tag != 0)
-        };
-        assert!(table.sets.iter().all(full));
-        let hashes = (0..1_000_u64).map(|n| n << 54);
-        assert!(hashes.map(|hash| scaled(hash, 70)).is_sorted());
-        assert_eq!((scaled(0, 70), scaled(u64::MAX, 70)), (0, 69));
+    fn table(rate: Rate, clients: usize, seed: [u64; 2]) -> RateTable {
+        RateTable::new(rate, RateCapacity::DEFAULT.clients(clients), seed)
     }
 
     #[test]
     fn the_seed_decides_who_meets_whom() {
         let met = |seed| {
-            let (table, rate) = (RateTable::new(64 * WAYS, seed), Rate::per_hour(1));
+            let table = table(Rate::per_hour(1), 64, seed);
             (0..1_000_u32)
-                .filter(|client| {
-                    table.take(&rate, &client.to_be_bytes(), Duration::from_secs(1)).is_err()
-                })
+                .filter(|client| table.take(&client.to_be_bytes(), Duration::from_secs(1)).is_err())
                 .collect::<Vec<_>>()
         };
         assert_eq!(met([1, 2]), met([1, 2]));
@@ -173,9 +122,49 @@ mod tests {
     }
 
     #[test]
+    fn a_network_is_served_as_many_clients_as_are_stated() {
+        let capacity = RateCapacity::DEFAULT.clients(1_000).clients_per_network(3);
+        let table = RateTable::new(Rate::per_minute(2), capacity, [1, 2]);
+        let take = |address: &str, seconds| {
+            let address = Some(address.parse().unwrap());
+            table.take_address(address, Duration::from_secs(seconds)).map_err(|it| it.retry_after)
+        };
+        for client in ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1"] {
+            assert!(take(client, 1).is_ok());
+        }
+        assert_eq!(take("2001:db8:0:4::1", 1), Err(Duration::from_secs(60)));
+        // Who is served already takes no more of the network.
+        assert!(take("2001:db8:0:3::2", 1).is_ok());
+        assert!(take("2001:db8:0:3::3", 1).is_err());
+        // Other networks and IPv4 are not concerned.
+        assert!(take("2001:db8:1:1::1", 1).is_ok());
+        assert!((1..=200).all(|last| take(&format!("192.0.2.{last}"), 1).is_ok()));
+        // The next stretch of a client is counted again.
+        for client in ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:4::1"] {
+            assert!(take(client, 61).is_ok());
+        }
+        assert!(take("2001:db8:0:3::1", 61).is_err());
+    }
+
+    #[test]
+    fn in_a_full_table_a_network_of_32_bits_is_counted() {
+        let capacity = RateCapacity::DEFAULT.clients(8).clients_per_network(3);
+        let table = RateTable::new(Rate::per_minute(100), capacity, [1, 2]);
+        let now = Duration::from_secs(1);
+        assert!((0..8_u8).all(|other| table.take(&[other], now).is_ok()));
+        // Each in another network of 48 bits.
+        let from = |network| Some(IpAddr::from([0x2001, 0xdb8, network, 1, 0, 0, 0, 1]));
+        let served = (0..20).filter(|network| table.take_address(from(*network), now).is_ok());
+        assert_eq!(served.count(), 3);
+        assert!(
+            table.take_address(Some(IpAddr::from([0x2001, 0xdb9, 0, 1, 0, 0, 0, 1])), now).is_ok()
+        );
+    }
+
+    #[test]
     fn a_rate_of_nothing_grants_nothing() {
-        let (table, nothing) = (RateTable::new(1, [0; 2]), Rate::per_second(0));
-        let refused = table.take(&nothing, b"ada", Duration::from_secs(1));
+        let nothing = Rate::per_second(0);
+        let refused = table(nothing, 1, [0; 2]).take(b"ada", Duration::from_secs(1));
         assert_eq!(refused, Err(Refused { retry_after: nothing.per }));
     }
 
@@ -187,11 +176,12 @@ mod tests {
             (Duration::ZERO, Duration::MAX),
             (Duration::from_nanos(1), Duration::ZERO),
         ] {
-            let rate = Rate { per, ..Rate::per_second(u32::MAX) };
-            let table = RateTable::new(1, [0; 2]);
+            let table = table(Rate { per, ..Rate::per_second(u32::MAX) }, 1, [0; 2]);
             for back in [now, Duration::ZERO, now] {
-                for key in 0..20_u8 {
-                    let _ = table.take(&rate, &[key], back);
+                for key in 0..20_u16 {
+                    let _ = table.take(&[7; 2], back);
+                    let address = [0x2001, 0xdb8, 0, key, 0, 0, 0, 1];
+                    let _ = table.take_address(Some(IpAddr::from(address)), back);
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! Laws of rates, compared with a plain log of what was granted.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, net::IpAddr, time::Duration};
 
-use policy_core::limits::{Rate, RateTable, gcra::Account};
+use policy_core::limits::{Rate, RateCapacity, RateTable, gcra::Account};
 use policy_core_tests::law::{Precondition, holds};
-use proptest::{collection::vec, prelude::*, sample::Index};
+use proptest::{collection::vec, prelude::*};
 
 /// Rates of a few requests, which divide their periods evenly or not.
 fn rates() -> impl Strategy<Value = Rate> {
@@ -147,28 +147,28 @@ fn who_asks_as_told_gets_the_whole_rate() {
     });
 }
 
-/// In a table that is too small for its clients and has two rates, no client is granted more than
-/// its rate.
+/// In a table that is too small for its clients, no client is granted more than its rate.
 #[test]
 fn a_flood_gets_nobody_more_than_the_rate() {
-    let request = (0..60_usize, any::<Index>(), (0..5_u8, 0..1000_u64));
-    let cases = (rates(), rates(), 1..20_usize, vec(request, 1..400));
-    holds("flood", 28, cases, |(one, other, capacity, requests)| {
-        let (table, rates) = (RateTable::new(capacity, [1, 2]), [one, other]);
+    let request = (0..60_u16, (0..5_u8, 0..1000_u64));
+    let cases = (rates(), 1..10_usize, 1..80_u32, vec(request, 100..600));
+    holds("flood", 98, cases, |(rate, clients, of_network, requests)| {
+        let capacity = RateCapacity::DEFAULT.clients(clients).clients_per_network(of_network);
+        let table = RateTable::new(rate, capacity, [1, 2]);
         let (mut now, mut refused, mut logs) = (1_000_000, 0, HashMap::<_, Log>::new());
-        for (client, which, gap) in requests {
-            let which = which.index(2);
+        for (client, gap) in requests {
             // A flood: most requests arrive at the same time.
-            now += pause(&rates[which], gap) / 4;
-            let key = client.to_be_bytes();
-            match table.take(&rates[which], &key, Duration::from_nanos(now)) {
-                Ok(_) => logs.entry((client, which)).or_default().0.push(now),
-                Err(_) => refused += usize::from(!logs.contains_key(&(client, which))),
+            now += pause(&rate, gap) / 16;
+            // Of three networks of 48 bits.
+            let address = IpAddr::from([0x2001, 0xdb8, client % 3, client, 0, 0, 0, 1]);
+            match table.take_address(Some(address), Duration::from_nanos(now)) {
+                Ok(_) => logs.entry(client).or_default().0.push(now),
+                Err(_) => refused += usize::from(!logs.contains_key(&client)),
             }
         }
-        for ((_, which), log) in &logs {
+        for log in logs.values() {
             for now in &log.0 {
-                prop_assert!(log.within(&rates[*which], *now) <= rates[*which].count as usize);
+                prop_assert!(log.within(&rate, *now) <= rate.count as usize);
             }
         }
         Ok(Precondition::met_if(refused > 10))
@@ -180,14 +180,14 @@ fn a_flood_gets_nobody_more_than_the_rate() {
 fn clients_do_not_disturb_each_other() {
     let requests = vec((0..10_u64, (0..5_u8, 0..1000_u64)), 1..300);
     holds("separation", 82, (rates(), requests), |(rate, requests)| {
-        let table = RateTable::new(10_000, [3, 4]);
+        let table = RateTable::new(rate, RateCapacity::DEFAULT.clients(10_000), [3, 4]);
         let (mut now, mut refused) = (0, 0);
         let mut accounts = HashMap::<u64, Account>::new();
         for (client, gap) in requests {
             now += pause(&rate, gap) / 16;
             let time = Duration::from_nanos(now);
             let account = accounts.entry(client).or_insert(Account::EMPTY);
-            let decision = table.take(&rate, &client.to_be_bytes(), time);
+            let decision = table.take(&client.to_be_bytes(), time);
             refused += usize::from(decision.is_err());
             prop_assert_eq!(decision, account.take(&rate, time));
         }

@@ -11,6 +11,7 @@
 mod auth;
 mod browser;
 mod caching;
+mod floods;
 mod forwarded;
 mod headers;
 mod http;

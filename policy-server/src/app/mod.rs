@@ -23,7 +23,7 @@ pub(crate) mod tunnel;
 use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
 
 use axum_core::{BoxError, extract::Request};
-use policy_core::cors::SharedOrigins;
+use policy_core::{cors::SharedOrigins, limits::RateCapacity};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -124,6 +124,7 @@ pub(crate) struct AppParts {
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) config_file: Option<PathBuf>,
     pub(crate) settings: ServerSettings,
+    pub(crate) rate_capacity: RateCapacity,
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
@@ -170,6 +171,7 @@ impl<S: Send + Sync + 'static> App<S> {
             origins: Vec::new(),
             config_file: None,
             settings: ServerSettings::default(),
+            rate_capacity: RateCapacity::DEFAULT,
             probes: Vec::new(),
             request_ids: false,
             access_log: false,
@@ -439,6 +441,21 @@ impl<S> App<S> {
     /// other on the way.
     pub fn access_log(mut self) -> Self {
         self.parts.access_log = true;
+        self
+    }
+
+    /// How many clients each rate limit tells apart, and how many of one IPv6 network are served.
+    /// Every level that states a rate has a table of this size.
+    ///
+    /// ```
+    /// use policy_server::{RateCapacity, prelude::*};
+    ///
+    /// const SMALL: RateCapacity = RateCapacity::DEFAULT.clients(100_000);
+    /// assert!(SMALL.memory() < 8_000_000);
+    /// let app = App::new(()).limits(Limits::NONE.rate(Rate::per_minute(100))).rate_capacity(SMALL);
+    /// ```
+    pub fn rate_capacity(mut self, capacity: RateCapacity) -> Self {
+        self.parts.rate_capacity = capacity;
         self
     }
 

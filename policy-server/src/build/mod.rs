@@ -67,7 +67,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         problems,
         &named.lists,
         available,
-        Rates::new(&app.clock, &app.random),
+        Rates::new(&app.clock, &app.random, app.rate_capacity),
         Arc::from(app.state),
     );
     let own_origin = builder.own_origin(app.public_origin.as_deref());

@@ -7,7 +7,7 @@ use policy_core::{
     cache::Audience,
     cors::Cors,
     headers::SecurityHeaders,
-    limits::{Limits, Rate, RateTable},
+    limits::{Limits, Rate, RateCapacity},
     route::{Facet, FacetPolicy, FromSpec, Level, LevelPolicy, RouteFacts, RoutePolicy, nearest},
 };
 
@@ -32,17 +32,16 @@ pub(super) struct CompiledLevel {
     concurrency: Option<Arc<Concurrency>>,
 }
 
-/// The rate limiter of an app; `None` until a level limits a rate.
+/// What the rate limits of an app are made with.
 pub(super) struct Rates {
     clock: Clock,
     random: Random,
-    table: Option<Arc<RateTable>>,
-    places: u32,
+    capacity: RateCapacity,
 }
 
 impl Rates {
-    pub(super) fn new(clock: &Clock, random: &Random) -> Self {
-        Self { clock: clock.clone(), random: random.clone(), table: None, places: 0 }
+    pub(super) fn new(clock: &Clock, random: &Random, capacity: RateCapacity) -> Self {
+        Self { clock: clock.clone(), random: random.clone(), capacity }
     }
 }
 
@@ -69,20 +68,15 @@ impl Builder<'_> {
     }
 
     fn rate_limit(&mut self, place: &str, rate: Rate) -> Option<Arc<RateLimit>> {
-        let Rates { clock, random, table, places } = &mut self.rates;
-        *places += 1;
-        let table = match table {
-            Some(table) => table,
-            None => match random.draw::<16>() {
-                Ok(seed) => table.insert(Arc::new(RateTable::new(COUNTED, words(seed)))),
-                Err(error) => {
-                    let problem = StartProblem::without_value(Rule::RandomMissing, place);
-                    self.problems.push(problem.caused_by(error));
-                    return None;
-                }
-            },
-        };
-        Some(Arc::new(RateLimit::new(rate, *places, table, clock)))
+        let Rates { clock, random, capacity } = &self.rates;
+        match random.draw::<16>() {
+            Ok(seed) => Some(Arc::new(RateLimit::new(rate, *capacity, words(seed), clock))),
+            Err(error) => {
+                let problem = StartProblem::without_value(Rule::RandomMissing, place);
+                self.problems.push(problem.caused_by(error));
+                None
+            }
+        }
     }
 
     /// The policies for 404 responses and for requests rejected before routing.
@@ -230,9 +224,6 @@ fn held<T>(
 ) -> Option<(T, Level)> {
     nearest(levels.map(|(level, stated)| (level, of(stated))))
 }
-
-/// How many clients and principals are counted at a time, in 56 bytes each.
-const COUNTED: usize = 65_536;
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use std::{
 use axum_core::{body::Body, response::Response};
 use http::HeaderMap;
 use http_body::Body as HttpBody;
-use policy_core::limits::{Granted, Rate, RateFields, RateKey, RateTable, Refused, address_key};
+use policy_core::limits::{Granted, Rate, RateCapacity, RateFields, RateKey, RateTable, Refused};
 
 use crate::{
     auth::principal::Principal,
@@ -32,16 +32,14 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct RateLimit {
     rate: Rate,
     fields: RateFields,
-    /// Distinguishes this limit from the others of the app.
-    place: u32,
-    table: Arc<RateTable>,
+    table: RateTable,
     clock: Clock,
 }
 
 impl RateLimit {
-    pub(crate) fn new(rate: Rate, place: u32, table: &Arc<RateTable>, clock: &Clock) -> Self {
-        let (table, clock) = (Arc::clone(table), clock.clone());
-        Self { rate, fields: RateFields::new(&rate), place, table, clock }
+    pub(crate) fn new(rate: Rate, capacity: RateCapacity, seed: [u64; 2], clock: &Clock) -> Self {
+        let table = RateTable::new(rate, capacity, seed);
+        Self { rate, fields: RateFields::new(&rate), table, clock: clock.clone() }
     }
 
     pub(crate) fn is_by_address(&self) -> bool {
@@ -50,13 +48,7 @@ impl RateLimit {
 
     /// Counts a request of this client. All clients without an address count as one.
     pub(crate) fn take_address(&self, client: Option<IpAddr>) -> Result<Granted, Refused> {
-        let mut key = [0; 13];
-        let (place, address) = key.split_at_mut(4);
-        place.copy_from_slice(&self.place.to_le_bytes());
-        if let Some(client) = client {
-            address.copy_from_slice(&address_key(client));
-        }
-        self.table.take(&self.rate, &key, self.clock.monotonic())
+        self.table.take_address(client, self.clock.monotonic())
     }
 
     /// Counts a request of this principal, or of its client if there is none.
@@ -66,11 +58,10 @@ impl RateLimit {
         client: Option<IpAddr>,
     ) -> Result<Granted, Refused> {
         let Some(principal) = principal else { return self.take_address(client) };
-        let mut key = self.place.to_le_bytes().to_vec();
-        // No encoded address begins with this byte.
-        key.push(u8::MAX);
+        // No key of an address begins with this byte.
+        let mut key = vec![u8::MAX];
         principal.write_key(&mut key);
-        self.table.take(&self.rate, &key, self.clock.monotonic())
+        self.table.take(&key, self.clock.monotonic())
     }
 
     /// Writes the remaining quota.
@@ -196,15 +187,18 @@ mod tests {
 
     #[test]
     fn networks_principals_and_limits_are_counted_apart() {
-        let table = Arc::new(RateTable::new(100, [1, 2]));
-        let limit = |place| RateLimit::new(Rate::per_day(1), place, &table, &Clock::at(7));
-        let (one, other) = (limit(1), limit(2));
+        let limit = || {
+            let capacity = RateCapacity::DEFAULT.clients(100).clients_per_network(2);
+            RateLimit::new(Rate::per_day(1), capacity, [1, 2], &Clock::at(7))
+        };
+        let (one, other) = (limit(), limit());
         let peer = |text: &str| Some(text.parse().unwrap());
         let ada = Principal::of_scheme("keys", Identity::new("ada"));
         let eve = Principal::of_scheme("keys", Identity::new("eve"));
         assert!(one.take_address(peer("2001:db8::1")).is_ok());
         assert!(one.take_address(peer("2001:db8::2")).is_err());
         assert!(one.take_address(peer("2001:db8:0:1::1")).is_ok());
+        assert!(one.take_address(peer("2001:db8:0:2::1")).is_err(), "the third of a network");
         assert!(one.take_address(None).is_ok());
         assert!(other.take_address(peer("2001:db8::1")).is_ok());
         assert!(one.take_principal(Some(&ada), peer("2001:db8::1")).is_ok());
