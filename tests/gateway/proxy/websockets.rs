@@ -184,6 +184,49 @@ async fn no_other_protocol_is_asked_for() {
     }
 }
 
+#[tokio::test]
+async fn no_more_than_stated_are_open_at_once() {
+    let proxy = Proxy::new("/api", echo()).public().strip_prefix().websockets_at_once(2);
+    let server = started(proxy).await;
+    let first = opened(&server, &[]).await;
+    let mut second = opened(&server, &[]).await;
+    let refused = server.response(opening(&[])).await;
+    assert_eq!(refused.problem(), (503, "limit.concurrency".to_owned()));
+    // Other requests are not counted.
+    assert_ne!(server.response(request("GET /api/live", &[])).await.status, 503);
+    drop(first);
+    let third = async {
+        loop {
+            let mut connection = server.connect().await;
+            connection.send(opening(&[])).await;
+            if connection.head().await.status == 101 {
+                return connection;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    for connection in [&mut soon(third).await, &mut second] {
+        connection.send(b"\x81\x82\0\0\0\0hi").await;
+        assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_one_ends_and_a_busy_one_stays() {
+    let idle = Duration::from_millis(400);
+    let proxy = Proxy::new("/api", echo()).public().strip_prefix().websocket_idle_timeout(idle);
+    let server = started(proxy).await;
+    let (mut silent, mut busy) = (opened(&server, &[]).await, opened(&server, &[]).await);
+    let mut end = tokio::spawn(async move { silent.rest().await });
+    while !end.is_finished() {
+        busy.send(b"\x81\x82\0\0\0\0hi").await;
+        assert_eq!(busy.exactly(4).await, b"\x81\x02hi");
+    }
+    assert_eq!((&mut end).await.expect("it ended"), b"");
+    busy.send(b"\x81\x82\0\0\0\0yo").await;
+    assert_eq!(busy.exactly(4).await, b"\x81\x02yo");
+}
+
 /// RFC 8441: a WebSocket over an HTTP/2 stream becomes one over HTTP/1.1 behind the proxy.
 #[tokio::test]
 async fn a_stream_of_http2_becomes_one() {

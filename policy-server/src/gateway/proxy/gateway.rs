@@ -1,6 +1,6 @@
 //! A proxy with checked settings.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
 use policy_core::{
     Rule,
@@ -11,6 +11,7 @@ use super::client::{Client, Transport};
 use crate::{
     app::proxy::{Proxy, Timeouts},
     base::error::StartProblem,
+    route::limits::Concurrency,
 };
 
 /// Forwards requests to one upstream.
@@ -19,6 +20,8 @@ pub(crate) struct Gateway {
     pub(super) client: Client,
     /// HTTP/1.1 connections, each for one WebSocket.
     pub(super) websockets: Client,
+    /// The WebSockets that are open.
+    pub(super) at_once: Arc<Concurrency>,
     pub(super) timeouts: Timeouts,
     pub(super) forwards_session: bool,
 }
@@ -32,10 +35,13 @@ impl Gateway {
     pub(crate) fn new(place: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| problems.push(StartProblem::new(rule, place, value));
-        let Timeouts { connect, response, idle } = proxy.timeouts;
-        for (name, timeout) in
-            [("connect_timeout", connect), ("answer_timeout", response), ("idle_timeout", idle)]
-        {
+        let Timeouts { connect, response, idle, websocket_idle } = proxy.timeouts;
+        for (name, timeout) in [
+            ("connect_timeout", connect),
+            ("answer_timeout", response),
+            ("idle_timeout", idle),
+            ("websocket_idle_timeout", websocket_idle),
+        ] {
             if timeout.is_zero() {
                 problem(Rule::ProxyTimeoutZero, name);
             }
@@ -71,6 +77,7 @@ impl Gateway {
                     mapping: if proxy.strips { mapping.strip_prefix() } else { mapping },
                     client: transport.client(proxy.is_http2),
                     websockets: transport.for_websockets(),
+                    at_once: Arc::new(Concurrency::new(proxy.websockets)),
                     timeouts: proxy.timeouts,
                     forwards_session: proxy.forwards_session,
                 })

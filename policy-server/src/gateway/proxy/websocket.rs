@@ -1,6 +1,6 @@
 //! WebSockets after both sides have switched protocols.
 
-use std::future::pending;
+use std::{future::pending, time::Duration};
 
 use data_encoding::BASE64;
 use http::HeaderValue;
@@ -12,6 +12,7 @@ use tokio::try_join;
 use crate::{
     base::clock::{Random, RandomError},
     base::relay::relay,
+    route::limits::Permit,
 };
 
 /// A `Sec-WebSocket-Key` for the upstream (RFC 6455 4.1), since an HTTP/2 client sends none.
@@ -26,12 +27,14 @@ pub(super) fn accept(key: &HeaderValue) -> String {
     BASE64.encode(&Sha1::new().chain_update(key).chain_update(OF_THE_STANDARD).finalize())
 }
 
-/// Relays bytes in both directions until both sides have ended or one fails.
-pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
+/// Relays bytes in both directions until both sides have ended, one fails, or both are silent for
+/// the idle time. The permit is held until then.
+pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade, idle: Duration, permit: Permit) {
     tokio::spawn(async move {
         if let Ok((client, upstream)) = try_join!(client, upstream) {
-            relay(TokioIo::new(client), TokioIo::new(upstream), None, pending()).await;
+            relay(TokioIo::new(client), TokioIo::new(upstream), Some(idle), pending()).await;
         }
+        drop(permit);
     });
 }
 
