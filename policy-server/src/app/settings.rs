@@ -17,7 +17,8 @@ use std::time::Duration;
 ///
 /// These limits are fixed, since no well-behaved client reaches them. Per connection: 200
 /// concurrent requests, 1 MiB of body data that no handler has read yet, 64 KiB per response that
-/// the client has not read, 20 requests cancelled before they were processed, 200 streams that had
+/// the client has not read (more of it waits in the handler's body, which
+/// [`unsent_per_connection`](Self::unsent_per_connection) bounds), 20 requests cancelled before they were processed, 200 streams that had
 /// to be reset, and 256 KiB of frames that belong to no request, such as PING and SETTINGS, beyond
 /// what requests and their responses account for. Above the first three, data waits or is refused.
 /// Above the others the connection is closed; other connections are not affected. A client that
@@ -27,6 +28,9 @@ use std::time::Duration;
 pub struct ServerSettings {
     pub(crate) header_timeout: Duration,
     pub(crate) idle_timeout: Duration,
+    pub(crate) min_read_rate: u32,
+    pub(crate) unsent_per_connection: usize,
+    pub(crate) unsent_in_all: usize,
     pub(crate) header_limit: usize,
     pub(crate) max_connections: u32,
     pub(crate) keep_alive: bool,
@@ -42,6 +46,9 @@ impl Default for ServerSettings {
         Self {
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
+            min_read_rate: 64,
+            unsent_per_connection: 16 << 20,
+            unsent_in_all: 256 << 20,
             header_limit: 64 * 1024,
             max_connections: 25_000,
             keep_alive: true,
@@ -68,6 +75,36 @@ impl ServerSettings {
     /// polls once a minute.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
+        self
+    }
+
+    /// How many bytes of responses a client has to read each second while bytes wait for it; 64. A
+    /// connection that is below this for the whole [`idle_timeout`](Self::idle_timeout) is closed.
+    /// Streams that have nothing to send wait for nobody and are not affected. The buffers of the
+    /// kernel hide what happens within them: a client counts as reading when they take more.
+    pub fn min_read_rate(mut self, bytes_per_second: u32) -> Self {
+        self.min_read_rate = bytes_per_second;
+        self
+    }
+
+    /// The memory of responses that the client of one connection has not read, from which on further
+    /// requests on the connection wait; 16 MiB.
+    ///
+    /// What counts is frames of more than 64 KiB that only this response holds, such as a whole body
+    /// in memory: not a stream of small frames, what is part of the program, shared
+    /// (`Bytes::is_unique`) or a file that is mapped. Requests that run already are not stopped, and
+    /// their responses are added.
+    pub fn unsent_per_connection(mut self, bytes: usize) -> Self {
+        self.unsent_per_connection = bytes.max(1);
+        self
+    }
+
+    /// The memory of responses that clients of all connections together have not read; 256 MiB. Above
+    /// it connections are closed: first those above
+    /// [`unsent_per_connection`](Self::unsent_per_connection), then those whose clients have not
+    /// read a frame for the longest time. A single response is not closed for its size.
+    pub fn unsent_in_all(mut self, bytes: usize) -> Self {
+        self.unsent_in_all = bytes;
         self
     }
 

@@ -11,6 +11,8 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 
+use super::unsent::{Unsent, UnsentBudget};
+
 /// A connection with this many more cancelled than completed requests is closed. The number of
 /// concurrent requests is limited by the streams; this limits how fast they come and go: each may
 /// have begun one at an upstream, which goes on (HTTP/2's rapid reset, CVE-2023-44487).
@@ -18,7 +20,7 @@ const MOST_GIVEN_UP: i32 = 500;
 
 /// Shared by the socket, the service and the timer of one connection. They are one task, so the
 /// atomics are never contended.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Activity {
     /// Requests that wait for a handler or for the source of a body.
     open: AtomicU32,
@@ -34,6 +36,7 @@ pub(super) struct Activity {
     given_up: AtomicI32,
     /// Closes an upgraded connection from outside.
     cut: Cut,
+    unsent: Arc<Unsent>,
 }
 
 /// A connection that is no longer HTTP can be closed only at its socket.
@@ -53,6 +56,25 @@ pub(super) enum Side {
 }
 
 impl Activity {
+    /// A connection on which nothing has moved.
+    pub(super) fn new(unsent: &Arc<UnsentBudget>) -> Self {
+        Self {
+            open: AtomicU32::new(0),
+            moved: AtomicU32::new(0),
+            balance: AtomicI64::new(0),
+            head_begun: AtomicBool::new(false),
+            write_blocked: AtomicBool::new(false),
+            given_up: AtomicI32::new(0),
+            cut: Cut::default(),
+            unsent: Unsent::new(unsent),
+        }
+    }
+
+    /// What the client has not read yet.
+    pub(super) fn unsent(&self) -> &Arc<Unsent> {
+        &self.unsent
+    }
+
     /// A request head is complete, or its body continues. The request is open until the guard is
     /// dropped.
     pub(super) fn begin_request(self: &Arc<Self>) -> OpenRequest {
@@ -136,7 +158,12 @@ impl Activity {
 
     /// Whether the connection waits for its client and not for a handler.
     pub(super) fn waits_for_client(&self) -> bool {
-        self.open.load(Relaxed) == 0 || self.write_blocked.load(Relaxed)
+        self.open.load(Relaxed) == 0 || self.has_to_read()
+    }
+
+    /// Whether the client keeps bytes of responses waiting.
+    pub(super) fn has_to_read(&self) -> bool {
+        self.write_blocked.load(Relaxed) || self.unsent.is_waiting()
     }
 
     /// Changes when data of a request was received.

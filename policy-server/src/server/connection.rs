@@ -37,6 +37,7 @@ use super::{
     proxy_protocol,
     shutdown::{Phase, Shutdown},
     socket::Socket,
+    unsent::CountedBody,
     websocket::{Stream, is_connect},
 };
 use crate::{
@@ -62,7 +63,7 @@ pub(super) async fn serve_connection(
     serving: Serving,
     permit: OwnedSemaphorePermit,
 ) {
-    let Serving { service, role, shutdown, alive } = serving;
+    let Serving { service, role, unsent, shutdown, alive } = serving;
     let app = Arc::clone(service.app());
     let settings = &app.settings;
     // Responses are written whole, so Nagle's algorithm would only delay them.
@@ -76,7 +77,7 @@ pub(super) async fn serve_connection(
     };
     let Some(Established { client, socket, protocol }) = established else { return };
     let peer = Peer { address, client, is_tls: socket.is_tls() };
-    let activity = Arc::new(Activity::default());
+    let activity = Arc::new(Activity::new(&unsent));
     let service = ConnectionService {
         app: service,
         role,
@@ -199,7 +200,12 @@ async fn drive(
     let mut phase = Phase::Serve;
     let mut next_phase = pin!(shutdown.left(phase));
     let mut is_waiting = false;
+    let mut is_watched = false;
     let ended = poll_fn(|context| {
+        if !is_watched {
+            // A connection stays in one task.
+            is_watched = activity.unsent().poll_evicted(context).is_pending();
+        }
         loop {
             if let Poll::Ready(ended) = connection.as_mut().poll(context) {
                 return Poll::Ready(ended.err());
@@ -217,9 +223,14 @@ async fn drive(
             next_phase.set(shutdown.left(phase));
             connection.as_mut().end();
         }
+        if activity.unsent().is_closed() {
+            return Poll::Ready(None);
+        }
         timer.poll(&activity, context).map(|()| None)
     });
-    if let Some(error) = ended.await {
+    let ended = ended.await;
+    activity.unsent().close();
+    if let Some(error) = ended {
         tracing::debug!(%error, "connection ended");
     }
 }
@@ -239,6 +250,8 @@ pub(super) struct Timer {
     seen: u32,
     /// The maximum of [`Activity::balance`] so far.
     paid: i64,
+    /// By how much it has to increase between two looks.
+    least: i64,
     quiet_looks: u32,
 }
 
@@ -256,6 +269,7 @@ impl Timer {
             look,
             seen: 0,
             paid: 0,
+            least: least_within(look, settings.min_read_rate),
             quiet_looks: 0,
         }
     }
@@ -283,7 +297,9 @@ impl Timer {
 
     fn is_idle(&mut self, activity: &Activity) -> bool {
         let (moved, paid) = (activity.moved(), activity.balance());
-        let is_moving = moved != self.seen || paid > self.paid;
+        // Further requests are no progress of responses that the client does not read.
+        let is_asking = moved != self.seen && !activity.has_to_read();
+        let is_moving = is_asking || paid.saturating_sub(self.paid) >= self.least;
         let is_quiet = activity.waits_for_client() && !is_moving;
         self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
         self.seen = moved;
@@ -295,6 +311,12 @@ impl Timer {
         self.sleep.as_mut().reset(Instant::now() + after);
         self.is_registered = false;
     }
+}
+
+/// The bytes of a client that reads at this many a second; one at least.
+fn least_within(time: Duration, rate: u32) -> i64 {
+    let bytes = u128::from(rate) * time.as_millis() / 1000;
+    i64::try_from(bytes).unwrap_or(i64::MAX).max(1)
 }
 
 /// The app as the service of one connection.
@@ -326,6 +348,8 @@ impl Service<Request<Incoming>> for ConnectionService {
             response,
             open,
             activity,
+            is_admitted: false,
+            room: None,
             stream,
             is_tunnel,
             #[cfg(feature = "http3")]
@@ -349,12 +373,40 @@ struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
+    /// Whether the handler may run.
+    is_admitted: bool,
+    /// Completes when the client has read enough of earlier responses, if the request had to wait.
+    room: Option<Room>,
     /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
     stream: Option<Box<Stream>>,
     /// Whether the connection itself was to become a tunnel.
     is_tunnel: bool,
+}
+
+type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl OpenResponse {
+    /// Whether the handler may run. This is asked when it would: requests that arrived together
+    /// run one after the other, and see each other's responses.
+    fn poll_admitted(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.room.is_none() && !self.activity.unsent().is_full() {
+            self.is_admitted = true;
+            return Poll::Ready(());
+        }
+        // Meanwhile it is the client that is waited for.
+        self.open = None;
+        let unsent = self.activity.unsent();
+        let room = self.room.get_or_insert_with(|| {
+            let unsent = Arc::clone(unsent);
+            Box::pin(async move { unsent.room().await })
+        });
+        ready!(room.as_mut().poll(context));
+        self.open = Some(self.activity.begin_request());
+        self.is_admitted = true;
+        Poll::Ready(())
+    }
 }
 
 impl Drop for OpenResponse {
@@ -370,6 +422,9 @@ impl Future for OpenResponse {
     type Output = Result<Response<OpenBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if !self.is_admitted {
+            ready!(self.poll_admitted(context));
+        }
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
         #[cfg(feature = "http3")]
         let response = announced(response, self.alternative.take());
@@ -387,8 +442,15 @@ impl Future for OpenResponse {
         }
         self.activity.completed();
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
-        let observer = OpenWhileAsked { open, activity };
-        Poll::Ready(Ok(response.map(|body| ObservedBody::new(body, observer))))
+        let has_waited = self.room.is_some();
+        Poll::Ready(Ok(response.map(|body| {
+            let body = CountedBody::new(body, activity.unsent(), context);
+            if has_waited {
+                activity.unsent().admit_next();
+            }
+            let open = open.filter(|_| !body.is_begun());
+            ObservedBody::new(body, OpenWhileAsked { open, activity })
+        })))
     }
 }
 
@@ -426,7 +488,7 @@ fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
 }
 
 /// A body that keeps its request open.
-type OpenBody = ObservedBody<Body, OpenWhileAsked>;
+type OpenBody = ObservedBody<CountedBody, OpenWhileAsked>;
 
 /// Keeps a request open while the source of its body is waited for. While the client has to read,
 /// the connection waits for the client.
@@ -435,8 +497,13 @@ struct OpenWhileAsked {
     activity: Arc<Activity>,
 }
 
-impl BodyObserver<Body> for OpenWhileAsked {
-    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+impl BodyObserver<CountedBody> for OpenWhileAsked {
+    fn after(
+        &mut self,
+        polled: &mut Polled<CountedBody>,
+        _body: &CountedBody,
+        _context: &mut Context<'_>,
+    ) {
         if polled.is_ready() {
             self.open = None;
         } else if self.open.is_none() {

@@ -19,6 +19,7 @@ mod start;
 mod threads;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
+mod unsent;
 mod websocket;
 
 use std::{fmt, net::SocketAddr, slice, sync::Arc};
@@ -47,6 +48,7 @@ use start::Listeners;
 use threads::Cores;
 #[cfg(feature = "tls")]
 use tls::Certificates;
+use unsent::UnsentBudget;
 
 /// A bound server, created by [`App::bind`](crate::App::bind).
 pub struct Server {
@@ -109,6 +111,7 @@ impl Server {
         let Self { service, listeners, address, .. } = self;
         let settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
+        let unsent = Arc::new(UnsentBudget::new(&settings));
         let shutdown = Shutdown::default();
         // Every connection holds a sender, so the channel closes with the last of them.
         let (alive, mut all_ended) = mpsc::channel(1);
@@ -123,6 +126,7 @@ impl Server {
             let serving = Serving {
                 service: service.clone(),
                 role: Arc::new(role),
+                unsent: Arc::clone(&unsent),
                 shutdown: shutdown.clone(),
                 alive: alive.clone(),
             };
@@ -211,6 +215,8 @@ struct Serving {
     service: AppService,
     /// The role of its listener.
     role: Arc<Role>,
+    /// What the connections of all listeners hold.
+    unsent: Arc<UnsentBudget>,
     shutdown: Shutdown,
     /// Dropped with the connection.
     alive: mpsc::Sender<()>,

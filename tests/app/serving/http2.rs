@@ -6,8 +6,8 @@ use tokio::{net::TcpStream, task::JoinHandle};
 
 use super::*;
 
-type Client = SendRequest<Bytes>;
-type Ended = JoinHandle<Result<(), h2::Error>>;
+pub(super) type Client = SendRequest<Bytes>;
+pub(super) type Ended = JoinHandle<Result<(), h2::Error>>;
 
 /// A connection with prior knowledge, and the task that drives it.
 pub(super) async fn connect(server: &Running) -> (Client, Ended) {

@@ -8,6 +8,7 @@ mod logs;
 mod responses;
 mod shutdown;
 mod timeouts;
+mod unread;
 mod websockets;
 
 use std::{convert::Infallible, future::pending, io, sync::Arc, time::Duration};

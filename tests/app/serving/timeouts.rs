@@ -9,11 +9,11 @@ use http_body::{Frame, SizeHint};
 
 use super::*;
 
-fn idle_after(timeout: Duration) -> ServerSettings {
+pub(super) fn idle_after(timeout: Duration) -> ServerSettings {
     ServerSettings::default().idle_timeout(timeout)
 }
 
-const SHORT: Duration = Duration::from_millis(200);
+pub(super) const SHORT: Duration = Duration::from_millis(200);
 
 #[tokio::test]
 async fn timeouts_close_a_connection_that_nobody_uses() {
@@ -52,7 +52,7 @@ async fn timeouts_do_not_close_a_stream_that_has_nothing_to_say() {
 }
 
 /// A connection with small buffers for what it does not read.
-async fn narrow(server: &Running) -> Connection {
+pub(super) async fn narrow(server: &Running) -> Connection {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(64 << 10).expect("a socket");
     Connection::over(soon(socket.connect(server.address)).await.expect("a server"))

@@ -11,6 +11,7 @@ mod given_up;
 mod malformed;
 mod peer;
 mod requests;
+mod unread;
 
 use std::{
     convert::Infallible,

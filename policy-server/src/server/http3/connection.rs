@@ -60,7 +60,7 @@ pub(super) async fn serve(
         quic.close(code(Code::H3_NO_ERROR), b"");
         return;
     };
-    let activity = Arc::new(Activity::default());
+    let activity = Arc::new(Activity::new(&serving.unsent));
     let mut timer = Timer::new(&settings, None);
     let shutdown = serving.shutdown.clone();
     let common = Arc::new(Common { serving, quic: quic.clone(), activity: Arc::clone(&activity) });
@@ -104,6 +104,10 @@ pub(super) async fn serve(
                 }
             }
             () = poll_fn(|context| timer.poll(&activity, context)) => break,
+            () = poll_fn(|context| activity.unsent().poll_evicted(context)) => {
+                quic.close(code(Code::H3_EXCESSIVE_LOAD), b"responses not read");
+                break;
+            }
             () = &mut next_phase => {
                 phase = shutdown.phase();
                 if phase == Phase::Cut {
@@ -128,4 +132,5 @@ pub(super) async fn serve(
             break;
         }
     }
+    activity.unsent().close();
 }

@@ -33,6 +33,7 @@ use crate::{
         Serving,
         activity::{Activity, OpenRequest},
         shutdown::Phase,
+        unsent::CountedBody,
     },
 };
 
@@ -63,6 +64,16 @@ impl Common {
                 Err(_elapsed) => return,
             };
         state.take();
+        let unsent = Arc::clone(self.activity.unsent());
+        if unsent.is_full() {
+            tokio::select! {
+                () = unsent.room() => (),
+                _ = &mut stopped => {
+                    self.activity.gave_up();
+                    return;
+                }
+            }
+        }
         let open = self.activity.begin_request();
         let (outbound, inbound) = stream.split();
         let mut sender =
@@ -141,6 +152,14 @@ impl Answer {
         is_malformed: impl Fn() -> bool,
     ) -> Result<(), StreamError> {
         let (mut head, body) = response.into_parts();
+        let unsent = Arc::clone(self.activity.unsent());
+        let mut body = Some(body);
+        let body = poll_fn(|context| {
+            let body = body.take().unwrap_or_default();
+            Poll::Ready(CountedBody::new(body, &unsent, context))
+        });
+        let body = body.await;
+        unsent.admit_next();
         let has_content = !is_head
             && !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             && !body.is_end_stream();
@@ -184,7 +203,7 @@ impl Answer {
     /// The next part of a body. The request is open while the part has to be awaited.
     async fn next(
         &mut self,
-        mut body: Pin<&mut Body>,
+        mut body: Pin<&mut CountedBody>,
     ) -> Option<Result<Frame<Bytes>, axum_core::Error>> {
         poll_fn(|context| {
             let frame = body.as_mut().poll_frame(context);

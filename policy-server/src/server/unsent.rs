@@ -1,0 +1,398 @@
+//! The memory of responses that clients have not read yet.
+//!
+//! A handler that returns a whole body has it in memory until the client has read the last byte of
+//! it. What is counted is the memory itself: each large frame of a body carries its count with it,
+//! through the buffers of whatever protocol sends it, and gives it back when it is dropped.
+
+use std::{
+    collections::HashMap,
+    future::pending,
+    pin::{Pin, pin},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+
+use axum_core::body::Body;
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::{sync::Notify, time::Instant};
+
+use crate::app::settings::ServerSettings;
+
+/// Frames up to this size are not counted: of these, the buffers of each protocol bound the sum.
+const SMALL: usize = 64 * 1024;
+
+/// What all connections of a server hold.
+#[derive(Debug)]
+pub(super) struct UnsentBudget {
+    in_all: usize,
+    per_connection: usize,
+    held: AtomicUsize,
+    holding: Mutex<Holding>,
+}
+
+/// The connections that hold something, by their addresses in memory.
+type Holding = HashMap<usize, Weak<Unsent>>;
+
+impl UnsentBudget {
+    pub(super) fn new(settings: &ServerSettings) -> Self {
+        Self {
+            in_all: settings.unsent_in_all,
+            per_connection: settings.unsent_per_connection,
+            held: AtomicUsize::new(0),
+            holding: Mutex::default(),
+        }
+    }
+
+    fn holding(&self) -> MutexGuard<'_, Holding> {
+        self.holding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes connections until the others are within the budget: first those that are above their
+    /// own, then those whose clients have not read a whole frame for the longest time. A response
+    /// that is alone is kept, however large it is.
+    fn make_room(&self) {
+        let holding = self.holding();
+        let mut open: Vec<_> = holding.values().filter_map(Weak::upgrade).collect();
+        drop(holding);
+        open.retain(|connection| !connection.is_closed());
+        let mut held: usize = open.iter().map(|connection| connection.held.load(Relaxed)).sum();
+        // The first to close are the last.
+        open.sort_by_key(|connection| {
+            (connection.is_full(), std::cmp::Reverse(connection.since()))
+        });
+        while held > self.in_all
+            && let Some(last) = open.pop()
+            && (!open.is_empty() || last.frames.load(Relaxed) > 1)
+        {
+            tracing::debug!("a connection ended, since its client did not read its responses");
+            held = held.saturating_sub(last.held.load(Relaxed));
+            last.close();
+            last.evicted.wake();
+        }
+    }
+}
+
+/// What one connection holds.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    budget: Arc<UnsentBudget>,
+    held: AtomicUsize,
+    frames: AtomicUsize,
+    /// When the client had last read a frame, or when there was first one to read.
+    since: Mutex<Option<Instant>>,
+    /// Woken when a waiting request may begin.
+    room: Notify,
+    /// Set when the connection has to be closed, and when it is.
+    is_closed: AtomicBool,
+    evicted: AtomicWaker,
+}
+
+impl Unsent {
+    pub(super) fn new(budget: &Arc<UnsentBudget>) -> Arc<Self> {
+        Arc::new(Self {
+            budget: Arc::clone(budget),
+            held: AtomicUsize::new(0),
+            frames: AtomicUsize::new(0),
+            since: Mutex::default(),
+            room: Notify::new(),
+            is_closed: AtomicBool::new(false),
+            evicted: AtomicWaker::new(),
+        })
+    }
+
+    /// Whether the client has something to read.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.held.load(Relaxed) > 0
+    }
+
+    /// Whether further requests have to wait.
+    pub(super) fn is_full(&self) -> bool {
+        self.held.load(Relaxed) >= self.budget.per_connection
+    }
+
+    /// Completes when a request may begin. One at a time may: its response is known before the
+    /// next one does, for which its caller calls [`admit_next`](Self::admit_next).
+    pub(super) async fn room(&self) {
+        loop {
+            let mut room = pin!(self.room.notified());
+            room.as_mut().enable();
+            match (self.is_closed(), self.is_full()) {
+                // What the end of the connection frees is no room. It ends this future as well.
+                (true, _) => pending().await,
+                (false, true) => room.await,
+                (false, false) => return,
+            }
+        }
+    }
+
+    /// Lets a waiting request begin, if there is room.
+    pub(super) fn admit_next(&self) {
+        if !self.is_full() {
+            self.room.notify_one();
+        }
+    }
+
+    /// Whether the connection has to be closed. The task is woken when that changes.
+    pub(super) fn poll_evicted(&self, context: &Context<'_>) -> Poll<()> {
+        self.evicted.register(context.waker());
+        if self.is_closed() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed)
+    }
+
+    /// The connection is closed: requests that wait do not begin any more.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Relaxed);
+    }
+
+    fn since(&self) -> Option<Instant> {
+        *self.since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_progress(&self) {
+        *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Counts a large frame that nobody else holds: what is shared, such as a file that is part of
+    /// the program, takes no memory of its own.
+    fn counted(self: &Arc<Self>, frame: Frame<Bytes>) -> Frame<Bytes> {
+        let is_counted = |data: &Bytes| data.len() > SMALL && data.is_unique();
+        if !frame.data_ref().is_some_and(is_counted) {
+            return frame;
+        }
+        frame.map_data(|bytes| {
+            let len = bytes.len();
+            self.frames.fetch_add(1, Relaxed);
+            if self.held.fetch_add(len, Relaxed) == 0 {
+                self.note_progress();
+                let address = Arc::as_ptr(self) as usize;
+                self.budget.holding().insert(address, Arc::downgrade(self));
+            }
+            let in_all = self.budget.held.fetch_add(len, Relaxed) + len;
+            let counted = Counted { bytes, unsent: Arc::clone(self) };
+            if in_all > self.budget.in_all {
+                self.budget.make_room();
+            }
+            Bytes::from_owner(counted)
+        })
+    }
+}
+
+/// A frame in memory.
+struct Counted {
+    bytes: Bytes,
+    unsent: Arc<Unsent>,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let Self { bytes, unsent } = self;
+        let len = bytes.len();
+        // Before the count, so that the memory is free when a request begins.
+        *bytes = Bytes::new();
+        unsent.budget.held.fetch_sub(len, Relaxed);
+        unsent.frames.fetch_sub(1, Relaxed);
+        if unsent.held.fetch_sub(len, Relaxed) > len {
+            unsent.note_progress();
+            return unsent.admit_next();
+        }
+        let mut holding = unsent.budget.holding();
+        // Another task may have added a frame since.
+        if !unsent.is_waiting() {
+            holding.remove(&(Arc::as_ptr(unsent) as usize));
+        }
+        drop(holding);
+        unsent.room.notify_waiters();
+    }
+}
+
+/// A body whose large frames are counted.
+pub(super) struct CountedBody {
+    body: Body,
+    /// What was polled before the client had room for it.
+    first: Option<Box<First>>,
+    unsent: Arc<Unsent>,
+}
+
+type First = Option<Result<Frame<Bytes>, axum_core::Error>>;
+
+impl CountedBody {
+    /// Polls a body that states a large size at once, since it may be in memory as a whole, also
+    /// while the client has no room for its first byte.
+    pub(super) fn new(body: Body, unsent: &Arc<Unsent>, context: &mut Context<'_>) -> Self {
+        let mut counted = Self { body, first: None, unsent: Arc::clone(unsent) };
+        if counted.body.size_hint().lower() > SMALL as u64
+            && let Poll::Ready(first) = Pin::new(&mut counted).poll_frame(context)
+        {
+            counted.first = Some(Box::new(first));
+        }
+        counted
+    }
+
+    /// Whether it is the client that is waited for.
+    pub(super) fn is_begun(&self) -> bool {
+        self.first.is_some()
+    }
+}
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = axum_core::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<First> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(*first);
+        }
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        polled.map(|frame| frame.map(|frame| frame.map(|frame| self.unsent.counted(frame))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut hint = self.body.size_hint();
+        if let Some(Some(Ok(frame))) = self.first.as_deref()
+            && let Some(data) = frame.data_ref()
+        {
+            let len = data.len() as u64;
+            let (lower, upper) = (hint.lower().saturating_add(len), hint.upper());
+            hint = SizeHint::new();
+            hint.set_lower(lower);
+            if let Some(upper) = upper {
+                hint.set_upper(upper.saturating_add(len));
+            }
+        }
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn budget(in_all: usize, per_connection: usize) -> Arc<UnsentBudget> {
+        let settings = ServerSettings::default()
+            .unsent_in_all(in_all * MIB)
+            .unsent_per_connection(per_connection * MIB);
+        Arc::new(UnsentBudget::new(&settings))
+    }
+
+    fn body(unsent: &Arc<Unsent>, bytes: Bytes) -> CountedBody {
+        CountedBody::new(Body::from(bytes), unsent, &mut Context::from_waker(Waker::noop()))
+    }
+
+    fn whole(unsent: &Arc<Unsent>, mib: usize) -> CountedBody {
+        body(unsent, Bytes::from(vec![7; mib * MIB]))
+    }
+
+    fn frame(body: &mut CountedBody) -> Bytes {
+        let frame = Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Some(Ok(frame))) = frame else { panic!("no frame") };
+        frame.into_data().expect("data")
+    }
+
+    #[test]
+    fn a_whole_body_is_counted_until_its_last_byte_is_gone() {
+        let unsent = Unsent::new(&budget(100, 2));
+        let mut body = whole(&unsent, 2);
+        assert!(unsent.is_waiting() && unsent.is_full());
+        assert_eq!(body.size_hint().exact(), Some(2 << 20));
+        assert!(!body.is_end_stream());
+        let mut data = frame(&mut body);
+        assert!(body.is_end_stream());
+        let last = data.split_off(2 * MIB - 1);
+        drop((data, body));
+        assert!(unsent.is_full());
+        drop(last);
+        assert!(!unsent.is_waiting());
+        assert!(unsent.budget.holding().is_empty());
+        assert_eq!(unsent.budget.held.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn what_is_small_or_shared_is_not_counted() {
+        let unsent = Unsent::new(&budget(100, 2));
+        let shared = Bytes::from(vec![7; MIB]);
+        let bytes = [Bytes::from(vec![7; SMALL]), shared.clone(), Bytes::from_static(&[7; MIB])];
+        let bodies = bytes.map(|bytes| body(&unsent, bytes));
+        assert!(!unsent.is_waiting());
+        drop((bodies, shared));
+    }
+
+    #[test]
+    fn requests_begin_one_after_the_other_when_there_is_room() {
+        let unsent = Unsent::new(&budget(100, 2));
+        let (one, other) = (whole(&unsent, 1), whole(&unsent, 1));
+        let mut waiting = vec![0; 4];
+        let mut waiting: Vec<_> = waiting.drain(..).map(|_| Box::pin(unsent.room())).collect();
+        let mut begun = || {
+            let before = waiting.len();
+            waiting.retain_mut(|room| room.as_mut().now_or_never().is_none());
+            before - waiting.len()
+        };
+        assert_eq!(begun(), 0);
+        drop(one);
+        assert_eq!((begun(), begun()), (1, 0));
+        unsent.admit_next();
+        assert_eq!((begun(), begun()), (1, 0));
+        drop(other);
+        assert_eq!(begun(), 2, "nothing is held");
+    }
+
+    #[test]
+    fn no_request_begins_on_a_connection_that_is_closed() {
+        let unsent = Unsent::new(&budget(100, 1));
+        let body = whole(&unsent, 1);
+        let mut room = Box::pin(unsent.room());
+        assert_eq!(room.as_mut().now_or_never(), None);
+        unsent.close();
+        drop(body);
+        assert_eq!(room.as_mut().now_or_never(), None);
+    }
+
+    #[test]
+    fn of_all_connections_those_above_their_budget_and_the_oldest_are_closed() {
+        let budget = budget(10, 4);
+        let connections = [0; 5].map(|_| Unsent::new(&budget));
+        let [oldest, old, greedy, young, last] = &connections;
+        let closed = || connections.each_ref().map(|connection| connection.is_closed());
+        let held = [whole(oldest, 2), whole(old, 2), whole(greedy, 4), whole(young, 2)];
+        assert_eq!(closed(), [false; 5]);
+        let more = whole(last, 2);
+        assert_eq!(closed(), [false, false, true, false, false]);
+        let most = whole(last, 3);
+        assert_eq!(closed(), [false, false, true, false, true]);
+        drop((held, more, most));
+    }
+
+    #[test]
+    fn a_response_that_is_alone_is_kept_and_a_second_one_is_not() {
+        let unsent = Unsent::new(&budget(3, 1));
+        let one = whole(&unsent, 4);
+        assert!(!unsent.is_closed());
+        let other = whole(&unsent, 1);
+        assert!(unsent.is_closed());
+        drop((one, other));
+    }
+}

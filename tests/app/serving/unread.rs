@@ -1,0 +1,162 @@
+//! Clients that do not read their responses: what they hold, and how long.
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use super::{
+    timeouts::{SHORT, idle_after, narrow},
+    *,
+};
+
+const MIB: usize = 1 << 20;
+
+/// How many bodies handlers have made.
+type Made = Arc<AtomicUsize>;
+
+fn body(made: &Made, length: usize) -> Bytes {
+    made.fetch_add(1, SeqCst);
+    Bytes::from(vec![b'x'; length])
+}
+
+#[get("/block")]
+#[auth(public)]
+async fn block(State(made): State<Made>) -> Bytes {
+    body(&made, MIB)
+}
+
+#[get("/large-block")]
+#[auth(public)]
+async fn large_block(State(made): State<Made>) -> Bytes {
+    body(&made, LARGE)
+}
+
+async fn serving(made: &Made, settings: ServerSettings) -> Running {
+    let routes = routes![block, large_block, hello];
+    Running::start(App::new(Arc::clone(made)).settings(settings).routes(routes)).await
+}
+
+/// The responses to this many requests, which come at once.
+async fn asked(client: &mut http2::Client, count: usize) -> Vec<h2::client::ResponseFuture> {
+    let mut responses = Vec::new();
+    for _ in 0..count {
+        *client = soon(client.clone().ready()).await.expect("a connection");
+        let (response, _) = client.send_request(http2::get("/block"), true).expect("a request");
+        responses.push(response);
+    }
+    responses
+}
+
+/// The length of a body that is read to its end.
+async fn length(response: h2::client::ResponseFuture) -> usize {
+    let mut body = soon(response).await.expect("a response").into_body();
+    let mut length = 0;
+    while let Some(data) = soon(body.data()).await {
+        let data = data.expect("a body");
+        body.flow_control().release_capacity(data.len()).expect("its window");
+        length += data.len();
+    }
+    length
+}
+
+#[tokio::test]
+async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
+    const REQUESTS: usize = 20;
+    let made = Made::default();
+    let settings = ServerSettings::default().unsent_per_connection(4 * MIB);
+    let server = serving(&made, settings).await;
+    let (mut client, _connection) = http2::connect(&server).await;
+    let mut responses = asked(&mut client, REQUESTS).await.into_iter();
+    let first = soon(responses.next().expect("a response")).await.expect("a response");
+    // Another connection is served at once, and by then the requests of this one have arrived.
+    assert_hello(&mut server.connect().await).await;
+    assert_eq!(made.load(SeqCst), 4);
+    // Whoever reads gets everything.
+    let rest = responses.map(|response| tokio::spawn(length(response))).collect::<Vec<_>>();
+    drop(first);
+    for read in rest {
+        assert_eq!(read.await.expect("no panic"), MIB);
+    }
+    assert_eq!(made.load(SeqCst), REQUESTS);
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_a_reader_do_not_keep_its_connection() {
+    let (time, made) = (StoppedTime::begin(), Made::default());
+    let settings = idle_after(SHORT).max_connections(1).unsent_per_connection(MIB);
+    let server = serving(&made, settings).await;
+    let (mut client, _connection) = http2::connect(&server).await;
+    let responses = asked(&mut client, 5).await;
+    // There is room for another connection as soon as the first one is gone.
+    let mut next = server.connect().await;
+    next.send(get("/hello")).await;
+    assert_eq!(time.until(next.head()).await.status, 200);
+    assert_eq!(made.load(SeqCst), 1);
+    drop(responses);
+}
+
+#[tokio::test]
+async fn of_all_connections_the_oldest_unread_ones_are_closed() {
+    let made = Made::default();
+    let settings = ServerSettings::default()
+        .unsent_in_all(2 * LARGE + LARGE / 2)
+        .unsent_per_connection(2 * LARGE);
+    let server = serving(&made, settings).await;
+    let mut connections = Vec::new();
+    for _ in 0..4 {
+        let mut connection = narrow(&server).await;
+        connection.send(get("/large-block")).await;
+        assert_eq!(connection.head().await.status, 200);
+        connections.push(connection);
+    }
+    for (nth, mut connection) in connections.into_iter().enumerate() {
+        if nth < 2 {
+            assert!(soon(connection.rest()).await.len() < LARGE, "{nth}");
+        } else {
+            assert_eq!(connection.exactly(LARGE).await.len(), LARGE);
+        }
+    }
+}
+
+#[tokio::test]
+async fn further_requests_do_not_keep_a_connection_that_is_not_read() {
+    let time = StoppedTime::begin();
+    let server = serving(&Made::default(), idle_after(SHORT).min_read_rate(1 << 20)).await;
+    let (mut client, _connection) = http2::connect(&server).await;
+    let _unread = asked(&mut client, 1).await;
+    let mut requests = 0;
+    while let Ok(mut ready) = soon(client.clone().ready()).await
+        && let Ok((response, _)) = ready.send_request(http2::get("/hello"), true)
+        && soon(response).await.is_ok()
+    {
+        requests += 1;
+        assert!(requests < 50, "it is still open");
+        time.pass(SHORT / 8).await;
+    }
+    assert!(requests > 0);
+}
+
+/// How often a client of HTTP/2 that reads 1,000 bytes of an endless body in each of these intervals
+/// is sent more, of 30 times.
+async fn portions(time: &StoppedTime, server: &Running, interval: Duration) -> usize {
+    let (mut client, _connection) = http2::connect_with(server, 1_000).await;
+    let (response, _) = client.send_request(http2::get("/large-stream"), true).expect("a request");
+    let mut body = soon(response).await.expect("a response").into_body();
+    let mut portions = 0;
+    while portions < 30
+        && let Some(Ok(data)) = soon(body.data()).await
+    {
+        body.flow_control().release_capacity(data.len()).expect("its window");
+        portions += 1;
+        time.pass(interval).await;
+    }
+    portions
+}
+
+#[tokio::test]
+async fn a_client_that_reads_less_than_the_stated_rate_is_closed() {
+    let time = StoppedTime::begin();
+    for (rate, is_closed) in [(64, false), (1 << 20, true)] {
+        let server = Running::start(app().settings(idle_after(SHORT).min_read_rate(rate))).await;
+        let portions = portions(&time, &server, SHORT / 4).await;
+        assert_eq!(portions < 30, is_closed, "{rate}: {portions}");
+    }
+}
