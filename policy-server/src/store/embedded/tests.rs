@@ -317,7 +317,7 @@ async fn logins_go_in_between_the_steps_of_a_purge() {
         }
         between
     };
-    let (purged, between) = futures_util::join!(purge, logins);
+    let (purged, between) = tokio::join!(purge, logins);
     assert_eq!(purged, 2000);
     // A step examines 256 rows at most.
     assert!(between >= 2000 / 256, "{between} logins while {purged} sessions were purged");
