@@ -214,9 +214,15 @@ impl RevocationSet {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::{
+        cell::Cell,
+        hash::{BuildHasher, RandomState},
+    };
 
-    use proptest::{prelude::*, test_runner::TestRunner};
+    use proptest::{
+        prelude::*,
+        test_runner::{Config, RngSeed, TestRunner},
+    };
 
     use super::*;
 
@@ -322,7 +328,14 @@ mod tests {
         }
         let refused = Cell::new(0);
         let forgotten = Cell::new(0);
-        TestRunner::default()
+        let config = Config::default();
+        let seed = match config.rng_seed {
+            RngSeed::Fixed(seed) => seed,
+            RngSeed::Random => RandomState::new().hash_one(()),
+        };
+        println!("PROPTEST_RNG_SEED={seed}");
+        let config = Config { rng_seed: RngSeed::Fixed(seed), ..config };
+        TestRunner::new(config)
             .run(&steps(), |steps| {
                 let mut set = fresh();
                 let mut issued: Vec<Issued> = Vec::new();
