@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
 /// RFC 8410 10.3.
-const ED25519: &str = "-----BEGIN PRIVATE KEY-----
+pub(super) const ED25519: &str = "-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC
 -----END PRIVATE KEY-----
 ";
-const ED25519_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
+pub(super) const ED25519_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
 MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=
 -----END PUBLIC KEY-----
 ";

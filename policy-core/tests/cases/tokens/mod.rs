@@ -1,8 +1,8 @@
-//! Tokens, tested with `tests/cases/auth.json`, the vectors of the standards and of Wycheproof, and
-//! laws.
+//! Tokens, tested with `tests/cases/auth.json`, the vectors of the standards, the classes
+//! of faults of Wycheproof, and laws.
 
 mod asym;
 mod cases;
 mod laws;
+mod signatures;
 mod vectors;
-mod wycheproof;
