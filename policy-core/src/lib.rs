@@ -55,6 +55,8 @@ pub mod negotiate;
 pub mod origin;
 pub mod path;
 #[cfg(feature = "engine")]
+mod percent;
+#[cfg(feature = "engine")]
 pub mod reverse_proxy;
 pub mod route;
 #[cfg(feature = "engine")]

@@ -5,7 +5,11 @@ use std::borrow::Cow;
 use http::{Method, uri::Scheme};
 
 use super::head::Head;
-use crate::{catalogue::Refusal, path::is_path_byte};
+use crate::{
+    catalogue::Refusal,
+    path::is_path_byte,
+    percent::{Part, code, parts},
+};
 
 impl Head<'_> {
     /// Checks the form of the target (RFC 9112 3.2). [`NormalPath::of`] checks its path.
@@ -150,20 +154,12 @@ fn normalize(path: &str) -> Result<NormalPath<'_>, Refusal> {
 
 /// Appends a segment whose percent codes are well-formed.
 fn push_normal(normal: &mut String, segment: &str) {
-    let mut rest = segment.as_bytes();
-    while let [byte, tail @ ..] = rest {
-        rest = tail;
-        match (byte, tail) {
-            (b'%', [high, low, tail @ ..]) => {
-                rest = tail;
-                match code(*high, *low) {
-                    Some(byte) if is_unreserved(byte) => normal.push(char::from(byte)),
-                    Some(byte) => push_code(normal, byte),
-                    None => (),
-                }
-            }
-            _ if is_path_byte(*byte) => normal.push(char::from(*byte)),
-            _ => push_code(normal, *byte),
+    for part in parts(segment.as_bytes()) {
+        match part {
+            Part::Code(byte) if is_unreserved(byte) => normal.push(char::from(byte)),
+            Part::Raw(byte) if is_path_byte(byte) => normal.push(char::from(byte)),
+            Part::Code(byte) | Part::Raw(byte) => push_code(normal, byte),
+            Part::Stray => (),
         }
     }
 }
@@ -196,11 +192,7 @@ pub fn lookup_path(path: &str) -> Cow<'_, str> {
     let mut found = String::with_capacity(path.len());
     found.push_str(plain);
     for text in coded.split('%') {
-        let byte = match text.as_bytes() {
-            [high, low, ..] => code(*high, *low).filter(|byte| is_path_byte(*byte)),
-            _ => None,
-        };
-        match byte {
+        match code(text.as_bytes()).filter(|byte| is_path_byte(*byte)) {
             Some(byte) => {
                 found.push(char::from(byte));
                 found.push_str(text.get(2..).unwrap_or_default());
@@ -212,10 +204,6 @@ pub fn lookup_path(path: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(found)
-}
-
-fn code(high: u8, low: u8) -> Option<u8> {
-    Some(hex(high)? * 16 + hex(low)?)
 }
 
 /// Decodes the value of a parameter, once. `None` if a percent code is malformed or NUL, or if the
@@ -235,26 +223,13 @@ pub fn decode_parameter(text: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(text));
     }
     let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [byte, tail @ ..] = rest {
-        rest = tail;
-        if *byte != b'%' {
-            decoded.push(*byte);
-            continue;
+    for part in parts(text.as_bytes()) {
+        match part {
+            Part::Code(0) | Part::Stray => return None,
+            Part::Raw(byte) | Part::Code(byte) => decoded.push(byte),
         }
-        let [high, low, tail @ ..] = tail else { return None };
-        let value = code(*high, *low)?;
-        if value == 0 {
-            return None;
-        }
-        decoded.push(value);
-        rest = tail;
     }
     String::from_utf8(decoded).ok().map(Cow::Owned)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
 #[cfg(test)]

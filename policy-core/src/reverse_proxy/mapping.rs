@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use http::{Uri, uri::PathAndQuery};
 
 use super::address::Upstream;
-use crate::catalogue::Refusal;
+use crate::{
+    catalogue::Refusal,
+    percent::{Part, parts},
+};
 
 /// A path prefix of this server and the upstream that serves it. Scheme, authority and base path
 /// are always the upstream's, whatever a request contains.
@@ -149,26 +152,17 @@ fn is_dot_segment(segment: &[u8]) -> bool {
 
 /// The text, percent-decoded once; `None` if it has no percent codes.
 fn decoded(text: &[u8]) -> Option<Vec<u8>> {
-    let (mut decoded, mut rest, mut is_changed) = (Vec::with_capacity(text.len()), text, false);
-    while let [byte, behind @ ..] = rest {
-        let (byte, behind) = match rest {
-            [b'%', high, low, behind @ ..] => match (hex(*high), hex(*low)) {
-                (Some(high), Some(low)) => {
-                    is_changed = true;
-                    (high * 16 + low, behind)
-                }
-                _ => (b'%', rest.get(1..).unwrap_or_default()),
-            },
-            _ => (*byte, behind),
-        };
-        decoded.push(byte);
-        rest = behind;
-    }
+    let mut is_changed = false;
+    let decoded = parts(text).map(|part| match part {
+        Part::Raw(byte) => byte,
+        Part::Code(byte) => {
+            is_changed = true;
+            byte
+        }
+        Part::Stray => b'%',
+    });
+    let decoded: Vec<u8> = decoded.collect();
     is_changed.then_some(decoded)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
 #[cfg(test)]
