@@ -1,11 +1,11 @@
 //! How an upstream says where its response ends.
 
 use http::{
-    HeaderMap, StatusCode,
+    HeaderMap, HeaderValue, StatusCode,
     header::{CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 
-use crate::{Refusal, grammar::is_length};
+use crate::{Refusal, gate::Single, grammar::is_length};
 
 /// Checks the framing headers of an upstream's response, and removes the `Content-Length` that must
 /// not be forwarded: beside `Transfer-Encoding`, which overrides it (RFC 9112 6.3), and in a 1xx, 204
@@ -17,28 +17,25 @@ use crate::{Refusal, grammar::is_length};
 /// undecoded, and for a `Content-Length` that is not one number: two recipients could read it
 /// differently.
 pub(super) fn check(status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
-    let is_coded = headers.contains_key(TRANSFER_ENCODING);
-    if is_coded && !is_chunked(headers) {
-        return Err(Refusal::UpstreamAnswer);
-    }
+    let is_coded = match Single::of(headers, &TRANSFER_ENCODING) {
+        Single::Absent => false,
+        Single::One(coding) if is_chunked(coding) => true,
+        Single::One(_) | Single::Repeated => return Err(Refusal::UpstreamAnswer),
+    };
     if is_coded || has_no_length(status) {
         headers.remove(CONTENT_LENGTH);
         return Ok(());
     }
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    match (lengths.next(), lengths.next()) {
-        (None, _) => Ok(()),
-        (Some(length), None) if is_length(length.as_bytes()) => Ok(()),
-        _ => Err(Refusal::UpstreamAnswer),
+    match Single::of(headers, &CONTENT_LENGTH) {
+        Single::Absent => Ok(()),
+        Single::One(length) if is_length(length.as_bytes()) => Ok(()),
+        Single::One(_) | Single::Repeated => Err(Refusal::UpstreamAnswer),
     }
 }
 
 /// Whether `chunked` is the only coding.
-fn is_chunked(headers: &HeaderMap) -> bool {
-    let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
-    let (first, second) = (lines.next(), lines.next());
-    second.is_none()
-        && first.is_some_and(|line| line.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"))
+fn is_chunked(coding: &HeaderValue) -> bool {
+    coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked")
 }
 
 /// Whether a response of this status has no content whose length could be said.
@@ -48,7 +45,7 @@ fn has_no_length(status: StatusCode) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderName, HeaderValue};
+    use http::HeaderName;
 
     use super::*;
 
