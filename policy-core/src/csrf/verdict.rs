@@ -1,11 +1,12 @@
 //! The verdict on the origin of a request, and whether it also needs a token.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header::REFERER};
+use http::{HeaderMap, HeaderValue, Method, header::REFERER};
 
 use super::{CsrfPolicy, TokenVerdict};
 use crate::{
     catalogue::Refusal,
     gate::{Head, Single},
+    isolation::{SEC_FETCH_MODE, SEC_FETCH_SITE, is_tainted},
     method,
 };
 
@@ -57,9 +58,6 @@ impl<'a> OriginFacts<'a> {
         self.is_upgrade && matches!(*self.method, Method::GET | Method::CONNECT)
     }
 }
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The verdict on the origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,11 +124,9 @@ fn passes(
         Single::Repeated => return false,
     };
     // A form of an own page without a referrer also has the origin `null`; then `Sec-Fetch-Site`
-    // decides. In `cors` mode only a document without an origin has it, or a request that other
-    // sites redirected, of which Chromium reports `same-origin` all the same.
-    let is_cors = !matches!(facts.sec_fetch_mode, Single::Absent)
-        && !matches!(facts.sec_fetch_mode, Single::One(mode) if mode != "cors");
-    let names_nobody = origin.is_none_or(|origin| origin == b"null" && !is_cors);
+    // decides.
+    let names_nobody =
+        matches!(origin, None | Some(b"null")) && !is_tainted(facts.origin, facts.sec_fetch_mode);
     match (origin, site) {
         // No browser reports `cross-site` for the own origin.
         (Some(origin), _) if is_own(origin) => site != Some(b"cross-site"),

@@ -34,6 +34,11 @@ impl<'a> Single<'a> {
         }
     }
 
+    /// Whether it is there once, with this value.
+    pub(crate) fn is(self, value: &str) -> bool {
+        matches!(self, Self::One(found) if found == value)
+    }
+
     fn and(self, value: &'a HeaderValue) -> Self {
         match self {
             Self::Absent => Self::One(value),

@@ -1,13 +1,13 @@
 //! Fetch Metadata of a request, and the decision that follows from it.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header::ORIGIN};
+use http::{HeaderMap, HeaderName, Method, header::ORIGIN};
 
 use super::Isolation;
-use crate::catalogue::Refusal;
+use crate::{catalogue::Refusal, gate::Single};
 
-const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub(crate) const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The site of the page that made a request, and the purpose of the request (Fetch Metadata 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,25 +45,25 @@ impl FetchMetadata {
     /// assert_eq!(admitted, Ok(()));
     /// ```
     pub fn read(headers: &HeaderMap) -> Self {
-        let sender = match only(headers, &SITE) {
-            Ok(None) if headers.contains_key(ORIGIN) => Sender::OriginAlone,
-            Ok(None) => Sender::Unsaid,
-            // Chromium says so of requests that other sites redirected (Fetch, tainted origin).
-            Ok(Some(b"same-origin"))
-                if only(headers, &ORIGIN) == Ok(Some(b"null"))
-                    && only(headers, &MODE) == Ok(Some(b"cors")) =>
-            {
-                Sender::CrossSite
-            }
-            Ok(Some(b"same-origin" | b"none")) => Sender::Own,
-            Ok(Some(b"same-site")) => Sender::SameSite,
-            Ok(Some(b"cross-site")) => Sender::CrossSite,
-            Ok(Some(_)) | Err(Repeated) => Sender::Malformed,
+        let field = |name: &HeaderName| Single::of(headers, name);
+        let sender = match field(&SEC_FETCH_SITE) {
+            Single::Absent if headers.contains_key(ORIGIN) => Sender::OriginAlone,
+            Single::Absent => Sender::Unsaid,
+            Single::One(site) => match site.as_bytes() {
+                b"same-origin" if is_tainted(field(&ORIGIN), field(&SEC_FETCH_MODE)) => {
+                    Sender::CrossSite
+                }
+                b"same-origin" | b"none" => Sender::Own,
+                b"same-site" => Sender::SameSite,
+                b"cross-site" => Sender::CrossSite,
+                _ => Sender::Malformed,
+            },
+            Single::Repeated => Sender::Malformed,
         };
         // The purpose matters only for requests from elsewhere.
         let is_link = matches!(sender, Sender::SameSite | Sender::CrossSite)
-            && only(headers, &MODE) == Ok(Some(b"navigate"))
-            && only(headers, &DEST) == Ok(Some(b"document"));
+            && field(&SEC_FETCH_MODE).is("navigate")
+            && field(&SEC_FETCH_DEST).is("document");
         Self { sender, is_link }
     }
 }
@@ -79,15 +79,16 @@ pub enum StatedOrigin {
     Other,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Repeated;
-
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, Repeated> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (value, None) => Ok(value.map(HeaderValue::as_bytes)),
-        _ => Err(Repeated),
-    }
+/// Whether a request with `Origin: null` comes from another site though `Sec-Fetch-Site` is
+/// `same-origin`: in `cors` mode it is from a document without an origin, or other sites redirected
+/// it, of which Chromium reports `same-origin` all the same (Fetch, tainted origin).
+pub(crate) fn is_tainted(origin: Single<'_>, mode: Single<'_>) -> bool {
+    let is_cors = match mode {
+        Single::Absent => false,
+        Single::One(mode) => mode == "cors",
+        Single::Repeated => true,
+    };
+    is_cors && origin.is("null")
 }
 
 impl Isolation {
@@ -135,6 +136,8 @@ impl Isolation {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     fn read(fields: &[(&'static str, &'static str)]) -> FetchMetadata {
@@ -173,6 +176,8 @@ mod tests {
             [("origin", "null"), ("sec-fetch-site", "same-origin"), ("sec-fetch-mode", mode)]
         };
         assert!(!admits(Isolation::SameOrigin, &tainted("cors")));
+        let [origin, site, mode] = tainted("cors");
+        assert!(!admits(Isolation::SameOrigin, &[origin, site, mode, mode]));
         assert!(admits(Isolation::SameOrigin, &tainted("navigate")));
     }
 

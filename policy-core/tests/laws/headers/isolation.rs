@@ -96,8 +96,9 @@ fn oracle(isolation: Isolation, headers: &HeaderMap, method: &str, meaning: Stat
     if !["same-origin", "same-site", "cross-site", "none"].contains(&site.as_str()) {
         return false;
     }
-    let is_tainted =
-        site == "same-origin" && of("origin") == "null" && of("sec-fetch-mode") == "cors";
+    // No browser sends two modes: the stricter one counts.
+    let is_cors = ["cors", "navigate and cors"].contains(&of("sec-fetch-mode").as_str());
+    let is_tainted = site == "same-origin" && of("origin") == "null" && is_cors;
     let is_own = (site == "same-origin" && !is_tainted) || site == "none";
     let is_neighbour = site == "same-site" && isolation == Isolation::SameSite;
     let is_link = of("sec-fetch-mode") == "navigate"
