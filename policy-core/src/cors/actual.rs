@@ -24,6 +24,18 @@ pub enum OriginDecision {
     Refused,
 }
 
+impl OriginDecision {
+    /// Whether the page that sent a request with this `Origin` is granted: by name, or because
+    /// `policy`, which decided, shares with every origin.
+    pub fn grants(&self, origin: Single<'_>, policy: Option<&Cors>) -> bool {
+        match (origin, self) {
+            (Single::One(_), Self::Origin(_)) => true,
+            (Single::One(_), _) => policy.is_some_and(Cors::is_any_origin),
+            (Single::Absent | Single::Repeated, _) => false,
+        }
+    }
+}
+
 impl Cors {
     /// Decides about the origin of a request (Fetch, 3.3.4). It does not decide whether the handler
     /// runs: that is independent of whether a page may read the response.

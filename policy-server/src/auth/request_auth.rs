@@ -81,12 +81,6 @@ impl RequestAuth {
             OriginDecision::Unasked | OriginDecision::Refused => false,
         };
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
-        let is_for_all = || sharing.is_some_and(Cors::is_any_origin);
-        let is_granted = match (head.origin, grant) {
-            (Single::One(_), OriginDecision::Origin(_)) => true,
-            (Single::One(_), _) => is_for_all(),
-            (Single::Absent | Single::Repeated, _) => false,
-        };
         Self {
             guard: Arc::clone(guard),
             csrf: route.csrf,
@@ -94,7 +88,7 @@ impl RequestAuth {
             takes_token: route.takes_token(),
             provenance,
             judges_anonymous: route.judges_anonymous,
-            is_granted,
+            is_granted: grant.grants(head.origin, sharing),
             is_connect: head.method == Method::CONNECT,
             session: OnceLock::new(),
             form_token: OnceLock::new(),

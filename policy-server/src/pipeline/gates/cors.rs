@@ -65,11 +65,11 @@ fn may_upgrade(
     policy: &CompiledRoutePolicy,
     grant: &OriginDecision,
 ) -> bool {
-    match (request.head.origin, grant) {
-        (Single::Absent, _) | (_, OriginDecision::Origin(_)) => true,
-        (Single::Repeated, _) => false,
-        (Single::One(origin), _) => {
-            policy.cors.as_ref().is_some_and(|cors| cors.is_any_origin())
+    match request.head.origin {
+        Single::Absent => true,
+        Single::Repeated => false,
+        Single::One(origin) => {
+            grant.grants(request.head.origin, policy.cors.as_deref())
                 || request.app.own_origin.is_own(request.head, origin.as_bytes())
         }
     }

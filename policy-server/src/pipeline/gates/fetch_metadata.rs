@@ -46,10 +46,8 @@ fn isolated(
     grant: &OriginDecision,
 ) -> Result<(), Refusal> {
     let Some(isolation) = policy.isolation else { return Ok(()) };
-    let shares_with_all = policy.cors.as_ref().is_some_and(|cors| cors.is_any_origin());
-    let is_granted = matches!(grant, OriginDecision::Origin(_))
-        || (shares_with_all && request.head.origin != Single::Absent)
-        || policy.jsonp.is_some();
+    let is_granted =
+        grant.grants(request.head.origin, policy.cors.as_deref()) || policy.jsonp.is_some();
     let is_own = || match request.head.origin {
         Single::One(origin) => request.app.own_origin.is_own(request.head, origin.as_bytes()),
         Single::Absent | Single::Repeated => false,
