@@ -23,8 +23,9 @@ use crate::client::{
 pub(crate) struct Client {
     /// The peer of the connection; `None` without a connection, as in tests.
     peer: Option<Peer>,
-    /// What a trusted proxy reports about the request.
-    said: Option<Box<ForwardedInfo>>,
+    /// What a trusted proxy reports about the request; a report that cannot be read says nothing,
+    /// and the request is refused.
+    said: Option<Result<Box<ForwardedInfo>, Refusal>>,
     /// Whether an untrusted peer sent forwarding headers.
     is_forged: bool,
     /// Whether the headers of the request were read.
@@ -36,8 +37,6 @@ struct ForwardedInfo {
     client: Reported,
     scheme: Option<Scheme>,
     host: Option<Box<str>>,
-    /// Whether the report cannot be read. It then says nothing, and the request is refused.
-    is_malformed: bool,
 }
 
 impl Client {
@@ -55,20 +54,9 @@ impl Client {
     ) {
         let believed = proxies.filter(|_| self.is_proxied(proxies));
         self.said = believed.map(|proxies| {
-            Box::new(match proxies.read(headers) {
-                Ok(said) => ForwardedInfo {
-                    client: said.client,
-                    scheme: said.scheme,
-                    host: said.host.map(Into::into),
-                    is_malformed: false,
-                },
-                Err(_) => ForwardedInfo {
-                    client: Reported::Hidden,
-                    scheme: Some(Scheme::Other),
-                    host: None,
-                    is_malformed: true,
-                },
-            })
+            let said = proxies.read(headers)?;
+            let host = said.host.map(Into::into);
+            Ok(Box::new(ForwardedInfo { client: said.client, scheme: said.scheme, host }))
         });
         self.is_forged = believed.is_none() && headers.keys().any(is_forwarding);
         self.is_resolved = true;
@@ -104,14 +92,14 @@ impl Client {
         head.is_forwarded = self.is_forged;
         head.is_secure = self.is_secure(own);
         head.is_connection_secure = self.peer.map(|peer| peer.is_tls);
-        head.forwarded_host = self.said.as_ref().and_then(|said| said.host.as_deref());
+        head.forwarded_host = self.report().and_then(|said| said.host.as_deref());
     }
 
     /// Refuses a request whose proxy reports it in a way that cannot be read, or with another scheme
     /// than that of the public origin.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
-        if self.said.as_ref().is_some_and(|said| said.is_malformed) {
-            return Err(Refusal::ForwardedMalformed);
+        if let Some(Err(refusal)) = self.said {
+            return Err(refusal);
         }
         match (own, self.scheme()) {
             (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::PlainHttp),
@@ -127,10 +115,15 @@ impl Client {
     /// The address of the client, if known: not that of a proxy which hides it.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let of_peer = |peer: Peer| peer.client.unwrap_or(peer.address).ip().to_canonical();
-        match self.said.as_ref().map(|said| said.client) {
-            Some(Reported::Node(node)) => Some(node.address),
-            Some(Reported::Hidden) => None,
-            Some(Reported::Nothing) | None => self.peer.map(of_peer),
+        let reported = match &self.said {
+            None => Reported::Nothing,
+            Some(Ok(said)) => said.client,
+            Some(Err(_)) => Reported::Hidden,
+        };
+        match reported {
+            Reported::Node(node) => Some(node.address),
+            Reported::Hidden => None,
+            Reported::Nothing => self.peer.map(of_peer),
         }
     }
 
@@ -138,6 +131,7 @@ impl Client {
     /// origin.
     pub(crate) fn is_secure(&self, own: &OwnOrigin) -> bool {
         match (self.scheme(), self.peer) {
+            _ if matches!(self.said, Some(Err(_))) => false,
             (Some(scheme), _) => scheme == Scheme::Https,
             (None, Some(peer)) => peer.is_tls,
             (None, None) => *own != OwnOrigin::Development,
@@ -145,6 +139,11 @@ impl Client {
     }
 
     fn scheme(&self) -> Option<Scheme> {
-        self.said.as_ref().and_then(|said| said.scheme)
+        self.report().and_then(|said| said.scheme)
+    }
+
+    /// What a trusted proxy reports, if it can be read.
+    fn report(&self) -> Option<&ForwardedInfo> {
+        self.said.as_ref()?.as_deref().ok()
     }
 }
