@@ -234,7 +234,7 @@ pub use handler::{
     extract,
     parameters::FromParam,
     response,
-    service::{RouteLayer, SharedService},
+    service::{HttpService, RouteLayer, SharedService},
 };
 pub use http;
 pub use observe::request_id::RequestId;

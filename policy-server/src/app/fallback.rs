@@ -1,15 +1,13 @@
 //! What answers for paths without a route.
 
-use axum_core::{BoxError, extract::Request, response::IntoResponse};
-use tower_service::Service;
+use axum_core::{extract::Request, response::IntoResponse};
 
 use crate::{
     app::{
         access::{Access, access_methods},
         defaults::{Defaults, policy_methods},
     },
-    base::message_body::MessageBody,
-    handler::service::SharedService,
+    handler::service::{HttpService, SharedService},
 };
 
 /// Serves the paths without a route, in place of a 404. Pass it to
@@ -38,16 +36,7 @@ pub struct Fallback {
 
 impl Fallback {
     /// A `tower` service, such as tower-http's `ServeDir`.
-    pub fn new<T, B>(service: T) -> Self
-    where
-        T: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        T::Future: Send,
-        B: MessageBody,
-    {
+    pub fn new(service: impl HttpService) -> Self {
         Self::of(SharedService::new(service))
     }
 

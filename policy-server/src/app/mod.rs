@@ -22,10 +22,8 @@ pub(crate) mod tunnel;
 
 use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
 
-use axum_core::{BoxError, extract::Request};
 use policy_core::{cors::SharedOrigins, limits::RateCapacity};
 use tower_layer::Layer;
-use tower_service::Service;
 
 #[cfg(feature = "gateway")]
 use crate::app::gateway::GatewayParts;
@@ -46,12 +44,9 @@ use crate::{
         session::SessionSettings,
         tokens::TokenSettings,
     },
-    base::{
-        clock::{Clock, Random},
-        message_body::MessageBody,
-    },
+    base::clock::{Clock, Random},
     client::trusted_proxies::Proxies,
-    handler::service::{SharedService, Wrap},
+    handler::service::{HttpService, SharedService, Wrap},
     observe::health::Probe,
 };
 
@@ -301,16 +296,9 @@ impl<S> App<S> {
     /// layer does not touch 304 responses and responses to HEAD, and
     /// [`ETag::weak`](crate::handler::response::ETag::weak), since two encodings are not the same
     /// bytes.
-    pub fn layer<L, B>(mut self, layer: L) -> Self
+    pub fn layer<L>(mut self, layer: L) -> Self
     where
-        L: Layer<SharedService> + Send + 'static,
-        L::Service: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        <L::Service as Service<Request>>::Future: Send,
-        B: MessageBody,
+        L: Layer<SharedService, Service: HttpService> + Send + 'static,
     {
         self.parts.layers.push(Box::new(move |inner| SharedService::new(layer.layer(inner))));
         self

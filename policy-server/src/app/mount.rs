@@ -1,9 +1,7 @@
 //! Services without attributes, under the same policies.
 
-use axum_core::{BoxError, extract::Request};
 use http::Method;
 use policy_core::method::EVERY;
-use tower_service::Service;
 
 use crate::{
     app::{
@@ -11,8 +9,7 @@ use crate::{
         defaults::{Defaults, policy_methods},
         mounted_paths::{MountedPaths, path_methods},
     },
-    base::message_body::MessageBody,
-    handler::service::SharedService,
+    handler::service::{HttpService, SharedService},
 };
 
 /// A `tower` service below a prefix: files, a proxy, another framework's router.
@@ -60,16 +57,7 @@ pub struct Mount {
 
 impl Mount {
     /// Mounts a service for GET and HEAD.
-    pub fn new<T, B>(service: T) -> Self
-    where
-        T: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        T::Future: Send,
-        B: MessageBody,
-    {
+    pub fn new(service: impl HttpService) -> Self {
         Self::of(SharedService::new(service))
     }
 

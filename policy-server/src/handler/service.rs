@@ -21,6 +21,36 @@ use tower_service::Service;
 use super::BoxFuture;
 use crate::base::{message_body::MessageBody, problem::Problem};
 
+/// A service that an app can hold, such as a `tower` service or an axum router.
+///
+/// It is a name for these bounds. They are what implements it, so nothing else can.
+pub trait HttpService:
+    Service<
+        Request,
+        Response = http::Response<Self::ResponseBody>,
+        Error: Into<BoxError>,
+        Future: Send,
+    > + Clone
+    + Send
+    + Sync
+    + 'static
+{
+    /// The body of its responses.
+    type ResponseBody: MessageBody;
+}
+
+impl<T, B> HttpService for T
+where
+    T: Service<Request, Response = http::Response<B>, Error: Into<BoxError>, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    B: MessageBody,
+{
+    type ResponseBody = B;
+}
+
 /// A type-erased service, called from many connections concurrently; layers wrap it.
 #[derive(Clone)]
 pub struct SharedService(Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>);
@@ -60,16 +90,7 @@ where
 }
 
 impl SharedService {
-    pub(crate) fn new<T, B>(service: T) -> Self
-    where
-        T: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        T::Future: Send,
-        B: MessageBody,
-    {
+    pub(crate) fn new(service: impl HttpService) -> Self {
         Self(Arc::new(move |request| {
             let mut service = service.clone();
             Box::pin(async move {
