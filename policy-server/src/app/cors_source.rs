@@ -13,10 +13,14 @@ pub enum CorsSource {
 }
 
 impl CorsSource {
-    pub(crate) fn compile(&self, place: &str, lists: &OriginLists) -> Result<Cors, PolicyErrors> {
+    pub(crate) fn compile(
+        &self,
+        location: &str,
+        lists: &OriginLists,
+    ) -> Result<Cors, PolicyErrors> {
         match self {
-            Self::Policy(policy) => Cors::new(place, policy, lists),
-            Self::Config(config) => Cors::from_config(place, config),
+            Self::Policy(policy) => Cors::new(location, policy, lists),
+            Self::Config(config) => Cors::from_config(location, config),
         }
     }
 }

@@ -124,8 +124,8 @@ impl<'a> Builder<'a> {
         (self.router, self.routes, self.problems)
     }
 
-    pub(super) fn rule(&mut self, place: &str, rule: Rule, value: &str) {
-        self.problems.push(StartProblem::new(rule, place, value));
+    pub(super) fn rule(&mut self, location: &str, rule: Rule, value: &str) {
+        self.problems.push(StartProblem::new(rule, location, value));
     }
 
     pub(super) fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
@@ -146,20 +146,20 @@ impl<'a> Builder<'a> {
         Arc::new(RouteInfo { path: path.into(), description, state: Arc::clone(&self.state) })
     }
 
-    pub(super) fn is_prefix(&mut self, place: &str, prefix: &str) -> bool {
+    pub(super) fn is_prefix(&mut self, location: &str, prefix: &str) -> bool {
         match PathTemplate::parse_prefix(prefix) {
             Ok(_) => true,
             Err(rule) => {
-                self.rule(place, rule, prefix);
+                self.rule(location, rule, prefix);
                 false
             }
         }
     }
 
     /// Reports why a route could not be added.
-    pub(super) fn conflict(&mut self, place: &str, route: String, error: AddError) {
+    pub(super) fn conflict(&mut self, location: &str, route: String, error: AddError) {
         let other = match error {
-            AddError::Rule(rule) => return self.rule(place, rule, &route),
+            AddError::Rule(rule) => return self.rule(location, rule, &route),
             AddError::Overlap(path) => format!("`{path}`"),
             AddError::Taken(taken) => match self.routes.get(taken) {
                 Some(other) if other.is_probe => format!("the probe at `{}`", other.path()),
@@ -170,7 +170,7 @@ impl<'a> Builder<'a> {
                 None => "itself".to_owned(),
             },
         };
-        let problem = StartProblem::new(Rule::RouteConflict, place, route);
+        let problem = StartProblem::new(Rule::RouteConflict, location, route);
         self.problems.push(problem.caused_by(other));
     }
 
@@ -201,29 +201,30 @@ impl<'a> Builder<'a> {
         let own = layer.map(|wrap| wrap(target::behind_layers()));
         let layers: Vec<_> = outer.layer.iter().cloned().chain(own).collect();
         // A handler with several route attributes has one policy, which is compiled once.
-        let place = format!("{} ({}:{})", description.handler, description.file, description.line);
+        let location =
+            format!("{} ({}:{})", description.handler, description.file, description.line);
         let RoutePolicy { auth, csrf, .. } = description.policy;
         let (own, violations) = description.policy.level();
-        self.errors(&place, violations.into_iter());
-        let own = self.level(&place, own.map_cors(|cors| cors.map(CorsSource::Policy)));
+        self.errors(&location, violations.into_iter());
+        let own = self.level(&location, own.map_cors(|cors| cors.map(CorsSource::Policy)));
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec =
             AuthSpec { takes_session: description.takes_session, ..AuthSpec::of(&auth, &csrf) };
         let facts = RouteFacts::of(&spec, &methods, false);
-        let (rules, level) = self.rules(&place, [&own, group], facts, &description.policy);
+        let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
         let routes: Vec<_> =
             description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let scheme = description.scheme.map(|id| id());
         let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
-        let guard = self.guard(&place, guarded, &routes.join(", "));
+        let guard = self.guard(&location, guarded, &routes.join(", "));
         if description.takes_user && self.takes_only_issuer(&auth) {
-            self.rule(&place, Rule::PrincipalOfOthers, &routes.join(", "));
+            self.rule(&location, Rule::PrincipalOfOthers, &routes.join(", "));
         }
         let knows_callers = self.available.sessions || self.available.tokens;
         let asks_caller = facts.authentication != Authentication::Public
             || (description.extracts && knows_callers);
         let violations = violations_of_callers(spec, rules.cors.as_deref());
-        self.errors(&place, violations.map(Violation::named));
+        self.errors(&location, violations.map(Violation::named));
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => (*prefix).to_owned(),
@@ -236,7 +237,7 @@ impl<'a> Builder<'a> {
             let methods = match method {
                 Ok(method) => vec![method],
                 Err(rule) => {
-                    self.rule(&place, rule, &route_text);
+                    self.rule(&location, rule, &route_text);
                     continue;
                 }
             };
@@ -245,7 +246,7 @@ impl<'a> Builder<'a> {
                 .map_or(&[][..], |method| self.request_headers(&auth, &csrf, method));
             let added = self.router.add(&path, &methods, self.routes.len(), &rules, by_credentials);
             if let Err(error) = added {
-                self.conflict(&place, route_text, error);
+                self.conflict(&location, route_text, error);
             }
             let info = self.info(path, Some(description));
             self.routes.push(Arc::new(CompiledRoute {
@@ -279,7 +280,7 @@ impl<'a> Builder<'a> {
 
     /// Resolves what a policy refers to: schemes, sessions and tokens. `value` names what it is the
     /// policy of.
-    pub(super) fn guard(&mut self, place: &str, guarded: Guarded, value: &str) -> RouteAuth {
+    pub(super) fn guard(&mut self, location: &str, guarded: Guarded, value: &str) -> RouteAuth {
         let Guarded { auth, csrf, scheme, takes_session } = guarded;
         let scheme = scheme.and_then(|id| self.available.schemes.get(id)).cloned();
         let policy = match &auth {
@@ -293,22 +294,22 @@ impl<'a> Builder<'a> {
             (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
         ];
         for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
-            self.rule(place, rule, value);
+            self.rule(location, rule, value);
         }
         if (policy.token || policy.ticket) && self.available.tokens {
-            self.check_issuers(place, &policy, value);
+            self.check_issuers(location, &policy, value);
         }
         RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|error| {
             // The app will not start.
-            self.problems.push(StartProblem::without_value(error.rule(), place));
+            self.problems.push(StartProblem::without_value(error.rule(), location));
             RouteAuth::public()
         })
     }
 
     /// Checks that the app accepts the issuers that a policy names.
-    fn check_issuers(&mut self, place: &str, policy: &Requirement, value: &str) {
+    fn check_issuers(&mut self, location: &str, policy: &Requirement, value: &str) {
         if policy.issuers.is_empty() && self.own_issuer.is_none() && self.issuers.len() > 1 {
-            self.rule(place, Rule::IssuersMissing, value);
+            self.rule(location, Rule::IssuersMissing, value);
         }
         for issuer in policy.issuers {
             // Tickets are issued from sessions, too.
@@ -316,7 +317,7 @@ impl<'a> Builder<'a> {
             let is_own = self.own_issuer.as_deref() == Some(issuer);
             let is_accepted = self.issuers.iter().any(|accepted| **accepted == **issuer);
             if !(is_own || is_accepted || (*issuer == OWN_ISSUER && signs)) {
-                self.rule(place, Rule::IssuerNotAccepted, issuer);
+                self.rule(location, Rule::IssuerNotAccepted, issuer);
             }
         }
     }
@@ -354,18 +355,18 @@ impl<'a> Builder<'a> {
 
     /// A health probe, which is exempt from every policy of the app.
     pub(super) fn probe(&mut self, path: String, probe: Probe, readiness: &Readiness) {
-        let (place, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
+        let (location, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
         let mut defaults = Defaults::default();
         defaults.cache = Facet::Set(CachePolicy::no_store().build());
         defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);
         let default = std::mem::take(&mut self.default);
-        let own = self.level(&place, defaults);
+        let own = self.level(&location, defaults);
         let facts = RouteFacts { methods: &["GET", "HEAD"], ..RouteFacts::PUBLIC };
         let (rules, level) =
-            self.rules(&place, [&own, &CompiledLevel::default()], facts, &RoutePolicy::PUBLIC);
+            self.rules(&location, [&own, &CompiledLevel::default()], facts, &RoutePolicy::PUBLIC);
         self.default = default;
         if let Err(error) = self.router.add(&path, &methods, self.routes.len(), &rules, &[]) {
-            self.conflict(&place, format!("GET {path}"), error);
+            self.conflict(&location, format!("GET {path}"), error);
         }
         let info = self.info(path, None);
         self.routes.push(Arc::new(CompiledRoute {

@@ -102,13 +102,13 @@ impl Builder<'_> {
 
     fn mount(&mut self, mounted: MountSpec, outer: &Outer<'_>) {
         let MountSpec { kind, prefix, methods, paths: of_paths, target, stated } = mounted;
-        let place = format!("{kind} {prefix}");
+        let location = format!("{kind} {prefix}");
         let names: Vec<_> = methods.iter().map(Method::as_str).collect();
-        let resolved = self.resolve(&place, &prefix, stated, outer, &names);
+        let resolved = self.resolve(&location, &prefix, stated, outer, &names);
         let Resolved { rules, level, guard, asks_caller } = resolved;
         for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
-                self.rule(&place, rule, method.as_str());
+                self.rule(&location, rule, method.as_str());
             }
         }
         if !self.is_prefix(kind, &prefix) {
@@ -127,7 +127,7 @@ impl Builder<'_> {
             added.map_err(|error| (path, error))
         });
         if let Err((path, error)) = added {
-            self.conflict(&place, path, error);
+            self.conflict(&location, path, error);
         }
         let info = self.info(below, None);
         self.routes.push(Arc::new(CompiledRoute {
@@ -155,7 +155,7 @@ impl Builder<'_> {
     /// The policy that the nearest level states. Nobody is let in where no level says who may call.
     fn resolve(
         &mut self,
-        place: &str,
+        location: &str,
         prefix: &str,
         stated: Stated,
         outer: &Outer<'_>,
@@ -164,7 +164,7 @@ impl Builder<'_> {
         let Stated { defaults, access, extracts } = stated;
         let Access { callers, csrf } = access.or(outer.access).or(self.access);
         let callers = callers.unwrap_or_else(|| {
-            self.rule(place, Rule::MountCallersMissing, prefix);
+            self.rule(location, Rule::MountCallersMissing, prefix);
             Callers::Public
         });
         let auth = callers.policy();
@@ -175,12 +175,13 @@ impl Builder<'_> {
         };
         let spec: AuthSpec<'_> = callers.spec(&csrf);
         let facts = RouteFacts::of(&spec, methods, false);
-        let own = self.level(place, defaults);
-        let (rules, level) = self.rules(place, [&own, &outer.level], facts, &RoutePolicy::PUBLIC);
+        let own = self.level(location, defaults);
+        let (rules, level) =
+            self.rules(location, [&own, &outer.level], facts, &RoutePolicy::PUBLIC);
         let violations = violations_of_callers(spec, rules.cors.as_deref());
-        self.errors(place, violations.map(Violation::named));
+        self.errors(location, violations.map(Violation::named));
         let guarded = Guarded { auth, csrf, scheme: callers.scheme(), takes_session: false };
-        let guard = self.guard(place, guarded, prefix).of_service();
+        let guard = self.guard(location, guarded, prefix).of_service();
         let knows_callers = self.available.sessions || self.available.tokens;
         let asks_caller =
             facts.authentication != Authentication::Public || (extracts && knows_callers);

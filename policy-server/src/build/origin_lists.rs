@@ -72,9 +72,9 @@ impl NamedLists {
 
     /// Fills the lists, and reports entries that break a rule or a bound of a route.
     pub(crate) fn fill(&self) -> impl Iterator<Item = StartProblem> {
-        self.contents.iter().flat_map(|(place, shared, origins)| {
+        self.contents.iter().flat_map(|(location, shared, origins)| {
             let errors = shared.replace(origins).err().into_iter().flatten();
-            errors.map(|error| StartProblem::from(error.or_location(place)))
+            errors.map(|error| StartProblem::from(error.or_location(location)))
         })
     }
 }

@@ -30,8 +30,8 @@ pub(crate) fn report(
         OwnOrigin::Development => "development: loopback hosts only".to_owned(),
         OwnOrigin::Public(origin) => origin.as_str().to_owned(),
     };
-    for (place, line) in listening.iter().enumerate() {
-        match place {
+    for (index, line) in listening.iter().enumerate() {
+        match index {
             0 => writeln!(text, "{line} ({profile})")?,
             _ => writeln!(text, "{line}")?,
         }

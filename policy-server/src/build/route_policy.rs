@@ -48,15 +48,15 @@ impl Rates {
 impl Builder<'_> {
     /// Compiles the policies of one level. Violations are reported here once, and the policy is
     /// then treated as absent.
-    pub(super) fn level(&mut self, place: &str, defaults: Defaults) -> CompiledLevel {
+    pub(super) fn level(&mut self, location: &str, defaults: Defaults) -> CompiledLevel {
         let Limits { rate, concurrency, .. } = defaults.limits;
-        self.errors(place, defaults.limits.violations().map(Violation::named));
-        let rate = rate.and_then(|rate| self.rate_limit(place, rate));
+        self.errors(location, defaults.limits.violations().map(Violation::named));
+        let rate = rate.and_then(|rate| self.rate_limit(location, rate));
         let concurrency = concurrency.map(|most| Arc::new(Concurrency::new(most)));
         let policies = defaults.map_cors(|cors| match cors {
             Facet::Inherit => Facet::Inherit,
             Facet::None => Facet::None,
-            Facet::Set(source) => match source.compile(place, self.lists) {
+            Facet::Set(source) => match source.compile(location, self.lists) {
                 Ok(cors) => Facet::Set(Arc::new(cors)),
                 Err(errors) => {
                     self.problems.extend(errors.into_iter().map(StartProblem::from));
@@ -67,12 +67,12 @@ impl Builder<'_> {
         CompiledLevel { policies, rate, concurrency }
     }
 
-    fn rate_limit(&mut self, place: &str, rate: Rate) -> Option<Arc<RateLimit>> {
+    fn rate_limit(&mut self, location: &str, rate: Rate) -> Option<Arc<RateLimit>> {
         let Rates { clock, random, capacity } = &self.rates;
         match random.draw::<16>() {
             Ok(seed) => Some(Arc::new(RateLimit::new(rate, *capacity, words(seed), clock))),
             Err(error) => {
-                let problem = StartProblem::without_value(Rule::RandomMissing, place);
+                let problem = StartProblem::without_value(Rule::RandomMissing, location);
                 self.problems.push(problem.caused_by(error));
                 None
             }
@@ -94,7 +94,7 @@ impl Builder<'_> {
     /// of its group.
     pub(super) fn rules(
         &mut self,
-        place: &str,
+        location: &str,
         [route, group]: [&CompiledLevel; 2],
         facts: RouteFacts<'_>,
         own: &RoutePolicy,
@@ -104,7 +104,7 @@ impl Builder<'_> {
         let cors = held(levels, |stated| stated.policies.cors.clone());
         let (cors, level) = cors.unzip();
         let route = RouteFacts { is_shared: cors.is_some() || own.jsonp.is_some(), ..facts };
-        let facets = self.facets(place, levels, own, route);
+        let facets = self.facets(location, levels, own, route);
         let headers = facets
             .headers
             .map(|fields| if self.is_https { fields } else { fields.without_transport() });
@@ -113,7 +113,7 @@ impl Builder<'_> {
         if let Some((policy, _)) = caching.filter(|_| takes_nonce && facets.cache.is_some())
             && policy.spec().audience == Audience::Public
         {
-            self.rule(place, Rule::HeadersNonceShared, "");
+            self.rule(location, Rule::HeadersNonceShared, "");
         }
         let stated = || levels.into_iter().map(|(_, stated)| stated);
         let limits = stated().fold(Limits::NONE, |limits, outer| limits.or(outer.policies.limits));
@@ -140,22 +140,22 @@ impl Builder<'_> {
     /// One facet of a route, checked again where it must agree with the route.
     fn facet<P: FacetPolicy>(
         &mut self,
-        place: &str,
+        location: &str,
         stated: Option<(P, Level)>,
         route: RouteFacts<'_>,
     ) -> Option<P::Compiled> {
         let (policy, _) = stated.filter(|(policy, level)| policy.applies(*level, route))?;
-        self.errors(place, policy.violations(route).into_iter());
+        self.errors(location, policy.violations(route).into_iter());
         Some(policy.compile())
     }
 
     /// The policy of a spec that only a route states. A violation is reported here, and the policy
     /// is then treated as absent.
-    fn own<P: FromSpec>(&mut self, place: &str, spec: P::Spec) -> Option<P> {
+    fn own<P: FromSpec>(&mut self, location: &str, spec: P::Spec) -> Option<P> {
         match P::from_spec(spec) {
             Ok(policy) => Some(policy),
             Err(violation) => {
-                self.errors(place, iter::once(violation));
+                self.errors(location, iter::once(violation));
                 None
             }
         }
@@ -164,13 +164,13 @@ impl Builder<'_> {
     /// Reports the errors among the violations of a policy.
     pub(super) fn errors<'v>(
         &mut self,
-        place: &str,
+        location: &str,
         violations: impl Iterator<Item = Violation<'v, &'static str>>,
     ) {
         for Violation { rule, part, value, .. } in violations.filter(Violation::is_error) {
             let problem = match value {
-                "" => StartProblem::without_value(rule, place),
-                value => StartProblem::new(rule, place, value),
+                "" => StartProblem::without_value(rule, location),
+                value => StartProblem::new(rule, location, value),
             };
             self.problems.push(problem.of_part(part));
         }
@@ -189,7 +189,7 @@ macro_rules! compile_facets {
             /// Takes each facet from the nearest level that sets it.
             fn facets(
                 &mut self,
-                place: &str,
+                location: &str,
                 levels: [(Level, &CompiledLevel); 3],
                 policy: &RoutePolicy,
                 route: RouteFacts<'_>,
@@ -197,11 +197,11 @@ macro_rules! compile_facets {
                 CompiledRoutePolicy {
                     $($name: {
                         let stated = held(levels, |stated| stated.policies.$name);
-                        self.facet(place, stated, route)
+                        self.facet(location, stated, route)
                     },)*
                     $($own: {
-                        let stated = policy.$own.and_then(|spec| self.own::<$OwnPolicy>(place, spec));
-                        self.facet(place, stated.map(|policy| (policy, Level::Route)), route)
+                        let stated = policy.$own.and_then(|spec| self.own::<$OwnPolicy>(location, spec));
+                        self.facet(location, stated.map(|policy| (policy, Level::Route)), route)
                     },)*
                     ..CompiledRoutePolicy::default()
                 }

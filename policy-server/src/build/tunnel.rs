@@ -22,19 +22,19 @@ impl Builder<'_> {
         tunnel: Tunnel,
         rules: &Arc<CompiledRoutePolicy>,
     ) -> Option<Arc<CompiledRoute>> {
-        let place = "App::tunnel";
+        let location = "App::tunnel";
         let mut guard = RouteAuth::public();
         if let Some(requirement) = tunnel.requirement {
             // Pages cannot send CONNECT, and a request with an `Origin` is refused.
             let csrf = CsrfPolicy::Exempt("no page can send CONNECT");
             let (auth, spec) = (requirement.policy(), requirement.spec(&csrf));
             if spec.session || spec.ticket || spec.optional {
-                self.rule(place, Rule::TunnelCallers, &auth.to_string());
+                self.rule(location, Rule::TunnelCallers, &auth.to_string());
             }
-            self.errors(place, violations_of_callers(spec, None).map(Violation::named));
+            self.errors(location, violations_of_callers(spec, None).map(Violation::named));
             let scheme = requirement.scheme;
             let guarded = Guarded { auth, csrf, scheme, takes_session: false };
-            guard = self.guard(place, guarded, "CONNECT");
+            guard = self.guard(location, guarded, "CONNECT");
         }
         match tunnel.check() {
             Ok(opens) => {

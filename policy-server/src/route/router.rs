@@ -90,8 +90,8 @@ impl Router {
 
     /// Finds a path in its normal form. The values of its parameters are still percent-encoded.
     pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
-        if let Some(place) = self.fixed.get(path) {
-            return Some((self.paths.get(*place)?, Values::default()));
+        if let Some(index) = self.fixed.get(path) {
+            return Some((self.paths.get(*index)?, Values::default()));
         }
         let key = lookup_path(path);
         let found = self.tree.at(&key).ok()?;
@@ -136,7 +136,7 @@ fn same_segments<'a>(path: &'a str, key: &str, value: &str) -> &'a str {
 pub(crate) struct RouterBuilder {
     router: Router,
     /// The index of each path by its form, in which parameters are named by position.
-    places: BTreeMap<String, usize>,
+    indices: BTreeMap<String, usize>,
 }
 
 impl RouterBuilder {
@@ -159,25 +159,25 @@ impl RouterBuilder {
         if parameters > MAX_PARAMETERS {
             return Err(AddError::Rule(Rule::PathParameter));
         }
-        let place = match self.places.get(&form) {
-            Some(place) => *place,
+        let index = match self.indices.get(&form) {
+            Some(index) => *index,
             None => {
-                let place = self.router.paths.len();
+                let index = self.router.paths.len();
                 let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
-                self.router.tree.insert(&form, place).map_err(overlap)?;
+                self.router.tree.insert(&form, index).map_err(overlap)?;
                 self.router.paths.push(Path::default());
                 if parameters == 0 {
-                    self.router.fixed.insert(form.as_str().into(), place);
+                    self.router.fixed.insert(form.as_str().into(), index);
                 }
-                self.places.insert(form, place);
-                place
+                self.indices.insert(form, index);
+                index
             }
         };
         let takes_slashes = (parsed.segments().filter_map(Segment::parameter).enumerate())
             .filter(|(_, parameter)| parameter.takes_slashes)
             .fold(0, |bits, (index, _)| bits | 1 << index);
         let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
-        let Some(path) = self.router.paths.get_mut(place) else { return Ok(()) };
+        let Some(path) = self.router.paths.get_mut(index) else { return Ok(()) };
         if let Some(taken) = path.methods.iter().find(|served| methods.contains(&served.method)) {
             return Err(AddError::Taken(taken.route));
         }
@@ -308,8 +308,8 @@ mod tests {
             (Method::PUT, &app, &[]),
             (Method::DELETE, &other, &["x-csrf-token"]),
         ];
-        for (place, (method, rules, by_credentials)) in routes.into_iter().enumerate() {
-            assert!(router.add("/a", &[method], place, rules, by_credentials).is_ok());
+        for (route, (method, rules, by_credentials)) in routes.into_iter().enumerate() {
+            assert!(router.add("/a", &[method], route, rules, by_credentials).is_ok());
         }
         let router = router.finish();
         let (path, _) = router.find("/a").unwrap();

@@ -32,9 +32,10 @@ impl Gateway {
     /// # Errors
     ///
     /// All problems.
-    pub(crate) fn new(place: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
+    pub(crate) fn new(location: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
         let mut problems = Vec::new();
-        let mut problem = |rule, value: &str| problems.push(StartProblem::new(rule, place, value));
+        let mut problem =
+            |rule, value: &str| problems.push(StartProblem::new(rule, location, value));
         let Timeouts { connect, response, idle, websocket_idle } = proxy.timeouts;
         for (name, timeout) in [
             ("connect_timeout", connect),
@@ -47,7 +48,7 @@ impl Gateway {
             }
         }
         let upstream = Upstream::parse(&proxy.upstream)
-            .map_err(|rule| StartProblem::new(rule, place, &*proxy.upstream));
+            .map_err(|rule| StartProblem::new(rule, location, &*proxy.upstream));
         let is_plain = upstream.as_ref().is_ok_and(|upstream| !upstream.has_tls());
         if is_plain && proxy.authority.is_some() {
             problem(Rule::ProxyAuthorityUnused, &proxy.upstream);
@@ -55,14 +56,14 @@ impl Gateway {
         let pem = proxy.authority.as_ref().map(|path| {
             fs::read(path).map_err(|error| {
                 let path = path.display().to_string();
-                StartProblem::new(Rule::TlsFile, place, path).caused_by(error)
+                StartProblem::new(Rule::TlsFile, location, path).caused_by(error)
             })
         });
         let upstream = match (upstream, pem.transpose()) {
             (Ok(upstream), Ok(pem)) => {
                 let made = Transport::new(&upstream, pem.as_deref(), connect);
                 made.map(|transport| (upstream, transport))
-                    .map_err(|problem| problem.at(place, &*proxy.upstream))
+                    .map_err(|problem| problem.at(location, &*proxy.upstream))
             }
             (upstream, pem) => {
                 problems.extend(upstream.err());
