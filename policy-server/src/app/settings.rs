@@ -1,8 +1,10 @@
-//! The limits of connections. All have defaults.
+//! The limits of connections, and what a server says of itself. All have defaults.
 
 use std::time::Duration;
 
-/// Limits of connections; the limits of requests belong to the app and its routes. Each default
+use http::HeaderValue;
+
+/// Limits of connections, and a few choices; the limits of requests belong to the app and its routes. Each default
 /// protects against one way to exhaust the server.
 ///
 /// ```
@@ -39,6 +41,7 @@ pub struct ServerSettings {
     #[cfg(feature = "per_core")]
     pub(crate) per_core: bool,
     pub(crate) shares_port: bool,
+    pub(crate) server_header: Option<HeaderValue>,
 }
 
 impl Default for ServerSettings {
@@ -57,6 +60,7 @@ impl Default for ServerSettings {
             #[cfg(feature = "per_core")]
             per_core: false,
             shares_port: false,
+            server_header: None,
         }
     }
 }
@@ -163,6 +167,20 @@ impl ServerSettings {
     /// since a second process on the same port is usually a mistake.
     pub fn shared_port(mut self) -> Self {
         self.shares_port = true;
+        self
+    }
+
+    /// The `Server` header (RFC 9110 10.2.4) of every response without one of its own: a handler
+    /// may set another, and an upstream's is passed on. None by default, since a name and a version
+    /// tell attackers what to try.
+    ///
+    /// ```
+    /// use policy_server::{ServerSettings, http::HeaderValue};
+    ///
+    /// let settings = ServerSettings::default().server_header(HeaderValue::from_static("shop"));
+    /// ```
+    pub fn server_header(mut self, value: HeaderValue) -> Self {
+        self.server_header = Some(value);
         self
     }
 }

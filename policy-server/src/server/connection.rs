@@ -14,7 +14,10 @@ use std::{
 use axum_core::body::Body;
 #[cfg(feature = "http3")]
 use http::header::ALT_SVC;
-use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
+use http::{
+    HeaderValue, Request, Response, StatusCode, Version,
+    header::{CONNECTION, SERVER},
+};
 use hyper::{
     body::Incoming,
     server::conn::{http1, http2},
@@ -352,6 +355,7 @@ impl Service<Request<Incoming>> for ConnectionService {
             room: None,
             stream,
             is_tunnel,
+            server: self.app.app().settings.server_header.clone(),
             #[cfg(feature = "http3")]
             alternative,
         }
@@ -383,6 +387,8 @@ struct OpenResponse {
     stream: Option<Box<Stream>>,
     /// Whether the connection itself was to become a tunnel.
     is_tunnel: bool,
+    /// The `Server` value of a response that has none.
+    server: Option<HeaderValue>,
 }
 
 type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -429,6 +435,9 @@ impl Future for OpenResponse {
         #[cfg(feature = "http3")]
         let response = announced(response, self.alternative.take());
         let mut response = response;
+        if let Some(server) = self.server.take() {
+            response.headers_mut().entry(SERVER).or_insert(server);
+        }
         if self.is_tunnel && !response.status().is_success() {
             // What follows may be meant for the target, sent without waiting for the response (RFC
             // 9931): it must not be read as requests.

@@ -1,5 +1,7 @@
 //! The policy on responses of every class.
 
+use policy_server::http::HeaderValue;
+
 use super::*;
 
 #[tokio::test]
@@ -118,4 +120,22 @@ async fn responses_of_unknown_paths_have_the_policy_of_the_app() {
     let preflight = request("OPTIONS /nowhere", &[ORIGIN, "access-control-request-method: PUT"]);
     let response = server.response(preflight).await;
     assert_eq!(response.problem(), (404, "route.not-found".to_owned()));
+}
+
+#[tokio::test]
+async fn the_server_header_is_what_the_settings_say_and_none_by_default() {
+    let named = ServerSettings::default().server_header(HeaderValue::from_static("shop"));
+    let fallback = || Fallback::handler(async |_| ([("server", "own")], "a fallback")).public();
+    for (settings, of_app) in [(named, Some("shop")), (ServerSettings::default(), None)] {
+        let server = Running::start(app().fallback(fallback()).settings(settings)).await;
+        for (bytes, status, want) in [
+            (get("/hello"), 200, of_app),
+            (request("PUT /hello", &[]), 405, of_app),
+            (get("/panic"), 500, of_app),
+            (get("/nowhere"), 200, Some("own")),
+        ] {
+            let response = server.response(&bytes).await;
+            assert_eq!((response.status, response.header("server")), (status, want), "{bytes}");
+        }
+    }
 }

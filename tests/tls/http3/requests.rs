@@ -9,13 +9,15 @@ use client::{exchange, head};
 
 #[tokio::test]
 async fn a_response_has_what_one_over_http1_has() {
-    let server = Server::start(app()).await;
+    let named = ServerSettings::default().server_header("shop".parse().unwrap());
+    let server = Server::start(app().settings(named)).await;
     let mut session = server.connect().await;
     let mut get = request("GET", "/hello");
     get.headers_mut().insert("origin", "https://shop.example".parse().unwrap());
     let response = session.response(get, "").await;
     assert_eq!((response.status(), response.text()), (200, "hello"));
     assert_eq!(response.header("content-length"), Some("5"));
+    assert_eq!(response.header("server"), Some("shop"));
     assert_eq!(response.header("access-control-allow-origin"), Some("https://shop.example"));
     assert_eq!(response.header("strict-transport-security"), None, "the development profile");
     let date = httpdate::parse_http_date(response.header("date").unwrap()).unwrap();

@@ -17,7 +17,7 @@ use h3::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode,
-    header::{CONNECTION, CONTENT_LENGTH, DATE, TE, TRANSFER_ENCODING, UPGRADE},
+    header::{CONNECTION, CONTENT_LENGTH, DATE, SERVER, TE, TRANSFER_ENCODING, UPGRADE},
 };
 use http_body::{Body as _, Frame};
 use policy_core::conditional::LastModified;
@@ -97,7 +97,10 @@ impl Common {
         let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
-            let Ok(response) = self.serving.service.respond(request, Some(peer)).await;
+            let Ok(mut response) = self.serving.service.respond(request, Some(peer)).await;
+            if let Some(server) = &settings.server_header {
+                response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
+            }
             sender.send(response, is_head, || state.is_malformed()).await
         };
         let outcome = tokio::select! {
