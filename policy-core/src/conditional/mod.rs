@@ -20,7 +20,6 @@ use http::{
 pub use conditions::{Conditions, Verdict};
 pub use date::LastModified;
 pub use etag::ETag;
-pub(crate) use not_modified::DIGESTS;
 pub use not_modified::not_modified;
 pub use range::{Range, is_one_range};
 

@@ -5,7 +5,7 @@ use http::{
     header::{CONTENT_LOCATION, ETAG, LAST_MODIFIED},
 };
 
-use crate::headers::groups::{is_payload, is_representation_metadata};
+use crate::headers::groups::{is_digest, is_payload, is_representation_metadata};
 
 /// Turns the headers of a response into those of its 304 (RFC 9110 15.4.5): removes those that
 /// describe the content. `Cache-Control`, `Content-Location`, `Date`, `ETag`, `Expires` and `Vary`
@@ -31,16 +31,13 @@ pub fn not_modified(headers: &mut HeaderMap) {
         LAST_MODIFIED => has_etag,
         _ => {
             let name = name.as_str();
-            is_representation_metadata(name) || is_payload(name) || DIGESTS.contains(&name)
+            is_representation_metadata(name) || is_payload(name) || is_digest(name)
         }
     };
     while let Some(name) = headers.keys().find(|name| is_of_content(name)).cloned() {
         headers.remove(name);
     }
 }
-
-/// Digests of a content (RFC 9530 and its predecessors).
-pub(crate) const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
 #[cfg(test)]
 mod tests {

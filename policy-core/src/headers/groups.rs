@@ -61,6 +61,9 @@ pub const REPRESENTATION: [&str; 7] = [
     "last-modified",
 ];
 
+/// Digests of a content (RFC 9530 and its predecessors).
+pub const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
+
 /// Headers that describe the bytes of one message (RFC 9110 6.4 to 6.6, 8.6, 14.4; RFC 9112 6.1).
 /// They are wrong if the bytes are left out or replaced.
 pub const PAYLOAD: [&str; 4] = ["content-length", "content-range", "trailer", "transfer-encoding"];
@@ -126,8 +129,13 @@ pub const CONTROL_PREFIXES: [&str; 5] = ["access-control-", "content-", "if-", "
 /// Trailers that a standard allows though they are in another list (RFC 9110 8.8.3, RFC 9530 4).
 pub const TRAILERS: [&str; 2] = ["content-digest", "etag"];
 
-/// Headers with credentials: never echoed by TRACE (RFC 9110 9.3.8), and never logged.
+/// Headers with credentials.
 pub const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+
+/// Parts of the names of other headers that may carry credentials: schemes of an application may
+/// read any header.
+pub const CREDENTIAL_WORDS: [&str; 9] =
+    ["auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"];
 
 /// What says where a request came from or what it asked for, next to `Forwarded` and `X-Forwarded-*`:
 /// the fields of proxies, load balancers and content delivery networks. A client can write each of
@@ -176,6 +184,11 @@ pub const fn is_response(name: &str) -> bool {
 /// Whether a field is one of [`REPRESENTATION`].
 pub const fn is_representation_metadata(name: &str) -> bool {
     names_contain(&REPRESENTATION, name.as_bytes())
+}
+
+/// Whether a field is one of [`DIGESTS`].
+pub const fn is_digest(name: &str) -> bool {
+    names_contain(&DIGESTS, name.as_bytes())
 }
 
 /// Whether a field is one of [`PAYLOAD`].
@@ -228,9 +241,17 @@ pub fn may_be_trailer(name: &str) -> bool {
     TRAILERS.contains(&name) || !is_of_head()
 }
 
-/// Whether a field is one of [`CREDENTIALS`].
-pub const fn is_credential(name: &str) -> bool {
-    names_contain(&CREDENTIALS, name.as_bytes())
+/// Whether a field, in lower case, is one of [`CREDENTIALS`], or may be one: its name contains one of
+/// [`CREDENTIAL_WORDS`]. TRACE never echoes such a field (RFC 9110 9.3.8).
+///
+/// ```
+/// use policy_core::headers::groups::may_be_credential;
+///
+/// assert!(may_be_credential("cookie") && may_be_credential("x-api-key"));
+/// assert!(!may_be_credential("accept"));
+/// ```
+pub fn may_be_credential(name: &str) -> bool {
+    CREDENTIALS.contains(&name) || CREDENTIAL_WORDS.iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -241,7 +262,7 @@ mod tests {
     fn names_are_compared_whatever_their_case() {
         assert!(is_hop_by_hop("Keep-Alive") && is_hop_by_hop("KEEP-ALIVE"));
         assert!(is_representation_metadata("ETag") && is_payload("Content-Range"));
-        assert!(is_credential("Set-Cookie") && is_response("Set-Cookie"));
+        assert!(is_digest("Repr-Digest") && is_response("Set-Cookie"));
         assert!(!is_hop_by_hop("keep-alive ") && !is_hop_by_hop("") && !is_payload("etag"));
     }
 
@@ -303,13 +324,15 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_lower_case() {
-        let lists: [&[&str]; 10] = [
+        let lists: [&[&str]; 12] = [
             &REQUEST,
             &RESPONSE,
             &REPRESENTATION,
+            &DIGESTS,
             &PAYLOAD,
             &HOP_BY_HOP,
             &CREDENTIALS,
+            &CREDENTIAL_WORDS,
             &SENDER,
             &CONTROL,
             &CONTROL_PREFIXES,

@@ -6,7 +6,7 @@ use http::{
 };
 
 use super::Callback;
-use crate::conditional::DIGESTS;
+use crate::headers::groups::DIGESTS;
 
 /// The script that calls `callback` with this JSON.
 ///

@@ -2,10 +2,14 @@
 
 use axum_core::response::{IntoResponse, Response};
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    HeaderMap, HeaderValue,
     header::{CONTENT_TYPE, HOST},
 };
-use policy_core::{Refusal, gate::Head, headers::groups::is_about_sender};
+use policy_core::{
+    Refusal,
+    gate::Head,
+    headers::groups::{is_about_sender, may_be_credential},
+};
 
 /// Returns the head of a request as `message/http` (RFC 9110 9.3.8), without possible credentials.
 ///
@@ -31,24 +35,18 @@ pub(crate) fn answer(
     if let Some(authority) = head.uri.authority().filter(|_| !headers.contains_key(HOST)) {
         line("host", authority.as_str().as_bytes());
     }
-    for (name, value) in headers.iter().filter(|(name, _)| !is_sensitive(name)) {
-        line(name.as_str(), value.as_bytes());
+    let fields = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    // Neither credentials nor what identifies the client.
+    for (name, value) in
+        fields.filter(|(name, _)| !is_about_sender(name) && !may_be_credential(name))
+    {
+        line(name, value);
     }
     message.extend_from_slice(b"\r\n");
     let mut response = message.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("message/http"));
     Ok(response)
-}
-
-/// Substrings of the names of headers that carry credentials; schemes of the application may read
-/// headers other than `Authorization`.
-const SENSITIVE: [&str; 9] =
-    ["auth", "cookie", "token", "key", "secret", "password", "credential", "session", "signature"];
-
-/// Whether a header may be a credential or identify the client.
-fn is_sensitive(name: &HeaderName) -> bool {
-    is_about_sender(name.as_str()) || SENSITIVE.iter().any(|part| name.as_str().contains(part))
 }
 
 #[cfg(test)]
