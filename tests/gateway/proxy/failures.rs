@@ -7,8 +7,8 @@ use policy_tests::port::Port;
 use tokio::time::Instant;
 
 use super::{
-    Upstream, asked,
-    http::{RawResponse, StoppedTime, request, soon},
+    Line, Running, Upstream, asked,
+    http::{Connection, RawResponse, StoppedTime, request, soon},
     started, stripping,
 };
 
@@ -183,17 +183,20 @@ async fn interim_responses_are_passed_over() {
     assert_eq!(connection.response().await.text(), "ok");
 }
 
+/// A client, and a connection to the upstream that is kept after its first request.
+async fn kept(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+    let (mut connection, mut line) = asked(server, upstream).await;
+    line.send(OK).await;
+    assert_eq!(connection.response().await.text(), "ok");
+    (connection, line)
+}
+
 /// The connection was kept, and is lost with the next request on it. Returns the response to that
 /// request, or an error for 502.
 async fn response_to_lost(next: &str) -> Result<RawResponse, ()> {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(request("GET /api/first", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
-    line.send(OK).await;
-    assert_eq!(connection.response().await.text(), "ok");
+    let (mut connection, mut line) = kept(&server, &upstream).await;
     connection.send(next).await;
     line.request().await;
     drop(line);
@@ -236,11 +239,7 @@ async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
     assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
     // A kept connection fails, and so does the second attempt.
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
-    line.send(OK).await;
-    assert_eq!(connection.response().await.text(), "ok");
+    let (mut connection, mut line) = kept(&server, &upstream).await;
     connection.send(request("GET /api", &[])).await;
     line.request().await;
     drop(line);
@@ -250,11 +249,7 @@ async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
     assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
     // One byte of a response arrived.
-    connection.send(request("GET /api", &[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
-    line.send(OK).await;
-    assert_eq!(connection.response().await.text(), "ok");
+    let (mut connection, mut line) = kept(&server, &upstream).await;
     connection.send(request("GET /api", &[])).await;
     line.request().await;
     line.send("H").await;

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tungstenite::{Message, accept, handshake::derive_accept_key};
 
 use super::{
-    Running, Upstream,
+    Line, Running, Upstream,
     http::{Connection, request, soon},
     started, stripping,
 };
@@ -64,6 +64,15 @@ async fn opened(server: &Running, fields: &[&str]) -> Connection {
     connection
 }
 
+/// A client that asked for a WebSocket, and the connection on which the upstream has the request.
+async fn asked(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+    let mut connection = server.connect().await;
+    connection.send(opening(&[])).await;
+    let mut line = upstream.accept().await;
+    line.request().await;
+    (connection, line)
+}
+
 #[tokio::test]
 async fn messages_go_both_ways() {
     let server = started(Proxy::new("/api", echo()).public().strip_prefix()).await;
@@ -110,10 +119,7 @@ async fn the_upstream_gets_the_handshake_and_the_end_of_the_client() {
 async fn the_client_gets_the_end_of_the_upstream() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(opening(&[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send(SWITCHED).await;
     line.send("last").await;
     drop(line);
@@ -136,10 +142,7 @@ async fn pages_of_others_open_none() {
 async fn an_upstream_may_decline() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let mut connection = server.connect().await;
-    connection.send(opening(&[])).await;
-    let mut line = upstream.accept().await;
-    line.request().await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await;
     let response = connection.response().await;
     assert_eq!((response.status, response.text()), (403, "no"));
@@ -153,10 +156,7 @@ async fn an_upstream_switches_to_nothing_else() {
     ] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let mut connection = server.connect().await;
-        connection.send(opening(&[])).await;
-        let mut line = upstream.accept().await;
-        line.request().await;
+        let (mut connection, mut line) = asked(&server, &upstream).await;
         line.send(switched).await;
         let response = connection.response().await;
         assert_eq!(response.problem(), (502, "proxy.bad-answer".to_owned()));
