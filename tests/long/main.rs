@@ -1,4 +1,4 @@
-//! What runs for as long as it is told to, and a few seconds as a test.
+//! Runs of any duration; as tests they take a few seconds.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,7 +14,7 @@ mod soak;
 
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Waits until no other test of this binary runs: each measures a machine that it has to itself.
+/// Waits until no other test of this binary runs, since each measures the whole machine.
 async fn alone() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::const_new(());
     MACHINE.lock().await

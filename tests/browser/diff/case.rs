@@ -14,7 +14,7 @@ use std::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use policy_core::browser::{Fetch, Page, PageOrigin, ReferrerPolicy, ServerResponse, Url};
 
-/// What one page loads.
+/// The requests of one page.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) place: Place,
@@ -44,9 +44,9 @@ pub(crate) enum Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) path: &'static str,
-    /// To the first preflight, the second, ..; the last one is repeated.
+    /// The responses to the first preflight, the second, and so on; the last one is repeated.
     pub(crate) preflights: Vec<Canned>,
-    /// To all other requests.
+    /// The responses to all other requests.
     pub(crate) responses: Vec<Canned>,
 }
 
@@ -280,7 +280,7 @@ impl Servers {
 const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\
 \x01\0\x01\0\0\x02\x02D\x01\0;";
 
-/// In a form that a person can repeat by hand.
+/// In a form that can be repeated by hand.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();

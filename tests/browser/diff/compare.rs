@@ -29,7 +29,7 @@ const CASES: usize = 300;
 /// One in this many cases may differ once and not again, for example a page that loaded too slowly.
 const UNSTEADY: usize = 100;
 
-/// After this many minimised differences, the run is given up.
+/// The run ends after this many minimised differences.
 const SHOWN: usize = 5;
 
 /// Runs as many cases as `POLICY_DIFF_CASES` says, or the one that `POLICY_DIFF_CASE` names.

@@ -1,4 +1,5 @@
-//! The engines, as they are installed and with third-party cookies, and what the model calls them.
+//! The engines: as installed and with other settings for third-party cookies, and their profiles in
+//! the model.
 
 use policy_core::browser::{Profile, ThirdParty};
 use serde_json::json;
@@ -23,7 +24,7 @@ impl Engine {
         }
     }
 
-    /// A browser that finds the hosts at the server, and trusts it.
+    /// A browser that resolves the hosts to the server, and trusts its certificate.
     pub(crate) fn start(self, server: &Server) -> Result<Bidi, Failure> {
         match self {
             Self::Chromium => chromium(server, 1),
@@ -34,7 +35,7 @@ impl Engine {
     }
 }
 
-/// With a `CookieControlsMode`: 0 lets third-party cookies through, 1 blocks them.
+/// With a `CookieControlsMode`: 0 allows third-party cookies, 1 blocks them.
 fn chromium(server: &Server, cookie_controls_mode: u8) -> Result<Bidi, Failure> {
     let hosts = "MAP *.test 127.0.0.1, MAP *.co.uk 127.0.0.1, MAP localhost 127.0.0.1, \
                  MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
@@ -45,12 +46,12 @@ fn chromium(server: &Server, cookie_controls_mode: u8) -> Result<Bidi, Failure> 
     Bidi::chromium(&flags, &json!({ "profile.cookie_controls_mode": cookie_controls_mode }))
 }
 
-/// With a `cookieBehavior`: 0 lets third-party cookies through, 5 gives each window's site its own.
+/// With a `cookieBehavior`: 0 allows third-party cookies, 5 partitions them by the window's site.
 fn firefox(cookie_behavior: u8) -> Result<Bidi, Failure> {
     Bidi::firefox(&[
         ("network.dns.localDomains", json!(HOSTS.join(","))),
         ("network.cookie.cookieBehavior", json!(cookie_behavior)),
-        // Quiet, and offline but for the test.
+        // No background requests.
         ("network.proxy.type", json!(0)),
         ("network.captive-portal-service.enabled", json!(false)),
         ("network.connectivity-service.enabled", json!(false)),
@@ -60,7 +61,7 @@ fn firefox(cookie_behavior: u8) -> Result<Bidi, Failure> {
         ("services.settings.server", json!("data:,")),
         ("datareporting.policy.dataSubmissionEnabled", json!(false)),
         ("extensions.update.enabled", json!(false)),
-        // No questions to a person who is not there.
+        // No dialogs.
         ("security.warn_submit_secure_to_insecure", json!(false)),
         ("dom.disable_open_during_load", json!(false)),
         ("dom.popup_maximum", json!(1_000_000)),

@@ -1,25 +1,24 @@
-//! Generated cases: mostly what deployments do, often close to a boundary.
+//! Generated cases: mostly common configurations, often close to a boundary.
 //!
-//! Not generated, since what browsers do about it depends on more than the model is told:
-//! - times that end while a case runs: `max-age` and `Max-Age` of a few seconds
-//! - a second `<img>` or `<script>` of one address in one document, which shares the first
-//! - contents as streams, which Chromium sends over HTTP/2 only and Firefox not at all
-//! - documents that scripts and images ask for too: Chromium keeps them from pages by what they
-//!   look like (Opaque Response Blocking)
-//! - stored responses of other statuses than 200: for how long they are used, and whether they are
-//!   asked for with conditions, differs from one to the next
-//! - parts of stored responses, which Chromium cuts itself
+//! Not generated, since the behaviour of browsers depends on more than the input of the model:
+//! - lifetimes that end while a case runs: `max-age` and `Max-Age` of a few seconds
+//! - a second `<img>` or `<script>` with the same URL in one document, which reuses the first
+//! - streams as request bodies, which Chromium sends over HTTP/2 only and Firefox not at all
+//! - documents that scripts and images request: Chromium blocks them by their content (Opaque
+//!   Response Blocking)
+//! - stored responses with another status than 200: their lifetimes, and whether they are
+//!   revalidated, differ by status
+//! - ranges of stored responses, which Chromium serves itself
 //! - responses without type to `XMLHttpRequest` and to elements with `crossorigin`: Chromium reads
 //!   their content to guess the type before it asks whether the page may see them, and has stored
 //!   all of it if the first bytes say nothing
 //! - redirects of a page to its own origin with a password, which `fetch()` of Chromium refuses and
 //!   its `XMLHttpRequest` follows
-//! - two types of one content: Firefox sends one of them
-//! - 206 to whom asks for no part
-//! - downloads and 204 in frames and windows, of which no event tells
+//! - two `Content-Type` of one request: Firefox sends one of them
+//! - 206 to a request without `Range`
+//! - downloads and 204 in frames and windows, for which no event fires
 //! - `document.cookie` of sandboxed pages, which throws
-//! - windows that are sent to `http`, of which browsers ask the person in front of them, or which
-//!   they try with `https` first
+//! - windows that navigate to `http`: browsers ask the user, or try `https` first
 //! - windows of sandboxed pages, which are sandboxed too
 
 use policy_core::browser::{
@@ -109,7 +108,7 @@ fn is_script(fetch: &Fetch) -> bool {
         && fetch.destination == Default::default()
 }
 
-/// The same once more, or almost.
+/// A repetition of the last step, or one with a small change.
 fn again(random: &mut Random, mut fetch: Fetch) -> Step {
     match random.below(6) {
         0 if !fetch.watches_upload => fetch.credentials = credentials(random),
@@ -193,7 +192,7 @@ fn fetch(random: &mut Random, mut url: String) -> Fetch {
     fetch
 }
 
-/// `XMLHttpRequest` whose upload is watched.
+/// `XMLHttpRequest` with a listener for its upload.
 fn upload(random: &mut Random, url: String) -> Fetch {
     let credentials = *random.of(&[Credentials::SameOrigin, Credentials::Include]);
     let method = *random.of(&["POST", "POST", "GET", "PUT", "delete"]);
@@ -523,7 +522,7 @@ fn response(random: &mut Random, case: &Case) -> Canned {
         }
     }
     if case.loads().any(|fetch| fetch.mode == Mode::WebSocket) && status == 200 {
-        // Both of a socket and of others; a browser that did not ask for it would be at a loss.
+        // A browser that did not open a WebSocket cannot use a 101.
         status = if case.loads().all(|fetch| fetch.mode == Mode::WebSocket) { 101 } else { 200 };
     }
     content_type(random, opens, images, &mut headers);
@@ -596,7 +595,7 @@ fn is_cors_element(fetch: &Fetch) -> bool {
         && matches!(fetch.destination, Destination::Script | Destination::Image)
 }
 
-/// Gives a type to what has none, or one that Chromium takes for none.
+/// Adds a type to a response that has none, or one that Chromium ignores.
 fn type_all(headers: &mut Vec<(&'static str, String)>) {
     const TYPE: &str = "content-type";
     const GUESSED: &[&str] = &["", "x", "text/plain", "application/octet-stream"];
@@ -649,7 +648,7 @@ fn expose(random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
     }
 }
 
-/// What caches keep.
+/// Fields for caches.
 fn store(random: &mut Random, case: &Case, status: u16, headers: &mut Vec<(&'static str, String)>) {
     const CONTROL: &str = "cache-control";
     let has_range = |fetch: &Fetch| fetch.headers.iter().any(|(name, _)| name == "Range");

@@ -1,6 +1,6 @@
 //! The model of a browser against real ones: generated cases run in headless Chromium and Firefox,
 //! over TLS and with hosts of several sites, and in [`policy_core::browser`]. What pages could
-//! read, what reached the servers and which cookies came along has to be the same.
+//! read, which requests reached the servers, and with which cookies, must be the same.
 //!
 //! Needs Chromium with chromedriver, and Firefox, which plain `cargo test` cannot expect: `cargo
 //! xtask test` installs them and runs these tests too; `cargo xtask long browser-diff` runs more

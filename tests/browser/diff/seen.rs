@@ -1,5 +1,5 @@
-//! What can be seen of a case from outside of a browser, as lines to compare: what each step gave
-//! to the page, and what reached the servers.
+//! What can be observed of a case outside of a browser, as lines to compare: the result of each
+//! step in the page, and the requests that reached the servers.
 
 use http::HeaderMap;
 use policy_core::browser::{
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::diff::case::{Case, Filling, Servers, Step};
 
-/// Fields that are an engine's own business, or the connection's.
+/// Fields that depend on the engine or on the connection.
 const OWN: &[&str] = &[
     "accept-encoding",
     "connection",
@@ -29,13 +29,13 @@ const OWN: &[&str] = &[
     "user-agent",
 ];
 
-/// What the model says of a filled case.
+/// The result of a filled case in the model.
 pub(crate) struct Predicted {
     pub(crate) lines: Vec<String>,
     steps: Vec<PredictedStep>,
 }
 
-/// What the page waits for in a step.
+/// The events that a page waits for in a step.
 struct PredictedStep {
     /// Whether it opens a document that says so.
     has_document: bool,
@@ -96,7 +96,7 @@ fn load(
     }
 }
 
-/// What a browser did with a filled case: what its page gave, and what came to the server.
+/// The result of a filled case in a browser: that of its page, and the requests at the server.
 pub(crate) fn by_engine(
     case: &Case,
     filling: &Filling<'_>,
@@ -195,7 +195,7 @@ fn cache(fetch: &Fetch) -> &'static str {
     }
 }
 
-/// What the page would see of an outcome.
+/// What the page can observe of an outcome.
 fn shown(fetch: &Fetch, outcome: &Outcome, id: &str) -> String {
     match (kind(fetch), outcome) {
         ("fetch", Outcome::Response(response)) => text_of(&json!({
@@ -236,7 +236,7 @@ fn shown(fetch: &Fetch, outcome: &Outcome, id: &str) -> String {
     }
 }
 
-/// The fields as the interface `Headers` gives them: sorted, each name once.
+/// The fields as `Headers` lists them: sorted, each name once.
 fn headers(response: &Response) -> Vec<(String, String)> {
     let mut names: Vec<&str> = response.headers.keys().map(http::HeaderName::as_str).collect();
     names.sort_unstable();
@@ -262,11 +262,11 @@ fn text_of(value: &Value) -> String {
     fields.join(" ")
 }
 
-/// A request that a server got, or would get.
+/// A request that a server received, or would receive.
 fn request(sent: &Sent, case: &Case, id: &str) -> String {
     let mut line = format!("sent {} {}", sent.method, sent.url);
     let written: Vec<&(String, String)> = case.loads().flat_map(|fetch| &fetch.headers).collect();
-    // Engines have other values here, which say nothing.
+    // The values of these fields differ between engines, without meaning.
     let is_written = |name: &str, value: &str| {
         let mut ours = written.iter().filter(|(one, _)| one.eq_ignore_ascii_case(name));
         ours.any(|(_, ours)| !ours.is_empty() && value.contains(&**ours))
@@ -292,7 +292,7 @@ fn fields(headers: &HeaderMap, id: &str) -> Vec<(String, String)> {
             let text = value.as_bytes().iter().map(|&byte| char::from(byte)).collect::<String>();
             if name == "cookie" { own_cookies(&text, id) } else { text }
         });
-        // Blanks around a value do not travel.
+        // White space around a value is not sent.
         let value = values.collect::<Vec<_>>().join(", ").trim_matches([' ', '\t']).to_owned();
         if !(name == "cookie" && value.is_empty()) {
             fields.push((name.to_string(), value));

@@ -1,5 +1,5 @@
-//! One server for all hosts, with and without TLS at one port: it answers as the cases say, and
-//! notes what came.
+//! One server for all hosts, with and without TLS at one port. It sends the responses of the cases,
+//! and records the requests.
 
 use std::{
     collections::HashMap,
@@ -34,7 +34,7 @@ use crate::diff::{
 /// The page that runs cases.
 const PAGE: &str = include_str!("page.js");
 
-/// Listens until it is dropped.
+/// The server; it stops when dropped.
 pub(crate) struct Server {
     port: u16,
     authority_hash: String,
@@ -66,18 +66,18 @@ impl Server {
         self.port
     }
 
-    /// What Chromium is told to trust.
+    /// The hash of the key that Chromium trusts.
     pub(crate) fn authority_hash(&self) -> &str {
         &self.authority_hash
     }
 
-    /// Answers as a filled case says from now on.
+    /// Sends the responses of a filled case from now on.
     pub(crate) fn expect(&self, case: &Case, id: &str) {
         let noted = Noted { servers: Servers::new(case, id), arrivals: Vec::new() };
         self.cases.lock().expect("a lock").insert(id.to_owned(), noted);
     }
 
-    /// What came for a case, which is over.
+    /// The requests of a case that has ended.
     pub(crate) fn finish(&self, id: &str) -> Vec<Sent> {
         let noted = self.cases.lock().expect("a lock").remove(id);
         noted.map(|noted| noted.arrivals).unwrap_or_default()
@@ -87,7 +87,7 @@ impl Server {
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, cases: Cases) {
     while let Ok((stream, _peer)) = listener.accept().await {
         let (acceptor, cases) = (acceptor.clone(), Arc::clone(&cases));
-        // A browser opens connections that it then does not use, and closes them as it likes.
+        // Browsers open connections without using them, and close them at any time.
         tokio::spawn(async move {
             stream.set_nodelay(true).ok()?;
             if starts_with_tls(&stream).await? {
@@ -115,7 +115,7 @@ async fn serve(
         async move { Ok::<_, Infallible>(respond(request, scheme, &cases).await) }
     });
     let mut builder = http1::Builder::new();
-    // A browser is shown the fields of the case and no other.
+    // The response has the fields of the case only.
     builder.auto_date_header(false);
     builder.serve_connection(TokioIo::new(stream), service).with_upgrades().await.ok()
 }
@@ -192,14 +192,14 @@ fn page(url: &Url) -> Response<Full<Bytes>> {
     response.body(Full::from(html)).expect("a response")
 }
 
-/// How many requests of a case have come, which any page may read.
+/// The number of requests of a case so far, which any page may read.
 fn count(noted: Option<&Noted>) -> Response<Full<Bytes>> {
     let count = noted.map_or(0, |noted| noted.arrivals.len());
     let response = Response::builder().header(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     response.body(Full::from(count.to_string())).expect("a response")
 }
 
-/// To what is of no case: icons, and what is late.
+/// The response to requests of no case: for icons, and late ones.
 fn refusal() -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
     *response.status_mut() = StatusCode::NOT_FOUND;

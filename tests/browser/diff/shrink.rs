@@ -8,10 +8,10 @@ use crate::diff::{
     webdriver::Failure,
 };
 
-/// Variants that are tried at the most.
+/// The most variants that are tried.
 const TRIES: usize = 400;
 
-/// Leaves out one thing after the other, as long as the difference stays.
+/// Removes one part after the other, as long as the difference remains.
 pub(crate) fn shrink(run: &mut Run, mut case: Case) -> Result<Case, Failure> {
     let mut index = 0;
     for _ in 0..TRIES {
@@ -27,16 +27,16 @@ pub(crate) fn shrink(run: &mut Run, mut case: Case) -> Result<Case, Failure> {
     Ok(case)
 }
 
-/// What can be left out.
+/// What can be removed.
 #[derive(Clone, Copy)]
 enum Part {
     Step(usize),
-    /// Of a step: a field.
+    /// A field of a step.
     Field(usize, usize),
     Route(usize),
-    /// Of a route, of its preflights or of its responses: one.
+    /// A response of a route, to preflights or to other requests.
     Response(usize, bool, usize),
-    /// Of such a response: a field.
+    /// A field of such a response.
     ResponseField(usize, bool, usize, usize),
 }
 
@@ -45,7 +45,7 @@ fn parts(case: &Case) -> Vec<Part> {
     let is_idle = |route: &usize| !is_named(case, case.routes[*route].path);
     parts.extend((0..case.routes.len()).filter(is_idle).map(Part::Route));
     for (index, step) in case.steps.iter().enumerate() {
-        // Those of a form are its own.
+        // A form sets its own fields.
         if let Step::Load(fetch) = step
             && fetch.mode != Mode::Navigate
         {
@@ -54,7 +54,7 @@ fn parts(case: &Case) -> Vec<Part> {
     }
     for (index, route) in case.routes.iter().enumerate() {
         for (is_preflight, list) in [(true, &route.preflights), (false, &route.responses)] {
-            // The last one counts for all that follow.
+            // The last response is repeated.
             if list.len() > 1 {
                 let each = (0..list.len()).map(|one| Part::Response(index, is_preflight, one));
                 parts.extend(each);

@@ -1,4 +1,4 @@
-//! Declarations against caches that others wrote: Chromium's, and python's `cachecontrol`.
+//! Cache declarations in two other caches: Chromium's, and Python's `cachecontrol`.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use super::{
     *,
 };
 
-/// The two addresses that are asked for twice each: one whose response changes, one whose does not.
+/// The two URLs that are requested twice each: the response of one changes, the other does not.
 fn targets(declaration: &Declaration) -> [String; 2] {
     [declaration.path.to_owned(), format!("{}?age={AGE}", declaration.path)]
 }
 
-/// All requests, each twice, one after the other.
+/// Sends each request twice in a row.
 fn jobs() -> Value {
     let job = |declaration: &Declaration, target: String| {
         let Declaration { method, accepts, .. } = declaration;
@@ -23,7 +23,7 @@ fn jobs() -> Value {
     DECLARATIONS.iter().flat_map(of).collect()
 }
 
-/// What a second request brought, by what the server saw of both: the statuses, in their order.
+/// The result of a second request, from the statuses that the server returned for both, in order.
 fn seen(site: &Site, target: &str) -> Second {
     match *site.statuses(target) {
         [_] => Second::Kept,
@@ -33,7 +33,7 @@ fn seen(site: &Site, target: &str) -> Second {
     }
 }
 
-/// Both responses of each, by their targets: bytes transferred, as the browser counts them.
+/// Both responses for each target: the bytes transferred, as the browser counts them.
 const TWICE: &str = "
     const token = (await (await fetch('/login', { method: 'POST' })).json()).access_token;
     const sizes = {};
@@ -72,8 +72,8 @@ fn the_cache_of_a_browser_behaves_as_it_is_declared() -> Result<(), Failure> {
                 (Second::Asked, true) => Second::Behind,
                 (found, _) => found,
             };
-            // Without a request nothing was transferred, and with one something was. Of what has
-            // moved, the browser counts only where it leads.
+            // Bytes were transferred exactly if a request was sent. For a redirect, the browser
+            // counts only the response of its target.
             let agrees = is_kept == matches!(found, Second::Kept | Second::Behind)
                 || declaration.path == "/moved";
             if found != expected || !agrees {
@@ -104,7 +104,7 @@ fn the_cache_of_another_client_behaves_as_it_is_declared() -> Result<(), Failure
     Ok(())
 }
 
-/// RFC 9111 4.1: by `Vary: cookie`, which nobody had to declare.
+/// RFC 9111 4.1: by `Vary: cookie`, which is added without a declaration.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn what_is_kept_by_one_session_is_not_shown_to_the_next() -> Result<(), Failure> {

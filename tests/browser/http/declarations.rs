@@ -1,4 +1,4 @@
-//! Routes that declare who keeps their responses, and what a cache of one user makes of each.
+//! Routes with cache declarations, and what a private cache does with the responses of each.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,26 +8,26 @@ use policy_server::tokens::Issued;
 
 use super::*;
 
-/// How old the responses are that are asked for by `?age=100`: older than any `max_age` here.
+/// The age of the responses to `?age=100`: more than any `max_age` here.
 pub(crate) const AGE: u64 = 100;
 
-/// What a second request for the same brings.
+/// The result of a second request for the same URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Second {
-    /// Nobody is asked.
+    /// The stored response is used without a request.
     Kept,
-    /// What is kept serves, and the server is asked behind it.
+    /// The stored response is used, and revalidated in the background.
     Behind,
-    /// The server is asked whether it still holds: 304.
+    /// The stored response is revalidated: 304.
     Asked,
-    /// The server gives the whole once more.
+    /// The server sends the whole response again.
     Fetched,
 }
 
 use Second::{Asked, Behind, Fetched, Kept};
 
-/// A route, and what becomes of a second request: at once, and where the first response was
-/// [`AGE`] seconds old already.
+/// A route, and the result of a second request: immediately after the first, and where the first
+/// response was already [`AGE`] seconds old.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Declaration {
     pub(crate) path: &'static str,
@@ -35,7 +35,7 @@ pub(crate) struct Declaration {
     /// The same for `cachecontrol`, which differs where a comment says why.
     pub(crate) client: [Second; 2],
     pub(crate) method: &'static str,
-    /// What the two requests accept.
+    /// The `Accept` of the two requests.
     pub(crate) accepts: [&'static str; 2],
 }
 
@@ -59,43 +59,43 @@ impl Declaration {
 }
 
 pub(crate) const DECLARATIONS: &[Declaration] = &[
-    // Nothing declared: no lifetime, and none can be guessed from a tag.
+    // Nothing declared: no lifetime, and no heuristic one, since there is only a tag.
     of("/nothing", Asked, Asked),
-    // RFC 9111 4.2.2: a tenth of the time for which it did not change. `cachecontrol` never
-    // guesses; it keeps nothing without a reason.
+    // RFC 9111 4.2.2: a tenth of the time since the last change. `cachecontrol` has no heuristic
+    // lifetimes, and does not store the response.
     of("/guessed", Kept, Kept).client(Fetched, Fetched),
     of("/max-age", Kept, Asked),
     of("/public-max-age", Kept, Asked),
     of("/private-max-age", Kept, Asked),
     of("/max-age-0", Asked, Asked),
     of("/no-cache", Asked, Asked),
-    // `cachecontrol` looks for `no-cache` in requests alone, and so at an age first.
+    // `cachecontrol` reads `no-cache` in requests only, so that `max-age` counts.
     of("/no-cache-max-age", Asked, Asked).client(Kept, Asked),
     of("/no-store", Fetched, Fetched),
     of("/private", Asked, Asked),
     of("/public", Asked, Asked),
     of("/immutable", Kept, Asked),
     of("/must-revalidate", Kept, Asked),
-    // `cachecontrol` does not know RFC 5861.
+    // `cachecontrol` does not implement RFC 5861.
     of("/stale-while-revalidate", Kept, Behind).client(Kept, Asked),
     of("/stale-for-too-long", Kept, Asked),
     of("/stale-if-error", Kept, Asked),
-    // What is said to caches of many users is not said to these.
+    // `s-maxage` is for shared caches only.
     of("/s-maxage", Asked, Asked),
     of("/s-maxage-max-age", Kept, Asked),
     of("/vary", Kept, Asked).accepting("text/plain", "text/plain"),
-    // Another field, another response. A browser asks with the tag that it has.
+    // Another `Accept` needs another response. A browser revalidates with the tag that it has.
     of("/vary-other", Asked, Asked).accepting("text/plain", "text/html").client(Fetched, Fetched),
     of("/without-vary", Kept, Asked).accepting("text/plain", "text/html"),
     of("/no-tag", Kept, Fetched),
     of("/no-tag-no-cache", Fetched, Fetched),
-    // A declaration is for good responses.
+    // A declaration applies to successful responses only.
     of("/not-found", Fetched, Fetched),
     of("/failed", Fetched, Fetched),
     of("/found-elsewhere", Fetched, Fetched),
-    // What has moved for good is not asked about again by `cachecontrol`, however old it is.
+    // `cachecontrol` uses a permanent redirect whatever its age.
     of("/moved", Kept, Fetched).client(Kept, Kept),
-    // What the handler writes makes it stricter.
+    // What the handler writes can only make the policy stricter.
     of("/handler-forbids", Fetched, Fetched),
     of("/handler-shortens", Asked, Asked),
     of("/handler-lengthens", Kept, Asked),
@@ -103,25 +103,25 @@ pub(crate) const DECLARATIONS: &[Declaration] = &[
     of("/group/default", Kept, Asked),
     of("/group/none", Asked, Asked),
     of("/mount", Kept, Asked),
-    // What is somebody's.
+    // Responses for an authenticated caller.
     of("/session", Asked, Asked),
     of("/session/max-age", Kept, Asked),
     of("/session/written", Fetched, Fetched),
     of("/token", Asked, Asked),
     of("/token/max-age", Kept, Asked),
-    // Beside other policies, whose fields vary the response, too.
+    // With other policies that add to `Vary`.
     of("/shared", Kept, Asked),
     of("/limited", Kept, Asked),
     of("/prices", Kept, Asked),
-    // A cache of one user keeps no responses to these.
+    // A private cache stores no responses to these methods.
     of("/post", Fetched, Fetched).method("POST"),
     of("/put", Fetched, Fetched).method("PUT"),
 ];
 
-/// What a handler is asked for.
+/// The query of a request.
 #[derive(serde::Deserialize)]
 struct Aged {
-    /// How many seconds ago the response was made, as if it had been under way so long.
+    /// The age of the response in seconds, by its `Date`.
     #[serde(default)]
     age: u64,
 }
@@ -137,12 +137,12 @@ impl Aged {
     }
 }
 
-/// A route that declares this and responds as all the others do.
+/// Routes with these cache attributes, and the common response.
 macro_rules! declared {
-    ($($name:ident $path:literal $(#[$($attribute:tt)*])*;)*) => {$(
+    ($auth:ident: $($name:ident $path:literal $(#[$($attribute:tt)*])*;)*) => {$(
         #[get($path)]
         $(#[$($attribute)*])*
-        #[auth(public)]
+        #[auth($auth)]
         async fn $name(Query(aged): Query<Aged>) -> impl IntoResponse {
             aged.response()
         }
@@ -150,6 +150,7 @@ macro_rules! declared {
 }
 
 declared! {
+    public:
     nothing "/nothing";
     max_age "/max-age" #[cache(max_age = 60)];
     public_max_age "/public-max-age" #[cache(public, max_age = 60)];
@@ -175,6 +176,18 @@ declared! {
     shared "/shared" #[cors(origins = ["https://a.example"])] #[isolation(same_site)]
         #[cache(public, max_age = 60)];
     limited "/limited" #[limit(rate = "100/min", concurrency = 8)] #[cache(max_age = 60)];
+}
+
+declared! {
+    session:
+    of_session "/session";
+    of_session_kept "/session/max-age" #[cache(private, max_age = 60)];
+}
+
+declared! {
+    token:
+    of_token "/token";
+    of_token_kept "/token/max-age" #[cache(private, max_age = 60)];
 }
 
 #[get("/guessed")]
@@ -226,7 +239,7 @@ async fn moved(Query(aged): Query<Aged>) -> impl IntoResponse {
     (aged.date(), Redirect::permanent("/no-store?moved"))
 }
 
-/// The handler knows something that makes this response special.
+/// The handler forbids storing this one response.
 #[get("/handler-forbids")]
 #[cache(public, max_age = 60)]
 #[auth(public)]
@@ -251,20 +264,7 @@ async fn handler_lengthens(Query(aged): Query<Aged>) -> impl IntoResponse {
     )
 }
 
-#[get("/session")]
-#[auth(session)]
-async fn of_session(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.response()
-}
-
-#[get("/session/max-age")]
-#[cache(private, max_age = 60)]
-#[auth(session)]
-async fn of_session_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.response()
-}
-
-/// A login's response sets a cookie: nobody keeps it, whatever it says.
+/// The response to a login sets a cookie: it is never stored, whatever is declared.
 #[get("/session/written")]
 #[cache(private, max_age = 60)]
 #[auth(session)]
@@ -274,19 +274,6 @@ async fn of_session_written(
 ) -> Result<impl IntoResponse, Problem> {
     session.elevate()?;
     Ok(aged.response())
-}
-
-#[get("/token")]
-#[auth(token)]
-async fn of_token(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.response()
-}
-
-#[get("/token/max-age")]
-#[cache(private, max_age = 60)]
-#[auth(token)]
-async fn of_token_kept(Query(aged): Query<Aged>) -> impl IntoResponse {
-    aged.response()
 }
 
 #[get("/prices")]
@@ -310,7 +297,7 @@ async fn put_answered(Query(aged): Query<Aged>) -> impl IntoResponse {
     aged.response()
 }
 
-/// Logs in by a cookie and gives a token.
+/// Logs in with a session, and issues a token.
 #[post("/login")]
 #[auth(public)]
 async fn login(sessions: Sessions, tokens: Tokens) -> Result<Issued, Problem> {

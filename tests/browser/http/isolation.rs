@@ -1,4 +1,4 @@
-//! What pages of another site can load: what an isolated app refuses, and what it lets in.
+//! Which requests of pages of another site an isolated app refuses, and which it admits.
 
 use axum::response::Html;
 
@@ -14,7 +14,7 @@ fn code() -> impl IntoResponse {
     ([("content-type", "text/javascript")], "window.ran = true;")
 }
 
-/// Each kind twice: isolated by the app, and for everybody.
+/// Each kind twice: with the isolation of the app, and without isolation.
 #[get("/image")]
 #[auth(public)]
 async fn isolated_image() -> impl IntoResponse {
@@ -85,7 +85,7 @@ fn site() -> Result<Site, Failure> {
     Site::open(App::new(()).isolation(Isolation::SameOrigin).routes(isolated).routes(open))
 }
 
-/// Has a page load something in a way that asks for no permission: whether it did.
+/// Makes a page load something in a way that needs no CORS, and returns whether it succeeded.
 const LOAD: &str = "
     const { kind, url } = input;
     if (kind === 'no-cors' || kind === 'no-cors POST') {
@@ -125,7 +125,7 @@ fn what_another_site_loads_without_asking_is_refused() -> Result<(), Failure> {
         let open = target(&format!("/open{path}"));
         let opened = load(&open)?;
         assert_eq!(site.arrival(&open).status, 200, "it would be answered: {kind}");
-        // A frame is `load`ed with whatever it shows.
+        // A frame fires `load` for error pages too.
         if kind == "img" || kind == "script" {
             assert_eq!((loaded, opened), (json!("error"), json!("load")), "{kind}");
         }
@@ -163,7 +163,7 @@ fn what_cors_grants_and_links_are_let_in() -> Result<(), Failure> {
     browser.leave("location.href = input", &json!(link))?;
     browser.wait_for("document.title === 'isolated'")?;
     assert_eq!(site.arrival("/page?link").fetch_site.as_deref(), Some("cross-site"));
-    // A form that is sent from elsewhere is no link.
+    // A form submission from another site is not a link.
     browser.goto(&site.foreign())?;
     let form = "
         const form = Object.assign(document.createElement('form'), { method: 'post', action: input });

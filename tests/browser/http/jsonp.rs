@@ -1,8 +1,9 @@
-//! Scripts for partners that are too old for CORS.
+//! JSONP, for partners whose pages cannot use CORS.
 
 use super::*;
 
-/// Loads a script of another origin into the page: what `show` was called with, or the event.
+/// Loads a script of another origin into the page, and returns the argument that it passed to
+/// `show`, or the name of the event.
 const SCRIPT: &str = "
     window.shown = null;
     window.show = data => { window.shown = data; };
@@ -34,7 +35,7 @@ async fn sold_out() -> Problem {
     Problem::not_found()
 }
 
-/// With all that could end a script, a line or an element.
+/// With every character that could end a script, a line or an element.
 fn prices_of_today() -> Value {
     json!({ "lamp": 49, "name": "</script><!-- \u{2028}\u{2029} \"'\\ & \u{1f600}" })
 }
@@ -52,15 +53,15 @@ fn a_page_of_another_origin_loads_the_script_and_gets_the_data() -> Result<(), F
     browser.goto(&site.foreign())?;
     let loaded = load(&browser, &site, "/prices?callback=show")?;
     assert_eq!(loaded, json!({ "event": "load", "shown": prices_of_today(), "hostile": null }));
-    // A function that is not there is not called, which is no error.
+    // A function that does not exist is not called, without an error.
     let loaded = load(&browser, &site, "/prices?callback=absent")?;
     assert_eq!((&loaded["event"], &loaded["shown"]), (&json!("load"), &Value::Null));
     assert_eq!(browser.console()?, [""; 0], "no exception");
-    // The page learns of an error by the event alone.
+    // The page sees an error by the event only.
     let failed = load(&browser, &site, "/sold-out?callback=show")?;
     assert_eq!((&failed["event"], &failed["shown"]), (&json!("error"), &Value::Null));
     assert_eq!(site.arrival("/sold-out?callback=show").status, 404);
-    // Without a function it is JSON, which no script element runs.
+    // Without a callback the response is JSON, which no script element runs.
     assert_eq!(load(&browser, &site, "/prices")?["event"], "error");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Caching, scripts for partners, security fields and isolation in a real browser, and in the
-//! cache of an HTTP client that somebody else wrote.
+//! Caching, JSONP, security headers and isolation in a real browser, and caching in the cache of an
+//! independent HTTP client.
 //!
 //! Needs Chromium and chromedriver, and for one test Python with `cachecontrol`, which plain
 //! `cargo test` cannot expect: `cargo xtask test` installs them and runs these tests too.

@@ -1,4 +1,4 @@
-//! What the security fields keep a browser from.
+//! What the security headers prevent in a browser.
 
 use axum::response::Html;
 
@@ -9,7 +9,7 @@ use super::*;
 #[auth(public)]
 async fn with_nonce(nonce: CspNonce, Query(said): Query<Said>) -> Html<String> {
     let Said { text } = said;
-    // The mistake that the policy is for: what came from outside stands in the page as it is.
+    // The mistake that the policy is for: input is written into the page unescaped.
     Html(format!(
         "<!doctype html><title>page</title><p>{text}</p>
          <script nonce=\"{nonce}\">window.own = true;</script>
@@ -17,7 +17,7 @@ async fn with_nonce(nonce: CspNonce, Query(said): Query<Said>) -> Html<String> {
     ))
 }
 
-/// The same without any fields, to see that there is something to keep a browser from.
+/// The same without any security headers, to show that the attack works without them.
 #[get("/bare")]
 #[headers(none)]
 #[auth(public)]
@@ -62,7 +62,7 @@ async fn blank() -> Html<&'static str> {
     Html("<!doctype html><title>blank</title><body>")
 }
 
-/// What a user uploaded as a text, and a page calls a script.
+/// A text that a user uploaded, and that a page loads as a script.
 #[get("/upload.txt")]
 #[auth(public)]
 async fn upload() -> &'static str {
@@ -96,7 +96,7 @@ fn a_script_with_the_nonce_runs_and_a_smuggled_one_does_not() -> Result<(), Fail
         await new Promise(resolve => setTimeout(resolve, 50));
         const { own = null, smuggled = null } = window;
         return { own, smuggled, base: document.baseURI };";
-    // A nonce that was seen once is of no use in another response.
+    // The nonce of one response does not work in another.
     open("/nonce", "")?;
     let seen = browser.run("return document.querySelector('script').nonce;", &Value::Null)?;
     let seen = seen.as_str().filter(|nonce| nonce.len() >= 20).ok_or("no nonce")?;
@@ -111,10 +111,10 @@ fn a_script_with_the_nonce_runs_and_a_smuggled_one_does_not() -> Result<(), Fail
         let kept = browser.run(state, &Value::Null)?;
         assert_eq!((&kept["own"], &kept["smuggled"]), (&json!(true), &Value::Null), "{smuggled}");
         open("/bare", &smuggled)?;
-        // It would run without the policy.
+        // Without the policy it runs.
         browser.wait_for("window.smuggled")?;
     }
-    // No tag moves where relative addresses lead.
+    // No `<base>` changes the target of relative URLs.
     open("/nonce", &format!("<base href=\"{foreign}/\">"))?;
     let base = browser.run(state, &Value::Null)?["base"].take();
     assert!(base.as_str().is_some_and(|base| base.starts_with(&site.origin())), "{base}");
@@ -123,9 +123,8 @@ fn a_script_with_the_nonce_runs_and_a_smuggled_one_does_not() -> Result<(), Fail
     Ok(())
 }
 
-/// Shows a page in a frame, and says whether it ran there: it says so itself. One that is shown is
-/// waited for; of another one comes nothing but the end of the loading, and a message would have
-/// come soon after.
+/// Loads a page in a frame, and returns whether its script ran there, which the script reports by a
+/// message. A blocked page only fires `load`; a message would arrive soon after that.
 const FRAME: &str = "
     const frame = document.createElement('iframe');
     let told = false, listen;

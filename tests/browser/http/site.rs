@@ -1,5 +1,5 @@
-//! An app that listens, and pages of another site. To a browser `localhost` and `127.0.0.1` are
-//! two sites, both of which it trusts as it does TLS, so that it sends Fetch Metadata to them.
+//! A running app, and pages of another site. For a browser, `localhost` and `127.0.0.1` are two
+//! sites. It treats both as secure, and therefore sends Fetch Metadata to them.
 
 use std::{future::pending, net::SocketAddr};
 
@@ -14,7 +14,7 @@ pub(crate) struct Site {
     address: SocketAddr,
     foreign: SocketAddr,
     arrivals: Arrivals,
-    /// Ends what listens.
+    /// Stops the servers.
     _runtime: Runtime,
 }
 
@@ -44,17 +44,17 @@ impl Site {
         format!("http://127.0.0.1:{}", self.foreign.port())
     }
 
-    /// The first request for this path and query, once it was answered.
+    /// The first request for this path and query, once it has a response.
     pub(crate) fn arrival(&self, target: &str) -> Arrival {
         self.arrivals.first(target)
     }
 
-    /// The statuses of all requests for it so far.
+    /// The statuses of the responses for this path and query so far.
     pub(crate) fn statuses(&self, target: &str) -> Vec<u16> {
         self.arrivals.statuses(target)
     }
 
-    /// Waits until so many requests for it were answered.
+    /// Waits until this many requests for this path and query have a response.
     pub(crate) fn wait_for(&self, target: &str, count: usize) {
         self.arrivals.wait_for(target, count);
     }

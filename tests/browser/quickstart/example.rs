@@ -1,4 +1,4 @@
-//! The quickstart example as its reader starts it: `cargo run --example quickstart`.
+//! The quickstart example, started as a user does: `cargo run --example quickstart`.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
 
 use policy_tests::{example::Example, webdriver::Failure};
 
-/// How long the example may take to answer.
+/// How long the example may take to respond.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The running example.
@@ -35,7 +35,7 @@ impl Quickstart {
         self.0.printed("refused page")
     }
 
-    /// What the refused page's server answers to somebody who opens it without a browser.
+    /// The response of the refused page's server to a client that is not a browser.
     pub(crate) fn response(&self) -> Result<String, Failure> {
         let host = self.refused().strip_prefix("http://").ok_or("no address")?;
         let mut stream = TcpStream::connect(host)?;
@@ -52,7 +52,7 @@ impl Quickstart {
 }
 
 fn command() -> Command {
-    // Where all tests run, all examples were built with them, just now.
+    // `cargo xtask test` has just built all examples.
     let is_built = env::var_os("POLICY_EXAMPLES").is_some_and(|what| what == "built");
     if is_built {
         let test = env::current_exe().expect("the path of this test");

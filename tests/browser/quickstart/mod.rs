@@ -1,5 +1,5 @@
-//! The quickstart in a real browser: what a page of a granted and of a refused origin may read,
-//! and what the API received.
+//! The quickstart in a real browser: what pages of a granted and of a refused origin may read, and
+//! which requests the API received.
 //!
 //! Needs Chromium and chromedriver, which plain `cargo test` cannot expect: `cargo xtask test`
 //! installs them and runs these tests too.
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use example::Quickstart;
 
-/// What the page puts into `window.__results` when all its calls are answered.
+/// What the page writes into `window.__results` after all its calls.
 const RESULTS: &str = "
     while (!window.__results) await new Promise(resolve => setTimeout(resolve, 20));
     return window.__results;";
@@ -116,7 +116,7 @@ fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
         let reason = browser.text_of("#rows tr:first-child td:last-child")?;
         assert!(reason.contains(why), "{reason}");
     }
-    // For whoever wants to look: `POLICY_SCREENSHOT=page.png`.
+    // `POLICY_SCREENSHOT=page.png` saves a screenshot.
     if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
         browser.goto(quickstart.granted())?;
         browser.run(RESULTS, &Value::Null)?;

@@ -1,4 +1,4 @@
-//! A client that has nothing to do with an attack.
+//! A client that takes no part in an attack.
 
 use std::{
     net::SocketAddr,
@@ -14,8 +14,8 @@ use policy_tests::http::{Connection, request};
 
 use super::length;
 
-/// Asks again and again on a thread of its own: over a connection that it keeps, and every tenth
-/// time over a new one. Each question has to be answered.
+/// Sends requests on its own thread: over a connection that it keeps, and every tenth over a new
+/// one. Each must get a response.
 pub(crate) struct Bystander {
     is_over: Arc<AtomicBool>,
     times: JoinHandle<Vec<Duration>>,
@@ -40,7 +40,7 @@ impl Bystander {
         let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
         let (half, p99, last) = (at(0.5), at(0.99), at(1.0));
         println!("{attack}: {} answers, p50 {half:?}, p99 {p99:?}, max {last:?}", times.len());
-        // Whoever waits for the end of the attack is not served while it lasts.
+        // A client that has to wait for the end of the attack is not served during it.
         assert!(half < length(), "{attack}: a bystander waits {half:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Many connections that do nothing, and a tenth as many that do.
+//! Many idle connections, and a tenth as many busy ones.
 
 use std::{process::Stdio, time::Instant};
 
@@ -7,7 +7,7 @@ use crate::attack::{http::request, process::succeeds};
 
 const NAME: &str = "attack::crowd::a_crowd_of_idle_and_busy_connections_is_served";
 
-/// How many are idle, and how many are busy: a tenth of them where nobody asked for more.
+/// The numbers of idle and of busy connections; by default a tenth as many are busy.
 fn crowd() -> (usize, usize) {
     if env::var_os(SECONDS).is_some() { (10_000, 1_000) } else { (1_000, 100) }
 }
@@ -16,7 +16,7 @@ fn crowd() -> (usize, usize) {
 async fn a_crowd_of_idle_and_busy_connections_is_served() {
     let _machine = crate::alone().await;
     match role().as_deref() {
-        // Its figures are of interest.
+        // Prints its figures.
         None => succeeds(again(NAME, "clients").stdout(Stdio::inherit())),
         Some("clients") => be_clients().await,
         Some(_) => {
@@ -52,7 +52,7 @@ async fn be_clients() {
     }
     let each = server.memory().saturating_sub(before) / idle_count;
     println!("{each} bytes for each of {idle_count} idle connections");
-    // Each of the busy ones asks ten times a second.
+    // Each busy one sends ten requests a second.
     let until = Instant::now() + length();
     let asking = busy.into_iter().map(|mut connection| {
         tokio::spawn(async move {
@@ -74,7 +74,7 @@ async fn be_clients() {
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     let (half, p99) = (at(0.5), at(0.99));
     println!("{} answers over {busy_count} more, p50 {half:?}, p99 {p99:?}", times.len());
-    // All of the others are still there.
+    // All idle ones are still open.
     for connection in idle.iter_mut().step_by(100) {
         ask(connection).await;
     }

@@ -1,4 +1,4 @@
-//! Floods of HTTP/2, as bytes, while somebody else is served.
+//! Floods of HTTP/2 frames while another client is served.
 
 use std::{thread, time::Instant};
 
@@ -12,7 +12,7 @@ use super::*;
 /// The most bytes that an attack sends.
 const MOST: usize = 256 << 20;
 
-/// Sends what `flood` makes, over and over: on a new connection when the server has had enough.
+/// Sends what `flood` makes repeatedly, on a new connection when the server closes one.
 async fn attack(address: std::net::SocketAddr, flood: fn(u32) -> Vec<u8>) -> (usize, usize) {
     let begun = Instant::now();
     let (mut sent, mut connections) = (0, 0);
@@ -31,7 +31,7 @@ async fn attack(address: std::net::SocketAddr, flood: fn(u32) -> Vec<u8>) -> (us
     (sent, connections)
 }
 
-/// A hundred requests, each taken back at once (CVE-2023-44487).
+/// A hundred requests, each reset at once (CVE-2023-44487).
 fn resets(number: u32) -> Vec<u8> {
     let stream = |at: u32| (number * 100 + at) * 2 + 1;
     let taken_back = |stream| frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());

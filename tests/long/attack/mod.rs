@@ -1,6 +1,6 @@
-//! What others notice while somebody attacks: a server process, attackers that are bounded in
-//! number and time, and a bystander who goes on asking. `POLICY_ATTACK_SECONDS` says how long each
-//! attack lasts.
+//! How attacks affect other clients: a server process, attackers with a bounded number and time,
+//! and a bystander that continues to send requests. `POLICY_ATTACK_SECONDS` is the duration of each
+//! attack.
 #![cfg(target_os = "linux")]
 
 mod bystander;
@@ -33,7 +33,7 @@ async fn hello() -> &'static str {
     "hello"
 }
 
-/// What is measured is the server's memory, and not that of a handler.
+/// Measures the memory of the server, not that of a handler.
 static LARGE: [u8; 1 << 20] = [b'x'; 1 << 20];
 
 #[get("/large")]
@@ -58,8 +58,8 @@ async fn be_server() {
     app.serve("127.0.0.1:0").await.expect("a server");
 }
 
-/// A server that has served many connections at once, and the memory that these took while they
-/// were open: by it others are measured.
+/// A server that has served many connections at once, and the memory that these took while open,
+/// which is the unit for other measurements.
 async fn busy_server(test: &str) -> (ServerProcess, usize) {
     let server = ServerProcess::start(&mut again(test, "server"));
     let (sockets, before) = (server.sockets(), server.memory());
@@ -86,9 +86,9 @@ async fn ended(server: &ServerProcess, sockets: usize) {
     .await;
 }
 
-/// Repeats an attack until it leaves no memory behind. What it takes for the first time, the
-/// allocator may keep for the next time, and more of it if another thread was the one to ask; what
-/// is lost is lost each time. `unit` is what [`busy_server`] took for its connections.
+/// Repeats an attack until it leaves no more memory allocated. The allocator may keep what was
+/// taken for the first time, and again for each other thread; a leak grows each time. `unit` is what
+/// [`busy_server`] took for its connections.
 async fn assert_leaves_nothing(
     server: &ServerProcess,
     unit: usize,

@@ -1,10 +1,10 @@
-//! Clients that are slow on purpose: slowhttptest.
+//! Clients that are slow on purpose, by slowhttptest.
 
 use std::process::{Command, Stdio};
 
 use super::*;
 
-/// What it is told for each kind of attack. The connections are as many as one client may open.
+/// Its arguments for each kind of attack. It opens as many connections as one client may.
 const ATTACKS: [(&str, &[&str]); 4] = [
     ("slow heads", &["-H", "-i", "1", "-t", "GET", "-u", "/hello"]),
     ("slow bodies", &["-B", "-i", "1", "-s", "8192", "-t", "POST", "-u", "/echo"]),

@@ -1,4 +1,4 @@
-//! A user with some sessions and tokens, who remembers what was acknowledged.
+//! A user with some sessions and tokens, who records what the server acknowledged.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,17 +9,17 @@ use super::connection::{Connection, Lost, RawResponse};
 /// The most sessions that a user has.
 const MAX_SESSIONS: usize = 4;
 
-/// The most ended sessions and tokens that a user asks for again.
+/// The most ended sessions and tokens that are checked again.
 const MAX_ENDED: usize = 12;
 
 /// What is known about a session or a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It must be good.
+    /// It must be valid.
     Good,
-    /// It must not be.
+    /// It must be invalid.
     Ended,
-    /// The response that would say so did not arrive.
+    /// Unknown, since the response did not arrive.
     Open,
 }
 
@@ -86,7 +86,7 @@ impl Client {
         Self { name, random, sessions: Vec::new(), tokens: Vec::new(), acknowledged }
     }
 
-    /// Does one thing after the other until the connection is lost, and counts them.
+    /// Performs operations until the connection is lost, and counts them.
     pub(super) async fn work(&mut self, connection: &mut Connection, done: &AtomicU64) {
         while self.step(connection).await.is_ok() {
             done.fetch_add(1, Relaxed);
@@ -114,7 +114,7 @@ impl Client {
         }
     }
 
-    /// Logs in, in a session that ends by it or without one.
+    /// Logs in, with a session that ends by it, or without one.
     async fn login(&mut self, to: &mut Connection, within: Option<usize>) -> Result<(), Lost> {
         let mut field = String::new();
         if let Some(at) = within {
@@ -128,7 +128,7 @@ impl Client {
         self.acknowledged.logins += 1;
         let mut value = 0;
         if let Some(at) = within {
-            // Values of the same user go on.
+            // A login of the same user keeps the values of the session.
             value = self.sessions[at].value;
             self.sessions[at].state = State::Ended;
         }
@@ -195,7 +195,7 @@ impl Client {
         let field = format!("authorization: Bearer {}\r\n", response.body);
         self.tokens.push(Token { field: field.clone(), state: State::Good });
         if self.random.below(4) == 0 {
-            // One that stays good.
+            // One that stays valid.
             return Ok(());
         }
         let last = self.tokens.len() - 1;
@@ -208,8 +208,8 @@ impl Client {
         Ok(())
     }
 
-    /// Holds the server to everything that was acknowledged, and gives how many sessions and
-    /// tokens were asked for, and what is wrong. What was open is known from then on.
+    /// Checks everything that was acknowledged, and returns the number of sessions and tokens that
+    /// were checked, and the errors. What was unknown is known from then on.
     pub(super) async fn check(
         &mut self,
         to: &mut Connection,
@@ -250,7 +250,7 @@ impl Client {
         Ok((asked, wrong))
     }
 
-    /// Keeps the latest of what has ended.
+    /// Keeps only the latest ended ones.
     fn forget(&mut self) {
         let surplus = |ended: usize| ended.saturating_sub(MAX_ENDED);
         let ended = |state: &State| *state == State::Ended;

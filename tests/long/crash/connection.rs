@@ -12,7 +12,7 @@ pub(super) struct Connection {
     address: SocketAddr,
 }
 
-/// A response that arrived whole.
+/// A complete response.
 pub(super) struct RawResponse {
     pub(super) status: u16,
     /// `name=value` of the cookie that it sets.
@@ -20,7 +20,7 @@ pub(super) struct RawResponse {
     pub(super) body: String,
 }
 
-/// The connection ended before the response did: nobody knows what was done.
+/// The connection ended before the response: it is unknown whether the request was processed.
 #[derive(Debug)]
 pub(super) struct Lost;
 

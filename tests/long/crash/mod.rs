@@ -1,9 +1,9 @@
 //! A server with the embedded store, killed with SIGKILL at random moments while clients log in,
-//! log out, write and revoke: what it acknowledged holds when it is started again.
+//! log out, write and revoke. What it acknowledged still holds after a restart.
 //!
-//! As a test it is killed three times; `cargo xtask long crash` does it a hundred times. What the
-//! system kept of the file survives such a kill; that a lost sync loses nothing is shown beside
-//! the store itself. In every second round the file cannot grow for a while before.
+//! The test kills it three times, `cargo xtask long crash` a hundred times. A kill loses nothing
+//! that is in the page cache of the system; the tests of the store itself cover lost syncs. In every
+//! second round the file cannot grow for a while before.
 
 mod client;
 mod connection;

@@ -76,7 +76,7 @@ async fn killed(command: &mut Command, rounds: u64, seed: u64) {
                 client
             });
         }
-        // Some time after so much was done, on whatever machine.
+        // At a random time after this many operations, so that fast and slow machines do as much.
         let enough = 300 + random.below(1200) as u64;
         let is_enough = async {
             while done.load(Relaxed) < enough {
@@ -119,7 +119,7 @@ async fn killed(command: &mut Command, rounds: u64, seed: u64) {
     clients.iter().for_each(|client| all.add(client.acknowledged));
     let seconds = begun.elapsed().as_secs();
     println!("crash: {rounds} rounds in {seconds} s, acknowledged {all:?}, {checked} checks");
-    // Each kind of operation was there, or nothing was shown.
+    // Each kind of operation occurred; otherwise nothing is shown.
     let least = all.logins.min(all.logouts).min(all.writes).min(all.revocations);
     assert!(all.refused > 0, "no disk was full: {all:?}");
     assert!(least >= rounds * 10, "{all:?}");

@@ -71,7 +71,7 @@ pub(super) fn serve() {
     let tokens = Tokens::hs256(secret.expect("a secret")).expect("keys");
     let app = App::new(())
         .sessions(Sessions::embedded(file))
-        // Above what a run takes.
+        // Longer than a run.
         .tokens(tokens.lifetime(hours(1)))
         .health("/healthz")
         .readiness("/readyz")

@@ -1,5 +1,5 @@
-//! A client as it should be: it keeps its connection, and repeats what may be repeated if that
-//! ends without a response (RFC 9110 9.2.2).
+//! A well-behaved client: it keeps its connection, and if that ends without a response, repeats
+//! requests that may be repeated (RFC 9110 9.2.2).
 
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -78,14 +78,14 @@ impl Client {
                 _ => self.ask("GET", "/hello", "hello", &tally).await,
             }
             if number % 500 == 0 {
-                // Nobody keeps a connection for ever.
+                // Clients do not keep a connection for ever.
                 self.sender = None;
             }
             sleep(Duration::from_millis(2)).await;
         }
     }
 
-    /// Asks until there is a response, which must be the right one to its last byte.
+    /// Sends requests until there is a response, which must be right to its last byte.
     async fn ask(&mut self, method: &str, path: &str, expected: &str, tally: &Tally) {
         loop {
             let sender = match &mut self.sender {
@@ -109,7 +109,7 @@ impl Client {
                 .expect("a request");
             let changes = tally.upstream_changes();
             match soon(sender.send(request)).await {
-                // Nobody answers for an upstream that is dead.
+                // There is no response from an upstream that is down.
                 Ok(response)
                     if response.status() == 502
                         && path.starts_with("/api/")
@@ -137,13 +137,13 @@ impl Client {
     }
 }
 
-/// Somebody always listens, and nothing was asked before there is a connection.
+/// Connects. Some process always listens, and nothing was requested before there is a connection.
 async fn connect(address: SocketAddr, tls: &TlsConnector, is_http2: bool) -> Sender {
     loop {
         let stream = soon(TcpStream::connect(address)).await.expect("somebody listens");
         stream.set_nodelay(true).expect("a socket");
         let name = "localhost".try_into().expect("a name");
-        // A process that ends closes what has not asked for anything yet.
+        // A process that stops closes connections without a request.
         let Ok(stream) = soon(tls.connect(name, stream)).await else { continue };
         let stream = TokioIo::new(stream);
         if is_http2 {

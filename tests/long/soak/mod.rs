@@ -1,7 +1,6 @@
-//! A server process under steady load while its surroundings change: certificates are renewed,
-//! what it is a proxy for dies and comes back, and new processes take over its port. No request
-//! fails that the protocol lets a client save, and nothing grows. `POLICY_SOAK_SECONDS` says how
-//! long.
+//! A server process under steady load while its environment changes: certificates are renewed, the
+//! upstream of its proxy stops and starts again, and new processes take over its port. No request
+//! fails that a client may repeat, and memory does not grow. `POLICY_SOAK_SECONDS` is the duration.
 #![cfg(target_os = "linux")]
 
 mod client;
@@ -32,8 +31,8 @@ use upstream::Upstream;
 
 const NAME: &str = "soak::no_request_is_lost_and_nothing_grows";
 
-/// What the server process is told: its address, the folder of its certificate, and what it is a
-/// proxy for.
+/// The variables of the server process: its address, the folder of its certificate, and its
+/// upstream.
 const ADDRESS: &str = "POLICY_SOAK_ADDRESS";
 const FOLDER: &str = "POLICY_SOAK_FOLDER";
 const UPSTREAM: &str = "POLICY_SOAK_UPSTREAM";
@@ -95,7 +94,7 @@ async fn no_request_is_lost_and_nothing_grows() {
     fs::create_dir_all(&folder).expect("a folder");
     let authority = Authority::new();
     authority.issue(&["localhost"]).write(&folder);
-    // It dies, and comes back at the same address.
+    // The upstream stops, and starts again at the same address.
     let port = Port::reserve();
     let mut upstream = Upstream::start(port.address);
     let mut server = start("127.0.0.1:0", &folder, upstream.address);
@@ -124,7 +123,7 @@ async fn no_request_is_lost_and_nothing_grows() {
             memory.push(server.memory() / 1024);
         }
         println!("process {number}: {memory:?} KiB, once warm and later; {tally}");
-        // What the allocator takes once, it keeps; what is lost is lost in each part of the time.
+        // The allocator keeps memory that it took once; a leak grows in each part of the time.
         let grows = |part: &[usize]| part[1] > part[0] + part[0] / 50;
         assert!(!memory.windows(2).all(grows), "process {number} grows: {memory:?} KiB");
         if number < PROCESSES {
@@ -141,7 +140,7 @@ async fn no_request_is_lost_and_nothing_grows() {
     }
     println!("{tally}");
     assert!(tally.count() > 100 && tally.connections() >= 8 * PROCESSES as usize, "{tally}");
-    // What is kept for the next request goes with the upstream.
+    // Idle connections to the upstream end with it.
     upstream.die();
     soon(returned(&server, sockets)).await;
     server.terminate();
@@ -150,7 +149,7 @@ async fn no_request_is_lost_and_nothing_grows() {
     fs::remove_dir_all(&folder).expect("the folder");
 }
 
-/// Waits until no connection is left.
+/// Waits until there are no connections.
 async fn returned(server: &ServerProcess, sockets: usize) {
     while server.sockets() > sockets {
         sleep(Duration::from_millis(20)).await;

@@ -1,4 +1,4 @@
-//! What became of all requests.
+//! Counts how requests ended.
 
 use std::{
     fmt,
@@ -9,13 +9,13 @@ use std::{
 pub(crate) struct Tally {
     answered: AtomicUsize,
     connections: AtomicUsize,
-    /// Sent again, since the connection ended without a response, and might be.
+    /// Repeated, since the connection ended without a response and their method allows it.
     repeated: AtomicUsize,
-    /// Without a response, and nobody knows whether it was done.
+    /// Without a response, so that it is unknown whether they were processed.
     unknown: AtomicUsize,
-    /// Of what is proxied, while there was nobody to answer.
+    /// Proxied while the upstream was down.
     without_upstream: AtomicUsize,
-    /// Odd while there is nobody.
+    /// Odd while the upstream is down.
     upstream_changes: AtomicUsize,
     is_over: AtomicBool,
 }
@@ -46,12 +46,12 @@ impl Tally {
         assert_eq!(changes % 2 == 1, is_there);
     }
 
-    /// A mark by which [`had_upstream_since`](Self::had_upstream_since) asks.
+    /// A mark for [`had_upstream_since`](Self::had_upstream_since).
     pub(crate) fn upstream_changes(&self) -> usize {
         self.upstream_changes.load(Relaxed)
     }
 
-    /// Whether what is proxied could be answered all the time since then.
+    /// Whether the upstream was up all the time since this mark.
     pub(crate) fn had_upstream_since(&self, changes: usize) -> bool {
         changes.is_multiple_of(2) && self.upstream_changes() == changes
     }

@@ -1,4 +1,4 @@
-//! A server behind the proxy, which dies and comes back.
+//! The upstream of the proxy, which stops and starts again.
 
 use std::thread::{self, JoinHandle};
 
@@ -12,7 +12,7 @@ use super::*;
 
 pub(crate) const RESPONSE: &str = "from above";
 
-/// A server with a thread of its own: when it dies, its connections die with it.
+/// A server with its own thread, so that its connections end with it.
 pub(crate) struct Upstream {
     pub(crate) address: SocketAddr,
     life: oneshot::Sender<()>,
