@@ -68,7 +68,7 @@ fn every_room_of_the_list_exists() {
 fn no_folder_is_crowded() {
     for folder in folders(src()) {
         let entries = fs::read_dir(&folder).unwrap().count();
-        assert!(entries <= 24, "{} has {entries} entries", folder.display());
+        assert!(entries <= 20, "{} has {entries} entries", folder.display());
     }
 }
 
