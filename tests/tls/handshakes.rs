@@ -37,6 +37,22 @@ async fn handshakes_agree_on_a_protocol() {
     assert!(error.to_string().contains("NoApplicationProtocol"), "{error}");
 }
 
+/// A stop refuses nothing that had connected: the request after the handshake is served.
+#[tokio::test]
+async fn handshakes_are_followed_by_a_response_when_the_server_stops() {
+    const GET: &str = "GET /hello HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let (tls, authority) = identity("stops");
+    let server = http::Running::start(app().tls(tls)).await;
+    let client = Client::with(authority.certificate(), &[&version::TLS13], &["http/1.1"]);
+    let mut stream = client.connect(server.address).await;
+    let stopped = server.stop();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let response = exchange(&mut stream, GET).await;
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
+    soon(stopped).await.expect("a server that stops");
+}
+
 async fn over_http2(stream: client::Stream) -> String {
     let (mut client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
     tokio::spawn(connection);

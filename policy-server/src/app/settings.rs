@@ -119,7 +119,8 @@ impl ServerSettings {
         self
     }
 
-    /// The most concurrent connections; 25,000. Further ones wait in the kernel's queue.
+    /// The most concurrent connections; 25,000. Further ones wait in the kernel's queue. Each needs an
+    /// open file: where the process may have fewer, a deployment says so when it starts.
     pub fn max_connections(mut self, connections: u32) -> Self {
         self.max_connections = connections.max(1);
         self
@@ -141,9 +142,9 @@ impl ServerSettings {
     /// [`App::readiness`](crate::App::readiness) already reports 503; 0 seconds. A load balancer
     /// that probes every 5 seconds and acts on the second failure needs 10.
     ///
-    /// After that, nothing new is accepted, and requests in flight have
-    /// [`shutdown_timeout`](Self::shutdown_timeout) to complete. A second signal does not shorten
-    /// this.
+    /// After that, nobody new can connect. Requests in flight, and those of clients that had
+    /// connected, have [`shutdown_timeout`](Self::shutdown_timeout) to complete. A second signal does
+    /// not shorten this.
     pub fn drain(mut self, duration: Duration) -> Self {
         self.drain = duration;
         self

@@ -156,6 +156,11 @@ impl Activity {
             && !self.write_blocked.load(Relaxed)
     }
 
+    /// Whether nothing was received on an HTTP/1.1 connection.
+    pub(super) fn is_unused(&self) -> bool {
+        self.moved.load(Relaxed) == 0 && !self.head_begun.load(Relaxed)
+    }
+
     /// Whether the connection waits for its client and not for a handler.
     pub(super) fn waits_for_client(&self) -> bool {
         self.open.load(Relaxed) == 0 || self.has_to_read()

@@ -38,7 +38,7 @@ use super::{
     listen::Role,
     monitor::{Monitor, MonitoredIo},
     proxy_protocol,
-    shutdown::{Phase, Shutdown},
+    shutdown::{FIRST_BYTES, Phase, Shutdown},
     socket::Socket,
     unsent::CountedBody,
     websocket::{Stream, is_connect},
@@ -76,7 +76,7 @@ pub(super) async fn serve_connection(
     let established = tokio::select! {
         established = established => established,
         () = sleep(settings.header_timeout) => None,
-        () = shutdown.left(Phase::Serve) => None,
+        () = shutdown.ends_unused() => None,
     };
     let Some(Established { client, socket, protocol }) = established else { return };
     let peer = Peer { address, client, is_tls: socket.is_tls() };
@@ -175,10 +175,16 @@ async fn by_first_bytes(stream: TcpStream) -> Option<(Socket, Protocol)> {
 
 /// A connection that can be told to end after the requests in flight.
 trait Graceful: Future<Output = hyper::Result<()>> {
+    /// Whether it tells its client that it ends, and which requests are still served (GOAWAY). If
+    /// not, it must not end between its handshake and its first request.
+    const TELLS: bool;
+
     fn end(self: Pin<&mut Self>);
 }
 
 impl Graceful for http1::UpgradeableConnection<TokioIo<MonitoredIo>, ConnectionService> {
+    const TELLS: bool = false;
+
     fn end(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
@@ -187,6 +193,8 @@ impl Graceful for http1::UpgradeableConnection<TokioIo<MonitoredIo>, ConnectionS
 impl Graceful
     for WithStreams<http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>>
 {
+    const TELLS: bool = true;
+
     fn end(self: Pin<&mut Self>) {
         self.connection().graceful_shutdown();
     }
@@ -194,8 +202,8 @@ impl Graceful
 
 /// Runs a connection until it ends, its timer closes it, or the server stops. The connection is
 /// boxed, since every future that contains it would be that much larger.
-async fn drive(
-    mut connection: Pin<Box<impl Graceful>>,
+async fn drive<C: Graceful>(
+    mut connection: Pin<Box<C>>,
     mut timer: Timer,
     activity: Arc<Activity>,
     shutdown: Shutdown,
@@ -204,6 +212,7 @@ async fn drive(
     let mut next_phase = pin!(shutdown.left(phase));
     let mut is_waiting = false;
     let mut is_watched = false;
+    let mut first_bytes: Option<Pin<Box<Sleep>>> = None;
     let ended = poll_fn(|context| {
         if !is_watched {
             // A connection stays in one task.
@@ -212,6 +221,13 @@ async fn drive(
         loop {
             if let Poll::Ready(ended) = connection.as_mut().poll(context) {
                 return Poll::Ready(ended.err());
+            }
+            if let Some(late) = &mut first_bytes
+                && (!activity.is_unused() || late.as_mut().poll(context).is_ready())
+            {
+                first_bytes = None;
+                connection.as_mut().end();
+                continue;
             }
             if !is_waiting || shutdown.phase() != phase {
                 is_waiting = next_phase.as_mut().poll(context).is_pending();
@@ -224,7 +240,11 @@ async fn drive(
                 return Poll::Ready(None);
             }
             next_phase.set(shutdown.left(phase));
-            connection.as_mut().end();
+            if C::TELLS || !activity.is_unused() {
+                connection.as_mut().end();
+            } else {
+                first_bytes = Some(Box::pin(sleep(FIRST_BYTES)));
+            }
         }
         if activity.unsent().is_closed() {
             return Poll::Ready(None);
@@ -338,7 +358,9 @@ impl Service<Request<Incoming>> for ConnectionService {
 
     fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
-        let is_tunnel = is_connect(&request) && request.version() < Version::HTTP_2;
+        let is_http1 = request.version() < Version::HTTP_2;
+        let is_tunnel = is_connect(&request) && is_http1;
+        let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
         let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
         let response = match &*self.role {
             #[cfg(feature = "tls")]
@@ -356,6 +378,7 @@ impl Service<Request<Incoming>> for ConnectionService {
             stream,
             is_tunnel,
             server: self.app.app().settings.server_header.clone(),
+            is_last,
             #[cfg(feature = "http3")]
             alternative,
         }
@@ -389,6 +412,8 @@ struct OpenResponse {
     is_tunnel: bool,
     /// The `Server` value of a response that has none.
     server: Option<HeaderValue>,
+    /// Whether the request began after the server had stopped, and its connection ends with it.
+    is_last: bool,
 }
 
 type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -438,12 +463,14 @@ impl Future for OpenResponse {
         if let Some(server) = self.server.take() {
             response.headers_mut().entry(SERVER).or_insert(server);
         }
-        if self.is_tunnel && !response.status().is_success() {
-            // What follows may be meant for the target, sent without waiting for the response (RFC
-            // 9931): it must not be read as requests.
+        // What follows a refused CONNECT may be meant for the target, sent without waiting for the
+        // response (RFC 9931): it must not be read as requests.
+        let is_refused_tunnel = self.is_tunnel && !response.status().is_success();
+        let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+        if is_refused_tunnel || (self.is_last && !self.is_tunnel && !is_upgrade) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        if is_upgrade {
             end_with_credential(&response, &self.activity);
         }
         if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {

@@ -1,11 +1,13 @@
 //! Listeners, and what they do with new connections.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 #[cfg(feature = "http3")]
 use http::HeaderValue;
 use policy_core::Rule;
 use socket2::{Domain, Protocol, Socket, Type};
+#[cfg(target_os = "linux")]
+use socket2::{SockFilter, SockRef};
 use tokio::{
     net::{TcpListener, TcpStream, lookup_host},
     sync::Semaphore,
@@ -15,7 +17,7 @@ use tokio_rustls::TlsAcceptor;
 
 #[cfg(feature = "per_core")]
 use super::threads;
-use super::{Serving, connection::serve_connection};
+use super::{Serving, connection::serve_connection, shutdown::Phase};
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
 use crate::{
@@ -154,7 +156,8 @@ fn socket(address: SocketAddr, settings: &ServerSettings) -> io::Result<std::net
     Ok(socket.into())
 }
 
-/// Accepts connections up to the limit; the others wait in the kernel's queue.
+/// Accepts connections up to the limit; the others wait in the kernel's queue. When the server
+/// stops, those that have connected by then are still served.
 pub(super) async fn accept(
     socket: std::net::TcpListener,
     serving: Serving,
@@ -164,12 +167,58 @@ pub(super) async fn accept(
         Ok(listener) => listener,
         Err(error) => return log!(AcceptFailed, %error),
     };
-    loop {
-        let (stream, peer) = next(&listener).await;
+    let serve = async |(stream, peer)| {
         // Listeners share the permits, so none may hold one while it waits for a client.
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
         tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
+    };
+    let mut stopped = pin!(serving.shutdown.left(Phase::Serve));
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = &mut stopped => break,
+            accepted = next(&listener) => accepted,
+        };
+        serve(accepted).await;
     }
+    let mut last = pin!(last_handshakes(&listener));
+    // More than the kernel's queue holds are not the ones that had connected.
+    for _ in 0..=BACKLOG {
+        let accepted = tokio::select! {
+            biased;
+            accepted = next(&listener) => accepted,
+            () = &mut last => break,
+        };
+        serve(accepted).await;
+    }
+}
+
+/// Has the kernel drop the packets that begin a connection, so that nobody connects only to be
+/// reset when the listener is closed, and waits for the handshakes that clients take for complete.
+/// The client of a dropped packet sends it again after a second, and is refused or reaches another
+/// process that shares the port.
+#[cfg(target_os = "linux")]
+fn last_handshakes(listener: &TcpListener) -> impl Future<Output = ()> {
+    /// A round trip of a slow network.
+    const HANDSHAKES: Duration = Duration::from_millis(300);
+    /// A packet begins with its TCP header, whose flags are at this offset.
+    const FLAGS: u32 = 13;
+    const SYN: u32 = 0x02;
+    // `ldb [FLAGS]; jset #SYN, 0, 1; ret #0; ret #-1`
+    let filter = [
+        SockFilter::new(0x30, 0, 0, FLAGS),
+        SockFilter::new(0x45, 0, 1, SYN),
+        SockFilter::new(0x06, 0, 0, 0),
+        SockFilter::new(0x06, 0, 0, u32::MAX),
+    ];
+    let is_attached = SockRef::from(listener).attach_filter(&filter).is_ok();
+    tokio::time::sleep(if is_attached { HANDSHAKES } else { Duration::ZERO })
+}
+
+/// Connections that the kernel has not queued yet are lost.
+#[cfg(not(target_os = "linux"))]
+fn last_handshakes(_listener: &TcpListener) -> impl Future<Output = ()> {
+    std::future::ready(())
 }
 
 async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {

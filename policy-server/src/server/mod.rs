@@ -146,12 +146,12 @@ impl Server {
             log!(Draining, %address, seconds = settings.drain.as_secs_f32());
             sleep(settings.drain).await;
         }
-        accepting.shutdown().await;
         #[cfg(feature = "http3")]
         if let Some(http3) = &http3 {
             http3.stop_accepting();
         }
         log!(ShuttingDown, %address);
+        // Listeners end by themselves, when they have taken those that had connected.
         shutdown.begin();
         // Streaming responses may last as long as a session, so they are ended.
         service.app().auth.revocation_bus.publish(RevocationEvent::Service);
@@ -160,6 +160,7 @@ impl Server {
             log!(RequestsCutOff, %address);
             shutdown.cut();
         }
+        accepting.shutdown().await;
         #[cfg(feature = "http3")]
         if let Some(http3) = http3 {
             http3.close().await;

@@ -8,12 +8,18 @@ use std::{
         mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use tokio::{
     runtime::Builder,
     sync::{Notify, watch},
+    time::sleep,
 };
+
+/// How long a connection on which nothing was received stays open when the server stops: its client
+/// may have sent a request that has not arrived.
+pub(super) const FIRST_BYTES: Duration = Duration::from_secs(1);
 
 /// Tells all connections of a server to end.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +72,16 @@ impl Shutdown {
                 return;
             }
             changed.await;
+        }
+    }
+
+    /// Completes when the server has stopped and a connection from then on has had its time to send
+    /// something.
+    pub(super) async fn ends_unused(&self) {
+        self.left(Phase::Serve).await;
+        tokio::select! {
+            () = sleep(FIRST_BYTES) => (),
+            () = self.left(Phase::Finish) => (),
         }
     }
 }

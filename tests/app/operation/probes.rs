@@ -35,6 +35,7 @@ async fn readiness_turns_before_anything_else_ends() {
 
     // Then new connections are refused, and waiting requests are finished.
     time.until(late.closed()).await;
+    time.pass(Duration::from_secs(1)).await;
     assert!(soon(TcpStream::connect(address)).await.is_err());
     gate.add_permits(1);
     assert_eq!(busy.response().await.text(), "waited");

@@ -40,6 +40,78 @@ async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
     soon(stopped).await.unwrap();
 }
 
+/// Connections that nobody has accepted, that wait for others to end, or that have sent nothing.
+#[tokio::test]
+async fn the_shutdown_serves_what_had_connected() {
+    let gate = gate();
+    let settings = ServerSettings::default().max_connections(2);
+    let server = Running::start(app_with(&gate).settings(settings)).await;
+    let mut busy = server.connect().await;
+    busy.send(get("/wait")).await;
+    let silent = server.connect().await;
+    let mut waiting = Vec::new();
+    for _ in 0..5 {
+        waiting.push(server.connect().await);
+    }
+    let stopped = server.stop();
+    // The server notices that it is to stop before the requests come.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    waiting.insert(0, silent);
+    for connection in &mut waiting {
+        connection.send(get("/hello")).await;
+    }
+    gate.add_permits(1);
+    let response = busy.response().await;
+    assert_eq!((response.text(), response.header("connection")), ("waited", Some("close")));
+    for connection in &mut waiting {
+        let response = connection.response().await;
+        assert_eq!((response.text(), response.header("connection")), ("hello", Some("close")));
+        connection.closed().await;
+    }
+    soon(stopped).await.unwrap();
+}
+
+/// Clients that come while the server stops are served or refused, and never reset.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_shutdown_resets_nobody_who_connects() {
+    for _ in 0..20 {
+        let server = Running::start(app()).await;
+        let address = server.address;
+        let clients: Vec<_> = (0..8)
+            .map(|_| {
+                tokio::spawn(async move {
+                    let mut served = 0;
+                    while let Ok(stream) = soon(tokio::net::TcpStream::connect(address)).await {
+                        let mut connection = Connection::over(stream);
+                        connection.send(get("/hello")).await;
+                        assert_eq!(connection.response().await.text(), "hello");
+                        served += 1;
+                    }
+                    served
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        soon(server.stop()).await.unwrap();
+        for client in clients {
+            assert!(soon(client).await.unwrap() > 0);
+        }
+    }
+}
+
+/// A connection on which nothing comes does not hold up the end.
+#[tokio::test]
+async fn the_shutdown_waits_for_first_bytes_a_moment_only() {
+    let time = StoppedTime::begin();
+    let server = Running::start(app()).await;
+    let mut silent = server.connect().await;
+    let begun = tokio::time::Instant::now();
+    let stopped = server.stop();
+    time.until(stopped).await.unwrap();
+    silent.closed().await;
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
 #[tokio::test]
 async fn the_shutdown_cuts_what_does_not_end_in_time() {
     let settings = ServerSettings::default().shutdown_timeout(Duration::from_millis(200));

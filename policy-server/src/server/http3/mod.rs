@@ -10,6 +10,7 @@ mod section;
 use std::{
     io,
     net::{SocketAddr, UdpSocket},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -29,7 +30,7 @@ use tokio_rustls::rustls::{
     server::{ProducesTickets, ServerSessionMemoryCache},
 };
 
-use super::Serving;
+use super::{Serving, shutdown::Phase};
 use crate::app::settings::ServerSettings;
 use connection::Handshake;
 
@@ -96,7 +97,14 @@ impl Http3 {
     /// refused.
     pub(super) async fn accept(self, connections: Arc<Semaphore>, serving: Serving) {
         let handshakes = Arc::new(AtomicUsize::new(0));
-        while let Some(incoming) = self.endpoint.accept().await {
+        let mut stopped = pin!(serving.shutdown.left(Phase::Serve));
+        loop {
+            let incoming = tokio::select! {
+                biased;
+                () = &mut stopped => return,
+                incoming = self.endpoint.accept() => incoming,
+            };
+            let Some(incoming) = incoming else { return };
             let is_busy = handshakes.load(Relaxed) >= UNVALIDATED_HANDSHAKES;
             if is_busy && !incoming.remote_address_validated() {
                 ask_back(incoming);
