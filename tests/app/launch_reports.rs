@@ -1,6 +1,10 @@
 //! What the server prints when it starts.
 
-use policy_tests::process::{ServerProcess, again, role};
+use policy_server::ServerSettings;
+use policy_tests::{
+    log::Log,
+    process::{ServerProcess, again, again_with_files, role, succeeds},
+};
 
 use super::*;
 
@@ -46,4 +50,31 @@ async fn launch_reports_show_every_route_with_its_policy_and_where_that_comes_fr
   GET       /open/plain     auth: public  shared with * (group)
   GET,HEAD  /files/{*path}  auth: public  shared with https://app.example (app)\n"
     );
+}
+
+/// In a process of its own, which may open 400 files.
+#[tokio::test]
+async fn launch_logs_say_that_files_are_fewer_than_connections() {
+    const NAME: &str = "launch_reports::launch_logs_say_that_files_are_fewer_than_connections";
+    if role().is_none() {
+        return succeeds(&mut again_with_files(NAME, "server", "400"));
+    }
+    for (connections, origin, is_noticed) in [
+        (400, Some("https://api.example"), false),
+        (401, Some("https://api.example"), true),
+        // During development.
+        (401, None, false),
+    ] {
+        let (log, _guard) = Log::of("policy_server");
+        let settings = ServerSettings::default().max_connections(connections);
+        let app = App::new(()).settings(settings).routes(routes![plain]);
+        let app = origin.into_iter().fold(app, App::public_origin);
+        let server = Running::start(app).await;
+        // When there is a response, everything has been said.
+        server.response(request("GET /plain", &[])).await;
+        let notices = log.of_code("app.open-files");
+        assert_eq!(notices.len(), usize::from(is_noticed), "{connections}: {:?}", log.with(""));
+        let named = |line: &String| line.contains("max_connections(401)") && line.contains("400");
+        assert!(notices.iter().all(named), "{notices:?}");
+    }
 }

@@ -26,9 +26,14 @@ pub fn role() -> Option<String> {
 /// The command that runs the test of this name in a role, with as many file descriptors as the
 /// system allows. A file that reaches a limit of its size fails to grow and does not end the process.
 pub fn again(test: &str, role: &str) -> Command {
+    again_with_files(test, role, "\"$(ulimit -H -n)\"")
+}
+
+/// The command that runs the test of this name in a role, with this many file descriptors.
+pub fn again_with_files(test: &str, role: &str, files: &str) -> Command {
     let mut command = Command::new("sh");
     command
-        .args(["-c", "trap '' XFSZ; ulimit -n \"$(ulimit -H -n)\"; exec \"$0\" \"$@\""])
+        .args(["-c", &format!("trap '' XFSZ; ulimit -n {files}; exec \"$0\" \"$@\"")])
         .arg(env::current_exe().expect("the path of this test"))
         .args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"])
         .env(ROLE, role)

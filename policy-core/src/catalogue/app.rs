@@ -50,6 +50,10 @@ area! { $ app
         RandomMissing Error "app.random-missing",
             "the operating system provides no random numbers",
             "allow the process to read `/dev/urandom`, or to make the system call `getrandom`";
+        /// Fewer open files than connections.
+        OpenFiles Warning "app.open-files",
+            "the process may open fewer files than the server takes connections, so that those beyond wait for others to end",
+            "raise the limit (`ulimit -n`, or `LimitNOFILE=` of a systemd unit), or lower `ServerSettings::max_connections`";
         /// TRACE is enabled.
         TraceOn Warning "app.trace-on",
             "TRACE is enabled, and its responses show clients the fields that proxies add to a request",

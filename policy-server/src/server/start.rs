@@ -7,6 +7,8 @@ use policy_core::{
     Rule,
     gate::{OwnOrigin, PublicOrigin},
 };
+#[cfg(unix)]
+use rustix::process::{Resource, getrlimit};
 
 #[cfg(feature = "http3")]
 use super::http3::{self, Http3};
@@ -95,13 +97,15 @@ impl Start {
     fn new(app: &AppParts) -> Self {
         // An invalid origin is reported where the app is checked.
         let public = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
+        // During development, the usual limit of 1024 is enough.
+        let few_files = public.as_ref().and(few_files(open_files(), app.settings.max_connections));
         Self {
             settings: app.settings.clone(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
             has_credentials: app.has_credentials()
                 && !app.proxies.as_ref().is_some_and(Proxies::say_scheme),
             problems: Vec::new(),
-            notices: Vec::new(),
+            notices: few_files.into_iter().collect(),
             #[cfg(feature = "http3")]
             http3: None,
         }
@@ -217,5 +221,42 @@ impl Start {
                 }
             }
         }
+    }
+}
+
+/// How many files this process may have open; `None` for any number.
+#[cfg(unix)]
+fn open_files() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
+/// Windows has no limit of its own for sockets.
+#[cfg(not(unix))]
+fn open_files() -> Option<u64> {
+    None
+}
+
+/// A notice if each connection cannot have its file.
+fn few_files(limit: Option<u64>, max_connections: u32) -> Option<StartProblem> {
+    let limit = limit.filter(|limit| *limit < u64::from(max_connections))?;
+    let location = format!("max_connections({max_connections})");
+    Some(StartProblem::new(Rule::OpenFiles, location, limit.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_without_a_file_are_noticed() {
+        for (limit, is_noticed) in
+            [(Some(1024), true), (Some(24_999), true), (Some(25_000), false), (None, false)]
+        {
+            let notice = few_files(limit, 25_000);
+            assert_eq!(notice.as_ref().map(StartProblem::rule).is_some(), is_noticed, "{limit:?}");
+        }
+        let notice = few_files(Some(1024), 2000).expect("a notice");
+        assert_eq!(notice.rule(), Rule::OpenFiles);
+        assert_eq!((notice.location(), notice.value()), ("max_connections(2000)", Some("1024")));
     }
 }
