@@ -24,6 +24,8 @@ area! { $ request
         PreconditionRequired 428 "request.precondition-required", "The request must name the state that it expects in If-Match";
         /// A body over its limit.
         BodyTooLarge 413 "request.body-too-large", "The body is over its limit";
+        /// RFC 9110 14.5: a part of a representation, which would be stored as the whole.
+        ContentRange 400 "request.content-range", "A part of a representation cannot be stored";
         /// A body that broke off.
         BodyIncomplete 400 "request.body-incomplete", "The body could not be read to its end";
         /// The client did not send its body in time.

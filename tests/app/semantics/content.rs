@@ -88,3 +88,31 @@ async fn no_simple_request_carries_json() {
         );
     }
 }
+
+#[put("/lamp")]
+#[auth(public)]
+async fn store(body: String) -> String {
+    body
+}
+
+/// RFC 9110 14.5: a handler would store the part as the whole. What is mounted may take parts.
+#[tokio::test]
+async fn a_part_is_not_stored_as_the_whole() {
+    let service = tower::service_fn(async |_request: policy_server::Request| {
+        Ok::<_, Infallible>(Response::new(Body::from("mounted")))
+    });
+    let app = App::new(())
+        .routes(routes![store, order])
+        .mount("/files", Mount::new(service).public().methods([Method::PUT]));
+    let server = Running::start(app).await;
+    let part = "content-range: bytes 0-1/10";
+    for part in [part, "content-range: bytes 0-9/10", "content-range: x", "content-range:"] {
+        let response = ask_with(&server, "PUT /lamp", &[part], "on").await;
+        assert_eq!(response.problem(), (400, "request.content-range".to_owned()), "{part}");
+    }
+    assert_eq!(ask_with(&server, "PUT /lamp", &[], "on").await.text(), "on");
+    // It has a meaning for PUT only.
+    let json = "content-type: application/json";
+    assert_eq!(ask_with(&server, "POST /orders", &[json, part], "{}").await.status, 200);
+    assert_eq!(ask_with(&server, "PUT /files/a", &[part], "on").await.text(), "mounted");
+}

@@ -1,5 +1,5 @@
-//! Gate 11: the length of the body. A declared length is checked at once; the limit wraps the body
-//! from the start, since gate 8 may read a form.
+//! Gate 11: the body as its head declares it. A declared length is checked at once; the limit wraps
+//! the body from the start, since gate 8 may read a form.
 
 use std::{
     ops::ControlFlow,
@@ -12,6 +12,7 @@ use std::{
 
 use axum_core::{BoxError, body::Body};
 use bytes::Bytes;
+use http::{Method, header::CONTENT_RANGE};
 use http_body::Body as HttpBody;
 use http_body_util::Limited;
 use policy_core::{
@@ -23,22 +24,34 @@ use policy_core::{
 use super::Gate;
 use crate::{
     base::body::{BodyObserver, ObservedBody, Polled},
-    pipeline::request_head::RequestHead,
-    route::compiled_policy::CompiledRoutePolicy,
+    pipeline::{
+        compiled_app::{CompiledRoute, Target},
+        request_head::RequestHead,
+    },
 };
 
-/// Refuses a body whose declared length exceeds the limit.
+/// Refuses a body whose declared length exceeds the limit, and one that is a part of what a handler
+/// would store as the whole.
 pub(crate) fn check(
     request: &RequestHead<'_>,
-    policy: &Arc<CompiledRoutePolicy>,
+    route: &CompiledRoute,
     grant: &OriginDecision,
 ) -> Gate<()> {
-    match declared_length(request.head) {
-        Some(length) if length > policy.body => {
-            ControlFlow::Break(request.refuse(Refusal::BodyTooLarge, policy, grant.clone()))
-        }
-        _ => ControlFlow::Continue(()),
-    }
+    let policy = &route.rules;
+    let refusal = match declared_length(request.head) {
+        Some(length) if length > policy.body => Refusal::BodyTooLarge,
+        _ if is_partial_put(request, route) => Refusal::ContentRange,
+        _ => return ControlFlow::Continue(()),
+    };
+    ControlFlow::Break(request.refuse(refusal, policy, grant.clone()))
+}
+
+/// Whether a handler gets a PUT of a part (RFC 9110 14.5). Mounted services and upstreams may take
+/// these, and are responsible for them.
+fn is_partial_put(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
+    *request.head.method == Method::PUT
+        && matches!(route.target, Target::Handler(_))
+        && request.headers.contains_key(CONTENT_RANGE)
 }
 
 fn declared_length(head: &Head<'_>) -> Option<u64> {

@@ -13,7 +13,7 @@
 //! | 8 | [`csrf`] | whether the user intended it |
 //! | 9 | [`authorize`] | whether they have the rights |
 //! | 10 | [`limits`] | whether they exceed their rate, and whether a permit is free |
-//! | 11 | [`body`] | whether its body is too long |
+//! | 11 | [`body`] | whether its body is too long, or a part only |
 //! | 12 | [`target`] | nothing: it runs the target |
 //! | 13 | [`respond`](super::respond) | nothing: it writes the response headers |
 
@@ -69,7 +69,7 @@ pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
     let route = found.route;
     fetch_metadata::check(request, route, &grant)?;
     let granted = address_rate::check(request, &route.rules, &grant)?;
-    body::check(request, &route.rules, &grant)?;
+    body::check(request, route, &grant)?;
     let judges_anonymous = || route.auth.judges_anonymous && !is_safe(request.head.method.as_str());
     let auth = (route.asks_caller || judges_anonymous()).then(|| {
         let RequestHead { app, head, headers, .. } = *request;
