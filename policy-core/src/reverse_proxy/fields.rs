@@ -50,14 +50,18 @@ fn takes_trailers(headers: &HeaderMap) -> bool {
     codings.into_iter().any(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"trailers"))
 }
 
-/// Checks how an upstream's response of this status is framed, and removes the headers about its
-/// connection, lengths that must not be forwarded (RFC 9110 8.6, RFC 9112 6.3), and what is about
+/// Checks the status of an upstream's response and how it is framed, and removes the headers about
+/// its connection, lengths that must not be forwarded (RFC 9110 8.6, RFC 9112 6.3), and what is about
 /// alternative services (RFC 7838), which do not lead to this server.
 ///
 /// # Errors
 ///
-/// [`Refusal::UpstreamAnswer`]: recipients could disagree about where the response ends.
+/// [`Refusal::UpstreamAnswer`]: the status is of no class (RFC 9110 15), or recipients could disagree
+/// about where the response ends.
 pub fn keep_end_to_end(status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
+    if status.as_u16() >= 600 {
+        return Err(Refusal::UpstreamAnswer);
+    }
     framing::check(status, headers)?;
     for name in named(headers) {
         headers.remove(name);
@@ -211,6 +215,16 @@ mod tests {
         ]);
         keep_trailers(&mut trailers);
         assert_eq!(trailers, headers(&[("x-sum", "1"), ("grpc-status", "0")]));
+    }
+
+    #[test]
+    fn a_status_is_of_one_of_five_classes() {
+        for (status, is_kept) in [(100, true), (299, true), (599, true), (600, false), (999, false)]
+        {
+            let status = StatusCode::from_u16(status).unwrap();
+            let kept = keep_end_to_end(status, &mut HeaderMap::new());
+            assert_eq!(kept.is_ok(), is_kept, "{status}");
+        }
     }
 
     #[test]

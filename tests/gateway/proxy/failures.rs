@@ -122,6 +122,12 @@ async fn what_is_no_response_is_502() {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: xchunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, identity\r\n\r\n1\r\nx\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        // It is of no class.
+        "HTTP/1.1 600 What\r\ncontent-length: 2\r\n\r\nok",
+        "HTTP/1.1 999 What\r\ncontent-length: 2\r\n\r\nok",
+        // The content is broken before the client has been sent anything.
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nhello",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhelloXX0\r\n\r\n",
         // The request did not ask for another protocol.
         "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\n",

@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use policy_core::{Refusal, reverse_proxy::keep_trailers};
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::begun::Begun;
 use crate::base::{
     body::{BodyObserver, ObservedBody, Polled},
     event::log,
@@ -103,7 +104,7 @@ impl BodyObserver<Body> for RequestObserver {
 }
 
 /// The body of a response on its way to the client.
-pub(super) fn response_body(body: Incoming, is_of_head: bool, idle: Duration) -> Body {
+pub(super) fn response_body(body: Begun<Incoming>, is_of_head: bool, idle: Duration) -> Body {
     let observer = ResponseObserver { is_of_head, idle, deadline: None, is_waiting: false };
     Body::new(ObservedBody::new(body.map_err(BrokenOff::Upstream), observer))
 }

@@ -33,6 +33,7 @@ use tokio::{
 
 use super::{
     Gateway,
+    begun::Begun,
     body::{Progress, RequestBody, no_request_body, request_body, response_body},
     client::Client,
     connection::Usage,
@@ -125,7 +126,7 @@ pub(crate) fn forward(
     let outgoing = Outgoing { method: parts.method, target, fields };
     Box::pin(async move {
         match outgoing.send(&returning.gateway, &client, body, upgrade.is_some()).await {
-            Ok(response) => returning.answer(response, upgrade),
+            Ok(response) => returning.answer(response, upgrade).await,
             Err(refusal) => Problem::from(refusal).into_response(),
         }
     })
@@ -378,14 +379,16 @@ struct Returning {
 }
 
 impl Returning {
-    fn answer(&self, upstream: http::Response<Incoming>, upgrade: Option<Upgrade>) -> Response {
+    async fn answer(
+        &self,
+        upstream: http::Response<Incoming>,
+        upgrade: Option<Upgrade>,
+    ) -> Response {
         let (mut parts, body) = upstream.into_parts();
         let is_websocket = switches_to_websocket(parts.status, &parts.headers)
             && upgrade.as_ref().is_some_and(|upgrade| upgrade.is_accepted(&parts.headers));
         if let Err(refusal) = self.rewrite(parts.status, &mut parts.headers) {
-            let cause = "it is not clear where the response ends";
-            let Failure { refusal, .. } = self.gateway.failed(refusal, &cause, Fate::Unknown);
-            return Problem::from(refusal).into_response();
+            return self.failed(refusal, &"its status is unknown, or where it ends");
         }
         let mut response = Response::default();
         // A 2xx would open the HTTP/2 stream, whatever the upstream did.
@@ -395,9 +398,7 @@ impl Returning {
             let upstream = parts.extensions.remove::<OnUpgrade>();
             let (Some(client), Some(upstream), true) = (upgrade, upstream, is_websocket) else {
                 let cause = "the upstream did not switch protocols as requested";
-                let Failure { refusal, .. } =
-                    self.gateway.failed(Refusal::UpstreamAnswer, &cause, Fate::Unknown);
-                return Problem::from(refusal).into_response();
+                return self.failed(Refusal::UpstreamAnswer, &cause);
             };
             let idle = self.gateway.timeouts.websocket_idle;
             websocket::join(client.stream, upstream, idle, client.permit);
@@ -409,6 +410,10 @@ impl Returning {
                 parts.headers.insert(UPGRADE, WEBSOCKET);
             }
         } else {
+            let body = match Begun::read(body).await {
+                Ok(body) => body,
+                Err(error) => return self.failed(Refusal::UpstreamAnswer, &Causes(&error)),
+            };
             let idle = self.gateway.timeouts.idle;
             *response.body_mut() = response_body(body, self.is_of_head, idle);
         }
@@ -417,11 +422,16 @@ impl Returning {
         response
     }
 
+    fn failed(&self, refusal: Refusal, cause: &dyn std::fmt::Display) -> Response {
+        let Failure { refusal, .. } = self.gateway.failed(refusal, cause, Fate::Unknown);
+        Problem::from(refusal).into_response()
+    }
+
     /// Rewrites headers that refer to the upstream or to the connection to it.
     ///
     /// # Errors
     ///
-    /// The framing of the response is ambiguous.
+    /// Its status is none, or its framing is ambiguous.
     fn rewrite(&self, status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
         keep_end_to_end(status, headers)?;
         let mapping = &self.gateway.mapping;

@@ -1,5 +1,6 @@
 //! The reverse proxy.
 
+mod begun;
 mod body;
 mod client;
 mod connection;
