@@ -8,7 +8,10 @@ const FRAME_UNEXPECTED: u64 = 0x105;
 const FRAME_ERROR: u64 = 0x106;
 const REQUEST_INCOMPLETE: u64 = 0x10d;
 const EXCESSIVE_LOAD: u64 = 0x107;
+const CLOSED_CRITICAL_STREAM: u64 = 0x104;
+const ID_ERROR: u64 = 0x108;
 const DECOMPRESSION_FAILED: u64 = 0x200;
+const ENCODER_STREAM_ERROR: u64 = 0x201;
 
 /// The head of a request with more lines.
 fn with(further: &[(&str, &str)]) -> Vec<u8> {
@@ -177,4 +180,56 @@ fn status_line(response: &[u8]) -> String {
     // RFC 7541, appendix B: `4` is 011010, `3` is 011001 and `1` is 00001.
     assert_eq!(value, [0b0110_1001, 0b1001_0000, 0b1111_1111], "`{}`", response.escape_ascii());
     "431".to_owned()
+}
+
+/// RFC 9114 6.2 and 7.2.7, RFC 9204 4.2 and 4.3.
+#[tokio::test]
+async fn streams_of_one_direction_keep_to_their_rules() {
+    let server = Server::start(app()).await;
+    // `None` ends the stream.
+    for (what, parts, code) in [
+        (
+            "push ids that grow",
+            &[Some(&b"\x00\x04\x00\x0d\x01\x03"[..]), Some(b"\x0d\x01\x04")][..],
+            None,
+        ),
+        (
+            "push ids that decrease",
+            &[Some(b"\x00\x04\x00\x0d\x01\x04"), Some(b"\x0d\x01\x03")],
+            Some(ID_ERROR),
+        ),
+        ("a capacity of 0", &[Some(b"\x02\x20"), Some(b"\x20")], None),
+        ("a capacity of 32", &[Some(b"\x02\x3f\x01")], Some(ENCODER_STREAM_ERROR)),
+        (
+            "a capacity of 32, later",
+            &[Some(b"\x02"), Some(b"\x20\x3f\x01")],
+            Some(ENCODER_STREAM_ERROR),
+        ),
+        ("an insertion", &[Some(b"\x02\xc0\x01a")], Some(ENCODER_STREAM_ERROR)),
+        ("capacities without end", &[Some(b"\x02"), Some(&[0x20; 2000])], Some(EXCESSIVE_LOAD)),
+        ("an encoder that ends", &[Some(b"\x02\x20"), None], Some(CLOSED_CRITICAL_STREAM)),
+        (
+            "a control stream that ends",
+            &[Some(b"\x00\x04\x00"), None],
+            Some(CLOSED_CRITICAL_STREAM),
+        ),
+    ] {
+        let quic = server.raw().await;
+        let mut stream = soon(quic.open_uni()).await.unwrap();
+        for part in parts {
+            match part {
+                Some(bytes) => soon(stream.write_all(bytes)).await.unwrap(),
+                None => stream.finish().unwrap(),
+            }
+            // Each part is read by itself.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        match code {
+            Some(code) => assert_eq!(client::closed(&soon(quic.closed()).await), code, "{what}"),
+            None => {
+                let response = exchange(&quic, &with(&[])).await.unwrap();
+                assert!(response.ends_with(b"hello"), "{what}");
+            }
+        }
+    }
 }

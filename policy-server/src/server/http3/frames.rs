@@ -45,6 +45,8 @@ pub(super) enum Fault {
     TooLarge,
     /// The client sends unknown frames without end.
     Excessive,
+    /// A MAX_PUSH_ID below an earlier one (RFC 9114 7.2.7), which ends the connection.
+    PushId,
 }
 
 /// What the library is given next.
@@ -64,6 +66,7 @@ pub(super) struct Frames {
     /// The kind of the next field section.
     section: Section,
     ignored: usize,
+    max_push_id: u64,
     within: Within,
 }
 
@@ -84,7 +87,7 @@ enum Within {
 impl Frames {
     pub(super) fn new(purpose: Purpose, limit: usize) -> Self {
         let (section, within) = (Section::Head, Within::Head(BytesMut::new()));
-        Self { purpose, limit, section, ignored: 0, within }
+        Self { purpose, limit, section, ignored: 0, max_push_id: 0, within }
     }
 
     /// The next piece of the input; `None` when all of it is consumed.
@@ -177,6 +180,16 @@ impl Frames {
         let Within::Kept { frame, head, .. } = within else { return Err(Fault::Malformed) };
         let frame = frame.freeze();
         if self.purpose == Purpose::Control {
+            let mut content = frame.get(head..).unwrap_or_default();
+            // The library refuses one that is malformed.
+            if varint(&mut &*frame) == Some(MAX_PUSH_ID)
+                && let Some(id) = varint(&mut content)
+            {
+                if id < self.max_push_id {
+                    return Err(Fault::PushId);
+                }
+                self.max_push_id = id;
+            }
             return Ok(Piece::Whole(frame));
         }
         let section = std::mem::replace(&mut self.section, Section::Trailers);

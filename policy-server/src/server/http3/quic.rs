@@ -147,7 +147,7 @@ impl quic::Connection<Bytes> for Transport {
                 is_early: receive.is_0rtt(),
                 stopped: Box::pin(send.stopped()),
             });
-            let guard = Guard::Frames(Frames::new(Purpose::Request, self.header_limit));
+            let guard = Guard::Frames(Frames::new(Purpose::Request, self.header_limit), None);
             let inbound = Inbound::new(receive, guard, Arc::clone(&state));
             return Poll::Ready(Ok(Exchange { outbound: Outbound::new(send, state), inbound }));
         }
@@ -263,7 +263,9 @@ impl quic::BidiStream<Bytes> for Exchange {
 
 /// The receiving direction of a stream.
 pub(super) struct Inbound {
-    stream: quinn::RecvStream,
+    id: quinn::StreamId,
+    /// `None` if it is read elsewhere.
+    stream: Option<quinn::RecvStream>,
     guard: Guard,
     /// Data that was received but not inspected.
     unread: Bytes,
@@ -275,7 +277,8 @@ pub(super) struct Inbound {
 
 /// What is inspected on a stream.
 enum Guard {
-    Frames(Frames),
+    /// Frames, and for the control stream the connection that ends with it.
+    Frames(Frames, Option<quinn::Connection>),
     /// A unidirectional stream, with the bytes of its type so far (RFC 9114 6.2).
     Unknown(Vec<u8>, quinn::Connection),
     /// Nothing: the library does not read on.
@@ -284,7 +287,8 @@ enum Guard {
 
 impl Inbound {
     fn new(stream: quinn::RecvStream, guard: Guard, state: Arc<StreamState>) -> Self {
-        Self { stream, guard, unread: Bytes::new(), next: None, state, is_over: false }
+        let (id, stream) = (stream.id(), Some(stream));
+        Self { id, stream, guard, unread: Bytes::new(), next: None, state, is_over: false }
     }
 
     fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Failure>> {
@@ -293,7 +297,7 @@ impl Inbound {
                 return Poll::Ready(Ok(Some(next)));
             }
             match &mut self.guard {
-                Guard::Frames(frames) => match frames.read(&mut self.unread) {
+                Guard::Frames(frames, control) => match frames.read(&mut self.unread) {
                     Ok(None) => (),
                     Ok(Some(Piece::Whole(piece))) => return Poll::Ready(Ok(Some(piece))),
                     Ok(Some(Piece::Data(head, content))) => {
@@ -301,6 +305,9 @@ impl Inbound {
                         return Poll::Ready(Ok(Some(head)));
                     }
                     Err(fault) => {
+                        if let Some(connection) = control.take() {
+                            connection.close(code(code_of(fault)), b"the control stream");
+                        }
                         self.stop_with(code_of(fault));
                         self.state.malform();
                         return Poll::Ready(Err(Failure::Fault(fault)));
@@ -315,9 +322,15 @@ impl Inbound {
                             connection.close(code(Code::H3_STREAM_CREATION_ERROR), b"a push");
                         }
                         let kind = Bytes::from(std::mem::take(kind));
+                        let connection = connection.clone();
+                        let encoder = self.stream.take_if(|_| value == ENCODER_STREAM);
                         self.guard = if value == CONTROL_STREAM {
-                            Guard::Frames(Frames::new(Purpose::Control, 0))
+                            Guard::Frames(Frames::new(Purpose::Control, 0), Some(connection))
                         } else {
+                            if let Some(stream) = encoder {
+                                let first = std::mem::take(&mut self.unread);
+                                tokio::spawn(read_encoder(stream, first, connection));
+                            }
                             Guard::Nothing
                         };
                         return Poll::Ready(Ok(Some(kind)));
@@ -331,13 +344,14 @@ impl Inbound {
                 }
                 Guard::Nothing => (),
             }
+            let Some(stream) = &mut self.stream else { return Poll::Pending };
             // Dropping this future loses no data, since the state is in the stream.
-            match ready!(pin!(self.stream.read_chunk(usize::MAX, true)).poll(context)) {
+            match ready!(pin!(stream.read_chunk(usize::MAX, true)).poll(context)) {
                 Ok(Some(chunk)) => self.unread = chunk.bytes,
                 Ok(None) => {
                     self.is_over = true;
                     let cut_off = match &mut self.guard {
-                        Guard::Frames(frames) => frames.end(),
+                        Guard::Frames(frames, _) => frames.end(),
                         Guard::Unknown(..) | Guard::Nothing => None,
                     };
                     return Poll::Ready(Ok(cut_off));
@@ -351,13 +365,50 @@ impl Inbound {
     }
 
     fn stop_with(&mut self, error: Code) {
-        self.is_over = true;
-        let _ = self.stream.stop(code(error));
+        self.stop(code(error));
     }
+
+    fn stop(&mut self, error: VarInt) {
+        self.is_over = true;
+        if let Some(stream) = &mut self.stream {
+            let _ = stream.stop(error);
+        }
+    }
+}
+
+/// Reads the encoder stream of a client (RFC 9204 4.2), which the library does not. No dynamic table
+/// is offered, so its only instruction is the capacity 0 (4.3.1), and it stays open with the
+/// connection.
+async fn read_encoder(
+    mut stream: quinn::RecvStream,
+    mut received: Bytes,
+    connection: quinn::Connection,
+) {
+    const CAPACITY_0: u8 = 0b0010_0000;
+    /// One is enough.
+    const INSTRUCTIONS: usize = 1024;
+    let mut count = 0;
+    let error = loop {
+        if received.iter().any(|byte| *byte != CAPACITY_0) {
+            break Code::QPACK_ENCODER_STREAM_ERROR;
+        }
+        count += received.len();
+        if count > INSTRUCTIONS {
+            break Code::H3_EXCESSIVE_LOAD;
+        }
+        match stream.read_chunk(usize::MAX, true).await {
+            Ok(Some(chunk)) => received = chunk.bytes,
+            Ok(None) | Err(ReadError::Reset(_)) => break Code::H3_CLOSED_CRITICAL_STREAM,
+            Err(_connection_lost) => return,
+        }
+    };
+    connection.close(code(error), b"the encoder stream");
 }
 
 /// The control stream (RFC 9114 6.2.1).
 const CONTROL_STREAM: u64 = 0x00;
+/// The stream of the client's QPACK encoder (RFC 9204 4.2).
+const ENCODER_STREAM: u64 = 0x02;
 /// A push stream, which only a server may open (RFC 9114 6.2.2).
 const PUSH_STREAM: u64 = 0x01;
 
@@ -372,12 +423,11 @@ impl quic::RecvStream for Inbound {
     }
 
     fn stop_sending(&mut self, error_code: u64) {
-        self.is_over = true;
-        let _ = self.stream.stop(VarInt::from_u64(error_code).unwrap_or(VarInt::MAX));
+        self.stop(VarInt::from_u64(error_code).unwrap_or(VarInt::MAX));
     }
 
     fn recv_id(&self) -> StreamId {
-        id(self.stream.id())
+        id(self.id)
     }
 }
 
@@ -489,6 +539,7 @@ impl From<Fault> for Box<dyn std::error::Error + Send + Sync> {
             Fault::Malformed => "the request is malformed",
             Fault::TooLarge => "a field section is over the limit",
             Fault::Excessive => "too many unknown frames",
+            Fault::PushId => "the maximum push id decreases",
         }
         .into()
     }
@@ -520,6 +571,7 @@ fn code_of(fault: Fault) -> Code {
     match fault {
         Fault::Malformed => Code::H3_MESSAGE_ERROR,
         Fault::TooLarge | Fault::Excessive => Code::H3_EXCESSIVE_LOAD,
+        Fault::PushId => Code::H3_ID_ERROR,
     }
 }
 

@@ -138,3 +138,24 @@ fn sections_are_looked_at() {
     let dynamic = frame(HEADERS, b"\x02\x00\x80");
     assert_eq!(read(Purpose::Request, 4096, &dynamic, &[]).pieces, [UNDECODABLE]);
 }
+
+/// RFC 9114 7.2.7.
+#[test]
+fn the_maximum_push_id_never_decreases() {
+    let control = |ids: &[&[u8]]| {
+        let frames: Vec<u8> = ids.iter().flat_map(|id| frame(MAX_PUSH_ID, id)).collect();
+        let cuts: Vec<usize> = (0..frames.len()).collect();
+        read(Purpose::Control, 0, &frames, &cuts)
+    };
+    // Two encodings of 4 (RFC 9000 16).
+    for ids in [&[&b"\x04"[..]][..], &[b"\x04", b"\x40\x04", b"\x05"], &[b"\x00", b"\x00"]] {
+        let given = control(ids);
+        assert_eq!((given.pieces.len(), given.fault), (ids.len(), None), "{ids:?}");
+    }
+    for ids in [[&b"\x04"[..], b"\x03"], [b"\x40\x04", b"\x00"]] {
+        let given = control(&ids);
+        assert_eq!((given.pieces.len(), given.fault), (1, Some(Fault::PushId)), "{ids:?}");
+    }
+    // One without its number, which the library refuses.
+    assert_eq!(control(&[b"\x04", b""]).fault, None);
+}
