@@ -66,6 +66,10 @@ area! { $ cors
         OriginAddress Error "cors.origin-address",
             "an IP address is compared byte for byte, and this is not the form that browsers send",
             "write IPv4 as four decimal numbers, IPv6 in brackets, lower case and shortest form";
+        /// An IPv4 address inside of an IPv6 one.
+        OriginMappedAddress Error "cors.origin-mapped-address",
+            "an IPv4 address inside of an IPv6 address names one machine in two ways, and few pages have it",
+            "write the IPv4 address, as in `https://192.0.2.1`";
         /// A `*` in a position where it matches nothing.
         OriginWildcard Error "cors.origin-wildcard",
             "`*` stands for whole labels in front of a name, or for a whole port, and nothing else",

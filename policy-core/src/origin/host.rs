@@ -21,6 +21,8 @@ pub(super) const fn check(host: &str, wildcard: bool) -> Result<(), Rule> {
             && is_canonical_ipv6(inner)
         {
             Ok(())
+        } else if matches!(inner, [b':', b':', b'f', b'f', b'f', b'f', b':', ..]) {
+            Err(Rule::OriginMappedAddress)
         } else {
             Err(Rule::OriginAddress)
         };

@@ -330,7 +330,8 @@ mod tests {
             ("https://01.2.3.4", Rule::OriginAddress),
             ("https://[::1", Rule::OriginAddress),
             ("https://[0::1]", Rule::OriginAddress),
-            ("https://[::ffff:1.2.3.4]", Rule::OriginAddress),
+            ("https://[::ffff:1.2.3.4]", Rule::OriginMappedAddress),
+            ("http://[::ffff:7f7f:7f7f]:90", Rule::OriginMappedAddress),
             ("https://[::1]x", Rule::OriginHost),
             ("file://x", Rule::FileOrigin),
         ] {

@@ -54,6 +54,13 @@ async fn bound() {}
 #[auth(public)]
 async fn empty_bound() {}
 
+#[get("/mapped")]
+#[cors(origins = ["http://[::ffff:7f7f:7f7f]:90"])]
+#[auth(public)]
+async fn mapped() {}
+
 fn main() {
-    let _ = App::new(()).routes(routes![one, any, empty, missing, nothing, bound, empty_bound]);
+    let _ = App::new(()).routes(routes![
+        one, any, empty, missing, nothing, bound, empty_bound, mapped
+    ]);
 }
