@@ -134,3 +134,31 @@ fn check(
         _ => Err(Refusal::PreflightMethod),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cors::CorsConfig;
+
+    /// The request headers that a preflight allows where one method is served.
+    fn allowed(config: &CorsConfig, method: &Method) -> Option<String> {
+        let cors = Cors::from_config("a route", config).unwrap();
+        let preflight = cors.preflight(std::slice::from_ref(method), &[]);
+        let names = preflight.headers.get(ACCESS_CONTROL_ALLOW_HEADERS)?;
+        Some(names.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn content_type_is_derived_for_each_method_with_a_body() {
+        let config = CorsConfig::new(["https://a.example"]);
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            assert_eq!(allowed(&config, &method).as_deref(), Some("content-type"), "{method}");
+            let complete = Some(vec![method.to_string()]);
+            let complete = CorsConfig { methods: complete, ..config.clone() };
+            assert_eq!(allowed(&complete, &method), None, "{method}");
+        }
+        for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
+            assert_eq!(allowed(&config, &method), None, "{method}");
+        }
+    }
+}

@@ -434,4 +434,31 @@ mod tests {
         }
         assert_eq!(answers(CsrfPolicy::Exempt("signed"), Some(&cookie)), [Ok(()); 3]);
     }
+
+    /// Where nothing else says where a request comes from.
+    #[test]
+    fn a_referer_counts_with_its_scheme_host_and_port() {
+        let own = |origin: &[u8]| origin == b"https://own.example";
+        let trusted = |origin: &[u8]| origin == b"https://app.example:8443";
+        for (referer, verdict) in [
+            ("https://own.example/", OriginVerdict::Passed),
+            ("https://own.example", OriginVerdict::Passed),
+            ("https://own.example?a", OriginVerdict::Passed),
+            ("https://own.example/a:8443/", OriginVerdict::Passed),
+            ("https://own.example:8443/", OriginVerdict::Refused),
+            ("https://own.example:443/", OriginVerdict::Refused),
+            ("http://own.example/", OriginVerdict::Refused),
+            ("https://own.example.evil.example/", OriginVerdict::Refused),
+            ("https://own.example@evil.example/", OriginVerdict::Refused),
+            ("https://evil.example/https://own.example/", OriginVerdict::Refused),
+            ("https://app.example:8443/a", OriginVerdict::Passed),
+            ("https://app.example/a", OriginVerdict::Refused),
+            ("/a", OriginVerdict::Refused),
+        ] {
+            let referer = HeaderValue::from_static(referer);
+            let post = facts(&Method::POST, false);
+            let facts = OriginFacts { referer: Single::One(&referer), ..post };
+            assert_eq!(origin_verdict(&facts, own, trusted), verdict, "{referer:?}");
+        }
+    }
 }

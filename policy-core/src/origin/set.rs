@@ -308,6 +308,17 @@ mod tests {
     }
 
     #[test]
+    fn inclusion_is_of_every_pattern() {
+        let bound = set(&["https://*.a.test", "https://b.test"]);
+        assert!(bound.includes(&set(&["https://x.a.test", "https://b.test"])));
+        for other in [["https://x.a.test", "https://c.test"], ["https://c.test", "https://b.test"]]
+        {
+            assert!(!bound.includes(&set(&other)), "{other:?}");
+        }
+        assert!(bound.includes(&set(&[])));
+    }
+
+    #[test]
     fn equality_ignores_order_and_repetition() {
         assert_eq!(
             set(&["https://a.test", "https://b.test"]),

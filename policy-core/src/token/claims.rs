@@ -397,3 +397,29 @@ impl fmt::Debug for Token {
         self.claims().fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_an_audience_counts() {
+        let profile = Profile::new("https://id.example", "api").unwrap();
+        for (audience, is_own) in [
+            (r#""api""#, true),
+            (r#"["api"]"#, true),
+            (r#"["api","b","c"]"#, true),
+            (r#"["a","api","c"]"#, true),
+            (r#"["a","b","api"]"#, true),
+            (r#"["a","b","c"]"#, false),
+            (r#"["ap","apis","API"]"#, false),
+        ] {
+            let rest = r#""sub":"ada","iat":1000,"exp":1300,"jti":"AAAAAAAAAAAAAAAAAAAAAA""#;
+            let mut payload = format!(r#"{{"iss":"https://id.example","aud":{audience},{rest}}}"#);
+            let fields = Fields::read(&mut payload, &profile).unwrap();
+            let checked = fields.check(&profile, Timestamp::from_seconds(1000));
+            let due = if is_own { Ok(()) } else { Err(TokenError::BadAudience) };
+            assert_eq!(checked, due, "{audience}");
+        }
+    }
+}

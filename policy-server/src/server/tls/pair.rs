@@ -218,4 +218,26 @@ mod tests {
         assert_eq!(read_file(&folder).unwrap_err().to_string(), irregular().to_string());
         fs::remove_dir_all(&folder).unwrap();
     }
+
+    /// Whichever of the two files is written first.
+    #[test]
+    fn the_digest_covers_both_files() {
+        let digest = |certificate: &[u8], key: &[u8]| {
+            let files = Files {
+                certificate: (PathBuf::new(), certificate.to_vec()),
+                key: (PathBuf::new(), Zeroizing::new(key.to_vec())),
+            };
+            files.digest()
+        };
+        let digests = [
+            digest(b"old", b"old"),
+            digest(b"new", b"old"),
+            digest(b"old", b"new"),
+            digest(b"new", b"new"),
+            digest(b"ol", b"dold"),
+        ];
+        let distinct: std::collections::BTreeSet<_> = digests.iter().collect();
+        assert_eq!(distinct.len(), digests.len());
+        assert_eq!(digest(b"old", b"old"), digest(b"old", b"old"));
+    }
 }

@@ -173,3 +173,43 @@ fn nothing_prints_what_is_secret() {
     let printed = format!("{request:?} {:?} {:?}", session(&request), world.service);
     assert!(!printed.contains(&id) && !printed.contains("1234"), "{printed}");
 }
+
+/// A handler that logs in, and out again on its way to an error.
+#[test]
+fn a_login_that_is_taken_back_leaves_no_session() {
+    let world = default();
+    for (earlier, status) in [(None, 200), (None, 401), (Some("ada"), 200), (Some("bob"), 401)] {
+        let earlier = earlier.map(|user| world.login(None, user));
+        let request = world.request(earlier.as_deref());
+        wait(request.load()).unwrap();
+        wait(Sessions::new(Arc::clone(&request)).login("ada")).unwrap();
+        Session::new(Arc::clone(&request)).logout();
+        assert!(session(&request).identity().is_none());
+        let committed = commit(&request, status).unwrap();
+        assert_eq!(set_id(&committed), None, "{earlier:?} {status}");
+        assert_eq!(is_removal(&committed), earlier.is_some(), "{earlier:?} {status}");
+        let sessions = Sessions::new(world.request(None));
+        for user in ["ada", "bob"] {
+            assert_eq!(wait(sessions.list_user(user)).unwrap().len(), 0, "{earlier:?} {status}");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_writes_puts_the_idle_deadline_off() {
+    let world = World::new(|sessions| sessions.idle(minutes(15)));
+    for writes in [true, false] {
+        let id = world.login(None, "ada");
+        for _ in 0..3 {
+            world.clock.advance(minutes(10));
+            let request = session_request(&world, &id);
+            if writes {
+                session(&request).incr("n", 1).unwrap();
+            }
+            commit(&request, 200).unwrap();
+            assert!(world.is_alive(&id), "{writes}");
+        }
+        world.clock.advance(minutes(15));
+        assert!(!world.is_alive(&id), "{writes}");
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::json;
+
 use super::*;
 use crate::auth::tokens::OnStale;
 
@@ -35,18 +37,24 @@ fn run(case: &Value) {
             .on_stale(on_stale)
     };
     let clock = Clock::at(START);
-    let stores = [MemoryStore::new(), MemoryStore::new()];
-    // The second instance has a store that can be made unreachable.
-    let remote = FaultyStore::new(stores[1].clone());
+    // One store, to which the connection of the second instance can be cut.
+    let store = MemoryStore::new();
+    let remote = FaultyStore::new(store.clone());
     let instances = [
-        Instance::new(settings(), stores[0].clone(), &clock),
+        Instance::new(settings(), store.clone(), &clock),
         Instance::new(settings(), remote.clone(), &clock),
     ];
     instances.iter().for_each(|instance| wait(instance.service.open()).unwrap());
 
     let mut issued: HashMap<String, Issued> = HashMap::new();
+    let mut synced = clock.now();
     for step in case["steps"].as_array().unwrap() {
         move_to(&clock, time_of(step));
+        // As the background task of an app does it; an instance without its store cannot.
+        if clock.now().since(synced) >= seconds("sync_interval_s") {
+            instances.iter().for_each(|instance| drop(wait(instance.service.sync())));
+            synced = clock.now();
+        }
         let text = |key: &str| step[key].as_str().unwrap();
         let at = |key: &str| step[key].as_u64().map(|seconds| START + seconds);
         let number = step["instance"].as_u64().unwrap_or(1) as usize;
@@ -83,7 +91,7 @@ fn run(case: &Value) {
                 wait(instance.service.sync()).unwrap();
                 wait(instance.service.purge(clock.now()));
                 assert_eq!(instance.service.revocations(), 0, "{name}: in the process");
-                let kept = wait(stores[number - 1].revocations(0)).unwrap();
+                let kept = wait(store.revocations(0)).unwrap();
                 assert_eq!(step["expect"], kept.revocations.len(), "{name}: in the store");
             }
             "partition" => remote.fail(),
@@ -118,6 +126,24 @@ fn run(case: &Value) {
             other => panic!("{name}: {other}"),
         }
     }
+}
+
+/// What one instance revokes, the other refuses as soon as it has heard of it.
+#[test]
+fn instances_share_a_store() {
+    let case = |at: f64, expect: &str| {
+        json!({
+            "id": "two instances",
+            "config": { "leeway": 30, "sync_interval_s": 1, "max_staleness_s": 5 },
+            "steps": [
+                { "at": 0, "do": "revoke", "jti": "J1", "exp": 300 },
+                { "at": at, "do": "verify", "jti": "J1", "instance": 1, "expect": "revoked" },
+                { "at": at, "do": "verify", "jti": "J1", "instance": 2, "expect": expect },
+            ],
+        })
+    };
+    run(&case(0.9, "ok"));
+    run(&case(1.0, "revoked"));
 }
 
 /// Texts that a lenient decoder takes for the same token: other unused bits at the end of the
