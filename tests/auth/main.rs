@@ -21,6 +21,7 @@ mod gates;
 mod instances;
 mod interop;
 mod issuers;
+mod jsonp;
 mod lost_requests;
 mod own_schemes;
 mod refresh;

@@ -14,7 +14,7 @@ use proptest::{
 
 use crate::{
     exchange::{Policy, Request},
-    oracle::{is_serialized_origin, normalized},
+    oracle::{FORBIDDEN_HEADERS, NORMALIZED_METHODS, is_serialized_origin, normalized},
     scenario::{END, Ending, Group, OWN, Plan, ROUTE, Scenario},
 };
 
@@ -140,12 +140,15 @@ pub(crate) struct Visitor {
 }
 
 pub(crate) fn visitor() -> impl Strategy<Value = Visitor> + Clone {
-    (any_near_origin(), any::<bool>(), profile(), any_fetch(OWN), path()).prop_map(
-        |(near, is_expected, profile, mut fetch, path)| {
-            fetch.url = format!("{OWN}{path}");
-            Visitor { near, is_expected, profile, fetch }
-        },
-    )
+    let names: Vec<&str> = FORBIDDEN_HEADERS.split_whitespace().collect();
+    let forbidden = option::weighted(0.1, select(names));
+    let parts = (any_near_origin(), any::<bool>(), profile(), any_fetch(OWN), path(), forbidden);
+    parts.prop_map(|(near, is_expected, profile, mut fetch, path, forbidden)| {
+        fetch.url = format!("{OWN}{path}");
+        // No script can set it: the browser must not send it, nor ask for it.
+        fetch = forbidden.into_iter().fold(fetch, |fetch, name| fetch.header(name, "1"));
+        Visitor { near, is_expected, profile, fetch }
+    })
 }
 
 impl Visitor {
@@ -228,7 +231,8 @@ pub(crate) fn request_seed() -> impl Strategy<Value = RequestSeed> + Clone {
     ];
     let asked = prop_oneof![
         2 => Just(vec![]),
-        6 => select(&["GET", "PUT", "PATCH", "patch", "PURGE"][..]).prop_map(|name| vec![name]),
+        3 => select(&["PATCH", "patch", "PURGE"][..]).prop_map(|name| vec![name]),
+        3 => select(&NORMALIZED_METHODS[..]).prop_map(|name| vec![name]),
         1 => select(&["", "PU T", "\"", "*"][..]).prop_map(|name| vec![name]),
         1 => Just(vec!["GET", "PUT"]),
     ];

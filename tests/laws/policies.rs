@@ -86,40 +86,45 @@ fn t13_a_list_is_replaced_whole_or_not_at_all() {
     });
 }
 
+fn words(list: &'static str) -> Vec<&'static str> {
+    list.split_whitespace().collect()
+}
+
+/// A name as it is written, in lower case, or in upper case.
+fn in_any_case(name: Select<&'static str>) -> impl Strategy<Value = String> {
+    (name, 0..3_u8).prop_map(|(name, case)| match case {
+        0 => name.to_owned(),
+        1 => name.to_lowercase(),
+        _ => name.to_uppercase(),
+    })
+}
+
 /// A policy with arbitrary values, valid or not.
 fn unchecked_policy() -> impl Strategy<Value = Policy> {
     let odd = (any_pattern(), any_near_origin())
         .prop_map(|(pattern, near)| String::from_utf8_lossy(&near.of(&[pattern])).into_owned());
     let suffix = select(vec!["https://*.github.io", "https://*.co.uk", "https://*.b.co.uk", "*"]);
     let origin = prop_oneof![12 => any_pattern(), 1 => odd, 1 => suffix.prop_map(str::to_owned)];
-    let method = select(vec!["GET", "put", "PURGE", "*", "trace", "TRACK", "", "PU T"]);
-    let header = select(vec![
-        "X-A",
-        "*",
-        "Authorization",
-        "Cookie",
-        "sec-fetch-x",
-        "Proxy-X",
-        "x y",
-        "",
-        "User-Agent",
-        "Access-Control-Allow-Origin",
-        "access-control-request-headers",
-        "secret",
-    ]);
-    let exposed = select(vec![
-        "X-A",
-        "*",
-        "Content-Type",
-        "Set-Cookie",
-        "set-cookie2",
-        "Origin",
-        "x y",
-        "",
-        "access-control-allow-origin",
-        "Access-Control-Max-Age",
-    ]);
-    let list = |name: Select<&'static str>| prop_oneof![4 => Just(vec![]), 1 => vec(name.prop_map(str::to_owned), 0..3)];
+    let method = prop_oneof![
+        1 => in_any_case(select(&["PURGE", "PATCH", "*", "", "PU T"][..])),
+        1 => in_any_case(select(&oracle::NORMALIZED_METHODS[..])),
+        1 => in_any_case(select(&oracle::FORBIDDEN_METHODS[..])),
+    ];
+    let fine = &["X-A", "*", "Authorization", "User-Agent", "secret", "Proxy", "x y", ""][..];
+    let header = prop_oneof![
+        2 => in_any_case(select(fine)),
+        1 => in_any_case(select(words(oracle::FORBIDDEN_HEADERS))),
+        1 => in_any_case(select(words(oracle::CORS_RESPONSE_HEADERS))),
+        1 => in_any_case(select(&["sec-fetch-x", "Proxy-X", "sec-", "proxy-"][..])),
+    ];
+    let fine = &["X-A", "*", "Content-Type", "access-control-allow-origin", "x y", ""][..];
+    let exposed = prop_oneof![
+        1 => in_any_case(select(fine)),
+        1 => in_any_case(select(words(oracle::UNEXPOSABLE_HEADERS))),
+    ];
+    fn list(name: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<String>> {
+        prop_oneof![4 => Just(vec![]), 1 => vec(name, 0..3)]
+    }
     let seconds = option::weighted(0.3, select(vec![-2, -1, 0, 600, 7201, 86400, 86401, i64::MIN]));
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     let parts = (vec(origin, 0..4), list(method), list(header), list(exposed), seconds, flags);

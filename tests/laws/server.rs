@@ -15,7 +15,7 @@ use policy_server::{App as Server, Body, CsrfPolicy, Mount};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
-use policy_core_tests::exchange::{App, Request, Scenario, TestResponse};
+use policy_core_tests::exchange::{App, Header, Request, Scenario, TestResponse};
 
 thread_local! {
     static RUNTIME: Runtime =
@@ -80,7 +80,7 @@ fn handle(app: &App, request: &http::Request<Body>) -> Response<Body> {
         return response;
     }
     *response.status_mut() = StatusCode::from_u16(app.status).expect("a status");
-    for (name, value) in &app.headers {
+    for (name, value) in Header::lines(&app.headers) {
         let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
         let value = HeaderValue::from_str(value).expect("a header value");
         response.headers_mut().append(name, value);

@@ -150,12 +150,31 @@ pub fn unsafe_names<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>) -
     names
 }
 
+/// Fetch, 2.2.2: request headers that no script can set, next to the prefixes `proxy-` and `sec-`.
+pub const FORBIDDEN_HEADERS: &str = "accept-charset accept-encoding access-control-request-headers \
+    access-control-request-method connection content-length cookie cookie2 date dnt expect host \
+    keep-alive origin referer set-cookie te trailer transfer-encoding upgrade via";
+
+/// Fetch, 3.3.3, the response headers of the protocol.
+pub const CORS_RESPONSE_HEADERS: &str = "access-control-allow-origin \
+    access-control-allow-credentials access-control-allow-methods access-control-allow-headers \
+    access-control-max-age access-control-expose-headers";
+
+/// Response headers that a policy cannot expose: those that no script reads (Fetch, 2.2.2), and those
+/// of requests and preflights.
+pub const UNEXPOSABLE_HEADERS: &str = "set-cookie set-cookie2 origin access-control-request-method \
+    access-control-request-headers access-control-allow-methods access-control-allow-headers \
+    access-control-max-age";
+
+/// Fetch, 2.2.1.
+pub const NORMALIZED_METHODS: [&str; 6] = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
+
+/// Fetch, 2.2.1.
+pub const FORBIDDEN_METHODS: [&str; 3] = ["CONNECT", "TRACE", "TRACK"];
+
 fn is_forbidden(name: &str) -> bool {
-    const NAMES: &str = "accept-charset accept-encoding access-control-request-headers \
-        access-control-request-method connection content-length cookie cookie2 date dnt expect \
-        host keep-alive origin referer set-cookie te trailer transfer-encoding upgrade via";
     let name = name.to_lowercase();
-    NAMES.split_whitespace().any(|forbidden| forbidden == name)
+    FORBIDDEN_HEADERS.split_whitespace().any(|forbidden| forbidden == name)
         || name.starts_with("proxy-")
         || name.starts_with("sec-")
 }
@@ -196,8 +215,7 @@ fn is_simple_range(value: &str) -> bool {
 /// Fetch, 2.2.1: normalize a method.
 pub fn normalized(method: &str) -> String {
     let upper = method.to_ascii_uppercase();
-    let known = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
-    if known.contains(&&*upper) { upper } else { method.to_owned() }
+    if NORMALIZED_METHODS.contains(&&*upper) { upper } else { method.to_owned() }
 }
 
 /// Whether a policy breaks no rule.
@@ -261,29 +279,18 @@ fn is_of_public_suffix(pattern: &str) -> bool {
 }
 
 fn is_method_for_pages(name: &str) -> bool {
-    is_token(name) && !["CONNECT", "TRACE", "TRACK"].contains(&&*name.to_ascii_uppercase())
+    is_token(name) && !FORBIDDEN_METHODS.contains(&&*name.to_ascii_uppercase())
 }
 
 fn is_header_for_pages(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let names = "accept-charset accept-encoding access-control-request-headers \
-        access-control-request-method connection content-length cookie cookie2 date dnt expect \
-        host keep-alive origin referer set-cookie te trailer transfer-encoding upgrade via \
-        access-control-allow-origin access-control-allow-credentials \
-        access-control-allow-methods access-control-allow-headers access-control-max-age \
-        access-control-expose-headers";
-    is_token(name)
-        && !lower.starts_with("sec-")
-        && !lower.starts_with("proxy-")
-        && !names.split_whitespace().any(|forbidden| forbidden == lower)
+    let listed = |names: &str| names.split_whitespace().any(|forbidden| forbidden == lower);
+    is_token(name) && !is_forbidden(name) && !listed(CORS_RESPONSE_HEADERS)
 }
 
 fn is_exposable(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let names = "set-cookie set-cookie2 origin access-control-request-method \
-        access-control-request-headers access-control-allow-methods \
-        access-control-allow-headers access-control-max-age";
-    is_token(name) && !names.split_whitespace().any(|forbidden| forbidden == lower)
+    is_token(name) && !UNEXPOSABLE_HEADERS.split_whitespace().any(|forbidden| forbidden == lower)
 }
 
 /// Scheme, host and port of a text, split at their delimiters.

@@ -16,3 +16,4 @@ mod forwarded;
 mod headers;
 mod http;
 mod limits;
+mod tables;

@@ -8,7 +8,7 @@ use policy_core::{
     gate::Head,
 };
 
-use crate::exchange::{App, Request, Scenario, TestResponse};
+use crate::exchange::{App, Header, Request, Scenario, TestResponse};
 
 /// Responds to a request, without state between calls.
 pub fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
@@ -63,7 +63,7 @@ fn route(app: &App, request: &Request) -> (StatusCode, HeaderMap, usize) {
     if app.auth.is_some() && !request.headers.contains_key("authorization") {
         return (StatusCode::UNAUTHORIZED, headers, 1);
     }
-    for (name, value) in &app.headers {
+    for (name, value) in Header::lines(&app.headers) {
         let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
         headers.append(name, HeaderValue::from_str(value).expect("a header value"));
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::{
-    exchange::{App, Policy, ROUTE, Request, Scenario, TestResponse, combined, elements},
+    exchange::{App, Header, Policy, ROUTE, Request, Scenario, TestResponse, combined, elements},
     verdict::{self, Stage},
 };
 
@@ -48,7 +48,7 @@ pub enum Level {
 struct Asking {
     method: String,
     path: String,
-    headers: Vec<(String, String)>,
+    headers: Vec<Header>,
     /// The credentials mode of the page's fetch.
     credentials_mode: Option<String>,
 }
@@ -73,7 +73,7 @@ impl Case {
     pub fn request(&self) -> Request {
         let method = self.request.method.parse().expect("a method");
         let mut request = Request::new(method, &self.request.path);
-        for (name, value) in &self.request.headers {
+        for (name, value) in Header::lines(&self.request.headers) {
             let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
             let value = HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
             request.headers.append(name, value);
@@ -102,6 +102,15 @@ impl Case {
             "allow_methods" => self.covers("access-control-allow-methods", want, response),
             "allow_headers" => self.covers("access-control-allow-headers", want, response),
             "expose" => self.covers("access-control-expose-headers", want, response),
+            "allow_headers_raw" => same(response, "access-control-allow-headers", want),
+            "acao_count" => {
+                let lines = response.headers.get_all("access-control-allow-origin").iter().count();
+                ensure(want == &Value::from(lines), &lines)
+            }
+            "bounded" => {
+                let want = want.as_bool().ok_or("no bool")?;
+                ensure(want == is_bounded(response), response)
+            }
             "allow_methods_lacks" => self.lacks("access-control-allow-methods", want, response),
             "allow_headers_lacks" => self.lacks("access-control-allow-headers", want, response),
             "vary_contains" => {
@@ -230,6 +239,13 @@ impl Case {
         demand(!named || vary.iter().any(|token| token == "origin" || token == "*"), "vary");
         broken
     }
+}
+
+/// Whether a response is no error of the server, and its headers do not grow with the request.
+fn is_bounded(response: &TestResponse) -> bool {
+    const MOST: usize = 2048;
+    let line = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+    response.status < 500 && response.headers.iter().map(line).sum::<usize>() <= MOST
 }
 
 fn same(response: &TestResponse, name: &str, want: &Value) -> Result<(), String> {

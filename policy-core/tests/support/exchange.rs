@@ -39,6 +39,40 @@ fn methods<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Vec<String>>, D
     }
 }
 
+/// A header of a case: one value, or several as a line each.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "(String, Values)")]
+pub struct Header {
+    pub name: String,
+    pub values: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Values {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl From<(String, Values)> for Header {
+    fn from((name, values): (String, Values)) -> Self {
+        let values = match values {
+            Values::One(value) => vec![value],
+            Values::Several(values) => values,
+        };
+        Self { name, values }
+    }
+}
+
+impl Header {
+    /// The lines of several headers, in their order.
+    pub fn lines(headers: &[Self]) -> impl Iterator<Item = (&str, &str)> {
+        headers.iter().flat_map(|header| {
+            header.values.iter().map(|value| (header.name.as_str(), value.as_str()))
+        })
+    }
+}
+
 /// What the handler at [`ROUTE`] does, and for which methods.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -46,7 +80,7 @@ pub struct App {
     pub path: String,
     pub methods: Vec<String>,
     pub status: u16,
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<Header>,
     pub panic: bool,
     /// `token`: 401 without `Authorization`.
     pub auth: Option<String>,

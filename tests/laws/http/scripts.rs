@@ -33,9 +33,10 @@ fn is_callable(name: &str) -> bool {
 
 fn callback() -> impl Strategy<Value = String> {
     let good = prop_oneof![Just("f".to_owned()), "[a-zA-Z_$][a-zA-Z0-9_$]{0,66}"];
-    let words = "this|new|eval|let|await|enum|thisOne|arguments";
+    let reserved = select(RESERVED.split_whitespace().collect::<Vec<_>>());
     let bad = prop_oneof![
-        words,
+        reserved.prop_map(str::to_owned),
+        Just("thisOne".to_owned()),
         "[ -~]{0,12}",
         "[a-z]{1,3}[.\\[(;<\"'`/*=&\\u{2028}ä]{1,2}[a-z]{0,3}",
         Just("alert(1)//".to_owned()),

@@ -7,6 +7,7 @@ use policy_core::browser::{
     Credentials, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect, ResponseType,
     Sent, ServerResponse, State, Url, run,
 };
+use policy_core_tests::exchange::Header;
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -37,7 +38,7 @@ pub(crate) struct Script {
     #[serde(default = "get")]
     method: String,
     #[serde(default)]
-    headers: Vec<(String, String)>,
+    headers: Vec<Header>,
     #[serde(default)]
     credentials: WrittenCredentials,
     #[serde(default)]
@@ -79,7 +80,7 @@ enum WrittenRedirect {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Respond {
     status: u16,
-    headers: Vec<(String, String)>,
+    headers: Vec<Header>,
 }
 
 /// A missing member is not checked.
@@ -95,6 +96,8 @@ pub(crate) struct Expect {
     kind: Option<String>,
     status: Option<u16>,
     visible: Option<Vec<String>>,
+    #[serde(default)]
+    visible_contains: Vec<String>,
     #[serde(default)]
     visible_lacks: Vec<String>,
     requests: Option<usize>,
@@ -132,27 +135,31 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn of(responses: Vec<Respond>) -> Self {
+    pub(crate) fn of(responses: &[Respond]) -> Self {
         let open = || response(204, &[("access-control-allow-origin", "*")]);
         let responses = if responses.is_empty() {
             vec![open(), open(), open()]
         } else {
-            responses.into_iter().map(|one| response(one.status, &one.headers)).collect()
+            let made = |one: &Respond| {
+                let lines: Vec<_> = Header::lines(&one.headers).collect();
+                response(one.status, &lines)
+            };
+            responses.iter().map(made).collect()
         };
         Self { responses: responses.into_iter(), requests: Vec::new() }
     }
 
     pub(crate) fn response(&mut self, request: &Sent) -> ServerResponse {
         self.requests.push(request.clone());
-        self.responses.next().unwrap_or_else(|| response(599, &[] as &[(&str, &str)]))
+        self.responses.next().unwrap_or_else(|| response(599, &[]))
     }
 }
 
-fn response<T: AsRef<str>>(status: u16, fields: &[(T, T)]) -> ServerResponse {
+fn response(status: u16, fields: &[(&str, &str)]) -> ServerResponse {
     let mut headers = HeaderMap::new();
     for (name, value) in fields {
-        let name = HeaderName::from_bytes(name.as_ref().as_bytes()).expect("a header name");
-        headers.append(name, HeaderValue::from_str(value.as_ref()).expect("a header value"));
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
+        headers.append(name, HeaderValue::from_str(value).expect("a header value"));
     }
     ServerResponse::new(status, headers, Vec::new())
 }
@@ -189,7 +196,7 @@ impl Script {
                 WrittenRedirect::Manual => Redirect::Manual,
             });
         let fetch = if self.use_preflight { fetch.watch_upload() } else { fetch };
-        let headers = self.headers.iter();
+        let headers = Header::lines(&self.headers);
         (page, headers.fold(fetch, |fetch, (name, value)| fetch.header(name, value)))
     }
 }
@@ -229,6 +236,8 @@ impl Expect {
         holds("visible", self.visible.as_ref().map(|wanted| *wanted == visible));
         let lacks = self.visible_lacks.iter().all(|name| !visible.contains(&&**name));
         holds("visible_lacks", Some(lacks));
+        let contains = self.visible_contains.iter().all(|name| visible.contains(&&**name));
+        holds("visible_contains", Some(contains));
         holds("requests", self.requests.map(|wanted| wanted == requests.len()));
         same("origin", self.origin_header.as_ref(), first_has("origin"));
         same("last origin", self.last_origin_header.as_ref(), field(last, "origin"));

@@ -5,7 +5,9 @@ use std::time::Duration;
 use policy_core::{
     secret::SecretKey,
     time::Timestamp,
-    token::{Key, KeyRing, NewClaims, Profile, RingKey, SignError, TokenError, Verifier},
+    token::{
+        Algorithm, Key, KeyRing, NewClaims, Profile, RingKey, SignError, TokenError, Verifier,
+    },
 };
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -158,5 +160,24 @@ fn the_memory_of_the_payload_is_used_again() {
             .map(|it| it.subject().to_owned());
         assert_eq!(read.as_deref(), Ok(subject));
         assert_eq!(payload.as_ptr(), memory);
+    }
+}
+
+/// Also for a token that begins as our own do, which is verified without reading its header.
+#[test]
+fn a_profile_takes_the_algorithms_that_it_lists() {
+    let keys = ring();
+    let own = keys.sign(&claims("user-1", "read"), NOW).expect("a token");
+    for (listed, is_taken) in [
+        (&[Algorithm::Hs256][..], true),
+        (&[Algorithm::Es256, Algorithm::Hs256], true),
+        (&[Algorithm::Es256], false),
+        (&[Algorithm::Ed25519, Algorithm::Rs256], false),
+    ] {
+        let profile = Profile::new("https://id.example", "api").expect("a profile");
+        let verifier = Verifier::new(profile.algorithms(listed).expect("algorithms"));
+        let error = verifier.verify_owned(&keys, own.as_bytes(), NOW).err();
+        let due = (!is_taken).then_some(TokenError::AlgNotAllowed);
+        assert_eq!(error, due, "{listed:?}");
     }
 }

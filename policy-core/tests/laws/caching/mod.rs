@@ -2,5 +2,5 @@
 //! here from the standard.
 
 mod laws;
-mod standard;
+pub(crate) mod standard;
 mod table;

@@ -3,6 +3,10 @@
 
 use http::{HeaderMap, Method, header::CACHE_CONTROL};
 
+/// RFC 9110 15.1: the status codes that are heuristically cacheable.
+pub(crate) const CACHEABLE_BY_DEFAULT: [u16; 12] =
+    [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
+
 /// Directives by lower-case name, in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field(Vec<(String, Option<String>)>);
