@@ -10,6 +10,7 @@
 
 mod attack;
 mod crash;
+mod h2spec;
 mod soak;
 
 use tokio::sync::{Mutex, MutexGuard};

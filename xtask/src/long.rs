@@ -63,6 +63,12 @@ const RUNS: &[Long] = &[
         run: attack,
     },
     Long {
+        name: "h2spec",
+        purpose: "the cases of h2spec, over TLS and with prior knowledge; [PROGRAM]",
+        duration: "5 min",
+        run: h2spec,
+    },
+    Long {
         name: "soak",
         purpose: "steady load while certificates and processes change: nothing lost; [SECONDS]",
         duration: "30 min",
@@ -228,6 +234,24 @@ fn attack(arguments: &[&str]) -> Outcome {
     let shown = ["attack::", "--include-ignored", "--nocapture", "--test-threads=1"];
     let test = suite("long", &["--release"], &shown);
     command::run(&mut with_env(test, "POLICY_ATTACK_SECONDS", seconds))
+}
+
+/// h2spec is a program in Go, which is in no distribution: whoever runs this builds it, by `go install
+/// github.com/summerwind/h2spec/cmd/h2spec@v2.6.0`.
+fn h2spec(arguments: &[&str]) -> Outcome {
+    let program = match arguments {
+        [] => "h2spec",
+        [program] => program,
+        _ => return Err(Failure::new("`h2spec` takes the path of the program at most")),
+    };
+    if !command::answers(&mut command::program(program, &["--version"])) {
+        return Err(Failure::new(format!(
+            "`{program}` does not run\nhelp: install h2spec by `go install \
+             github.com/summerwind/h2spec/cmd/h2spec@v2.6.0`, and name its path"
+        )));
+    }
+    let test = suite("long", &[], &["h2spec::", "--include-ignored", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_H2SPEC", program))
 }
 
 fn soak(arguments: &[&str]) -> Outcome {
