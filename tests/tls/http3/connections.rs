@@ -126,17 +126,26 @@ async fn a_client_that_goes_away_gets_the_response_to_what_it_requested() {
     let quic = server.raw().await;
     let mut control = soon(quic.open_uni()).await.unwrap();
     soon(control.write_all(b"\x00\x04\x00")).await.unwrap();
-    let (mut send, mut receive) = soon(quic.open_bi()).await.unwrap();
-    soon(send.write_all(&client::head(&client::lines("GET", "/wait")))).await.unwrap();
-    send.finish().unwrap();
-    assert_eq!(soon(seen.recv()).await, Some("begun"));
-    // GOAWAY with the first push as the last.
-    soon(control.write_all(b"\x07\x01\x00")).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut responses = Vec::new();
+    for path in ["/wait", "/wait/large"] {
+        let (mut send, receive) = soon(quic.open_bi()).await.unwrap();
+        soon(send.write_all(&client::head(&client::lines("GET", path)))).await.unwrap();
+        send.finish().unwrap();
+        assert_eq!(soon(seen.recv()).await, Some("begun"));
+        responses.push(receive);
+        // GOAWAY with the first push as the last. The server reads it before it accepts the second
+        // request, which is sent behind it.
+        if path == "/wait" {
+            soon(control.write_all(b"\x07\x01\x00")).await.unwrap();
+        }
+    }
     assert_eq!(quic.close_reason(), None);
-    site.gate.add_permits(1);
-    let response = soon(receive.read_to_end(1024)).await.unwrap();
-    assert!(response.ends_with(b"waited"), "{}", response.escape_ascii());
+    let contents = [(&b"waited"[..], 0), (b"xxxxxx", LARGE)];
+    for (mut receive, (end, length)) in responses.into_iter().zip(contents) {
+        site.gate.add_permits(1);
+        let response = soon(receive.read_to_end(2 * LARGE)).await.unwrap();
+        assert!(response.ends_with(end) && response.len() >= length, "{} bytes", response.len());
+    }
     assert_eq!(client::closed(&soon(quic.closed()).await), NO_ERROR);
 }
 

@@ -121,6 +121,17 @@ async fn wait(State(site): State<Site>) -> &'static str {
     "waited"
 }
 
+/// Responds when the test allows it, with more than is sent before the client has acknowledged some.
+#[get("/wait/large")]
+#[auth(public)]
+async fn wait_large(State(site): State<Site>) -> Bytes {
+    let _guard = Guard::new(&site);
+    site.gate.acquire().await.expect("a gate").forget();
+    Bytes::from_static(&[b'x'; LARGE])
+}
+
+const LARGE: usize = 512 * 1024;
+
 /// Never ends and never pauses.
 #[get("/endless")]
 #[auth(public)]
@@ -191,6 +202,7 @@ fn app_with(site: &Site) -> App<Site> {
         panics,
         fields,
         wait,
+        wait_large,
         endless,
         broken,
         later,

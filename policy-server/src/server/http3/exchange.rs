@@ -111,13 +111,20 @@ impl Common {
                 return;
             }
         };
-        match outcome {
-            Ok(()) => self.activity.completed(),
-            Err(error) => tracing::debug!(%error, "response cut off"),
-        }
+        let is_whole = match outcome {
+            Ok(is_whole) => {
+                self.activity.completed();
+                is_whole
+            }
+            Err(error) => {
+                tracing::debug!(%error, "response cut off");
+                false
+            }
+        };
         drop(sender);
-        // Closing the connection would drop data that the client has not received yet.
-        if self.serving.shutdown.phase() != Phase::Serve || !settings.keep_alive {
+        // Closing the connection would drop data that the client has not received yet, and either
+        // side may ask for its end meanwhile.
+        if is_whole || self.serving.shutdown.phase() != Phase::Serve || !settings.keep_alive {
             let _ = stopped.await;
         }
     }
@@ -147,13 +154,13 @@ struct Answer {
 }
 
 impl Answer {
-    /// Sends a whole response.
+    /// Sends a whole response. `false` if it was cut off.
     async fn send(
         &mut self,
         response: Response<Body>,
         is_head: bool,
         is_malformed: impl Fn() -> bool,
-    ) -> Result<(), StreamError> {
+    ) -> Result<bool, StreamError> {
         let (mut head, body) = response.into_parts();
         let unsent = Arc::clone(self.activity.unsent());
         let mut body = Some(body);
@@ -169,7 +176,7 @@ impl Answer {
         finish_head(&mut head.headers, has_content.then(|| body.size_hint().exact()).flatten());
         if is_malformed() {
             self.stream.stop_stream(Code::H3_MESSAGE_ERROR);
-            return Ok(());
+            return Ok(false);
         }
         self.open = None;
         self.stream.send_response(Response::from_parts(head, ())).await?;
@@ -177,7 +184,7 @@ impl Answer {
         while has_content && let Some(frame) = self.next(body.as_mut()).await {
             let Ok(frame) = frame else {
                 self.stream.stop_stream(Code::H3_INTERNAL_ERROR);
-                return Ok(());
+                return Ok(false);
             };
             match frame.into_data() {
                 Ok(mut data) => {
@@ -198,9 +205,10 @@ impl Answer {
         }
         if is_malformed() {
             self.stream.stop_stream(Code::H3_MESSAGE_ERROR);
-            return Ok(());
+            return Ok(false);
         }
-        self.stream.finish().await
+        self.stream.finish().await?;
+        Ok(true)
     }
 
     /// The next part of a body. The request is open while the part has to be awaited.
