@@ -128,14 +128,22 @@
 //! - A session ends 15 minutes after its last use and 8 hours after its login
 //!   ([`idle`](session::SessionSettings::idle) and `absolute` change this), and immediately by `logout` and
 //!   `revoke..`. A login always gives it a new id. Logout and revocation are committed even if the
-//!   response fails; logins and new rights only if the status is below 400.
+//!   response fails; logins and new rights only if the status is below 400. A clock that is set back
+//!   lengthens no session while the process runs; after a restart, a session lasts longer by as much
+//!   as the clock is behind.
+//! - The end of a session ends the tokens and tickets that were issued in it.
+//!   [`revoke_others`](Sessions::revoke_others), [`revoke_user`](Sessions::revoke_user) and
+//!   [`revoke_everyone`](Sessions::revoke_everyone) end sessions, tokens, tickets and streams
+//!   alike, and [`set_rights`](Sessions::set_rights) changes roles and scopes everywhere. They win
+//!   against every login, elevation and issue of tokens that began before (409 `session.ended`),
+//!   except in their own request.
 //! - An access token expires after 5 minutes and is verified without a store lookup. Deleting it at
 //!   the client does not invalidate copies; only [revocations](Tokens::revoke_user) end it
 //!   early.
 //! - A refresh token can be used once. A second use after a grace period of 10 seconds ends
 //!   everything that was issued from its login.
 //! - Event streams, WebSockets and other streaming responses end with the credential that opened
-//!   them.
+//!   them. So do responses of known size above 1 MiB; a smaller one is likely to be sent at once.
 //!
 //! The example `cargo run -p accounts` shows all of this.
 //!

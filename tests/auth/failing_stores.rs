@@ -163,6 +163,20 @@ async fn an_app_whose_store_cannot_write_is_not_ready() {
     assert_problem(&readiness, 503, "token.store-unavailable");
 }
 
+/// How old the known revocations are does not depend on the time of day.
+#[tokio::test]
+async fn a_clock_that_is_set_back_makes_no_revocations_newer() {
+    let scenario = Scenario::with(routes![by_token], |app| app).await;
+    let get = || scenario.client.get("/by-token").header("authorization", bearer(&good_token()));
+    assert_eq!(get().send().await.status(), 200);
+    scenario.clock.turn_back(Duration::from_secs(20));
+    scenario.store.fail();
+    scenario.advance(6);
+    assert_unavailable(&get().send().await, "auth.credentials-unchecked");
+    scenario.store.recover();
+    assert_eq!(get().send().await.status(), 200);
+}
+
 #[get("/by-token")]
 #[auth(token)]
 async fn by_token() {}

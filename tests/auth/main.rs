@@ -16,6 +16,7 @@ mod attacks;
 mod caching;
 mod callers;
 mod csrf;
+mod cut_offs;
 mod failing_stores;
 mod gates;
 mod instances;

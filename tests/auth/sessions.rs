@@ -618,3 +618,32 @@ async fn somebody_who_is_not_logged_in_has_no_sessions_to_end() {
     let response = scenario.client.post("/end-all").origin(OWN).send().await;
     assert_problem(&response, 401, "session.anonymous");
 }
+
+#[get("/fresh")]
+#[auth(session, fresh = "5m")]
+async fn fresh() {}
+
+/// An administrator or a time server sets the clock back by hours. Sessions end as if it had not
+/// been.
+#[tokio::test]
+async fn a_clock_that_is_set_back_lengthens_no_session() {
+    let scenario = Scenario::new(routes![fresh]).await;
+    let back = || scenario.clock.turn_back(Duration::from_secs(5 * 3600));
+    let ada = scenario.login("ada").await;
+    back();
+    assert_eq!(ada.get("/fresh").send().await.status(), 200);
+    scenario.advance(5 * 60);
+    assert_eq!(ada.get("/fresh").send().await.status(), 401);
+    back();
+    scenario.advance(15 * 60);
+    assert_eq!(ada.who().await, None, "idle");
+
+    let ada = scenario.login("ada").await;
+    for _ in 0..8 * 6 - 1 {
+        scenario.advance(10 * 60);
+        back();
+        assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    }
+    scenario.advance(10 * 60);
+    assert_eq!(ada.who().await, None, "eight hours");
+}

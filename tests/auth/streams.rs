@@ -1,13 +1,19 @@
 //! Streaming responses end with the credential that opened them, and with nothing else.
 
-use std::{convert::Infallible, pin::Pin};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use axum::{
     extract::{WebSocketUpgrade, ws::Message},
     response::{Sse, sse::Event},
 };
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{Connection, RawResponse, Running, soon};
+use http_body::{Body, Frame, SizeHint};
 use policy_server::session::minutes;
 
 use super::*;
@@ -40,6 +46,38 @@ async fn optional_events(State(shared): State<All>) -> Events {
 #[auth(ticket)]
 async fn ticket_events(State(shared): State<All>) -> Events {
     ticks(&shared)
+}
+
+/// A body of known size that sends a piece for each tick.
+struct Download {
+    pieces: Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Infallible>> + Send>>,
+    size: u64,
+}
+
+impl Body for Download {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.pieces.as_mut().poll_next(context)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.size)
+    }
+}
+
+#[get("/download/{size}")]
+#[auth(session)]
+async fn download(size: u64, State(shared): State<All>) -> policy_server::Body {
+    let pieces = stream::unfold(shared.ticks.subscribe(), async |mut ticks| {
+        ticks.changed().await.expect("a test");
+        Some((Ok(Frame::data(Bytes::from_static(b"tick"))), ticks))
+    });
+    policy_server::Body::new(Download { pieces: Box::pin(pieces), size })
 }
 
 /// Only the argument shows that the handler uses a session.
@@ -168,6 +206,7 @@ async fn elevate(session: Session) -> Result<(), Problem> {
 fn all() -> Vec<Route<All>> {
     routes![
         events,
+        download,
         optional_events,
         ticket_events,
         public_events,
@@ -324,6 +363,32 @@ async fn a_logout_ends_what_its_session_opened_and_nothing_else() {
     site.post("/revoke-others", &third, "").await;
     assert_cut(other_events).await;
     assert_echo(&mut other_socket).await;
+}
+
+#[tokio::test]
+async fn a_long_response_of_known_size_ends_with_its_session() {
+    const MEBIBYTE: u64 = 1024 * 1024;
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let mut connections = Vec::new();
+    for size in [MEBIBYTE, MEBIBYTE + 1] {
+        let mut connection = site.server.connect().await;
+        connection.send(raw(&format!("GET /download/{size}"), &[&ada[0]])).await;
+        let head = connection.head().await;
+        assert_eq!((head.status, head.header("content-length")), (200, Some(&*size.to_string())));
+        connections.push(connection);
+    }
+    let tick = || site.shared.ticks.send_modify(|ticks| *ticks += 1);
+    tick();
+    for connection in &mut connections {
+        assert_eq!(connection.exactly(4).await, b"tick");
+    }
+    site.post("/logout", &ada, "").await;
+    let mut long = connections.pop().unwrap();
+    assert_eq!(soon(long.rest()).await, b"", "it breaks off");
+    tick();
+    // One that is likely to be sent at once is not looked after.
+    assert_eq!(connections[0].exactly(4).await, b"tick");
 }
 
 /// A public route whose handler takes a session.

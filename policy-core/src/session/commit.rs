@@ -178,6 +178,11 @@ impl Draft {
         self.begins && self.record.identity.is_some()
     }
 
+    /// Whether it gives a user rights: a login or an elevation.
+    pub fn grants(&self) -> bool {
+        self.is_bound_anew && self.record.identity.is_some()
+    }
+
     /// A session that begins now.
     fn begin(now: Timestamp, timings: &Timings, is_remembered: bool) -> Self {
         let lifetime = if is_remembered { timings.remembered } else { timings.lifetime };

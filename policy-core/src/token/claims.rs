@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Claim, Profile, TokenError,
+    issue::CUT_OFFS,
     json::{Malformed, Scanner, Span},
 };
 use crate::time::Timestamp;
@@ -32,6 +33,7 @@ pub(super) struct Fields {
     exp: u64,
     nbf: u64,
     auth_time: u64,
+    cut_offs: Option<u64>,
 }
 
 impl Fields {
@@ -68,6 +70,7 @@ impl Fields {
             b"sid" => Claim::Sid,
             b"auth_time" => Claim::AuthTime,
             b"roles" => Claim::Roles,
+            name if name == CUT_OFFS.as_bytes() => return self.number(scanner),
             _ => return scanner.skip(),
         };
         if scanner.is_next(b'n') {
@@ -104,6 +107,16 @@ impl Fields {
         if !is_right && !is_mapped {
             self.wrong |= bit(claim);
         }
+        Ok(())
+    }
+
+    /// The number of cut-offs. Another issuer may mean something else by this name, so nothing is
+    /// wrong with another value.
+    fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Malformed> {
+        if !scanner.is_number_next() {
+            return scanner.skip();
+        }
+        self.cut_offs = scanner.number()?.integer;
         Ok(())
     }
 
@@ -328,6 +341,12 @@ impl<'p> Claims<'p> {
     /// When its user logged in (`auth_time`).
     pub fn authenticated(&self) -> Option<Timestamp> {
         self.fields.has(Claim::AuthTime).then(|| Timestamp::from_seconds(self.fields.auth_time))
+    }
+
+    /// The newest cut-off that was known when the request that issued it began (`cut_offs`), in a
+    /// token of this app.
+    pub fn cut_offs(&self) -> Option<u64> {
+        self.fields.cut_offs
     }
 
     /// The roles of its user (`roles`), one by one.

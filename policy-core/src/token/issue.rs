@@ -9,6 +9,9 @@ use super::{
 };
 use crate::time::Timestamp;
 
+/// The member that states the newest cut-off that was known: private to this app (RFC 7519 4.3).
+pub(super) const CUT_OFFS: &str = "cut_offs";
+
 /// The claims of a token to be signed.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -33,6 +36,9 @@ pub struct NewClaims<'a> {
     pub authenticated: Option<Timestamp>,
     /// The roles of its user (`roles`).
     pub roles: &'a [&'a str],
+    /// The number of the newest cut-off that was known when the request that issues it began
+    /// (`cut_offs`).
+    pub cut_offs: Option<u64>,
     /// Further members, under names that are not registered here.
     pub custom: Option<&'a Map<String, Value>>,
 }
@@ -57,6 +63,7 @@ impl<'a> NewClaims<'a> {
             session: None,
             authenticated: None,
             roles: &[],
+            cut_offs: None,
             custom: None,
         }
     }
@@ -66,8 +73,9 @@ impl<'a> NewClaims<'a> {
             && self.session != Some("")
             && (1..=64).contains(&self.id.len())
             && self.issued.seconds() < self.expires.seconds();
-        let is_registered =
-            |name: &String| Claim::ALL.iter().any(|claim| claim.name() == name.as_str());
+        let is_registered = |name: &String| {
+            name == CUT_OFFS || Claim::ALL.iter().any(|claim| claim.name() == name.as_str())
+        };
         if !is_sound {
             Err(SignError::Claims)
         } else if self.custom.is_some_and(|custom| custom.keys().any(is_registered)) {
@@ -95,6 +103,8 @@ struct Members<'a> {
     auth_time: Option<u64>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     roles: &'a [&'a str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_offs: Option<u64>,
     #[serde(flatten)]
     custom: Option<&'a Map<String, Value>>,
 }
@@ -119,6 +129,7 @@ impl KeyRing {
             sid: claims.session,
             auth_time: claims.authenticated.map(Timestamp::seconds),
             roles: claims.roles,
+            cut_offs: claims.cut_offs,
             custom: claims.custom,
         };
         let json = serde_json::to_string(&members).map_err(|_custom| SignError::Custom)?;

@@ -12,37 +12,70 @@ use crate::time::Timestamp;
 /// The revocations that one process knows. It is checked for every token, without a store.
 ///
 /// A token is revoked by its `jti`, by its `sid` (with all others that followed from the same
-/// login), by a cut-off of its user, or by the cut-off of all users. A
-/// cut-off names a second, and tokens whose `iat` is before it are refused. Since `iat` counts
-/// whole seconds, the [cut-off](Self::cut_off) of now is the *next* second, and a token that is
-/// [issued](Self::issue_time) after it, in the same second, says that second too.
+/// login), by a cut-off of its user, or by the cut-off of all users.
+///
+/// The store numbers its cut-offs, and a token of this app states the newest number that was known
+/// when the request that issued it began ([`NewClaims::cut_offs`](super::NewClaims::cut_offs)).
+/// A cut-off with a higher number covers it, whatever the clocks say. A cut-off also names a
+/// second, and tokens whose `iat` is before it are refused: those of other issuers state no number.
+/// Since `iat` counts whole seconds, the [cut-off](Self::cut_off) of now is the *next* second, and a
+/// token that is [issued](Self::issue_time) after it, in the same second, says that second too.
+///
+/// How old the set is, is told by a clock that never goes back: the time since a fixed point.
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::{time::Timestamp, token::{TokenNames, RevocationSet, RevocationStatus}};
+/// use policy_core::{time::Timestamp, token::{Cut, TokenNames, RevocationSet, RevocationStatus}};
 ///
-/// let now = Timestamp::from_seconds(1_800_000_000);
+/// let (now, since_start) = (Timestamp::from_seconds(1_800_000_000), Duration::from_secs(60));
 /// let mut set = RevocationSet::new(Duration::from_secs(3630), Duration::from_secs(5));
-/// set.caught_up(now);
-/// set.revoke_user("ada", set.cut_off("ada", now));
-/// let token = |user| TokenNames { id: "j1", session: None, user };
-/// assert_eq!(set.status(now, now, || token("ada")), RevocationStatus::Revoked);
-/// assert_eq!(set.status(now, now, || token("eve")), RevocationStatus::Good);
-/// assert_eq!(set.status(set.issue_time("ada", now), now, || token("ada")), RevocationStatus::Good);
+/// set.caught_up(since_start);
+/// set.revoke_user("ada", Cut { before: set.cut_off("ada", now), number: 7 });
+/// let status = |user, issued, cut_offs| {
+///     let names = TokenNames { id: "j1", session: None, user, cut_offs };
+///     set.status(issued, since_start, || names)
+/// };
+/// assert_eq!(status("ada", now, None), RevocationStatus::Revoked);
+/// assert_eq!(status("eve", now, None), RevocationStatus::Good);
+/// let later = set.issue_time("ada", now);
+/// assert_eq!(status("ada", later, Some(7)), RevocationStatus::Good);
+/// assert_eq!(status("ada", later, Some(6)), RevocationStatus::Revoked);
 /// ```
 #[derive(Debug)]
 pub struct RevocationSet {
     tokens: HashMap<Arc<str>, Timestamp>,
-    users: HashMap<Arc<str>, u64>,
+    users: HashMap<Arc<str>, Cut>,
     /// The cut-off of all users.
-    all: u64,
+    all: Cut,
+    /// The highest number of a cut-off that was dropped.
+    dropped: u64,
     /// When each entry can be dropped.
     ends: BinaryHeap<Reverse<(Timestamp, Entry)>>,
     /// How long a token can be accepted after its `iat`: its longest life and the leeway.
     longest: Duration,
     max_staleness: Duration,
     /// When the set last had everything that the store has.
-    caught_up: Option<Timestamp>,
+    caught_up: Option<Duration>,
+}
+
+/// A cut-off: what was issued before it is revoked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Tokens whose `iat` is before this second are revoked.
+    pub before: u64,
+    /// Its number among those of the store. Tokens that state a lower one are revoked.
+    pub number: u64,
+}
+
+impl Cut {
+    /// Whether it covers a token with this `iat`, whose issuer knew the cut-off of this number.
+    pub fn covers(self, issued: u64, known: Option<u64>) -> bool {
+        issued < self.before || known.is_some_and(|known| known < self.number)
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self { before: self.before.max(other.before), number: self.number.max(other.number) }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +93,8 @@ pub struct TokenNames<'a> {
     pub session: Option<&'a str>,
     /// Its `sub`.
     pub user: &'a str,
+    /// The newest cut-off that was known when it was issued; `None` if it does not say.
+    pub cut_offs: Option<u64>,
 }
 
 /// Whether a token is revoked.
@@ -80,7 +115,8 @@ impl RevocationSet {
         Self {
             tokens: HashMap::new(),
             users: HashMap::new(),
-            all: 0,
+            all: Cut::default(),
+            dropped: 0,
             ends: BinaryHeap::new(),
             longest,
             max_staleness,
@@ -88,17 +124,19 @@ impl RevocationSet {
         }
     }
 
-    /// The revocation status of a token that is otherwise valid. If nothing is revoked, this takes
-    /// a few comparisons and `names` is not called. It never allocates.
+    /// The revocation status of a token that is otherwise valid, at a time since the fixed point. If
+    /// nothing is revoked, this takes a few comparisons and `names` is not called. It never
+    /// allocates.
     #[inline]
     pub fn status<'a>(
         &self,
         issued: Timestamp,
-        now: Timestamp,
+        now: Duration,
         names: impl FnOnce() -> TokenNames<'a>,
     ) -> RevocationStatus {
-        let issued = issued.seconds();
-        if issued < self.all || (!self.is_empty() && self.has_revoked(names(), issued)) {
+        let has_revoked =
+            (!self.is_empty() || self.all != Cut::default()) && self.has_revoked(names(), issued);
+        if has_revoked {
             RevocationStatus::Revoked
         } else if self.is_stale(now) {
             RevocationStatus::Stale
@@ -107,19 +145,29 @@ impl RevocationSet {
         }
     }
 
-    fn has_revoked(&self, names: TokenNames<'_>, issued: u64) -> bool {
-        self.tokens.contains_key(names.id)
+    fn has_revoked(&self, names: TokenNames<'_>, issued: Timestamp) -> bool {
+        let issued = issued.seconds();
+        let is_covered = |cut: &Cut| cut.covers(issued, names.cut_offs);
+        is_covered(&self.all)
+            || self.tokens.contains_key(names.id)
             || names.session.is_some_and(|session| self.tokens.contains_key(session))
-            || self.users.get(names.user).is_some_and(|before| issued < *before)
+            || self.users.get(names.user).is_some_and(is_covered)
+    }
+
+    /// Whether a cut-off of this user, or of all, has a higher number than the one that was known.
+    /// For a number so old that later cut-offs were dropped, this is so for every user.
+    pub fn is_cut_off(&self, user: &str, known: u64) -> bool {
+        let of_user = self.users.get(user).map_or(0, |cut| cut.number);
+        known < of_user.max(self.all.number).max(self.dropped)
     }
 
     /// Whether the set lost touch with the store for longer than allowed.
-    pub fn is_stale(&self, now: Timestamp) -> bool {
-        self.caught_up.is_none_or(|then| now.since(then) > self.max_staleness)
+    pub fn is_stale(&self, now: Duration) -> bool {
+        self.caught_up.is_none_or(|then| now.saturating_sub(then) > self.max_staleness)
     }
 
     /// Notes that the set had everything that the store had at `when`.
-    pub fn caught_up(&mut self, when: Timestamp) {
+    pub fn caught_up(&mut self, when: Duration) {
         self.caught_up = self.caught_up.max(Some(when));
     }
 
@@ -134,24 +182,26 @@ impl RevocationSet {
         self.tokens.insert(id, until).is_none()
     }
 
-    /// Revokes the tokens of a user whose `iat` is before this second; a cut-off never moves back.
-    /// Returns whether this changed the set.
-    pub fn revoke_user(&mut self, user: &str, before: u64) -> bool {
-        if self.users.get(user).is_some_and(|known| *known >= before) {
+    /// Revokes the tokens of a user that this cut-off covers; it never moves back. Returns whether
+    /// this changed the set.
+    pub fn revoke_user(&mut self, user: &str, cut: Cut) -> bool {
+        let known = self.users.get(user).copied().unwrap_or_default();
+        let cut = known.max(cut);
+        if known == cut {
             return false;
         }
         let user: Arc<str> = user.into();
-        self.ends.push(Reverse((self.end_of_cut(before), Entry::User(Arc::clone(&user)))));
-        self.users.insert(user, before);
+        self.ends.push(Reverse((self.end_of_cut(cut), Entry::User(Arc::clone(&user)))));
+        self.users.insert(user, cut);
         true
     }
 
-    /// Revokes all tokens whose `iat` is before this second; the cut-off never moves back. Returns
-    /// whether this changed the set.
-    pub fn revoke_all(&mut self, before: u64) -> bool {
-        let is_news = before > self.all;
-        self.all = self.all.max(before);
-        is_news
+    /// Revokes all tokens that this cut-off covers; it never moves back. Returns whether this
+    /// changed the set.
+    pub fn revoke_all(&mut self, cut: Cut) -> bool {
+        let known = self.all;
+        self.all = known.max(cut);
+        self.all != known
     }
 
     /// The cut-off that covers every token that was issued for a user until now.
@@ -161,22 +211,24 @@ impl RevocationSet {
 
     /// The cut-off that covers every token that was issued until now.
     pub fn cut_off_of_all(&self, now: Timestamp) -> u64 {
-        let latest = self.users.values().copied().max().unwrap_or_default().max(self.all);
+        let of_users = self.users.values().map(|cut| cut.before).max();
+        let latest = of_users.unwrap_or_default().max(self.all.before);
         latest.max(now.seconds()).saturating_add(1)
     }
 
     /// The `iat` of a token that is issued now. If a cut-off of this second would cover it, the
     /// `iat` is one second later, plus one for each further cut-off in the same second.
     pub fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {
-        let cut = self.users.get(user).copied().unwrap_or_default().max(self.all);
-        now.max(Timestamp::from_seconds(cut))
+        let of_user = self.users.get(user).map_or(0, |cut| cut.before);
+        now.max(Timestamp::from_seconds(of_user.max(self.all.before)))
     }
 
-    /// Drops up to `limit` entries that cover no live token any more.
-    pub fn expire(&mut self, now: Timestamp, limit: usize) {
+    /// Drops up to `limit` entries that cover no live token any more. Returns whether there may be
+    /// more of them.
+    pub fn expire(&mut self, now: Timestamp, limit: usize) -> bool {
         for _ in 0..limit {
             if self.ends.peek().is_none_or(|Reverse((end, _))| *end > now) {
-                return;
+                return false;
             }
             // An entry whose end was extended is in the heap a second time, with the later end.
             match self.ends.pop() {
@@ -186,14 +238,16 @@ impl RevocationSet {
                     }
                 }
                 Some(Reverse((end, Entry::User(user)))) => {
-                    let cut = self.users.get(&user);
-                    if cut.is_some_and(|before| self.end_of_cut(*before) <= end) {
+                    let cut = self.users.get(&user).copied();
+                    if let Some(cut) = cut.filter(|cut| self.end_of_cut(*cut) <= end) {
                         self.users.remove(&user);
+                        self.dropped = self.dropped.max(cut.number);
                     }
                 }
-                None => return,
+                None => return false,
             }
         }
+        true
     }
 
     /// The number of revoked tokens and users.
@@ -207,8 +261,8 @@ impl RevocationSet {
     }
 
     /// When every token that a cut-off covers has expired.
-    fn end_of_cut(&self, before: u64) -> Timestamp {
-        Timestamp::from_seconds(before).after(self.longest)
+    fn end_of_cut(&self, cut: Cut) -> Timestamp {
+        Timestamp::from_seconds(cut.before).after(self.longest)
     }
 }
 
@@ -235,39 +289,47 @@ mod tests {
 
     fn fresh() -> RevocationSet {
         let mut set = RevocationSet::new(LONGEST, Duration::from_secs(5));
-        set.caught_up(at(0));
+        set.caught_up(since(0));
         set
     }
 
+    fn since(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn cut(before: u64) -> Cut {
+        Cut { before, number: 0 }
+    }
+
     /// The status of the token `j` of user `u`, issued at 0.
-    fn status(set: &RevocationSet, session: Option<&str>, now: Timestamp) -> RevocationStatus {
-        set.status(at(0), now, || TokenNames { id: "j", session, user: "u" })
+    fn status(set: &RevocationSet, session: Option<&str>, now: Duration) -> RevocationStatus {
+        set.status(at(0), now, || TokenNames { id: "j", session, user: "u", cut_offs: None })
     }
 
     #[test]
     fn a_set_that_never_caught_up_is_stale() {
         let mut set = RevocationSet::new(LONGEST, Duration::from_secs(5));
-        assert_eq!(status(&set, None, at(0)), RevocationStatus::Stale);
-        set.caught_up(at(10));
-        assert_eq!(status(&set, None, at(15)), RevocationStatus::Good);
-        assert_eq!(status(&set, None, Timestamp::from_millis(15_001)), RevocationStatus::Stale);
-        set.caught_up(at(9));
-        assert!(!set.is_stale(at(15)), "an answer that came late sets nothing back");
+        assert_eq!(status(&set, None, since(0)), RevocationStatus::Stale);
+        set.caught_up(since(10));
+        assert_eq!(status(&set, None, since(15)), RevocationStatus::Good);
+        assert_eq!(status(&set, None, Duration::from_millis(15_001)), RevocationStatus::Stale);
+        set.caught_up(since(9));
+        assert!(!set.is_stale(since(15)), "an answer that came late sets nothing back");
     }
 
     #[test]
     fn what_is_known_to_be_revoked_is_so_in_a_stale_set_too() {
         let mut set = fresh();
         set.revoke_token("j", at(300));
-        assert_eq!(status(&set, None, at(200)), RevocationStatus::Revoked);
+        assert_eq!(status(&set, None, since(200)), RevocationStatus::Revoked);
     }
 
     #[test]
     fn tokens_of_one_login_are_revoked_together() {
         let mut set = fresh();
         set.revoke_token("s", at(300));
-        assert_eq!(status(&set, Some("s"), at(1)), RevocationStatus::Revoked);
-        assert_eq!(status(&set, Some("t"), at(1)), RevocationStatus::Good);
+        assert_eq!(status(&set, Some("s"), since(1)), RevocationStatus::Revoked);
+        assert_eq!(status(&set, Some("t"), since(1)), RevocationStatus::Good);
     }
 
     #[test]
@@ -276,7 +338,7 @@ mod tests {
         assert!(set.revoke_token("j", at(300)));
         assert!(!set.revoke_token("j", at(200)), "an end does not move forward");
         assert!(!set.revoke_token("j", at(330)), "and a later one is no news");
-        assert!(set.revoke_user("u", 230));
+        assert!(set.revoke_user("u", cut(230)));
         set.expire(at(329), 10);
         assert_eq!(set.len(), 2);
         set.expire(at(330), 10);
@@ -287,8 +349,49 @@ mod tests {
     fn expiring_stops_at_its_limit() {
         let mut set = fresh();
         (0..10).for_each(|n| assert!(set.revoke_token(&n.to_string(), at(n))));
-        set.expire(at(20), 4);
+        assert!(set.expire(at(20), 4));
         assert_eq!(set.len(), 6);
+        assert!(!set.expire(at(20), 7));
+    }
+
+    /// The number decides where the second says nothing, and the second where there is no number.
+    #[test]
+    fn a_cut_off_covers_what_was_issued_before_it_by_number_or_by_time() {
+        let mut set = fresh();
+        assert!(set.revoke_user("u", Cut { before: 100, number: 7 }));
+        let status = |set: &RevocationSet, issued, cut_offs| {
+            let names = TokenNames { id: "j", session: None, user: "u", cut_offs };
+            set.status(at(issued), since(0), || names)
+        };
+        for (issued, number, expected) in [
+            (99, Some(7), RevocationStatus::Revoked),
+            (99, None, RevocationStatus::Revoked),
+            (100, Some(7), RevocationStatus::Good),
+            (100, None, RevocationStatus::Good),
+            (5000, Some(6), RevocationStatus::Revoked),
+        ] {
+            assert_eq!(status(&set, issued, number), expected, "{issued} {number:?}");
+        }
+        assert!(!set.revoke_user("u", Cut { before: 50, number: 6 }), "it moves back");
+        assert!(set.revoke_all(Cut { before: 0, number: 9 }));
+        assert_eq!(status(&set, 5000, Some(8)), RevocationStatus::Revoked);
+        assert_eq!(status(&set, 5000, Some(9)), RevocationStatus::Good);
+        assert!(set.revoke_user("u", Cut { before: 50, number: 10 }), "a second one in its second");
+        assert_eq!(status(&set, 5000, Some(9)), RevocationStatus::Revoked);
+    }
+
+    /// A request may begin before a cut-off and issue after its entry was dropped.
+    #[test]
+    fn a_dropped_cut_off_is_remembered_by_its_number() {
+        let mut set = fresh();
+        set.revoke_user("u", Cut { before: 1, number: 7 });
+        assert_eq!([6, 7].map(|known| set.is_cut_off("u", known)), [true, false]);
+        assert!(!set.is_cut_off("other", 6));
+        set.expire(at(1000), 10);
+        assert!(set.is_empty());
+        assert_eq!([6, 7].map(|known| set.is_cut_off("u", known)), [true, false]);
+        set.revoke_all(Cut { before: 1, number: 9 });
+        assert!(set.is_cut_off("other", 8));
     }
 
     #[derive(Clone, Debug)]
@@ -369,14 +472,14 @@ mod tests {
                         }
                         Step::User { user } => {
                             let user = user.to_string();
-                            set.revoke_user(&user, set.cut_off(&user, at(now)));
+                            set.revoke_user(&user, cut(set.cut_off(&user, at(now))));
                             issued
                                 .iter_mut()
                                 .filter(|token| token.user == user)
                                 .for_each(|token| token.is_revoked = true);
                         }
                         Step::All => {
-                            set.revoke_all(set.cut_off_of_all(at(now)));
+                            set.revoke_all(cut(set.cut_off_of_all(at(now))));
                             issued.iter_mut().for_each(|token| token.is_revoked = true);
                         }
                         Step::Expire => {
@@ -385,13 +488,14 @@ mod tests {
                             forgotten.set(forgotten.get() + before - set.len());
                         }
                     }
-                    set.caught_up(at(now));
+                    set.caught_up(since(now));
                     for token in issued.iter().filter(|token| at(now) < at(token.exp).after(LEEWAY))
                     {
-                        let status = set.status(at(token.iat), at(now), || TokenNames {
+                        let status = set.status(at(token.iat), since(now), || TokenNames {
                             id: &token.id,
                             session: None,
                             user: &token.user,
+                            cut_offs: None,
                         });
                         let wanted = if token.is_revoked {
                             RevocationStatus::Revoked

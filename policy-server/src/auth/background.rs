@@ -12,6 +12,9 @@ use crate::{auth::session::SessionService, base::event::log};
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
 
+/// How often the session store is queried for cut-offs of other processes.
+const LEARN_INTERVAL: Duration = Duration::from_secs(1);
+
 /// A task that is aborted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct BackgroundTask(AbortHandle);
@@ -29,6 +32,8 @@ impl AuthService {
         if let Some(sessions) = &self.sessions {
             let task = runtime.spawn(purge(Arc::clone(sessions)));
             self.background_tasks.push(BackgroundTask(task.abort_handle()));
+            let task = runtime.spawn(learn_cut_offs(Arc::clone(sessions)));
+            self.background_tasks.push(BackgroundTask(task.abort_handle()));
         }
         if let Some(tokens) = &self.tokens {
             #[cfg(feature = "asym")]
@@ -42,13 +47,22 @@ impl AuthService {
     }
 }
 
+/// A failure is not logged: until the next success, a cut-off of another process refuses the first
+/// login of its user.
+async fn learn_cut_offs(sessions: Arc<SessionService>) {
+    loop {
+        sessions.clock().sleep(LEARN_INTERVAL).await;
+        let _ = sessions.learn_cut_offs().await;
+    }
+}
+
 async fn purge(sessions: Arc<SessionService>) {
     let clock = sessions.clock();
     loop {
-        clock.wait_until(clock.now().after(PURGE_INTERVAL)).await;
+        clock.sleep(PURGE_INTERVAL).await;
         // In small steps, so that requests run in between.
         loop {
-            match sessions.store().purge(clock.now(), PURGED_AT_ONCE).await {
+            match sessions.store().purge(clock.steady(), PURGED_AT_ONCE).await {
                 Ok(purged) if purged >= PURGED_AT_ONCE => tokio::task::yield_now().await,
                 Ok(_) => break,
                 Err(error) => {

@@ -3,6 +3,7 @@
 mod background;
 pub(crate) mod caller;
 mod challenge;
+mod cut_offs;
 mod form_token;
 pub(crate) mod principal;
 mod request_auth;
@@ -25,6 +26,7 @@ use policy_core::{
 
 pub(crate) use background::BackgroundTask;
 pub(crate) use challenge::Denied;
+pub(crate) use cut_offs::{CutOffs, Ending, Known};
 pub(crate) use request_auth::{Commit, RequestAuth, Settled};
 pub(crate) use stream_revocation::RevocationSignal;
 
@@ -68,6 +70,14 @@ impl AuthService {
         }
         let tokens = self.tokens.as_ref().filter(|tokens| !tokens.is_writable());
         tokens.map(|_| Refusal::TokenStoreUnavailable)
+    }
+
+    /// The newest cut-offs that this process knows.
+    pub(crate) fn known_cut_offs(&self) -> Known {
+        Known {
+            sessions: self.sessions.as_ref().map_or(0, |sessions| sessions.newest_cut_off()),
+            tokens: self.tokens.as_ref().map_or(0, |tokens| tokens.newest_cut_off()),
+        }
     }
 
     /// Logs a refusal and builds the response.

@@ -298,6 +298,7 @@ mod tests {
         for (at, is_fresh) in [(-60, false), (-59, true), (0, true), (30, true), (31, false)] {
             let at = now.seconds().saturating_add_signed(at);
             let who = Principal::of_ticket(Ticket {
+                cut_offs: 0,
                 expires: now.after(Ticket::LIFETIME),
                 identity: Identity::new("ada"),
                 authenticated: Some(Timestamp::from_seconds(at)),

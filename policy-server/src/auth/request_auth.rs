@@ -4,7 +4,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -23,10 +23,10 @@ use policy_core::{
     session::Record,
 };
 
-use super::{AuthService, Denied, RouteAuth, form_token::Form, stream_revocation};
+use super::{AuthService, CutOffs, Denied, Known, RouteAuth, form_token::Form, stream_revocation};
 use crate::auth::{
     principal::{AuthScheme, Principal},
-    session::{Committed, Load, Outcome, RequestSession},
+    session::{CommitError, Committed, Load, Outcome, RequestSession},
 };
 
 /// The header in which scripts send the CSRF token.
@@ -53,6 +53,11 @@ pub(crate) struct RequestAuth {
     is_granted: bool,
     /// Whether this is a CONNECT, which turns the connection or stream into a tunnel.
     is_connect: bool,
+    /// The newest cut-offs that this process knew when the request began.
+    known_of_sessions: AtomicU64,
+    known_of_tokens: u64,
+    /// Initialised on first use.
+    cut_offs: OnceLock<Arc<CutOffs>>,
     /// Initialised on first use.
     session: OnceLock<Arc<RequestSession>>,
     form_token: OnceLock<Vec<u8>>,
@@ -81,6 +86,7 @@ impl RequestAuth {
             OriginDecision::Unasked | OriginDecision::Refused => false,
         };
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
+        let known = guard.known_cut_offs();
         Self {
             guard: Arc::clone(guard),
             csrf: route.csrf,
@@ -90,6 +96,9 @@ impl RequestAuth {
             judges_anonymous: route.judges_anonymous,
             is_granted: grant.grants(head.origin, sharing),
             is_connect: head.method == Method::CONNECT,
+            known_of_sessions: AtomicU64::new(known.sessions),
+            known_of_tokens: known.tokens,
+            cut_offs: OnceLock::new(),
             session: OnceLock::new(),
             form_token: OnceLock::new(),
             principal: OnceLock::new(),
@@ -104,6 +113,24 @@ impl RequestAuth {
     /// The authenticated caller.
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.principal.get()
+    }
+
+    /// The cut-offs that the request knows, and those that it makes.
+    pub(crate) fn cut_offs(&self) -> &Arc<CutOffs> {
+        self.cut_offs.get_or_init(|| {
+            let sessions = self.known_of_sessions.load(Ordering::Relaxed);
+            let known = Known { sessions, tokens: self.known_of_tokens };
+            let (sessions, tokens) = (self.guard.sessions.clone(), self.guard.tokens.clone());
+            Arc::new(CutOffs::new(sessions, tokens, known))
+        })
+    }
+
+    /// Notes the epoch of a session that gate 7 loaded, before anything of the application ran: a
+    /// cut-off that this process did not know.
+    pub(crate) fn know_epoch(&self, epoch: u64) {
+        if epoch > self.known_of_sessions.load(Ordering::Relaxed) {
+            self.known_of_sessions.store(epoch, Ordering::Relaxed);
+        }
     }
 
     /// Sets the caller before this is shared.
@@ -231,24 +258,38 @@ impl RequestAuth {
     /// Whether the handler asked for a logout or a revocation, which are committed even if the
     /// response fails.
     pub(crate) fn takes_rights_away(&self) -> bool {
-        self.session.get().is_some_and(|session| session.takes_rights_away())
+        self.is_ending() || self.session.get().is_some_and(|session| session.takes_rights_away())
+    }
+
+    /// Whether the handler began to end credentials, and this is not known to be done.
+    fn is_ending(&self) -> bool {
+        self.cut_offs.get().is_some_and(|cut_offs| cut_offs.has_pending())
     }
 
     /// Commits the session once, and completes the response.
     pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
-        let Some(session) = self.session.get() else {
-            let (response, happened) = self.finish(response, Committed::default());
-            return Settled::Ready(response, happened);
+        let committed = match self.session.get() {
+            _ if self.is_ending() => None,
+            Some(session) => session.commit_now(outcome),
+            None => Some(Committed::default()),
         };
-        if let Some(committed) = session.commit_now(outcome) {
+        if let Some(committed) = committed {
             let (response, happened) = self.finish(response, committed);
             return Settled::Ready(response, happened);
         }
         Settled::Later(Box::pin(async move {
-            let Some(session) = self.session.get() else {
-                return (response, ResponseFacts::default());
+            let committed = match self.session.get() {
+                Some(session) => {
+                    session.share(self.cut_offs());
+                    session.commit(outcome).await
+                }
+                None => match self.cut_offs().finish().await {
+                    // The handler told its client already.
+                    Err(_) if response.status().is_server_error() => Ok(Committed::default()),
+                    finished => finished.map(|()| Committed::default()).map_err(CommitError::from),
+                },
             };
-            match session.commit(outcome).await {
+            match committed {
                 Ok(committed) => self.finish(response, committed),
                 Err(error) => (Denied::from(error).into_response(), ResponseFacts::default()),
             }

@@ -1,6 +1,6 @@
 //! Revocation events, for streams and connections that outlive their request.
 
-use policy_core::session::Handle;
+use policy_core::{session::Handle, token::Cut};
 use tokio::sync::broadcast;
 
 /// A credential, or a group of them, that is no longer valid.
@@ -10,12 +10,14 @@ pub(crate) enum RevocationEvent {
     Session(Handle),
     /// All sessions of a user, except one.
     SessionsOf { user: Box<str>, keep: Option<Handle> },
+    /// The sessions of all users.
+    AllSessions,
     /// The token of this `jti`.
     Token(Box<str>),
-    /// Tokens of a user whose `iat` is before this second.
-    TokensOf { user: Box<str>, before: u64 },
-    /// Tokens whose `iat` is before this second.
-    AllTokens { before: u64 },
+    /// Tokens of a user that this cut-off covers.
+    TokensOf { user: Box<str>, cut: Cut },
+    /// Tokens that this cut-off covers.
+    AllTokens { cut: Cut },
     /// All credentials: the server stops.
     Service,
 }

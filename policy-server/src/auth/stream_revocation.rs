@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     task::Context,
     time::Duration,
@@ -14,7 +14,7 @@ use http_body::Body as HttpBody;
 use policy_core::{
     session::{Handle, Record},
     time::Timestamp,
-    token::TokenNames,
+    token::{Cut, TokenNames},
 };
 use tokio::{select, sync::broadcast::error::RecvError};
 
@@ -34,6 +34,9 @@ const LOOK: Duration = Duration::from_secs(20);
 /// How long a stream goes on after its credential was last found good, while that cannot be checked.
 const UNCHECKED: Duration = Duration::from_secs(60);
 
+/// The largest response of known size that is not tied to its credential.
+const SENT_AT_ONCE: u64 = 1024 * 1024;
+
 /// The credential that a streaming response depends on, in the form that revocations use.
 struct Credential {
     subject: Box<str>,
@@ -47,6 +50,8 @@ struct OfToken {
     /// The refresh token family of its login.
     family: Option<Box<str>>,
     issued: Timestamp,
+    /// The newest cut-off that was known when it was issued.
+    cut_offs: Option<u64>,
     expires: Timestamp,
 }
 
@@ -70,8 +75,9 @@ pub(super) fn tie(
     let status = response.status();
     let is_upgrade =
         status == StatusCode::SWITCHING_PROTOCOLS || (is_connect && status.is_success());
-    // A response that is complete in memory is sent at once.
-    if !is_upgrade && response.body().size_hint().exact().is_some() {
+    // A small response is sent at once.
+    let size = response.body().size_hint().exact();
+    if !is_upgrade && size.is_some_and(|size| size <= SENT_AT_ONCE) {
         return response;
     }
     let credential = match principal {
@@ -119,6 +125,7 @@ impl Credential {
                 id: token.scoped(claims.id()).into(),
                 family: claims.session().map(|session| token.scoped(session).into()),
                 issued: claims.issued(),
+                cut_offs: claims.cut_offs().filter(|_| token.foreign_issuer().is_none()),
                 expires: claims.expires(),
             };
             return on_token(token.foreign_issuer(), of_token);
@@ -130,6 +137,7 @@ impl Credential {
                 id: id.clone(),
                 family: ticket.session.map(|family| family.to_string().into()),
                 issued: ticket.made(),
+                cut_offs: Some(ticket.cut_offs),
                 expires: *expires,
             };
             return on_token(foreign_issuer_of(id), of_token);
@@ -148,16 +156,18 @@ impl Credential {
         // Subscribe before querying the store, so that no event is lost in between.
         let mut events = guard.revocation_bus.subscribe();
         // The gates have just found it good.
-        let mut found_good = guard.clock.now();
+        let mut found_good = guard.clock.monotonic();
         loop {
+            let now = guard.clock.monotonic();
             match self.holds(&guard).await {
-                Some(true) => found_good = guard.clock.now(),
+                Some(true) => found_good = now,
                 Some(false) => return,
-                None if guard.clock.now() >= found_good.after(UNCHECKED) => return,
+                None if now >= found_good + UNCHECKED => return,
                 None => (),
             }
-            let next_look = guard.clock.now().after(LOOK).min(found_good.after(UNCHECKED));
-            let end = self.token.as_ref().map_or(next_look, |token| next_look.min(token.expires));
+            let next_look = LOOK.min((found_good + UNCHECKED).saturating_sub(now));
+            let mut next_look = pin!(guard.clock.sleep(next_look));
+            let end = self.token.as_ref().map_or(Timestamp::MAX, |token| token.expires);
             loop {
                 select! {
                     ended = events.recv() => match ended {
@@ -167,6 +177,7 @@ impl Credential {
                         Err(RecvError::Lagged(_)) => break,
                         Err(RecvError::Closed) => return,
                     },
+                    () = &mut next_look => break,
                     () = guard.clock.wait_until(end) => break,
                 }
             }
@@ -176,17 +187,20 @@ impl Credential {
     fn is_ended_by(&self, ended: &RevocationEvent) -> bool {
         let is_mine = |user: &str| *self.subject == *user;
         let token = self.token.as_ref();
-        let was_issued = |before: u64| token.is_some_and(|token| token.issued.seconds() < before);
+        let is_covered = |cut: &Cut| {
+            token.is_some_and(|token| cut.covers(token.issued.seconds(), token.cut_offs))
+        };
         match ended {
             RevocationEvent::Session(handle) => self.session == Some(*handle),
             RevocationEvent::SessionsOf { user, keep } => {
                 self.session.is_some() && is_mine(user) && self.session != *keep
             }
+            RevocationEvent::AllSessions => self.session.is_some(),
             RevocationEvent::Token(id) => {
                 token.is_some_and(|token| token.id == *id || token.family.as_ref() == Some(id))
             }
-            RevocationEvent::TokensOf { user, before } => is_mine(user) && was_issued(*before),
-            RevocationEvent::AllTokens { before } => was_issued(*before),
+            RevocationEvent::TokensOf { user, cut } => is_mine(user) && is_covered(cut),
+            RevocationEvent::AllTokens { cut } => is_covered(cut),
             RevocationEvent::Service => true,
         }
     }
@@ -195,10 +209,11 @@ impl Credential {
     async fn holds(&self, guard: &AuthService) -> Option<bool> {
         let now = guard.clock.now();
         let mut is_known = true;
-        if let Some(OfToken { id, family, issued, expires }) = &self.token {
+        if let Some(OfToken { id, family, issued, cut_offs, expires }) = &self.token {
             let tokens = guard.tokens.as_ref();
-            let names = TokenNames { id, session: family.as_deref(), user: &self.subject };
-            let holds = tokens.map_or(Some(false), |tokens| tokens.holds(names, *issued, now));
+            let (session, cut_offs) = (family.as_deref(), *cut_offs);
+            let names = TokenNames { id, session, user: &self.subject, cut_offs };
+            let holds = tokens.map_or(Some(false), |tokens| tokens.holds(names, *issued));
             if holds == Some(false) || now >= *expires {
                 return Some(false);
             }

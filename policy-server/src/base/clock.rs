@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{
+        Arc, LazyLock, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -20,7 +23,17 @@ use tokio::sync::watch;
 /// assert_eq!(clock.now().seconds(), 1_800_000_060);
 /// ```
 #[derive(Clone, Default)]
-pub struct Clock(Option<Arc<watch::Sender<Timestamp>>>);
+pub struct Clock(Option<Arc<watch::Sender<Time>>>);
+
+/// What a test clock shows.
+#[derive(Clone, Copy)]
+struct Time {
+    now: Timestamp,
+    /// The latest that it would show if it had never been set back.
+    steady: Timestamp,
+    /// The time since a fixed point in the past, which never goes back.
+    monotonic: Duration,
+}
 
 impl Clock {
     /// The clock of the system.
@@ -31,24 +44,64 @@ impl Clock {
     /// A clock that shows this many seconds since 1970 until it is advanced. Copies show the same
     /// time.
     pub fn at(seconds: u64) -> Self {
-        Self(Some(Arc::new(watch::Sender::new(Timestamp::from_seconds(seconds)))))
+        let now = Timestamp::from_seconds(seconds);
+        Self(Some(Arc::new(watch::Sender::new(Time {
+            now,
+            steady: now,
+            monotonic: Duration::from_secs(seconds),
+        }))))
     }
 
     /// Advances a test clock and wakes what waits for a time that is reached. It does not change
     /// the system's clock.
     pub fn advance(&self, duration: Duration) {
         if let Some(time) = &self.0 {
-            time.send_modify(|time| *time = time.after(duration));
+            time.send_modify(|time| {
+                time.now = time.now.after(duration);
+                time.steady = time.steady.after(duration);
+                time.monotonic += duration;
+            });
+        }
+    }
+
+    /// Sets a test clock back, as an administrator or a time server does with the system's clock.
+    /// What waits for a duration waits as long as before.
+    pub fn turn_back(&self, duration: Duration) {
+        if let Some(time) = &self.0 {
+            let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+            time.send_modify(|time| {
+                time.now = Timestamp::from_millis(time.now.millis().saturating_sub(millis));
+            });
         }
     }
 
     /// The current time. A system clock before 1970 shows 1970.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Some(time) => *time.borrow(),
+            Some(time) => time.borrow().now,
             None => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Timestamp::default().after(since)
+            }
+        }
+    }
+
+    /// The time of day by which sessions end: where the clock was set back since the process began,
+    /// the time that it would show otherwise.
+    pub(crate) fn steady(&self) -> Timestamp {
+        /// The most milliseconds by which the time of day was ahead of the monotonic time.
+        static AHEAD: AtomicU64 = AtomicU64::new(0);
+        match &self.0 {
+            Some(time) => time.borrow().steady,
+            None => {
+                let now = self.now().millis();
+                let since = u64::try_from(self.monotonic().as_millis()).unwrap_or(u64::MAX);
+                let ahead = now.saturating_sub(since);
+                let most = AHEAD.load(Ordering::Relaxed);
+                if ahead > most {
+                    AHEAD.fetch_max(ahead, Ordering::Relaxed);
+                }
+                Timestamp::from_millis(since.saturating_add(ahead.max(most)))
             }
         }
     }
@@ -57,8 +110,20 @@ impl Clock {
     pub(crate) fn monotonic(&self) -> Duration {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         match &self.0 {
-            Some(time) => time.borrow().since(Timestamp::default()),
+            Some(time) => time.borrow().monotonic,
             None => START.elapsed(),
+        }
+    }
+
+    /// Waits for a duration, whatever happens to the time of day.
+    pub(crate) async fn sleep(&self, duration: Duration) {
+        match &self.0 {
+            Some(time) => {
+                let end = time.borrow().monotonic + duration;
+                // The sender is alive here, so waiting cannot fail.
+                let _ = time.subscribe().wait_for(|time| time.monotonic >= end).await;
+            }
+            None => tokio::time::sleep(duration).await,
         }
     }
 
@@ -67,7 +132,7 @@ impl Clock {
         match &self.0 {
             Some(now) => {
                 // The sender is alive here, so waiting cannot fail.
-                let _ = now.subscribe().wait_for(|now| *now >= time).await;
+                let _ = now.subscribe().wait_for(|shown| shown.now >= time).await;
             }
             None => loop {
                 let now = self.now();
@@ -136,5 +201,31 @@ impl std::error::Error for RandomError {}
 impl fmt::Debug for Random {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Random")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_goes_on_for_sessions() {
+        let clock = Clock::at(1000);
+        clock.advance(Duration::from_secs(10));
+        clock.turn_back(Duration::from_secs(300));
+        assert_eq!((clock.now().seconds(), clock.steady().seconds()), (710, 1010));
+        clock.advance(Duration::from_secs(5));
+        assert_eq!((clock.now().seconds(), clock.steady().seconds()), (715, 1015));
+        assert_eq!(clock.monotonic(), Duration::from_secs(1015));
+    }
+
+    #[test]
+    fn the_steady_time_of_the_system_is_its_time() {
+        let clock = Clock::system();
+        let before = clock.now();
+        let steady = clock.steady();
+        // Rounded down twice.
+        assert!(steady.millis() + 2 >= before.millis(), "{steady:?} {before:?}");
+        assert!(steady.since(clock.now()) < Duration::from_secs(1), "{steady:?}");
     }
 }

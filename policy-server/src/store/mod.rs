@@ -18,13 +18,14 @@ pub use embedded::EmbeddedStore;
 pub use memory::MemoryStore;
 pub use policy_core::session::{Record, SessionKey};
 pub use requests::{
-    CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession, UpdateSession,
+    CreateFamily, CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession,
+    UpdateSession,
 };
 pub use session_store::{
-    AnonymousLimit, Cas, Created, Limit, LimitPolicy, Loaded, SessionStore, Summary,
+    AnonymousLimit, Cas, Created, CutOff, Limit, LimitPolicy, Loaded, SessionStore, Summary,
 };
 pub use token_store::{
-    Family, Refreshed, Revocation, RevocationBatch, Ticket, TokenHash, TokenStore,
+    Family, Refreshed, Revocation, RevocationBatch, Revoked, Ticket, TokenHash, TokenStore,
 };
 
 /// A failure of a store. The request gets 503, and the client keeps its credential.

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use policy_core::{
-    session::{Record, SessionKey},
+    session::{Identity, Record, SessionKey},
     time::Timestamp,
 };
 
-use super::{Limit, TokenHash};
+use super::{Family, Limit, TokenHash};
 
 /// Inserts a session: [`SessionStore::create`](super::SessionStore::create).
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct CreateSession {
     pub record: Record,
     /// The limit of sessions for its user.
     pub limit: Option<Limit>,
+    /// At a login, the newest cut-off that was known when its request began.
+    pub began: Option<u64>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -29,7 +31,13 @@ pub struct CreateSession {
 impl CreateSession {
     /// A session of a user without a limit, or an anonymous one.
     pub fn new(key: SessionKey, record: Record, now: Timestamp) -> Self {
-        Self { key, record, limit: None, now }
+        Self { key, record, limit: None, began: None, now }
+    }
+
+    /// Refuses this if the user was cut off after the cut-off of this number.
+    pub fn began(mut self, cut_off: impl Into<Option<u64>>) -> Self {
+        self.began = cut_off.into();
+        self
     }
 
     /// Limits the number of sessions of its user.
@@ -96,6 +104,8 @@ pub struct RotateSession {
     pub grace: Option<Timestamp>,
     /// The limit of sessions for the user of the new one.
     pub limit: Option<Limit>,
+    /// If it grants rights, the newest cut-off that was known when its request began.
+    pub began: Option<u64>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -110,7 +120,13 @@ impl RotateSession {
         record: Record,
         now: Timestamp,
     ) -> Self {
-        Self { old, new, expected, record, grace: None, limit: None, now }
+        Self { old, new, expected, record, grace: None, limit: None, began: None, now }
+    }
+
+    /// Refuses this if the new user was cut off after the cut-off of this number.
+    pub fn began(mut self, cut_off: impl Into<Option<u64>>) -> Self {
+        self.began = cut_off.into();
+        self
     }
 
     /// Lets the old key load the new session until then.
@@ -145,7 +161,8 @@ impl<'a> ListSessions<'a> {
     }
 }
 
-/// Ends the sessions of a user: [`SessionStore::revoke_user`](super::SessionStore::revoke_user).
+/// Ends the sessions of a user, or changes their rights:
+/// [`SessionStore::revoke_user`](super::SessionStore::revoke_user).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RevokeUser<'a> {
@@ -153,6 +170,8 @@ pub struct RevokeUser<'a> {
     pub user: &'a str,
     /// The session that is kept.
     pub keep: Option<SessionKey>,
+    /// The same user with the roles and scopes that all sessions get, in place of their end.
+    pub rights: Option<&'a Identity>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -160,13 +179,39 @@ pub struct RevokeUser<'a> {
 impl<'a> RevokeUser<'a> {
     /// All sessions of `user`.
     pub fn new(user: &'a str, now: Timestamp) -> Self {
-        Self { user, keep: None, now }
+        Self { user, keep: None, rights: None, now }
     }
 
     /// Keeps one session.
     pub fn keep(mut self, key: impl Into<Option<SessionKey>>) -> Self {
         self.keep = key.into();
         self
+    }
+
+    /// Gives all sessions the roles and scopes of this identity, in place of ending them.
+    pub fn rights(mut self, identity: &'a Identity) -> Self {
+        self.rights = Some(identity);
+        self
+    }
+}
+
+/// Begins a family of refresh tokens:
+/// [`TokenStore::create_family`](super::TokenStore::create_family).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CreateFamily {
+    /// The family.
+    pub family: Family,
+    /// Its first token.
+    pub token: TokenHash,
+    /// The position in the sequence of revocations that was known when the request began.
+    pub began: u64,
+}
+
+impl CreateFamily {
+    /// A family with its first token, for a request that began after the revocation at `began`.
+    pub fn new(family: Family, token: TokenHash, began: u64) -> Self {
+        Self { family, token, began }
     }
 }
 

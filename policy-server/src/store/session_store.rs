@@ -18,6 +18,11 @@ use super::{
 /// - A dead session (deleted, past a deadline, or of an older epoch) never becomes live again: only
 ///   [`create`](Self::create) and [`rotate`](Self::rotate) insert, and both insert a newly drawn
 ///   key.
+/// - The store counts its cut-offs, the calls of [`revoke_user`](Self::revoke_user) and
+///   [`revoke_everyone`](Self::revoke_everyone). The number of the last one that concerns a user is
+///   the user's epoch. A request that grants rights states the newest cut-off that was known when it
+///   began, and gets nothing if the user's epoch is higher. Clocks have no part in this, since
+///   instances do not share one.
 /// - Each call is atomic, and durable when it completes.
 /// - The store itself sets the epoch of the user and the version of the row.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
@@ -36,6 +41,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// If the user already has as many live sessions as `limit` allows, the oldest ones end, or
     /// nothing is inserted. Anonymous sessions are not limited here; a store bounds them by itself
     /// (see [`AnonymousLimit`]).
+    ///
+    /// If the user's epoch is higher than `began`, nothing is inserted.
     fn create(&self, request: CreateSession) -> Answer<'_, Created>;
 
     /// The live session of this key: neither past a deadline nor of an older epoch. A session is
@@ -59,6 +66,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// The version continues from `expected`. It is a conflict if `new` exists, or if `old` was
     /// replaced itself and is within its grace period. For `limit` the new session takes the place
     /// of the old one.
+    ///
+    /// If the epoch of the user of `record` is higher than `began`, nothing changes, and the result
+    /// is [`Cas::CutOff`].
     fn rotate(&self, request: RotateSession) -> Answer<'_, Cas>;
 
     /// Ends a session, also by a key that a rotation replaced, within its grace period. Returns
@@ -76,11 +86,22 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does.
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool>;
 
-    /// Ends all sessions of a user except `keep`, including those that are being created: it
-    /// increments the user's epoch, and atomically sets the new one on `keep`, whose version is
-    /// unchanged. A `keep` that a rotation replaced, within its grace period, stands for its
-    /// successor; one of another user is ignored. Returns how many live sessions ended.
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64>;
+    /// Cuts a user off: ends all their sessions except `keep`, including those that are being
+    /// created. The number of this cut-off, which is higher than every other, becomes the user's
+    /// epoch and, atomically, that of `keep`, whose version is unchanged. A `keep` that a rotation
+    /// replaced, within its grace period, stands for its successor; one of another user is ignored.
+    ///
+    /// With `rights`, no session ends: all get these roles and scopes and the new epoch, with their
+    /// versions unchanged.
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff>;
+
+    /// Cuts every user off: ends all sessions that have a user. The number of this cut-off becomes
+    /// the epoch of every user, also of those who never had a session.
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff>;
+
+    /// The number of the newest cut-off, 0 if there was none. Never lower than one that was
+    /// returned before.
+    fn cut_offs(&self) -> Answer<'_, u64>;
 
     /// Removes up to `limit` dead sessions and returns how many: fewer than `limit` if none are
     /// left. It works in small steps, so that no request waits longer than for a few other requests.
@@ -117,6 +138,25 @@ impl Loaded {
     }
 }
 
+/// The result of a cut-off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CutOff {
+    /// How many live sessions ended, or got other rights.
+    pub sessions: u64,
+    /// The user's epoch before; the highest of all for a cut-off of everyone.
+    pub before: u64,
+    /// Its number, the user's epoch from now on.
+    pub number: u64,
+}
+
+impl CutOff {
+    /// The cut-off with this number, after one with the number `before`.
+    pub fn new(sessions: u64, before: u64, number: u64) -> Self {
+        Self { sessions, before, number }
+    }
+}
+
 /// The result of an insertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -128,6 +168,8 @@ pub enum Created {
     },
     /// The key exists already.
     KeyTaken,
+    /// The user was cut off after the request began.
+    CutOff,
     /// The user has as many sessions as allowed.
     LimitReached,
 }
@@ -147,6 +189,8 @@ pub enum Cas {
     Conflict,
     /// The session is dead or never existed.
     Gone,
+    /// The user was cut off after the request began.
+    CutOff,
     /// The user has as many sessions as allowed.
     LimitReached,
 }

@@ -7,7 +7,7 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::{Answer, Refresh};
+use super::{Answer, CreateFamily, Refresh};
 
 /// The SHA-256 of an opaque token, which is stored in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +15,8 @@ pub struct TokenHash(pub [u8; 32]);
 
 /// A store of refresh token families, revocations and tickets. Each call is atomic, and durable
 /// when it completes.
+///
+/// The positions of revocations tell what came before what, since instances share no clock.
 pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Opens the store before the first request. Called once, when the app starts.
     fn open(&self) -> Answer<'_, ()> {
@@ -25,8 +27,10 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// `fresh`, which is then stored.
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]>;
 
-    /// Inserts a family with its first token. Neither the id nor the token may exist.
-    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()>;
+    /// Inserts a family with its first token, neither of which may exist. Returns whether it did:
+    /// not if its user, everyone, or the session in which it begins was revoked at a position after
+    /// `began`.
+    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool>;
 
     /// Exchanges `token` for `successor`, atomically with the check of its family:
     ///
@@ -42,14 +46,13 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Ends the family of a token, used or not. Returns the family if it was live.
     fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>>;
 
-    /// Ends all families of a user, and returns how many.
-    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64>;
-
-    /// Adds a revocation and returns its position in the sequence, after all that were read before.
-    /// A cut-off of a user, or of all, never moves back, nor does the `until` of a token: a
-    /// revocation that adds nothing keeps the existing position, and one that goes further replaces
-    /// the existing one at a new position.
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64>;
+    /// Adds a revocation at a new position in the sequence, after all that were read before, in
+    /// place of an existing one of the same subject. The second of a cut-off never moves back, nor
+    /// does the `until` of a token or session.
+    ///
+    /// Atomically, a cut-off of a user ends all their families, one of everyone those of all users,
+    /// and the end of a session those that began in it.
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked>;
 
     /// All revocations after a position in the sequence that are still needed, in order; all of
     /// them for 0. Cut-offs are needed for ever, those of tokens until a purge after their `until`.
@@ -83,17 +86,19 @@ pub struct Family {
     pub authenticated: Timestamp,
     /// When the family expires.
     pub expires: Timestamp,
+    /// The session in which it began, and with which it ends.
+    pub session: Option<Handle>,
 }
 
 impl Family {
-    /// The family of a login of `identity` at `authenticated`.
+    /// The family of a login of `identity` at `authenticated`, outside of a session.
     pub fn new(
         id: [u8; 16],
         identity: Identity,
         authenticated: Timestamp,
         expires: Timestamp,
     ) -> Self {
-        Self { id, identity, authenticated, expires }
+        Self { id, identity, authenticated, expires, session: None }
     }
 }
 
@@ -123,33 +128,95 @@ pub enum Revocation {
         /// When the row is no longer needed.
         until: Timestamp,
     },
-    /// Tokens of a user whose `iat` is before this second.
+    /// A session that ended: the tokens with its handle as `sid`, and the families that began in it.
+    Session {
+        /// The user of the session.
+        user: Box<str>,
+        /// The handle of the session.
+        session: Handle,
+        /// When the row is no longer needed.
+        until: Timestamp,
+    },
+    /// A cut-off of a user: tokens that state an earlier position, or an `iat` before this second.
     User {
         /// `sub`
         user: Box<str>,
         /// Seconds since 1970.
         before: u64,
     },
-    /// Tokens whose `iat` is before this second.
+    /// A cut-off of everyone: the tokens of all users, likewise, and all families.
+    Everyone {
+        /// Seconds since 1970.
+        before: u64,
+    },
+    /// The same for access tokens and tickets alone; families remain.
     All {
         /// Seconds since 1970.
         before: u64,
     },
 }
 
+impl Revocation {
+    /// When its row is no longer needed; `None` for a cut-off, which is needed for ever.
+    pub fn until(&self) -> Option<Timestamp> {
+        match self {
+            Self::Token { until, .. } | Self::Session { until, .. } => Some(*until),
+            Self::User { .. } | Self::Everyone { .. } | Self::All { .. } => None,
+        }
+    }
+
+    /// Takes the place of an earlier revocation of the same subject: neither its second nor its
+    /// `until` moves back.
+    pub fn reach_as_far_as(&mut self, earlier: &Self) {
+        match (self, earlier) {
+            (
+                Self::Token { until, .. } | Self::Session { until, .. },
+                Self::Token { until: earlier, .. } | Self::Session { until: earlier, .. },
+            ) => *until = (*until).max(*earlier),
+            (
+                Self::User { before, .. } | Self::Everyone { before } | Self::All { before },
+                Self::User { before: earlier, .. }
+                | Self::Everyone { before: earlier }
+                | Self::All { before: earlier },
+            ) => *before = (*before).max(*earlier),
+            _ => (),
+        }
+    }
+}
+
+/// The result of a revocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Revoked {
+    /// Its position in the sequence.
+    pub position: u64,
+    /// For a cut-off of a user, the highest position of an earlier one of the same user or of
+    /// everyone, 0 without one. For one of everyone or of all, that of any earlier revocation.
+    pub before: u64,
+    /// The ids of the families that ended.
+    pub families: Vec<[u8; 16]>,
+}
+
+impl Revoked {
+    /// A revocation at `position`, after a cut-off at `before`.
+    pub fn new(position: u64, before: u64, families: Vec<[u8; 16]>) -> Self {
+        Self { position, before, families }
+    }
+}
+
 /// Revocations, and the position in the sequence after them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RevocationBatch {
-    /// The revocations.
-    pub revocations: Vec<Revocation>,
+    /// The revocations, each with its position.
+    pub revocations: Vec<(u64, Revocation)>,
     /// The position from which to read the next time.
     pub sequence: u64,
 }
 
 impl RevocationBatch {
     /// A batch after which the sequence continues at `sequence`.
-    pub fn new(revocations: Vec<Revocation>, sequence: u64) -> Self {
+    pub fn new(revocations: Vec<(u64, Revocation)>, sequence: u64) -> Self {
         Self { revocations, sequence }
     }
 }
@@ -167,6 +234,8 @@ pub struct Ticket {
     /// The `jti` and the expiry of the token from which it was issued; what the ticket opened ends
     /// with it.
     pub token: Option<(Box<str>, Timestamp)>,
+    /// The newest revocation that was known when the request that issued it began.
+    pub cut_offs: u64,
     /// When it expires.
     pub expires: Timestamp,
 }
@@ -177,7 +246,7 @@ impl Ticket {
 
     /// A ticket without a session and token. A store that reads one back sets the other fields.
     pub fn new(identity: Identity, expires: Timestamp) -> Self {
-        Self { identity, authenticated: None, session: None, token: None, expires }
+        Self { identity, authenticated: None, session: None, token: None, cut_offs: 0, expires }
     }
 
     /// The second in which it was issued.

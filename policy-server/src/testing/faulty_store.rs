@@ -12,9 +12,10 @@ use policy_core::{
 use tokio::sync::Semaphore;
 
 use crate::store::{
-    Answer, Cas, CreateSession, Created, Family, ListSessions, Loaded, MemoryStore, Refresh,
-    Refreshed, Revocation, RevocationBatch, RevokeUser, RotateSession, SessionStore, StoreError,
-    Summary, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
+    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded,
+    MemoryStore, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
+    RotateSession, SessionStore, StoreError, Summary, Ticket, TokenHash, TokenStore, TouchSession,
+    UpdateSession,
 };
 
 /// A store that fails or blocks when a test tells it to, and records the names of its calls.
@@ -134,7 +135,7 @@ impl<S> FaultyStore<S> {
     }
 
     /// The names of the calls since the last `take_calls`, without those of background tasks:
-    /// `purge` and `revocations`.
+    /// `purge`, `revocations` and `cut_offs`.
     pub fn take_calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.calls())
     }
@@ -237,8 +238,16 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
         })
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
         self.call(Kind::Write, "revoke_user", move |store| store.revoke_user(request))
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        self.call(Kind::Write, "revoke_everyone", move |store| store.revoke_everyone(now))
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        self.background(Kind::Read, SessionStore::cut_offs)
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
@@ -259,8 +268,8 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
         self.call(Kind::Read, "secret", move |store| TokenStore::secret(store, fresh))
     }
 
-    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
-        self.call(Kind::Write, "create_family", move |store| store.create_family(family, token))
+    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+        self.call(Kind::Write, "create_family", move |store| store.create_family(request))
     }
 
     fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
@@ -271,11 +280,7 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
         self.call(Kind::Write, "end_family", move |store| store.end_family(token))
     }
 
-    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        self.call(Kind::Write, "end_families", move |store| store.end_families(user))
-    }
-
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
         self.call(Kind::Write, "revoke", move |store| store.revoke(revocation))
     }
 

@@ -6,6 +6,7 @@
 mod access_matrix;
 mod caches;
 mod cookies;
+mod cut_offs;
 mod effects;
 mod faults_of_tokens;
 mod pages;

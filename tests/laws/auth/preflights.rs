@@ -1,7 +1,7 @@
 //! What runs before a preflight is answered, and before isolation refuses: nothing of
 //! authentication.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 
 use http::Method;
 use policy_server::{AuthError, Scheme, SchemeRequest, http, prelude::*, testing::FaultyStore};
@@ -14,7 +14,10 @@ const APP: &str = "https://app.shop.example";
 const POLICY: CorsPolicy =
     CorsPolicy::origins(&["https://app.shop.example"]).headers(&["x-key"]).credentials().build();
 
-static ASKED: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// How often the scheme was asked by the test of this thread.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Counts how often it was asked.
 struct Keys;
@@ -26,7 +29,7 @@ impl Scheme for Keys {
         &self,
         request: &mut SchemeRequest<'_>,
     ) -> Result<Option<Identity>, AuthError> {
-        ASKED.fetch_add(1, Ordering::Relaxed);
+        ASKED.set(ASKED.get() + 1);
         let is_there = request.headers().contains_key("x-key");
         Ok(is_there.then(|| Identity::new("ada")))
     }
@@ -107,10 +110,10 @@ fn t09_a_preflight_asks_nobody_who_sent_it() {
         let request =
             shown.iter().fold(preflight, |request, (name, value)| request.with(name, value));
         store.take_calls();
-        let before = ASKED.load(Ordering::Relaxed);
+        let before = ASKED.get();
         let reply = server.send(request.with("sec-fetch-site", metadata).body("content"));
         prop_assert!(store.take_calls().is_empty());
-        prop_assert_eq!(ASKED.load(Ordering::Relaxed), before);
+        prop_assert_eq!(ASKED.get(), before);
         prop_assert_eq!(&reply, &plain);
         prop_assert_eq!(reply.status == 204, origin == APP, "{:?}", reply);
         Ok(Precondition::met_if(origin == APP && !shown.is_empty()))
@@ -140,13 +143,13 @@ fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
         let request =
             shown.iter().fold(request, |request, (name, value)| request.with(name, value));
         store.take_calls();
-        let before = ASKED.load(Ordering::Relaxed);
+        let before = ASKED.get();
         let reply = server.send(request);
         let is_refused = site.1 != "same-origin";
         prop_assert_eq!(reply.body.contains("isolation.cross-site"), is_refused, "{:?}", reply);
         if is_refused {
             prop_assert!(store.take_calls().is_empty());
-            prop_assert_eq!(ASKED.load(Ordering::Relaxed), before);
+            prop_assert_eq!(ASKED.get(), before);
             prop_assert_eq!(&reply, &plain);
         }
         Ok(Precondition::met_if(is_refused && !shown.is_empty()))

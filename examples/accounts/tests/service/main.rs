@@ -291,6 +291,57 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
     assert_eq!(stranger.enter("/login", "ada", "battery staple").await.status, 200);
 }
 
+/// Somebody who knows the old password logs in again and again while it is changed.
+#[tokio::test]
+async fn no_login_with_the_old_password_survives_its_change() {
+    const ROUNDS: usize = 5;
+    let (_folder, accounts) = started();
+    let mut refused = 0;
+    for round in 0..ROUNDS {
+        let name = format!("victim{round}");
+        let mut victim = Visitor::signed_up(&accounts, &name).await;
+        victim.renew_csrf().await;
+        let attack = |path: &'static str| {
+            let (mut attacker, name) = (Visitor::of(&accounts), name.clone());
+            tokio::spawn(async move {
+                let response = attacker.enter(path, &name, PASSWORD).await;
+                (attacker, response)
+            })
+        };
+        // The change is hashed between them, since passwords wait for a core.
+        let mut attacks: Vec<_> = ["/login", "/token", "/login", "/token"].map(attack).into();
+        let change = tokio::spawn(async move {
+            let change = json!({ "password": "another horse" });
+            (victim.post("/password", &change).await, victim)
+        });
+        attacks.extend(["/login", "/token", "/login", "/token"].map(attack));
+        let mut granted = Vec::new();
+        for running in attacks {
+            let (attacker, response) = running.await.expect("a response");
+            match response.status {
+                200 => granted.push((attacker, response)),
+                status => {
+                    assert!(matches!(status, 403 | 409), "{status}");
+                    refused += 1;
+                }
+            }
+        }
+        let (response, mut victim) = change.await.expect("a response");
+        assert_eq!(response.status, 204);
+        assert_eq!(victim.get("/profile").await.status, 200, "the victim stays logged in");
+        for (mut attacker, response) in granted {
+            if attacker.cookie.is_some() {
+                assert_eq!(attacker.get("/profile").await.status, 401, "{round}");
+            } else {
+                let (access, refresh) = pair(&response);
+                assert_eq!(attacker.by_token(&access).await.status, 401, "{round}");
+                assert_eq!(attacker.refresh(&refresh).await.status, 401, "{round}");
+            }
+        }
+    }
+    assert!(refused > 0, "every attack was granted before the change");
+}
+
 #[tokio::test]
 async fn a_password_given_once_more_changes_the_id_and_nothing_else() {
     let (_folder, accounts) = started();

@@ -51,10 +51,9 @@ impl RequestSession {
     /// Commits without waiting if nothing has to be stored; otherwise call
     /// [`commit`](Self::commit).
     pub(crate) fn commit_now(&self, outcome: Outcome) -> Option<Committed> {
-        if let Some(work) = self.work_so_far()
-            && (!work.effects.is_empty() || !work.revocations.is_empty())
-            && !self.is_committed.load(Ordering::Acquire)
-        {
+        let is_changing =
+            || self.work_so_far().is_some_and(|work| !work.effects.is_empty()) || self.is_ending();
+        if !self.is_committed.load(Ordering::Acquire) && is_changing() {
             return None;
         }
         let timings = &self.service.timings;
@@ -79,7 +78,7 @@ impl RequestSession {
         if let Some(committed) = self.commit_now(outcome) {
             return Ok(committed);
         }
-        let revoked = self.finish_revocations().await;
+        let revoked = self.cut_offs().finish().await;
         let effects = self.work_so_far().map(|work| work.effects.clone()).unwrap_or_default();
         let stored = match self.store(&effects, outcome).await {
             // The next request makes up for a lost touch or renewal.
@@ -99,24 +98,13 @@ impl RequestSession {
         Ok(self.committed(cookie))
     }
 
-    async fn finish_revocations(&self) -> Result<(), CommitError> {
-        let left = self.work_so_far().map(|work| work.revocations.clone()).unwrap_or_default();
-        let mut result = Ok(());
-        for revocation in left {
-            if let Err(error) = self.service.revoke(&revocation).await {
-                result = Err(error.into());
-            }
-        }
-        result
-    }
-
     async fn store(&self, effects: &Effects, outcome: Outcome) -> Result<Cookie, CommitError> {
         let service = &self.service;
         let mut live = self.live().cloned();
         // After a failed load nothing may be inserted either.
         let mut is_dead = matches!(self.found.get(), Some(Found::Unavailable(_)));
         for _ in 0..TRIES {
-            let now = service.clock.now();
+            let now = service.clock.steady();
             let row = match &live {
                 Some(live) => Row::Live(&live.record),
                 None if is_dead => Row::Dead,
@@ -130,7 +118,7 @@ impl RequestSession {
                 }
                 CommitPlan::Nothing if is_dead => return Ok(Cookie::Untouched),
                 CommitPlan::Nothing => return Ok(Cookie::AsLoaded),
-                CommitPlan::Refuse => return Err(CommitError::Ended),
+                CommitPlan::Refuse => return Err(self.cut_off().await),
                 CommitPlan::Delete => {
                     self.delete().await?;
                     return Ok(Cookie::Remove);
@@ -164,24 +152,30 @@ impl RequestSession {
                     };
                     let record = draft.record(&id, service.draw_handle()?);
                     let (new, limit) = (id.key(), service.limit.filter(|_| draft.is_login()));
+                    let began = draft.grants().then(|| self.cut_offs().of_sessions());
                     let stored = record.clone();
                     let rotated = service.store.rotate(
                         RotateSession::new(*key, new, expected, stored, now)
                             .grace(grace)
-                            .limit(limit),
+                            .limit(limit)
+                            .began(began),
                     );
                     match rotated.await? {
                         Cas::Done { evicted, .. } => {
                             let replaced = (old.handle != record.handle).then_some(old.handle);
-                            self.publish(evicted.into_iter().chain(replaced));
+                            let evicted = evicted.into_iter();
+                            self.ended(record.user(), evicted).await?;
+                            self.ended(old.user(), replaced).await?;
                             return Ok(Cookie::Set(id, Arc::new(record)));
                         }
                         cas => cas,
                     }
                 }
             };
-            if cas == Cas::LimitReached {
-                return Err(CommitError::LimitReached);
+            match cas {
+                Cas::LimitReached => return Err(CommitError::LimitReached),
+                Cas::CutOff => return Err(self.cut_off().await),
+                Cas::Done { .. } | Cas::Conflict | Cas::Gone => (),
             }
             // Also where the record is gone, since a renewal may have moved it.
             live = match key {
@@ -199,21 +193,28 @@ impl RequestSession {
         let id = self.fresh_id(&mut self.work())?;
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
-        let (key, now) = (id.key(), service.clock.now());
-        match service
-            .store
-            .create(CreateSession::new(key, record.clone(), now).limit(limit))
-            .await?
-        {
+        let (key, now) = (id.key(), service.clock.steady());
+        let began = draft.grants().then(|| self.cut_offs().of_sessions());
+        let request = CreateSession::new(key, record.clone(), now).limit(limit).began(began);
+        match service.store.create(request).await? {
             Created::Done { evicted } => {
-                self.publish(evicted);
+                self.ended(record.user(), evicted).await?;
                 Ok(Some(Cookie::Set(id, Arc::new(record))))
             }
             Created::KeyTaken => {
                 self.work().fresh = None;
                 Ok(None)
             }
+            Created::CutOff => Err(self.cut_off().await),
             Created::LimitReached => Err(CommitError::LimitReached),
+        }
+    }
+
+    /// The refusal of rights for a user who was cut off while the request ran.
+    async fn cut_off(&self) -> CommitError {
+        match self.cut_offs().learn().await {
+            Ok(()) => CommitError::Ended,
+            Err(error) => error.into(),
         }
     }
 
@@ -225,14 +226,14 @@ impl RequestSession {
         if let Some(key) = key {
             self.service
                 .store
-                .touch(TouchSession::new(key, deadline, self.service.clock.now()))
+                .touch(TouchSession::new(key, deadline, self.service.clock.steady()))
                 .await?;
         }
         Ok(())
     }
 
     async fn reload(&self, key: &SessionKey) -> Result<Option<Live>, CommitError> {
-        let now = self.service.clock.now();
+        let now = self.service.clock.steady();
         let loaded = self.service.store.load(key, now).await?;
         Ok(loaded.and_then(|loaded| self.live_of(loaded, now)))
     }
@@ -244,8 +245,9 @@ impl RequestSession {
         let Some(key) = live.map(|live| &live.key).or(self.presented_key()) else { return Ok(()) };
         let lived = service.store.delete(key).await;
         if let (Err(_), Some(live)) = (&lived, live) {
-            // It was asked for, and a stream that ends can be opened again.
-            self.publish([live.record.handle]);
+            // It was asked for, and a stream that ends can be opened again. The failure of the
+            // session is the one that is reported.
+            let _ = self.ended(live.record.user(), [live.record.handle]).await;
         }
         let mut lived = lived?;
         if let Some(Live { record, .. }) = live {
@@ -253,15 +255,25 @@ impl RequestSession {
                 lived = service.store.delete_by_handle(user, record.handle).await?;
             }
             // An anonymous session may have gained a user meanwhile.
-            self.publish((lived || record.identity.is_some()).then_some(record.handle));
+            let ended = (lived || record.identity.is_some()).then_some(record.handle);
+            self.ended(record.user(), ended).await?;
         }
         Ok(())
     }
 
-    fn publish(&self, handles: impl IntoIterator<Item = Handle>) {
+    /// Ends what sessions of a user opened and issued, after the sessions themselves.
+    async fn ended(
+        &self,
+        user: Option<&str>,
+        handles: impl IntoIterator<Item = Handle>,
+    ) -> Result<(), CommitError> {
         for handle in handles {
             self.service.revocation_bus.publish(RevocationEvent::Session(handle));
+            if let Some(user) = user {
+                self.cut_offs().end_issued(user, handle).await?;
+            }
         }
+        Ok(())
     }
 
     fn committed(&self, cookie: Cookie) -> Committed {
@@ -270,7 +282,7 @@ impl RequestSession {
         let set = |id: &SessionId, record: &Record| {
             let text = id.text();
             if record.is_remembered {
-                let left = record.absolute_deadline.since(self.service.clock.now());
+                let left = record.absolute_deadline.since(self.service.clock.steady());
                 spec.clone().max_age(left.max(Duration::from_secs(1))).set(&text).ok()
             } else {
                 spec.set(&text).ok()

@@ -150,7 +150,8 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the session with its values, and closes the streams that it opened. Values written
+    /// Ends the session with its values, the streams that it opened, and the access tokens, refresh
+    /// tokens and tickets that were issued in it. Values written
     /// afterwards go to a new session.
     pub fn logout(&self) {
         self.logout_keep([]);

@@ -10,17 +10,15 @@ use std::{
 
 use policy_core::{
     cookie::Presented,
-    session::{
-        Change, Data, Effects, Handle, Identity, PrivilegeChange, Record, SessionId, SessionKey,
-    },
+    session::{Change, Data, Effects, Identity, PrivilegeChange, Record, SessionId, SessionKey},
     time::Timestamp,
 };
 
 use super::{SessionError, SessionService};
 use crate::{
-    auth::revocation_events::RevocationEvent,
+    auth::{CutOffs, Known},
     base::{clock::RandomError, event::log},
-    store::{Answer, Loaded, RevokeUser, StoreError},
+    store::{Answer, Loaded, StoreError},
 };
 
 /// The session of a request; `None` if it has no valid one.
@@ -37,6 +35,7 @@ pub(crate) struct RequestSession {
     work: OnceLock<Mutex<Work>>,
     is_token_rendered: AtomicBool,
     pub(super) is_committed: AtomicBool,
+    cut_offs: OnceLock<Arc<CutOffs>>,
 }
 
 /// The store's result for the presented id.
@@ -67,15 +66,6 @@ pub(super) struct Work {
     view: Option<Arc<Data>>,
     /// The id of the session that this request begins.
     pub(super) fresh: Option<SessionId>,
-    /// Revocations that are not known to be done yet.
-    pub(super) revocations: Vec<Revocation>,
-}
-
-/// Sessions that a handler ends immediately.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Revocation {
-    One { user: Box<str>, handle: Handle },
-    All { user: Box<str>, keep: Option<(SessionKey, Handle)> },
 }
 
 impl RequestSession {
@@ -93,6 +83,7 @@ impl RequestSession {
             work: OnceLock::new(),
             is_token_rendered: AtomicBool::new(false),
             is_committed: AtomicBool::new(false),
+            cut_offs: OnceLock::new(),
         }
     }
 
@@ -128,9 +119,25 @@ impl RequestSession {
         self.found.get_or_init(|| found).load()
     }
 
+    /// Shares what the request knows of cut-offs: before the handler or the commit asks.
+    pub(crate) fn share(&self, cut_offs: &Arc<CutOffs>) {
+        let _ = self.cut_offs.set(Arc::clone(cut_offs));
+    }
+
+    /// The cut-offs of the request. One that shared none counts as older than all of them.
+    pub(super) fn cut_offs(&self) -> &Arc<CutOffs> {
+        let alone = || CutOffs::new(Some(Arc::clone(&self.service)), None, Known::default());
+        self.cut_offs.get_or_init(|| Arc::new(alone()))
+    }
+
+    /// Whether the handler began to end sessions, and this is not known to be done.
+    pub(super) fn is_ending(&self) -> bool {
+        self.cut_offs.get().is_some_and(|cut_offs| cut_offs.has_pending())
+    }
+
     /// Whether the handler has asked for a logout or a revocation.
     pub(crate) fn takes_rights_away(&self) -> bool {
-        self.work_so_far().is_some_and(|work| work.effects.ends() || !work.revocations.is_empty())
+        self.is_ending() || self.work_so_far().is_some_and(|work| work.effects.ends())
     }
 
     /// Whether the handler ended the session or began another.
@@ -157,7 +164,7 @@ impl RequestSession {
         let Some(key) = &self.presented_key else {
             return Ok(Found::Nobody);
         };
-        let at = self.service.clock.now();
+        let at = self.service.clock.steady();
         match self.service.store.load(key, at).now() {
             Ok(result) => Ok(self.found(result, at)),
             Err(response) => Err((response, at)),
@@ -314,15 +321,6 @@ impl RequestSession {
         work.fresh = Some(id.clone());
         Ok(id)
     }
-
-    /// Ends sessions immediately and returns how many ended. If the request is dropped meanwhile,
-    /// its commit repeats this.
-    pub(super) async fn revoke(&self, revocation: Revocation) -> Result<u64, StoreError> {
-        self.work().revocations.push(revocation.clone());
-        let ended = self.service.revoke(&revocation).await?;
-        self.work().revocations.retain(|other| *other != revocation);
-        Ok(ended)
-    }
 }
 
 impl Work {
@@ -338,30 +336,6 @@ impl Found {
             Self::Nobody => Ok(None),
             Self::Live(live) => Ok(Some(&live.record)),
             Self::Unavailable(error) => Err(error),
-        }
-    }
-}
-
-impl SessionService {
-    pub(super) async fn revoke(&self, revocation: &Revocation) -> Result<u64, StoreError> {
-        match revocation {
-            Revocation::One { user, handle } => {
-                let lived = self.store.delete_by_handle(user, *handle).await;
-                // Also where it failed: it was asked for, and a stream that ends can be opened again.
-                self.revocation_bus.publish(RevocationEvent::Session(*handle));
-                lived.map(u64::from)
-            }
-            Revocation::All { user, keep } => {
-                let key = keep.as_ref().map(|(key, _)| key);
-                let ended = self
-                    .store
-                    .revoke_user(RevokeUser::new(user, self.clock.now()).keep(key.copied()))
-                    .await;
-                let keep = keep.as_ref().map(|(_, handle)| *handle);
-                self.revocation_bus
-                    .publish(RevocationEvent::SessionsOf { user: user.clone(), keep });
-                ended
-            }
         }
     }
 }

@@ -1,20 +1,26 @@
 //! The session state that all requests of an app share.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use policy_core::{
     cookie::CookieSpec,
     csrf::CsrfKey,
     gate::OwnOrigin,
     secret::SecretKey,
-    session::{Handle, SessionId, SuccessorKey, Timings},
+    session::{Handle, Identity, SessionId, SessionKey, SuccessorKey, Timings},
 };
 
 use super::SessionSettings;
 use crate::{
-    auth::revocation_events::RevocationBus,
+    auth::revocation_events::{RevocationBus, RevocationEvent},
     base::clock::{Clock, Random, RandomError},
-    store::{Limit, SessionStore, StoreError},
+    store::{CutOff, Limit, RevokeUser, SessionStore, StoreError},
 };
 
 /// The session service of a running app.
@@ -32,6 +38,7 @@ pub(crate) struct SessionService {
     pub(super) clock: Clock,
     pub(super) random: Random,
     pub(super) revocation_bus: RevocationBus,
+    newest_cut_off: AtomicU64,
 }
 
 impl SessionService {
@@ -49,6 +56,7 @@ impl SessionService {
         store.open().await?;
         let fresh = random.draw().map_err(StoreError::new)?;
         let secret = SecretKey::drawn(store.secret(fresh).await?);
+        let newest_cut_off = AtomicU64::new(store.cut_offs().await?);
         Ok(Self {
             successor: SuccessorKey::new(&secret),
             csrf: CsrfKey::new(&secret.derive("csrf")),
@@ -61,6 +69,7 @@ impl SessionService {
             clock,
             random,
             revocation_bus,
+            newest_cut_off,
         })
     }
 
@@ -76,7 +85,63 @@ impl SessionService {
 
     /// Whether a session of a user is live.
     pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
-        self.store.lives(user, handle, self.clock.now()).await
+        self.store.lives(user, handle, self.clock.steady()).await
+    }
+
+    /// The newest cut-off that this process knows.
+    pub(crate) fn newest_cut_off(&self) -> u64 {
+        self.newest_cut_off.load(Ordering::Acquire)
+    }
+
+    /// Queries the store for the newest cut-off, which another process may have made.
+    pub(crate) async fn learn_cut_offs(&self) -> Result<(), StoreError> {
+        let newest = self.store.cut_offs().await?;
+        self.newest_cut_off.fetch_max(newest, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Ends one session, and says whether it was live.
+    pub(crate) async fn end(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+        let lived = self.store.delete_by_handle(user, handle).await;
+        // Also where it failed: it was asked for, and a stream that ends can be opened again.
+        self.revocation_bus.publish(RevocationEvent::Session(handle));
+        lived
+    }
+
+    /// Ends the sessions of a user, except one.
+    pub(crate) async fn cut_off(
+        &self,
+        user: &str,
+        keep: Option<&(SessionKey, Handle)>,
+    ) -> Result<CutOff, StoreError> {
+        let request = RevokeUser::new(user, self.clock.steady()).keep(keep.map(|(key, _)| *key));
+        let cut = self.store.revoke_user(request).await;
+        let keep = keep.map(|(_, handle)| *handle);
+        self.revocation_bus.publish(RevocationEvent::SessionsOf { user: user.into(), keep });
+        cut.map(|cut| self.made(cut))
+    }
+
+    /// Ends the sessions of all users.
+    pub(crate) async fn cut_everyone_off(&self) -> Result<CutOff, StoreError> {
+        let cut = self.store.revoke_everyone(self.clock.steady()).await;
+        self.revocation_bus.publish(RevocationEvent::AllSessions);
+        cut.map(|cut| self.made(cut))
+    }
+
+    /// Gives all sessions of a user these roles and scopes. Streams end, since their clients cannot
+    /// be asked again.
+    pub(crate) async fn change_rights(&self, identity: &Identity) -> Result<CutOff, StoreError> {
+        let user = &*identity.subject;
+        let request = RevokeUser::new(user, self.clock.steady()).rights(identity);
+        let cut = self.store.revoke_user(request).await;
+        let user = user.into();
+        self.revocation_bus.publish(RevocationEvent::SessionsOf { user, keep: None });
+        cut.map(|cut| self.made(cut))
+    }
+
+    fn made(&self, cut: CutOff) -> CutOff {
+        self.newest_cut_off.fetch_max(cut.number, Ordering::AcqRel);
+        cut
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn SessionStore> {

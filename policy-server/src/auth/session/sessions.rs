@@ -4,8 +4,9 @@ use std::{fmt, sync::Arc};
 
 use policy_core::session::{Handle, Identity, PrivilegeChange};
 
-use super::{RequestSession, SessionError, request::Revocation};
+use super::{RequestSession, SessionError};
 use crate::{
+    auth::Ending,
     base::event::log,
     store::{ListSessions, StoreError, Summary},
 };
@@ -107,12 +108,13 @@ impl Sessions {
         let service = self.request.service();
         service
             .store
-            .list(ListSessions::new(user, LISTED, service.clock.now()))
+            .list(ListSessions::new(user, LISTED, service.clock.steady()))
             .await
             .map_err(failed)
     }
 
-    /// Ends one session of the logged-in user immediately, and returns whether it was live. A
+    /// Ends one session of the logged-in user immediately, with the tokens and tickets that were
+    /// issued in it, and returns whether it was live. A
     /// handle of another user's session is treated as unknown.
     ///
     /// # Errors
@@ -123,11 +125,15 @@ impl Sessions {
         if self.request.record().is_some_and(|record| record.handle == handle) {
             self.request.end([]);
         }
-        let ended = self.request.revoke(Revocation::One { user, handle }).await.map_err(failed)?;
-        Ok(ended > 0)
+        Ok(self.end(Ending::Session { user, session: handle }).await? > 0)
     }
 
-    /// Ends all other sessions of the logged-in user immediately, and returns how many ended.
+    /// Ends everything of the logged-in user except this session immediately: the other sessions,
+    /// all access and refresh tokens, tickets and open streams. Returns how many sessions and
+    /// refresh token families ended.
+    ///
+    /// For a change of the password: a login, an elevation or an issue of tokens that began before
+    /// this call and ends after it gets 409 (`session.ended`), except in this request.
     ///
     /// # Errors
     ///
@@ -136,10 +142,11 @@ impl Sessions {
         let user = self.user().await?;
         let live = self.request.live().filter(|live| live.record.user() == Some(&*user));
         let keep = live.map(|live| (live.key, live.record.handle));
-        self.request.revoke(Revocation::All { user, keep }).await.map_err(failed)
+        self.end(Ending::User { user, keep }).await
     }
 
-    /// Ends all sessions of the logged-in user, including this one.
+    /// Ends everything of the logged-in user, including this session, as
+    /// [`revoke_user`](Self::revoke_user) does.
     ///
     /// # Errors
     ///
@@ -149,8 +156,15 @@ impl Sessions {
         self.revoke_user(&user).await
     }
 
-    /// Ends all sessions of any user immediately, and returns how many ended: for a password reset,
-    /// or when an account is closed.
+    /// Ends everything of any user immediately: sessions, access and refresh tokens, tickets and
+    /// open streams. For a password reset, or when an account is closed.
+    /// [`Tokens::revoke_user`](crate::Tokens::revoke_user) does the same. Returns how many sessions
+    /// and refresh token families ended.
+    ///
+    /// A login, an elevation or an issue of tokens that began before this call and ends after it
+    /// gets 409 (`session.ended`), except in this request. Before and after are told by a counter in
+    /// the store. An instance that has not heard of a cut-off of another instance (within a second)
+    /// refuses such a request too, and the client repeats it.
     ///
     /// # Errors
     ///
@@ -161,8 +175,40 @@ impl Sessions {
         if own {
             self.request.end([]);
         }
-        let revocation = Revocation::All { user: user.into(), keep: None };
-        self.request.revoke(revocation).await.map_err(failed)
+        self.end(Ending::User { user: user.into(), keep: None }).await
+    }
+
+    /// Ends everything of all users immediately, as [`revoke_user`](Self::revoke_user) does for one:
+    /// when the store or its backup was stolen. Anonymous sessions remain. Returns how many sessions
+    /// and refresh token families ended.
+    ///
+    /// # Errors
+    ///
+    /// The store failed; then it is tried once more after the handler.
+    pub async fn revoke_everyone(&self) -> Result<u64, SessionError> {
+        if self.user().await.is_ok() {
+            self.request.end([]);
+        }
+        self.end(Ending::Everyone).await
+    }
+
+    /// Gives all sessions of a user the roles and scopes of this identity immediately, and ends
+    /// their access and refresh tokens, tickets and open streams. Returns how many sessions there
+    /// were.
+    ///
+    /// What is not among them is gone with the next request of the user. Logins, elevations and
+    /// issues of tokens in flight are refused as by [`revoke_user`](Self::revoke_user), since they
+    /// may have read the old rights.
+    ///
+    /// # Errors
+    ///
+    /// The store failed; then it is tried once more after the handler.
+    pub async fn set_rights(&self, identity: impl Into<Identity>) -> Result<u64, SessionError> {
+        self.end(Ending::Rights(identity.into())).await
+    }
+
+    async fn end(&self, ending: Ending) -> Result<u64, SessionError> {
+        self.request.cut_offs().end(ending).await.map_err(failed)
     }
 
     /// The logged-in user, including a login by this request.

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use policy_core::{
+    Refusal,
     session::{Handle, Identity},
     time::Timestamp,
 };
@@ -11,10 +12,13 @@ use serde_json::Value;
 
 use super::{
     Issued, TokenService, foreign_issuer_of, scoped,
-    service::{Grant, SIGNS_NONE},
+    service::{Grant, SIGNS_NONE, unavailable},
     verified::is_nameless,
 };
-use crate::base::problem::Problem;
+use crate::{
+    auth::{CutOffs, Ending},
+    base::problem::Problem,
+};
 
 /// As a handler argument, issues and revokes tokens. Its constructors create the
 /// [settings](crate::tokens::TokenSettings) of an app from keys.
@@ -40,6 +44,7 @@ use crate::base::problem::Problem;
 #[derive(Clone, Debug)]
 pub struct Tokens {
     service: Arc<TokenService>,
+    cut_offs: Arc<CutOffs>,
     caller: Option<Caller>,
 }
 
@@ -72,8 +77,12 @@ impl Caller {
 /// instances of the app learn of it within a second.
 impl Tokens {
     /// Tokens for one request; `caller` is present if it is authenticated.
-    pub(crate) fn new(service: Arc<TokenService>, caller: Option<Caller>) -> Self {
-        Self { service, caller }
+    pub(crate) fn new(
+        service: Arc<TokenService>,
+        cut_offs: Arc<CutOffs>,
+        caller: Option<Caller>,
+    ) -> Self {
+        Self { service, cut_offs, caller }
     }
 
     /// Issues an access token. If the identity is the caller's own, the token states their session
@@ -81,7 +90,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 500 for an identity without a subject, or with an invalid scope (RFC 6749 3.3).
+    /// 500 for an identity without a subject, or with an invalid scope (RFC 6749 3.3). 409
+    /// (`session.ended`) if the user was cut off after the request began.
     ///
     /// ```
     /// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
@@ -115,13 +125,20 @@ impl Tokens {
     }
 
     /// Issues an access token and the first refresh token of a new family to a user who has just
-    /// authenticated.
+    /// authenticated. If the caller is this user with a session, the family ends with the session.
     ///
     /// # Errors
     ///
-    /// 500 as [`issue`](Self::issue); 503 while the store is unavailable.
+    /// 500 and 409 as [`issue`](Self::issue); 503 while the store is unavailable.
     pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, Problem> {
-        self.service.login(identity.into()).await
+        let identity = identity.into();
+        let session = self.caller_as(&identity).and_then(|caller| caller.session);
+        let issued = self.service.login(identity, session, self.cut_offs.of_tokens()).await?;
+        if let Some(issued) = issued {
+            return Ok(issued);
+        }
+        self.cut_offs.learn().await.map_err(unavailable)?;
+        Err(Refusal::SessionEnded.into())
     }
 
     /// Exchanges a refresh token for the next access and refresh token (RFC 6749 6).
@@ -131,10 +148,10 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 401 for an invalid token, whatever the reason; 503 while the store is unavailable, and the
+    /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the store is unavailable, and the
     /// token stays valid.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, Problem> {
-        self.service.refresh(refresh_token).await
+        self.service.refresh(refresh_token, self.cut_offs.of_tokens()).await
     }
 
     /// Ends the family of a refresh token and its access tokens. Returns whether it was live.
@@ -159,7 +176,10 @@ impl Tokens {
         let Some(caller) = &self.caller else { return Ok(false) };
         match &caller.token {
             None => return Ok(false),
-            Some((id, _)) if is_nameless(id) => self.service.cut_user(&caller.user()).await?,
+            Some((id, _)) if is_nameless(id) => {
+                let user = caller.user();
+                self.service.cut_scoped_off(&user).await.map(drop).map_err(unavailable)?;
+            }
             Some((id, expires)) => self.revoke_token(id, *expires).await?,
         }
         Ok(true)
@@ -174,14 +194,26 @@ impl Tokens {
         self.service.revoke_token(id, expires).await
     }
 
-    /// Revokes everything issued to a user until now: access tokens, refresh tokens and tickets.
-    /// Returns how many refresh token families ended.
+    /// Ends everything of a user: access and refresh tokens, tickets, sessions and open streams, as
+    /// [`Sessions::revoke_user`](crate::Sessions::revoke_user) does. Returns how many sessions and
+    /// refresh token families ended.
     ///
     /// # Errors
     ///
     /// 503 while the store is unavailable.
     pub async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
-        self.service.revoke_user(user).await
+        self.end(Ending::User { user: user.into(), keep: None }).await
+    }
+
+    /// Ends everything of all users, as
+    /// [`Sessions::revoke_everyone`](crate::Sessions::revoke_everyone) does. Returns how many
+    /// sessions and refresh token families ended.
+    ///
+    /// # Errors
+    ///
+    /// 503 while the store is unavailable.
+    pub async fn revoke_everyone(&self) -> Result<u64, Problem> {
+        self.end(Ending::Everyone).await
     }
 
     /// Revokes the access token of an external issuer by its `jti`; `expires` is its `exp`.
@@ -211,17 +243,19 @@ impl Tokens {
     /// 503 while the store is unavailable.
     #[cfg(feature = "asym")]
     pub async fn revoke_user_of(&self, issuer: &str, user: &str) -> Result<(), Problem> {
-        self.service.cut_user(&scoped(Some(issuer), user)).await
+        let user = scoped(Some(issuer), user);
+        self.service.cut_scoped_off(&user).await.map(drop).map_err(unavailable)
     }
 
     /// Revokes every access token of every issuer, and every ticket, issued until now. Refresh
-    /// tokens stay valid, and clients get new access tokens with them.
+    /// tokens and sessions stay valid, and clients get new access tokens with them;
+    /// [`revoke_everyone`](Self::revoke_everyone) ends those too.
     ///
     /// # Errors
     ///
     /// 503 while the store is unavailable.
     pub async fn revoke_all(&self) -> Result<(), Problem> {
-        self.service.revoke_all().await
+        self.end(Ending::Access).await.map(drop)
     }
 
     /// Reacts to a compromised key: it is [retired](super::TokenKeys::retire), and everything
@@ -243,24 +277,35 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 401 without an authenticated caller; 503 while the store is unavailable.
+    /// 401 without an authenticated caller; 409 as [`issue`](Self::issue); 503 while the store is unavailable.
     pub async fn ticket(&self) -> Result<String, Problem> {
         let caller = self.caller.clone().ok_or_else(Problem::unauthorized)?;
-        self.service.put_ticket(caller).await
+        self.service.put_ticket(caller, self.cut_offs.of_tokens()).await
     }
 
     fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, Problem> {
-        let is_own = |caller: &&Caller| {
-            caller.foreign_issuer().is_none() && caller.identity.subject == identity.subject
-        };
-        let caller = self.caller.as_ref().filter(is_own);
+        let cut_offs = self.cut_offs.of_tokens();
+        self.service.check_cut_offs(&scoped(None, &identity.subject), cut_offs)?;
+        let caller = self.caller_as(identity);
         let session = caller.and_then(|caller| caller.session).map(|session| session.to_string());
-        let authenticated = caller.and_then(|caller| caller.authenticated);
         let issued = self.service.issue_time(&identity.subject);
-        self.service.issue(
-            identity,
-            issued,
-            Grant { session: session.as_deref(), authenticated, ..grant },
-        )
+        let grant = Grant {
+            session: session.as_deref(),
+            authenticated: caller.and_then(|caller| caller.authenticated),
+            cut_offs: Some(cut_offs),
+            ..grant
+        };
+        self.service.issue(identity, issued, grant)
+    }
+
+    /// The caller, if it is this user of this app.
+    fn caller_as(&self, identity: &Identity) -> Option<&Caller> {
+        let caller = self.caller.as_ref()?;
+        let is_own = caller.foreign_issuer().is_none();
+        (is_own && caller.identity.subject == identity.subject).then_some(caller)
+    }
+
+    async fn end(&self, ending: Ending) -> Result<u64, Problem> {
+        self.cut_offs.end(ending).await.map_err(unavailable)
     }
 }

@@ -1,10 +1,16 @@
 //! The revocations of the store, as one process knows them.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::{
+    sync::{
+        PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use policy_core::{
     time::Timestamp,
-    token::{RevocationSet, RevocationStatus, TokenNames},
+    token::{Cut, RevocationSet, RevocationStatus, TokenNames},
 };
 
 use crate::{
@@ -19,6 +25,8 @@ const FORGOTTEN_AT_ONCE: usize = 1000;
 #[derive(Debug)]
 pub(super) struct RevocationCache {
     state: RwLock<State>,
+    /// The highest position of a revocation that is applied here.
+    newest: AtomicU64,
     revocation_bus: RevocationBus,
 }
 
@@ -27,20 +35,19 @@ struct State {
     set: RevocationSet,
     /// The position in the store's sequence up to which the copy is complete.
     sequence: u64,
-    /// The number of cut-offs.
-    cuts: u64,
 }
 
 impl RevocationCache {
     pub(super) fn new(set: RevocationSet, revocation_bus: RevocationBus) -> Self {
-        Self { state: RwLock::new(State { set, sequence: 0, cuts: 0 }), revocation_bus }
+        let state = RwLock::new(State { set, sequence: 0 });
+        Self { state, newest: AtomicU64::new(0), revocation_bus }
     }
 
     #[inline]
     pub(super) fn standing<'a>(
         &self,
         issued: Timestamp,
-        now: Timestamp,
+        now: Duration,
         names: impl FnOnce() -> TokenNames<'a>,
     ) -> RevocationStatus {
         self.read().set.status(issued, now, names)
@@ -50,17 +57,14 @@ impl RevocationCache {
         self.read().set.issue_time(user, now)
     }
 
-    /// The number of cut-offs that this process has seen.
-    pub(super) fn cuts(&self) -> u64 {
-        self.read().cuts
+    /// The position of the newest revocation that this process knows.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest.load(Ordering::Acquire)
     }
 
-    /// The `iat` of something issued to a user now, based on a store that was queried after
-    /// [`cuts`](Self::cuts) were seen. A cut-off in between may be meant to revoke it, so the time
-    /// is then not moved past the cut-off.
-    pub(super) fn issue_time_since(&self, cuts: u64, user: &str, now: Timestamp) -> Timestamp {
-        let state = self.read();
-        if state.cuts == cuts { state.set.issue_time(user, now) } else { now }
+    /// Whether a user was cut off after the revocation at `known`.
+    pub(super) fn is_cut_off(&self, user: &str, known: u64) -> bool {
+        self.read().set.is_cut_off(user, known)
     }
 
     pub(super) fn cut_off(&self, user: &str, now: Timestamp) -> u64 {
@@ -76,23 +80,36 @@ impl RevocationCache {
         self.read().sequence
     }
 
-    /// Applies the store's response to a query made at `asked`.
-    pub(super) fn apply(&self, batch: RevocationBatch, asked: Timestamp) {
+    /// Applies the store's response to a query made at `asked`, a time since the fixed point of the
+    /// clock.
+    pub(super) fn apply(&self, batch: RevocationBatch, asked: Duration) {
         let mut state = self.write();
-        for revocation in batch.revocations {
-            if let Some(ended) = state.revoke(revocation) {
+        for (position, revocation) in batch.revocations {
+            if let Some(ended) = state.revoke(position, revocation) {
                 self.revocation_bus.publish(ended);
             }
         }
         state.sequence = state.sequence.max(batch.sequence);
         state.set.caught_up(asked);
-        state.set.expire(asked, FORGOTTEN_AT_ONCE);
+        self.newest.fetch_max(batch.sequence, Ordering::AcqRel);
+    }
+
+    /// Drops some of what covers no live token any more. Returns whether there may be more of it.
+    pub(super) fn forget(&self, now: Timestamp) -> bool {
+        self.write().set.expire(now, FORGOTTEN_AT_ONCE)
     }
 
     /// Applies a revocation of this process. It is read again later at its position in the
     /// sequence, with any that others made before it.
-    pub(super) fn revoke(&self, revocation: Revocation) {
-        if let Some(ended) = self.write().revoke(revocation) {
+    ///
+    /// Without a position, the store did not take it. A cut-off then counts by its second alone, so
+    /// that it locks nobody out if it is never stored.
+    pub(super) fn revoke(&self, position: Option<u64>, revocation: Revocation) {
+        let position = position.unwrap_or_default();
+        let ended = self.write().revoke(position, revocation);
+        // After it is applied: a request that knows the position must find it here.
+        self.newest.fetch_max(position, Ordering::AcqRel);
+        if let Some(ended) = ended {
             self.revocation_bus.publish(ended);
         }
     }
@@ -114,20 +131,22 @@ impl RevocationCache {
 
 impl State {
     /// Adds a revocation; returns the event for open streams if it was unknown.
-    fn revoke(&mut self, revocation: Revocation) -> Option<RevocationEvent> {
+    fn revoke(&mut self, number: u64, revocation: Revocation) -> Option<RevocationEvent> {
         match revocation {
             Revocation::Token { id, until } => {
                 self.set.revoke_token(&id, until).then_some(RevocationEvent::Token(id))
             }
-            Revocation::User { user, before } => {
-                self.cuts += 1;
-                self.set
-                    .revoke_user(&user, before)
-                    .then_some(RevocationEvent::TokensOf { user, before })
+            Revocation::Session { session, until, .. } => {
+                let id: Box<str> = session.to_string().into();
+                self.set.revoke_token(&id, until).then_some(RevocationEvent::Token(id))
             }
-            Revocation::All { before } => {
-                self.cuts += 1;
-                self.set.revoke_all(before).then_some(RevocationEvent::AllTokens { before })
+            Revocation::User { user, before } => {
+                let cut = Cut { before, number };
+                self.set.revoke_user(&user, cut).then_some(RevocationEvent::TokensOf { user, cut })
+            }
+            Revocation::Everyone { before } | Revocation::All { before } => {
+                let cut = Cut { before, number };
+                self.set.revoke_all(cut).then_some(RevocationEvent::AllTokens { cut })
             }
         }
     }

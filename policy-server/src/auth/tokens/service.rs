@@ -31,7 +31,10 @@ use crate::{
         event::log,
         problem::Problem,
     },
-    store::{Family, Refresh, Refreshed, Revocation, StoreError, Ticket, TokenHash, TokenStore},
+    store::{
+        CreateFamily, Family, Refresh, Refreshed, Revocation, Revoked, StoreError, Ticket,
+        TokenHash, TokenStore,
+    },
 };
 
 /// How often the store is queried for revocations.
@@ -74,6 +77,8 @@ pub(crate) struct TokenService {
 pub(super) struct Grant<'a> {
     pub(super) session: Option<&'a str>,
     pub(super) authenticated: Option<Timestamp>,
+    /// The newest cut-off that the request knows.
+    pub(super) cut_offs: Option<u64>,
     pub(super) custom: Option<&'a Map<String, Value>>,
 }
 
@@ -146,7 +151,7 @@ impl TokenService {
 
     /// Keeps the revocations up to date, and purges the store, for as long as it is polled.
     pub(crate) async fn run(&self) {
-        let mut purge_at = self.clock.now().after(PURGE_INTERVAL);
+        let mut purge_at = self.clock.monotonic() + PURGE_INTERVAL;
         let mut is_in_touch = true;
         loop {
             let now = self.clock.now();
@@ -160,17 +165,18 @@ impl TokenService {
                 _ => (),
             }
             is_in_touch = outcome.is_ok();
-            if is_in_touch && now >= purge_at {
+            self.forget(now).await;
+            if is_in_touch && self.clock.monotonic() >= purge_at {
                 self.purge(now).await;
-                purge_at = now.after(PURGE_INTERVAL);
+                purge_at = self.clock.monotonic() + PURGE_INTERVAL;
             }
-            self.clock.wait_until(now.after(SYNC_INTERVAL)).await;
+            self.clock.sleep(SYNC_INTERVAL).await;
         }
     }
 
     /// Queries the store for new revocations once.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
-        let asked = self.clock.now();
+        let asked = self.clock.monotonic();
         let batch = self.store.revocations(self.revocation_cache.sequence()).await?;
         self.revocation_cache.apply(batch, asked);
         Ok(())
@@ -225,10 +231,11 @@ impl TokenService {
         }
         let claims = own.claims();
         let user = scoped(None, claims.subject());
-        self.check(claims.issued(), now, || TokenNames {
+        self.check(claims.issued(), || TokenNames {
             id: claims.id(),
             session: claims.session(),
             user: &user,
+            cut_offs: claims.cut_offs(),
         })?;
         Ok(Verified::own(own))
     }
@@ -249,10 +256,11 @@ impl TokenService {
         let claims = token.claims();
         let (id, user) = (token.scoped(claims.id()), token.scoped(token.subject()));
         let session = claims.session().map(|session| token.scoped(session));
-        self.check(claims.issued(), now, || TokenNames {
+        self.check(claims.issued(), || TokenNames {
             id: &id,
             session: session.as_deref(),
             user: &user,
+            cut_offs: None,
         })?;
         Ok(token)
     }
@@ -293,13 +301,8 @@ impl TokenService {
     }
 
     /// Whether a token issued at that time is not revoked; `None` if that is not known.
-    pub(crate) fn holds(
-        &self,
-        names: TokenNames<'_>,
-        issued: Timestamp,
-        now: Timestamp,
-    ) -> Option<bool> {
-        match self.check(issued, now, || names) {
+    pub(crate) fn holds(&self, names: TokenNames<'_>, issued: Timestamp) -> Option<bool> {
+        match self.check(issued, || names) {
             Err(TokenError::Revoked) => Some(false),
             Err(TokenError::StoreUnavailable) => None,
             _ => Some(true),
@@ -311,9 +314,9 @@ impl TokenService {
     fn check<'a>(
         &self,
         issued: Timestamp,
-        now: Timestamp,
         names: impl Fn() -> TokenNames<'a>,
     ) -> Result<(), TokenError> {
+        let now = self.clock.monotonic();
         match self.revocation_cache.standing(issued, now, &names) {
             RevocationStatus::Good => Ok(()),
             RevocationStatus::Revoked => Err(TokenError::Revoked),
@@ -326,7 +329,7 @@ impl TokenService {
     fn check_stale(
         &self,
         issued: Timestamp,
-        now: Timestamp,
+        now: Duration,
         names: TokenNames<'_>,
     ) -> Result<(), TokenError> {
         if let Ok(Ok(batch)) = self.store.revocations(self.revocation_cache.sequence()).now() {
@@ -362,8 +365,10 @@ impl TokenService {
         claims.expires = expires;
         claims.scope = Some(&*scope).filter(|scope| !scope.is_empty());
         claims.session = grant.session;
-        claims.authenticated = grant.authenticated;
+        // Sessions go on by their own time where the clock was set back.
+        claims.authenticated = grant.authenticated.map(|at| at.min(issued));
         claims.roles = &roles;
+        claims.cut_offs = grant.cut_offs;
         claims.custom = grant.custom;
         let now = self.clock.now();
         let access_token = keys.load().sign(&claims, now).map_err(Problem::internal)?;
@@ -381,7 +386,8 @@ impl TokenService {
         issued: Timestamp,
         authenticated: Option<Timestamp>,
     ) -> Result<String, Problem> {
-        let grant = Grant { authenticated, ..Grant::default() };
+        let cut_offs = Some(self.newest_cut_off());
+        let grant = Grant { authenticated, cut_offs, ..Grant::default() };
         self.issue(identity, issued, grant).map(|issued| issued.access_token)
     }
 
@@ -396,7 +402,8 @@ impl TokenService {
     ) -> Result<String, Problem> {
         let expires = self.clock.now().after(self.lifetime);
         let token = issuer.map(|issuer| (scoped(Some(issuer), "probe").into(), expires));
-        self.put_ticket(Caller { identity, authenticated, session: None, token }).await
+        let caller = Caller { identity, authenticated, session: None, token };
+        self.put_ticket(caller, self.newest_cut_off()).await
     }
 
     /// How long an access token is accepted, with all leeway.
@@ -410,8 +417,28 @@ impl TokenService {
         self.revocation_cache.issue_time(&scoped(None, user), self.clock.now())
     }
 
-    /// Begins a family of refresh tokens.
-    pub(super) async fn login(&self, identity: Identity) -> Result<Issued, Problem> {
+    /// The position of the newest revocation that this process knows.
+    pub(crate) fn newest_cut_off(&self) -> u64 {
+        self.revocation_cache.newest()
+    }
+
+    /// Refuses what a request that knows `cut_offs` grants, if its user was cut off since, who is in
+    /// the form that revocations use.
+    pub(super) fn check_cut_offs(&self, user: &str, cut_offs: u64) -> Result<(), Problem> {
+        if self.revocation_cache.is_cut_off(user, cut_offs) {
+            return Err(Refusal::SessionEnded.into());
+        }
+        Ok(())
+    }
+
+    /// Begins a family of refresh tokens, in a session or outside of one, for a request that knows
+    /// `cut_offs`; `None` if its user was cut off since.
+    pub(super) async fn login(
+        &self,
+        identity: Identity,
+        session: Option<Handle>,
+        cut_offs: u64,
+    ) -> Result<Option<Issued>, Problem> {
         self.refresh_key().await.map_err(unavailable)?;
         let now = self.clock.now();
         let token = OpaqueToken::drawn(OpaqueKind::Refresh, self.draw()?);
@@ -420,29 +447,29 @@ impl TokenService {
             identity,
             authenticated: now,
             expires: now.after(self.refresh_lifetime),
+            session,
         };
         let issued = self.issue_time(&family.identity.subject);
-        let response = self.issue_for(&family, issued, &token)?;
-        self.store.create_family(family, TokenHash(token.hash())).await.map_err(unavailable)?;
-        Ok(response)
+        let response = self.issue_for(&family, issued, &token, cut_offs)?;
+        let request = CreateFamily::new(family, TokenHash(token.hash()), cut_offs);
+        let is_granted = self.store.create_family(request).await.map_err(unavailable)?;
+        Ok(is_granted.then_some(response))
     }
 
     /// Exchanges a refresh token.
-    pub(super) async fn refresh(&self, text: &str) -> Result<Issued, Problem> {
+    pub(super) async fn refresh(&self, text: &str, cut_offs: u64) -> Result<Issued, Problem> {
         let key = self.refresh_key().await.map_err(unavailable)?;
         let refused = || Problem::from(Refusal::RefreshRefused);
         let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
         let successor = key.successor(&token);
         let now = self.clock.now();
-        let cuts = self.revocation_cache.cuts();
         let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
         let outcome =
             self.store.refresh(Refresh::new(hashes.0, hashes.1, self.refresh_grace, now)).await;
         match outcome.map_err(unavailable)? {
             Refreshed::Done(family) | Refreshed::Again(family) => {
-                let user = scoped(None, &family.identity.subject);
-                let issued = self.revocation_cache.issue_time_since(cuts, &user, now);
-                self.issue_for(&family, issued, &successor)
+                let issued = self.issue_time(&family.identity.subject);
+                self.issue_for(&family, issued, &successor, cut_offs)
             }
             Refreshed::Reused(family) => {
                 log!(
@@ -474,40 +501,63 @@ impl TokenService {
 
     /// Revokes one token, which expires at that time.
     pub(super) async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
-        self.revoke(Revocation::Token { id: id.into(), until: expires.after(self.leeway) }).await
+        let until = expires.after(self.leeway);
+        let revocation = Revocation::Token { id: id.into(), until };
+        self.revoke(revocation).await.map(drop).map_err(unavailable)
     }
 
-    /// Revokes everything issued to a user. Returns how many families ended.
-    pub(super) async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
-        self.refresh_key().await.map_err(unavailable)?;
-        // End refresh token families first; access tokens that they issue meanwhile predate the
-        // cut-off.
-        let ended = self.store.end_families(user).await;
-        // Also where that failed: this holds in this process in any case.
-        self.cut_user(&scoped(None, user)).await?;
-        ended.map_err(unavailable)
+    /// Revokes everything issued to a user of this app.
+    pub(crate) async fn cut_off(&self, user: &str) -> Result<Revoked, StoreError> {
+        let scoped = scoped(None, user);
+        if *scoped != *user {
+            // Families have the name of their user as it is.
+            self.cut_scoped_off(&scoped).await?;
+        }
+        self.cut_scoped_off(user).await
     }
 
-    /// Revokes every access token issued to a user until now. The user is in the form that
-    /// revocations use.
-    pub(super) async fn cut_user(&self, user: &str) -> Result<(), Problem> {
+    /// Revokes everything issued to a user, who is in the form that revocations use.
+    pub(super) async fn cut_scoped_off(&self, user: &str) -> Result<Revoked, StoreError> {
         let before = self.revocation_cache.cut_off(user, self.clock.now());
         self.revoke(Revocation::User { user: user.into(), before }).await
     }
 
-    /// Revokes every access token issued until now.
-    pub(super) async fn revoke_all(&self) -> Result<(), Problem> {
+    /// Revokes everything issued to anyone.
+    pub(crate) async fn cut_everyone_off(&self) -> Result<Revoked, StoreError> {
+        let before = self.revocation_cache.cut_off_of_all(self.clock.now());
+        self.revoke(Revocation::Everyone { before }).await
+    }
+
+    /// Revokes every access token and ticket issued until now.
+    pub(crate) async fn revoke_all(&self) -> Result<Revoked, StoreError> {
         let before = self.revocation_cache.cut_off_of_all(self.clock.now());
         self.revoke(Revocation::All { before }).await
+    }
+
+    /// Revokes what was issued in a session that ended. Returns how many families ended.
+    pub(crate) async fn end_session(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
+        let until = self.issue_time(user).after(self.longest);
+        let revocation = Revocation::Session { user: user.into(), session, until };
+        let ended = self.revoke(revocation).await?.families;
+        for family in &ended {
+            let id = Handle(*family).to_string().into();
+            self.revoke(Revocation::Token { id, until }).await?;
+        }
+        Ok(ended.len() as u64)
     }
 
     pub(super) fn keys(&self) -> Option<&TokenKeys> {
         self.keys.as_ref()
     }
 
-    /// Issues a ticket to the caller of a request.
-    pub(super) async fn put_ticket(&self, caller: Caller) -> Result<String, Problem> {
+    /// Issues a ticket to the caller of a request that knows `cut_offs`.
+    pub(super) async fn put_ticket(
+        &self,
+        caller: Caller,
+        cut_offs: u64,
+    ) -> Result<String, Problem> {
         self.refresh_key().await.map_err(unavailable)?;
+        self.check_cut_offs(&caller.user(), cut_offs)?;
         let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
         let made = self.revocation_cache.issue_time(&caller.user(), self.clock.now());
         let ticket = Ticket {
@@ -517,6 +567,7 @@ impl TokenService {
             authenticated: caller.authenticated,
             session: caller.session,
             token: caller.token,
+            cut_offs,
         };
         self.store.put_ticket(TokenHash(token.hash()), ticket).await.map_err(unavailable)?;
         Ok(token.text())
@@ -534,8 +585,9 @@ impl TokenService {
         let id = ticket.token.as_ref().map_or("", |(id, _)| id);
         let session = ticket.session.map(|session| session.to_string());
         let user = scoped(foreign_issuer_of(id), &ticket.identity.subject);
-        match self.check(made, now, || TokenNames { id, session: session.as_deref(), user: &user })
-        {
+        let cut_offs = Some(ticket.cut_offs);
+        let names = || TokenNames { id, session: session.as_deref(), user: &user, cut_offs };
+        match self.check(made, names) {
             Ok(()) => Ok(Some(ticket)),
             Err(TokenError::StoreUnavailable) => {
                 Err(StoreError::new("the revocations are out of date"))
@@ -550,10 +602,13 @@ impl TokenService {
         family: &Family,
         issued: Timestamp,
         refresh: &OpaqueToken,
+        cut_offs: u64,
     ) -> Result<Issued, Problem> {
+        self.check_cut_offs(&scoped(None, &family.identity.subject), cut_offs)?;
         let session = Handle(family.id).to_string();
         let authenticated = Some(family.authenticated);
-        let grant = Grant { session: Some(&session), authenticated, custom: None };
+        let cut_offs = Some(cut_offs);
+        let grant = Grant { session: Some(&session), authenticated, cut_offs, custom: None };
         let response = self.issue(&family.identity, issued, grant)?;
         Ok(Issued { refresh_token: Some(refresh.text()), ..response })
     }
@@ -561,18 +616,21 @@ impl TokenService {
     /// Revokes the access tokens of a family that ended.
     async fn end_access(&self, family: &Family) -> Result<(), Problem> {
         let until = self.issue_time(&family.identity.subject).after(self.longest);
-        self.revoke(Revocation::Token { id: Handle(family.id).to_string().into(), until }).await
+        let id = Handle(family.id).to_string().into();
+        let revocation = Revocation::Token { id, until };
+        self.revoke(revocation).await.map(drop).map_err(unavailable)
     }
 
     /// Revokes in the store first, then in this process: here also if the store fails, since what
     /// was to lose its rights must not go on where that can be helped.
-    async fn revoke(&self, revocation: Revocation) -> Result<(), Problem> {
+    async fn revoke(&self, revocation: Revocation) -> Result<Revoked, StoreError> {
         let stored = match self.refresh_key().await {
-            Ok(_) => self.store.revoke(revocation.clone()).await.map(drop),
+            Ok(_) => self.store.revoke(revocation.clone()).await,
             Err(error) => Err(error),
         };
-        self.revocation_cache.revoke(revocation);
-        stored.map_err(unavailable)
+        let position = stored.as_ref().ok().map(|revoked| revoked.position);
+        self.revocation_cache.revoke(position, revocation);
+        stored
     }
 
     /// Whether the store can write at the moment.
@@ -589,6 +647,14 @@ impl TokenService {
             Ok(RefreshKey::new(&SecretKey::drawn(secret)))
         };
         self.refresh_key.get_or_try_init(open).await
+    }
+
+    /// Drops the known revocations that cover no live token any more, however many they are: in
+    /// small steps, so that no request waits long for the lock.
+    pub(super) async fn forget(&self, now: Timestamp) {
+        while self.revocation_cache.forget(now) {
+            tokio::task::yield_now().await;
+        }
     }
 
     pub(super) async fn purge(&self, now: Timestamp) {
@@ -616,7 +682,7 @@ impl fmt::Debug for TokenService {
 
 /// 503: the client keeps its credential and retries.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn unavailable(error: StoreError) -> Problem {
+pub(super) fn unavailable(error: StoreError) -> Problem {
     log!(TokenStoreFailed, error = %printable(&error.to_string()));
     Problem::from(Refusal::TokenStoreUnavailable)
 }

@@ -173,7 +173,8 @@ impl TokenSettings {
     }
 
     /// How long an access token lives: 5 minutes by default. A change of a user's rights takes
-    /// effect within this time.
+    /// effect within this time, or at once by [`Sessions::set_rights`](crate::Sessions::set_rights)
+    /// and [`Tokens::revoke_user`].
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;

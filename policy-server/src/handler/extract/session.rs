@@ -39,7 +39,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
         let login = admit_login(&parts.method, &parts.headers);
         let login = login.map_err(|_refusal| SessionError::Navigation);
-        checked(parts).await.map(|session| Self::new(session).with_logins(login))
+        let session = checked(parts).await?;
+        session.share(auth(parts).map_err(IntoResponse::into_response)?.cut_offs());
+        Ok(Self::new(session).with_logins(login))
     }
 }
 

@@ -24,6 +24,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Tokens {
         let (auth, service) = service.ok_or_else(|| Problem::internal(NO_TOKENS))?;
         // The response may contain a token.
         auth.note_issued();
-        Ok(Self::new(Arc::clone(service), auth.principal().map(Principal::caller)))
+        let cut_offs = Arc::clone(auth.cut_offs());
+        Ok(Self::new(Arc::clone(service), cut_offs, auth.principal().map(Principal::caller)))
     }
 }

@@ -64,7 +64,10 @@ pub(crate) fn at_once(
 ) -> Option<Result<Option<Authenticated>, Denied>> {
     match auth.step(policy, view) {
         Ok(AuthStep::Known(caller)) => Some(Ok(caller)),
-        Ok(AuthStep::Load) => auth.load_early(view.headers).map(of_session),
+        Ok(AuthStep::Load) => {
+            let caller = auth.load_early(view.headers).map(of_session)?;
+            Some(caller.inspect(|caller| note_epoch(auth, caller.as_ref())))
+        }
         Ok(AuthStep::Ticket(_) | AuthStep::Own(_)) => None,
         Err(denied) => Some(Err(denied)),
     }
@@ -86,7 +89,11 @@ pub(crate) async fn later(
             Some(scheme) => ask(own, scheme, parts, body).await,
             None => Err(Refusal::Internal.into()),
         },
-        AuthStep::Load => of_session(auth.session(view.headers)?.load().await),
+        AuthStep::Load => {
+            let caller = of_session(auth.session(view.headers)?.load().await)?;
+            note_epoch(auth, caller.as_ref());
+            Ok(caller)
+        }
     }
 }
 
@@ -181,6 +188,12 @@ fn of_session(loaded: Load<'_>) -> Result<Option<Authenticated>, Denied> {
     let loaded = loaded.map_err(|_logged| Denied::unchecked())?;
     let principal = loaded.and_then(Principal::of_session);
     Ok(principal.map(|principal| Authenticated { principal, is_ambient: true }))
+}
+
+fn note_epoch(auth: &RequestAuth, caller: Option<&Authenticated>) {
+    if let Some(record) = caller.and_then(|caller| caller.principal.record()) {
+        auth.know_epoch(record.epoch);
+    }
 }
 
 /// Runs a scheme of the application.

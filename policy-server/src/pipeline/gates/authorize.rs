@@ -23,7 +23,7 @@ pub(crate) fn check(
             Err(Denied::from(Refusal::CredentialsMissing).login(login))
         }
         Some(Authenticated { principal, .. }) => {
-            principal.satisfies(policy, || auth.guard().clock.now())?;
+            principal.satisfies(policy, || auth.guard().clock.steady())?;
             Ok(Some(principal))
         }
     }

@@ -14,6 +14,7 @@
 
 #![expect(clippy::panic, reason = "a broken rule ends the test that runs the suite")]
 
+mod cut_offs;
 mod limits;
 mod races;
 mod rotation;
@@ -47,6 +48,7 @@ pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
     rotation::run(&make).await;
     limits::run(&make).await;
     races::run(&make).await;
+    cut_offs::of_sessions(&make).await;
 }
 
 /// Tests a store of refresh tokens, revocations and tickets. `make` creates an empty one each time.
@@ -57,6 +59,7 @@ pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
 pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     tokens::run(&make).await;
     tickets::run(&make).await;
+    cut_offs::of_tokens(&make).await;
 }
 
 /// The current time in the suite.

@@ -5,15 +5,15 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
 use super::*;
 use crate::store::{
-    Cas, CreateSession, Created, Family, ListSessions, Loaded, MemoryStore, Refresh, Refreshed,
-    Revocation, RevocationBatch, RevokeUser, RotateSession, Summary, Ticket, TokenHash,
-    TouchSession, UpdateSession,
+    Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded, MemoryStore,
+    Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked, RotateSession, Summary,
+    Ticket, TokenHash, TouchSession, UpdateSession,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +38,14 @@ enum Fault {
     TicketHasTwoTakers,
     CutOffMovesBack,
     SequenceSkips,
+    CutOffIsIgnored,
+    CutOffIsIgnoredByRotation,
+    CutOffOfNobodyIsForgotten,
+    CutOffMissesNewUsers,
+    RightsComeBack,
+    FamilyIgnoresCutOff,
+    FamilyOutlivesSession,
+    SecondCutOffHasNoPosition,
 }
 
 /// The memory store with one fault.
@@ -50,6 +58,7 @@ struct Broken {
     tickets: Mutex<HashMap<TokenHash, Ticket>>,
     families: Mutex<HashMap<TokenHash, Family>>,
     inside: AtomicUsize,
+    have_rights_changed: AtomicBool,
 }
 
 impl Broken {
@@ -62,6 +71,7 @@ impl Broken {
             tickets: Mutex::default(),
             families: Mutex::default(),
             inside: AtomicUsize::new(0),
+            have_rights_changed: AtomicBool::new(false),
         }
     }
 
@@ -87,7 +97,16 @@ impl SessionStore for Broken {
     }
 
     fn create(&self, request: CreateSession) -> Answer<'_, Created> {
-        let CreateSession { key, record, limit, now } = request.clone();
+        let CreateSession { key, record, limit, now, .. } = request.clone();
+        if self.has(Fault::CutOffIsIgnored) {
+            return self.store.create(request.began(None));
+        }
+        let request = match record.user() {
+            // As a store does that keeps the epoch in the rows of the sessions.
+            Some("ada") if self.has(Fault::CutOffOfNobodyIsForgotten) => request.began(None),
+            Some("eve") if self.has(Fault::CutOffMissesNewUsers) => request.began(None),
+            _ => request,
+        };
         self.records.lock().unwrap().insert(key, record.clone());
         let user = record.user().map(str::to_owned);
         if let (Fault::LimitIsNotAtomic, Some(limit), Some(user)) = (self.fault, limit, user) {
@@ -145,7 +164,19 @@ impl SessionStore for Broken {
     }
 
     fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
-        let RotateSession { old, new, expected, record, grace, limit, now } = request.clone();
+        let RotateSession { old, new, expected, record, grace, limit, now, .. } = request.clone();
+        if self.has(Fault::CutOffIsIgnoredByRotation) {
+            return self.store.rotate(request.began(None));
+        }
+        if self.has(Fault::RightsComeBack) && self.have_rights_changed.load(Ordering::SeqCst) {
+            return Answer::later(async move {
+                let loaded = self.store.load(&old, now).await?;
+                let version = loaded.map_or(expected, |loaded| loaded.record.version);
+                let is_changed = version == expected + 1 && grace.is_none();
+                let expected = if is_changed { version } else { expected };
+                self.store.rotate(RotateSession { expected, ..request }).await
+            });
+        }
         if self.has(Fault::RotateIsNotAtomic) && grace.is_none() && limit.is_none() {
             return Answer::later(async move {
                 let version = |loaded: Loaded| (loaded.successor, loaded.record.version);
@@ -198,8 +229,9 @@ impl SessionStore for Broken {
         })
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
-        let RevokeUser { user, keep, now } = request;
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+        let RevokeUser { user, keep, rights, now, .. } = request;
+        self.have_rights_changed.store(rights.is_some(), Ordering::SeqCst);
         Answer::later(async move {
             match self.fault {
                 // Ends the listed sessions one after the other.
@@ -216,12 +248,20 @@ impl SessionStore for Broken {
                                 u64::from(self.store.delete_by_handle(user, one.handle).await?);
                         }
                     }
-                    Ok(ended)
+                    Ok(CutOff::new(ended, 0, 0))
                 }
-                Fault::RevocationMisses if keep.is_none() => Ok(0),
+                Fault::RevocationMisses if keep.is_none() => Ok(CutOff::new(0, 0, 0)),
                 _ => self.store.revoke_user(request).await,
             }
         })
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        self.store.revoke_everyone(now)
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        self.store.cut_offs()
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
@@ -235,9 +275,15 @@ impl TokenStore for Broken {
         TokenStore::secret(&self.store, fresh)
     }
 
-    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
-        self.families.lock().unwrap().insert(token, family.clone());
-        self.store.create_family(family, token)
+    fn create_family(&self, mut request: CreateFamily) -> Answer<'_, bool> {
+        self.families.lock().unwrap().insert(request.token, request.family.clone());
+        if self.has(Fault::FamilyIgnoresCutOff) {
+            request.began = u64::MAX;
+        }
+        if self.has(Fault::FamilyOutlivesSession) {
+            request.family.session = None;
+        }
+        self.store.create_family(request)
     }
 
     fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
@@ -260,11 +306,22 @@ impl TokenStore for Broken {
         self.store.end_family(token)
     }
 
-    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        self.store.end_families(user)
-    }
-
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+        if self.has(Fault::SecondCutOffHasNoPosition)
+            && let Revocation::User { user, before } = &revocation
+        {
+            let (user, before) = (user.clone(), *before);
+            return Answer::later(async move {
+                for (position, known) in self.store.revocations(0).await?.revocations {
+                    if matches!(&known, Revocation::User { user: of, before: known }
+                        if *of == user && *known >= before)
+                    {
+                        return Ok(Revoked::new(position, position, vec![]));
+                    }
+                }
+                self.store.revoke(revocation).await
+            });
+        }
         if self.has(Fault::CutOffMovesBack)
             && let Revocation::User { user, before: 50 } = &revocation
         {
@@ -341,6 +398,11 @@ fn each_fault_of_a_store_of_sessions_is_found() {
         (Fault::ForeignHandleLives, "`lives` finds no session that is not the user's"),
         (Fault::HandleOutlivesDeletion, "for `lives`, a session that a login replaced is dead"),
         (Fault::PurgeTakesAll, "`purge` removes no living session"),
+        (Fault::CutOffIsIgnored, "a login that began before a cut-off of its user is `CutOff`"),
+        (Fault::CutOffIsIgnoredByRotation, "rights that were asked for before a cut-off"),
+        (Fault::CutOffOfNobodyIsForgotten, "a login that began before a cut-off of its user"),
+        (Fault::CutOffMissesNewUsers, "one of users without sessions too"),
+        (Fault::RightsComeBack, "the rights that a request read before are not written again"),
     ] {
         let said = verdict(sessions(|| Broken::new(fault))).unwrap_err();
         assert!(said.contains(rule), "{fault:?}: {said}");
@@ -356,6 +418,9 @@ fn each_fault_of_a_store_of_tokens_is_found() {
         (Fault::TicketHasTwoTakers, "of several `take_ticket` at once"),
         (Fault::CutOffMovesBack, "a cut-off never moves back"),
         (Fault::PurgeTakesAll, "`purge` removes nothing of a living family"),
+        (Fault::FamilyIgnoresCutOff, "a family that began before a cut-off is refused"),
+        (Fault::FamilyOutlivesSession, "the end of a session ends the families"),
+        (Fault::SecondCutOffHasNoPosition, "every cut-off has a position of its own"),
         (Fault::SequenceSkips, "`revocations` gives what is behind a place"),
     ] {
         let said = verdict(tokens(|| Broken::new(fault))).unwrap_err();

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use policy_core::{session::Identity, time::Timestamp};
 
 use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, key, rule};
-use crate::store::{Family, Refresh, Refreshed, TokenHash};
+use crate::store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash};
 
 /// How long a used token still yields its successor.
 const GRACE: Duration = Duration::from_secs(10);
@@ -33,12 +33,13 @@ pub(super) fn hash(number: u32) -> TokenHash {
 }
 
 /// A family that expires 1000 s after the suite's time.
-fn family(number: u8, user: &str) -> Family {
+pub(super) fn family(number: u8, user: &str) -> Family {
     Family {
         id: [number; 16],
         identity: Identity::new(user).roles(["reader"]).scopes(["orders:read"]),
         authenticated: NOW,
         expires: at(1000),
+        session: None,
     }
 }
 
@@ -56,7 +57,7 @@ async fn rotation<S: TokenStore>(store: &S) {
     let unknown = refresh(store, 1, NOW).await;
     rule(unknown == Refreshed::Unknown, "a token that was never given is `Unknown`");
     rule(refresh(store, 2, NOW).await == Refreshed::Unknown, "an unknown token gets no successor");
-    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
     for token in 1..4 {
         let done = refresh(store, token, at(100 * u64::from(token))).await;
         rule(
@@ -70,7 +71,7 @@ async fn rotation<S: TokenStore>(store: &S) {
 }
 
 async fn grace<S: TokenStore>(store: &S) {
-    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
     refresh(store, 1, at(100)).await;
     for seconds in [100, 105, 109] {
         rule(
@@ -83,9 +84,9 @@ async fn grace<S: TokenStore>(store: &S) {
 }
 
 async fn reuse<S: TokenStore>(store: &S) {
-    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
     refresh(store, 1, at(100)).await;
-    answer(store.create_family(family(2, "ada"), hash(20))).await;
+    answer(store.create_family(CreateFamily::new(family(2, "ada"), hash(20), 0))).await;
     refresh(store, 20, at(100)).await;
     refresh(store, 21, at(101)).await;
     // The grace is over; the successor was used; the token is not the last.
@@ -108,7 +109,7 @@ async fn reuse<S: TokenStore>(store: &S) {
 
 async fn ends<S: TokenStore>(store: &S) {
     rule(answer(store.end_family(hash(9))).await.is_none(), "`end_family` of no token gives none");
-    answer(store.create_family(family(1, "ada"), hash(10))).await;
+    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(10), 0))).await;
     refresh(store, 10, at(1)).await;
     // By the used token.
     let ended = answer(store.end_family(hash(10))).await;
@@ -121,26 +122,32 @@ async fn ends<S: TokenStore>(store: &S) {
 
     let families = [(2, "ada", 20), (3, "ada", 30), (4, "bob", 40)];
     for (number, user, token) in families {
-        answer(store.create_family(family(number, user), hash(token))).await;
+        answer(store.create_family(CreateFamily::new(family(number, user), hash(token), 0))).await;
     }
-    let ended = answer(store.end_families("ada")).await;
-    rule(ended == 2, "`end_families` counts the families that it ended");
+    let cut = answer(store.revoke(of_ada())).await;
+    rule(cut.families.len() == 2, "a cut-off of a user gives the families that it ended");
     for token in [20, 30] {
         let result = refresh(store, token, at(2)).await;
-        rule(result == Refreshed::Dead, "`end_families` ends all families of the user");
+        rule(result == Refreshed::Dead, "a cut-off of a user ends all their families");
     }
     let bob = refresh(store, 40, at(2)).await;
-    rule(matches!(bob, Refreshed::Done(_)), "`end_families` ends no family of another user");
-    rule(answer(store.end_families("ada")).await == 0, "`end_families` ends a family once");
-    answer(store.create_family(family(5, "ada"), hash(50))).await;
+    rule(matches!(bob, Refreshed::Done(_)), "a cut-off of a user ends no family of another");
+    let again = answer(store.revoke(of_ada())).await;
+    rule(again.families.is_empty(), "a cut-off of a user ends a family once");
+    let request = CreateFamily::new(family(5, "ada"), hash(50), again.position);
+    answer(store.create_family(request)).await;
     let new = refresh(store, 50, at(2)).await;
-    rule(matches!(new, Refreshed::Done(_)), "a family that is created after `end_families` lives");
+    rule(matches!(new, Refreshed::Done(_)), "a family that begins after a cut-off lives");
+}
+
+fn of_ada() -> Revocation {
+    Revocation::User { user: "ada".into(), before: 60 }
 }
 
 async fn purge<S: TokenStore>(store: &S) {
-    answer(store.create_family(family(1, "ada"), hash(1))).await;
+    answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
     let longer = Family { expires: at(2000), ..family(2, "ada") };
-    answer(store.create_family(longer.clone(), hash(20))).await;
+    answer(store.create_family(CreateFamily::new(longer.clone(), hash(20), 0))).await;
     refresh(store, 1, at(1)).await;
     refresh(store, 20, at(1)).await;
     answer(store.purge(at(999), 100)).await;
@@ -158,14 +165,16 @@ async fn purge<S: TokenStore>(store: &S) {
     }
     let result = refresh(store, 21, at(1000)).await;
     rule(result == Refreshed::Done(longer), "`purge` removes nothing of a living family");
-    rule(answer(store.end_families("ada")).await == 1, "`purge` removes a family from its user");
+    let left = answer(store.revoke(of_ada())).await.families;
+    rule(left == [[2; 16]], "`purge` removes a family from its user");
 }
 
 /// Several instances of the app get the same token.
 async fn refreshes<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;
-        answer(store.create_family(family(round as u8, "ada"), hash(token))).await;
+        answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
+            .await;
         let call = |_| -> Call<Refreshed> {
             let store = Arc::clone(store);
             Box::pin(async move { refresh(&*store, token, NOW).await })
@@ -187,7 +196,8 @@ async fn refreshes<S: TokenStore>(store: &Arc<S>) {
 async fn reuses<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;
-        answer(store.create_family(family(round as u8, "ada"), hash(token))).await;
+        answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
+            .await;
         refresh(&**store, token, NOW).await;
         let call = |_| -> Call<Refreshed> {
             let store = Arc::clone(store);
@@ -202,7 +212,8 @@ async fn reuses<S: TokenStore>(store: &Arc<S>) {
 async fn refresh_and_logout<S: TokenStore>(store: &Arc<S>) {
     for round in 1..=ROUNDS {
         let token = 10 * round;
-        answer(store.create_family(family(round as u8, "ada"), hash(token))).await;
+        answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
+            .await;
         let (refreshing, ending) = (Arc::clone(store), Arc::clone(store));
         let calls: Vec<Call<()>> = vec![
             Box::pin(async move {

@@ -250,10 +250,13 @@ impl Row for Family {
         to.identity(&self.identity);
         to.time(self.authenticated);
         to.time(self.expires);
+        to.option(self.session.as_ref(), |to, handle| to.bytes(&handle.0));
     }
 
     fn read(from: &mut Reader<'_>) -> Option<Self> {
-        Some(Self::new(from.array()?, from.identity()?, from.time()?, from.time()?))
+        let mut family = Self::new(from.array()?, from.identity()?, from.time()?, from.time()?);
+        family.session = from.option(|from| from.array().map(Handle))?;
+        Some(family)
     }
 }
 
@@ -291,6 +294,16 @@ impl Row for Revocation {
                 to.byte(2);
                 to.number(*before);
             }
+            Self::Session { user, session, until } => {
+                to.byte(3);
+                to.text(user);
+                to.bytes(&session.0);
+                to.time(*until);
+            }
+            Self::Everyone { before } => {
+                to.byte(4);
+                to.number(*before);
+            }
         }
     }
 
@@ -299,6 +312,12 @@ impl Row for Revocation {
             0 => Self::Token { id: from.text()?, until: from.time()? },
             1 => Self::User { user: from.text()?, before: from.number()? },
             2 => Self::All { before: from.number()? },
+            3 => Self::Session {
+                user: from.text()?,
+                session: Handle(from.array()?),
+                until: from.time()?,
+            },
+            4 => Self::Everyone { before: from.number()? },
             _ => return None,
         })
     }
@@ -313,6 +332,7 @@ impl Row for Ticket {
             to.text(id);
             to.time(*end);
         });
+        to.number(self.cut_offs);
         to.time(self.expires);
     }
 
@@ -321,7 +341,9 @@ impl Row for Ticket {
         let authenticated = from.option(Reader::time)?;
         let session = from.option(|from| from.array().map(Handle))?;
         let token = from.option(|from| Some((from.text()?, from.time()?)))?;
+        let cut_offs = from.number()?;
         let mut ticket = Self::new(identity, from.time()?);
+        ticket.cut_offs = cut_offs;
         ticket.authenticated = authenticated;
         ticket.session = session;
         ticket.token = token;
@@ -373,15 +395,22 @@ mod tests {
         comes_back(&Record { identity: None, authenticated: None, data: [].into(), ..record() });
         comes_back(&Successor { key: SessionKey([3; 32]), grace: Timestamp::MAX });
         let (authenticated, expires) = (Timestamp::from_millis(5), Timestamp::from_millis(6));
-        comes_back(&Family::new([4; 16], identity.clone(), authenticated, expires));
+        let mut family = Family::new([4; 16], identity.clone(), authenticated, expires);
+        comes_back(&family);
+        family.session = Some(Handle([5; 16]));
+        comes_back(&family);
         comes_back(&TokenRow { family: [7; 16], used: None });
         let used = Some((Timestamp::from_millis(8), TokenHash([9; 32])));
         comes_back(&TokenRow { family: [7; 16], used });
         comes_back(&Revocation::Token { id: "j".into(), until: Timestamp::from_millis(10) });
         comes_back(&Revocation::User { user: "ada".into(), before: 11 });
         comes_back(&Revocation::All { before: 12 });
+        comes_back(&Revocation::Everyone { before: 13 });
+        let (user, session, until) = ("ada".into(), Handle([6; 16]), Timestamp::from_millis(14));
+        comes_back(&Revocation::Session { user, session, until });
         let mut ticket = Ticket::new(identity, Timestamp::from_millis(15));
         comes_back(&ticket);
+        ticket.cut_offs = 300;
         ticket.session = Some(Handle([13; 16]));
         ticket.token = Some(("j".into(), Timestamp::from_millis(14)));
         comes_back(&ticket);

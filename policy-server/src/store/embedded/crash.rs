@@ -5,7 +5,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, LazyLock, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -20,9 +20,9 @@ use super::{
     tests::{NOW, record},
 };
 use crate::store::{
-    AnonymousLimit, Answer, CreateSession, Family, Limit, LimitPolicy, ListSessions, Refresh,
-    Revocation, RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash, TokenStore,
-    TouchSession, UpdateSession,
+    AnonymousLimit, Answer, CreateFamily, CreateSession, Family, Limit, LimitPolicy, ListSessions,
+    Refresh, Revocation, RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash,
+    TokenStore, TouchSession, UpdateSession,
 };
 
 /// Which of the writes since the last sync are on disk after the crash: the system may write them
@@ -224,7 +224,12 @@ const D: SessionKey = SessionKey([4; 32]);
 const E: SessionKey = SessionKey([5; 32]);
 const F: SessionKey = SessionKey([6; 32]);
 const G: SessionKey = SessionKey([7; 32]);
-const KEYS: [&SessionKey; 7] = [&A, &B, &C, &D, &E, &F, &G];
+const H: SessionKey = SessionKey([8; 32]);
+const I: SessionKey = SessionKey([9; 32]);
+const J: SessionKey = SessionKey([10; 32]);
+const KEYS: [&SessionKey; 10] = [&A, &B, &C, &D, &E, &F, &G, &H, &I, &J];
+
+static LESS: LazyLock<Identity> = LazyLock::new(|| Identity::new("cy").roles(["less"]));
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -239,7 +244,15 @@ fn family(byte: u8, user: &str) -> Family {
         identity: Identity::new(user),
         authenticated: NOW,
         expires: NOW.after(60 * MINUTE),
+        session: None,
     }
+}
+
+/// A family that begins in a session, at the begin of all.
+fn begin(byte: u8, user: &str, session: Option<u8>) -> CreateFamily {
+    let mut family = family(byte, user);
+    family.session = session.map(|byte| Handle([byte; 16]));
+    CreateFamily::new(family, hash(byte), 0)
 }
 
 fn ticket(user: &str) -> Ticket {
@@ -248,6 +261,7 @@ fn ticket(user: &str) -> Ticket {
         authenticated: None,
         session: Some(Handle([1; 16])),
         token: None,
+        cut_offs: 0,
         expires: NOW.after(MINUTE),
     }
 }
@@ -267,7 +281,7 @@ fn script() -> Vec<Vec<Operation>> {
         vec![
             |s| of(s.create(CreateSession::new(B, record(Some("ada"), 2), NOW.after(SECOND)))),
             |s| of(s.create(CreateSession::new(C, record(None, 3), NOW))),
-            |s| of(s.create_family(family(1, "ada"), hash(1))),
+            |s| of(s.create_family(begin(1, "ada", None))),
             |s| of(s.put_ticket(hash(100), ticket("ada"))),
         ],
         vec![|s| of(s.touch(TouchSession::new(A, NOW.after(16 * MINUTE), NOW.after(MINUTE))))],
@@ -299,12 +313,29 @@ fn script() -> Vec<Vec<Operation>> {
         vec![
             |s| of(s.create(CreateSession::new(G, record(Some("bo"), 7), NOW))),
             |s| of(s.revoke_user(RevokeUser::new("bo", NOW).keep(Some(G)))),
-            |s| of(s.create_family(family(2, "bo"), hash(10))),
-            |s| of(s.end_families("bo")),
+            |s| of(s.create_family(begin(10, "bo", None))),
             |s| of(s.revoke(Revocation::User { user: "bo".into(), before: 1_800_000_000 })),
         ],
         vec![|s| of(s.delete_by_handle("bo", Handle([7; 16])))],
         vec![|s| of(s.revoke(Revocation::All { before: 1_800_000_001 }))],
+        // Logins that began before the cut-off of their user, at the moment of a change of rights.
+        vec![
+            |s| of(s.create(CreateSession::new(H, record(Some("bo"), 8), NOW).began(0))),
+            |s| of(s.create_family(begin(11, "bo", None))),
+            |s| of(s.create_family(begin(12, "cy", Some(12)))),
+            |s| of(s.create(CreateSession::new(I, record(Some("cy"), 9), NOW).began(0))),
+            |s| of(s.revoke_user(RevokeUser::new("cy", NOW).rights(&LESS))),
+        ],
+        vec![|s| {
+            let (session, until) = (Handle([12; 16]), NOW.after(MINUTE));
+            of(s.revoke(Revocation::Session { user: "cy".into(), session, until }))
+        }],
+        vec![
+            |s| of(s.create_family(begin(13, "dan", None))),
+            |s| of(s.revoke_everyone(NOW)),
+            |s| of(s.revoke(Revocation::Everyone { before: 1_800_000_001 })),
+            |s| of(s.create(CreateSession::new(J, record(Some("dan"), 10), NOW).began(1))),
+        ],
     ]
 }
 
@@ -316,7 +347,8 @@ async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
         let session = store.load(key, NOW).await?.map(|loaded| {
             let record = &loaded.record;
             let (data, user) = (record.data.clone(), record.user().map(str::to_owned));
-            (record.handle, user, record.epoch, record.version, data, loaded.successor)
+            let rights = record.identity.as_ref().map(|identity| identity.roles.clone());
+            (record.handle, user, record.epoch, record.version, data, loaded.successor, rights)
         });
         seen.push(format!("{session:?}"));
     }
@@ -337,7 +369,8 @@ async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
     }
     seen.push(format!("{:?}", store.revocations(0).await?));
     seen.push(format!("{:?}", store.take_ticket(hash(100), NOW).await?));
-    for token in [1, 2, 10] {
+    seen.push(format!("{:?}", store.cut_offs().await?));
+    for token in [1, 2, 10, 11, 12, 13] {
         let refreshed =
             store.refresh(Refresh::new(hash(token), hash(token + 100), SECOND, NOW)).await?;
         seen.push(format!("{refreshed:?}"));

@@ -41,7 +41,7 @@ pub(super) enum Ending {
     OfHandle { user: Box<str>, handle: Handle },
     Sessions { user: Box<str>, keep: Option<SessionKey> },
     Family(TokenHash),
-    Families(Box<str>),
+    Everyone,
     Revoked(Revocation),
 }
 
@@ -67,6 +67,8 @@ struct State {
     handles: HashSet<Handle>,
     /// The users whose sessions all ended, but for one each time.
     users: HashMap<Box<str>, Vec<Option<Handle>>>,
+    /// Whether the sessions of all users ended.
+    is_everyone: bool,
     revocations: Vec<Revocation>,
 }
 
@@ -203,7 +205,10 @@ impl State {
                 self.revocations.push(access_tokens_of(&family));
                 Ok(true)
             }
-            Ending::Families(_) => Ok(true),
+            Ending::Everyone => {
+                self.is_everyone = true;
+                Ok(true)
+            }
             Ending::Revoked(revocation) => {
                 self.revocations.push(revocation.clone());
                 Ok(true)
@@ -225,6 +230,7 @@ impl Asked<'_> {
     pub(super) fn includes(&self, record: &Record) -> bool {
         let Some(state) = &self.0 else { return false };
         state.handles.contains(&record.handle)
+            || (state.is_everyone && record.user().is_some())
             || record
                 .user()
                 .and_then(|user| state.users.get(user))
@@ -254,14 +260,22 @@ impl Ending {
             }
             Self::Family(token) => {
                 if let Some(family) = tables.tokens()?.end_family(*token)? {
-                    tables.tokens()?.revoke(&access_tokens_of(&family))?;
+                    tables.tokens()?.revoke(access_tokens_of(&family))?;
                 }
             }
-            Self::Families(user) => {
-                tables.tokens()?.end_families(user)?;
+            Self::Everyone => {
+                tables.sessions()?.revoke_everyone(Timestamp::default())?;
             }
             Self::Revoked(revocation) => {
-                tables.tokens()?.revoke(revocation)?;
+                let families = tables.tokens()?.revoke(revocation.clone())?.families;
+                // Those of a session have access tokens under names of their own.
+                if let (Revocation::Session { .. }, Some(until)) = (revocation, revocation.until())
+                {
+                    for family in families {
+                        let id = Handle(family).to_string().into();
+                        tables.tokens()?.revoke(Revocation::Token { id, until })?;
+                    }
+                }
             }
         }
         Ok(())
@@ -270,13 +284,13 @@ impl Ending {
     /// The bytes of its name; the rest has a fixed size.
     fn size(&self) -> usize {
         match self {
-            Self::Session(_) | Self::Family(_) => 0,
-            Self::OfHandle { user, .. } | Self::Sessions { user, .. } | Self::Families(user) => {
+            Self::Session(_) | Self::Family(_) | Self::Everyone => 0,
+            Self::OfHandle { user, .. } | Self::Sessions { user, .. } => user.len(),
+            Self::Revoked(Revocation::Token { id, .. }) => id.len(),
+            Self::Revoked(Revocation::User { user, .. } | Revocation::Session { user, .. }) => {
                 user.len()
             }
-            Self::Revoked(Revocation::Token { id, .. }) => id.len(),
-            Self::Revoked(Revocation::User { user, .. }) => user.len(),
-            Self::Revoked(Revocation::All { .. }) => 0,
+            Self::Revoked(Revocation::Everyone { .. } | Revocation::All { .. }) => 0,
         }
     }
 }

@@ -24,10 +24,10 @@ pub(super) const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("
 const FORMAT: &str = "format";
 
 /// The version of the set of tables. Row layouts have versions of their own.
-const FORMAT_NUMBER: u32 = 2;
+const FORMAT_NUMBER: u32 = 3;
 
 /// The oldest version that is brought up to date. It has no index of sessions by handle, and none
-/// of anonymous ones.
+/// of anonymous ones; the second one has no numbers of cut-offs.
 const OLDEST_FORMAT: u32 = 1;
 
 /// Opens or creates the file.

@@ -299,7 +299,8 @@ impl World {
             return;
         };
         for (number, state) in &mut self.tokens {
-            let is_revoked = revocations.revocations.contains(&token(*number));
+            let revoked = token(*number);
+            let is_revoked = revocations.revocations.iter().any(|(_, one)| *one == revoked);
             match *state {
                 State::Open => *state = if is_revoked { State::Ended } else { continue },
                 state => assert!(is_revoked, "token {number} {state:?}: {:#?}", self.log),

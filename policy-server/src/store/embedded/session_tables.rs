@@ -1,7 +1,7 @@
 //! Sessions within a write transaction: every rule of the store is decided here.
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 use redb::{MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction};
@@ -14,8 +14,8 @@ use super::{
     writer::Effect,
 };
 use crate::store::{
-    AnonymousLimit, Cas, CreateSession, Created, Limit, LimitPolicy, RevokeUser, RotateSession,
-    TouchSession, UpdateSession,
+    AnonymousLimit, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, RevokeUser,
+    RotateSession, TouchSession, UpdateSession,
 };
 
 pub(super) const SESSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("sessions");
@@ -32,8 +32,14 @@ pub(super) const HANDLES: TableDefinition<'_, &[u8; 16], &[u8; 32]> =
 pub(super) const SUCCESSORS: TableDefinition<'_, &[u8; 32], &[u8]> =
     TableDefinition::new("session_successors");
 
-/// How often all sessions of a user were ended.
-const EPOCHS: TableDefinition<'_, &str, u64> = TableDefinition::new("session_epochs");
+/// The number of the last cut-off of each user.
+const CUT_OFFS: TableDefinition<'_, &str, u64> = TableDefinition::new("session_cut_offs");
+
+/// The numbers of the newest cut-off, and of the last one of everyone.
+pub(super) const NUMBERS: TableDefinition<'_, u64, u64> =
+    TableDefinition::new("session_cut_off_numbers");
+pub(super) const NEWEST: u64 = 0;
+const EVERYONE: u64 = 1;
 
 const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("session_deadlines");
 
@@ -125,7 +131,8 @@ pub(super) struct SessionTables<'t> {
     handles: Table<'t, &'static [u8; 16], &'static [u8; 32]>,
     anonymous: Anonymous<'t>,
     successors: Table<'t, &'static [u8; 32], &'static [u8]>,
-    epochs: Table<'t, &'static str, u64>,
+    cut_offs: Table<'t, &'static str, u64>,
+    numbers: Table<'t, u64, u64>,
     deadlines: Deadlines<'t>,
     pub(super) effect: Effect,
 }
@@ -140,30 +147,38 @@ impl<'t> SessionTables<'t> {
             handles: transaction.open_table(HANDLES)?,
             anonymous: Anonymous::open(transaction, anonymous)?,
             successors: transaction.open_table(SUCCESSORS)?,
-            epochs: transaction.open_table(EPOCHS)?,
+            cut_offs: transaction.open_table(CUT_OFFS)?,
+            numbers: transaction.open_table(NUMBERS)?,
             deadlines: Deadlines::new(transaction.open_table(DEADLINES)?),
             effect: Effect::None,
         })
     }
 
-    /// Fills the indexes that a file of the first format lacks.
+    /// Fills the indexes that a file of an earlier format lacks, and goes on counting cut-offs where
+    /// it counted those of each user.
     pub(super) fn fill_indexes(&mut self) -> Result<(), redb::Error> {
+        let mut newest = self.number(NEWEST)?;
         for row in self.sessions.rows.iter()? {
             let (key, row) = row?;
             let key = SessionKey(*key.value());
             let Some(record) = Record::decode(row.value()) else { continue };
+            newest = newest.max(record.epoch);
             match record.user() {
                 Some(_) => drop(self.handles.insert(&record.handle.0, &key.0)?),
                 None => self.anonymous.put(&key, record.created, record.data.len() as u64)?,
             }
         }
+        self.numbers.insert(NEWEST, newest)?;
         Ok(())
     }
 
     pub(super) fn create(&mut self, request: CreateSession) -> Result<Created, redb::Error> {
-        let CreateSession { key, mut record, limit, now } = request;
+        let CreateSession { key, mut record, limit, began, now } = request;
         if self.is_known(&key)? {
             return Ok(Created::KeyTaken);
+        }
+        if self.is_cut_off(&record, began)? {
+            return Ok(Created::CutOff);
         }
         let Some(evicted) = self.make_room(record.user(), None, limit, now)? else {
             return Ok(Created::LimitReached);
@@ -202,11 +217,14 @@ impl<'t> SessionTables<'t> {
     }
 
     pub(super) fn rotate(&mut self, request: RotateSession) -> Result<Cas, redb::Error> {
-        let RotateSession { old, new, expected, mut record, grace, limit, now } = request;
+        let RotateSession { old, new, expected, mut record, grace, limit, began, now } = request;
         let current = match self.expect(&old, expected, now)? {
             Ok(record) => record,
             Err(refused) => return Ok(refused),
         };
+        if self.is_cut_off(&record, began)? {
+            return Ok(Cas::CutOff);
+        }
         // A new key that exists is drawn once more, as after any other conflict.
         if self.is_known(&new)? {
             return Ok(Cas::Conflict);
@@ -254,11 +272,14 @@ impl<'t> SessionTables<'t> {
         Ok(true)
     }
 
-    pub(super) fn revoke_user(&mut self, request: RevokeUser<'_>) -> Result<u64, redb::Error> {
-        let RevokeUser { user, keep, now } = request;
-        let epoch = self.epoch(Some(user))? + 1;
-        self.epochs.insert(user, epoch)?;
-        self.effect = Effect::Durable;
+    pub(super) fn revoke_user(&mut self, request: RevokeUser<'_>) -> Result<CutOff, redb::Error> {
+        let RevokeUser { user, keep, rights, now } = request;
+        let (before, epoch) = (self.epoch(Some(user))?, self.next_cut_off()?);
+        self.cut_offs.insert(user, epoch)?;
+        if let Some(rights) = rights {
+            let changed = self.change_rights(user, rights, epoch, now)?;
+            return Ok(CutOff::new(changed, before, epoch));
+        }
         let keep = keep.map(|keep| self.current(&keep, Some(now))).transpose()?;
         let mut ended = 0;
         for key in self.keys_of(user)? {
@@ -278,7 +299,75 @@ impl<'t> SessionTables<'t> {
                 None => drop(self.sessions.remove(&key.0, Some(user))?),
             }
         }
-        Ok(ended)
+        Ok(CutOff::new(ended, before, epoch))
+    }
+
+    /// Gives all live sessions of a user these rights, under the epoch of their cut-off.
+    fn change_rights(
+        &mut self,
+        user: &str,
+        rights: &Identity,
+        epoch: u64,
+        now: Timestamp,
+    ) -> Result<u64, redb::Error> {
+        let mut changed = 0;
+        for key in self.keys_of(user)? {
+            if let Some(mut record) = living(&self.sessions.rows, &key, now)? {
+                record.identity = Some(rights.clone());
+                record.epoch = epoch;
+                // So that no request that read the old rights writes them again.
+                record.version += 1;
+                self.replace(&key, &record)?;
+                changed += 1;
+            }
+        }
+        Ok(changed)
+    }
+
+    pub(super) fn revoke_everyone(&mut self, now: Timestamp) -> Result<CutOff, redb::Error> {
+        let number = self.next_cut_off()?;
+        self.numbers.insert(EVERYONE, number)?;
+        // Lower than this one.
+        self.cut_offs.retain(|_, _| false)?;
+        let mut owned = vec![];
+        for row in self.sessions.rows.iter()? {
+            let (key, row) = row?;
+            let record = Record::decode(row.value());
+            if record.is_none_or(|record| record.user().is_some()) {
+                owned.push(SessionKey(*key.value()));
+            }
+        }
+        let mut ended = 0;
+        for key in owned {
+            match stored(&self.sessions.rows, &key)? {
+                Some(record) => {
+                    self.remove(&key, &record)?;
+                    ended += u64::from(!record.is_expired(now));
+                }
+                None => drop(self.sessions.remove(&key.0, None)?),
+            }
+        }
+        Ok(CutOff::new(ended, number - 1, number))
+    }
+
+    /// Draws the number of a cut-off.
+    fn next_cut_off(&mut self) -> Result<u64, redb::Error> {
+        let number = self.number(NEWEST)? + 1;
+        self.numbers.insert(NEWEST, number)?;
+        self.effect = Effect::Durable;
+        Ok(number)
+    }
+
+    fn number(&self, kind: u64) -> Result<u64, redb::Error> {
+        Ok(self.numbers.get(kind)?.map_or(0, |number| number.value()))
+    }
+
+    /// Whether the user of a record was cut off after the cut-off that a request knew.
+    fn is_cut_off(&self, record: &Record, began: Option<u64>) -> Result<bool, redb::Error> {
+        Ok(match began {
+            Some(began) => began < self.epoch(record.user())?,
+            None => false,
+        })
     }
 
     /// The session of this version, or the result to return.
@@ -312,7 +401,10 @@ impl<'t> SessionTables<'t> {
 
     fn epoch(&self, user: Option<&str>) -> Result<u64, redb::Error> {
         match user {
-            Some(user) => Ok(self.epochs.get(user)?.map_or(0, |epoch| epoch.value())),
+            Some(user) => {
+                let of_user = self.cut_offs.get(user)?.map_or(0, |epoch| epoch.value());
+                Ok(of_user.max(self.number(EVERYONE)?))
+            }
             None => Ok(0),
         }
     }

@@ -13,11 +13,12 @@ use super::{
     ended::Ending,
     owned_rows::keys_of,
     session_tables::{
-        HANDLES, SESSIONS, SUCCESSORS, USERS, by_handle, living, living_head, successor,
+        HANDLES, NEWEST, NUMBERS, SESSIONS, SUCCESSORS, USERS, by_handle, living, living_head,
+        successor,
     },
 };
 use crate::store::{
-    Answer, Cas, CreateSession, Created, ListSessions, Loaded, RevokeUser, RotateSession,
+    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, RevokeUser, RotateSession,
     SessionStore, StoreError, Summary, TouchSession, UpdateSession,
 };
 
@@ -69,12 +70,29 @@ impl SessionStore for EmbeddedStore {
         self.end(ending, move |tables| tables.sessions()?.delete_by_handle(&user, handle))
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
-        let RevokeUser { user, keep, now } = request;
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+        let RevokeUser { user, keep, rights, now } = request;
         let user: Box<str> = user.into();
+        if let Some(rights) = rights.cloned() {
+            return self.write(move |tables| {
+                let request = RevokeUser::new(&user, now).rights(&rights);
+                tables.sessions()?.revoke_user(request)
+            });
+        }
         self.end(Ending::Sessions { user: user.clone(), keep }, move |tables| {
-            tables.sessions()?.revoke_user(RevokeUser { user: &user, keep, now })
+            tables.sessions()?.revoke_user(RevokeUser::new(&user, now).keep(keep))
         })
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        self.end(Ending::Everyone, move |tables| tables.sessions()?.revoke_everyone(now))
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        Answer::ready(self.read(|transaction, _ended| {
+            let newest = transaction.open_table(NUMBERS)?.get(NEWEST)?;
+            Ok(newest.map_or(0, |newest| newest.value()))
+        }))
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {

@@ -160,7 +160,7 @@ async fn a_file_that_cannot_be_ours_is_refused_in_clear_words() {
     drop(newer);
     let error = refusal(folder.0.join("newer")).await;
     assert!(
-        error.contains("has format 7, and this version of Policy knows formats 1 to 2"),
+        error.contains("has format 7, and this version of Policy knows formats 1 to 3"),
         "{error}"
     );
 }
@@ -474,7 +474,7 @@ async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
     let taken = store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
     assert_eq!(taken, Created::KeyTaken);
     // But it does not outlive a revocation.
-    assert_eq!(store.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap(), 0);
+    assert_eq!(store.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap().sessions, 0);
     let free = store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
     assert_eq!(free, Created::Done { evicted: vec![] });
 }

@@ -1,6 +1,6 @@
 //! Refresh tokens, revocations and tickets within a write transaction.
 
-use policy_core::time::Timestamp;
+use policy_core::{session::Handle, time::Timestamp};
 use redb::{
     MultimapTableDefinition, ReadTransaction, ReadableTable, Table, TableDefinition,
     WriteTransaction,
@@ -12,7 +12,9 @@ use super::{
     owned_rows::OwnedRows,
     writer::Effect,
 };
-use crate::store::{Family, Refresh, Refreshed, Revocation, Ticket, TokenHash};
+use crate::store::{
+    CreateFamily, Family, Refresh, Refreshed, Revocation, Revoked, Ticket, TokenHash,
+};
 
 const FAMILIES: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("families");
 
@@ -80,16 +82,23 @@ impl<'t> TokenTables<'t> {
     /// None where the token exists.
     pub(super) fn create_family(
         &mut self,
-        family: &Family,
-        token: TokenHash,
-    ) -> Result<Option<()>, redb::Error> {
+        request: &CreateFamily,
+    ) -> Result<Option<bool>, redb::Error> {
+        let CreateFamily { family, token, began } = request;
         if self.tokens.get(&token.0)?.is_some() {
             return Ok(None);
         }
+        let ended = match family.session {
+            Some(session) => self.place(&name_of_session(session))?,
+            None => 0,
+        };
+        if *began < self.cut_off(&family.identity.subject)?.max(ended) {
+            return Ok(Some(false));
+        }
         self.families.insert(&family.id, &family.encode(), Some(&family.identity.subject))?;
         self.deadlines.add(family.expires, FAMILY, &family.id)?;
-        self.insert_token(token, family)?;
-        Ok(Some(()))
+        self.insert_token(*token, family)?;
+        Ok(Some(true))
     }
 
     /// None where the successor exists.
@@ -135,35 +144,79 @@ impl<'t> TokenTables<'t> {
         Ok(Some(family))
     }
 
-    pub(super) fn end_families(&mut self, user: &str) -> Result<u64, redb::Error> {
-        let mut ended = 0;
+    /// Ends the families of a user, or those that began in one session. Returns their ids.
+    fn end_families(
+        &mut self,
+        user: &str,
+        session: Option<Handle>,
+    ) -> Result<Vec<[u8; 16]>, redb::Error> {
+        let mut ended = vec![];
         for id in self.families.keys_of(user)? {
-            ended += u64::from(self.families.remove(&id, Some(user))?);
-            self.effect = Effect::Durable;
+            if session.is_some()
+                && self.family(&id)?.is_some_and(|family| family.session != session)
+            {
+                continue;
+            }
+            if self.families.remove(&id, Some(user))? {
+                ended.push(id);
+            }
         }
         Ok(ended)
     }
 
-    pub(super) fn revoke(&mut self, revocation: &Revocation) -> Result<u64, redb::Error> {
-        let name = name(revocation);
-        let place = self.revoked.get(name.as_slice())?.map(|place| place.value());
-        if let Some(place) = place {
-            let stored = self.revocation(place)?;
-            if stored.is_some_and(|stored| reach(&stored) >= reach(revocation)) {
-                return Ok(place);
+    /// Ends all families. Their tokens stay known until their end, and are dead without them.
+    fn end_all_families(&mut self) -> Result<Vec<[u8; 16]>, redb::Error> {
+        let mut owned = vec![];
+        for row in self.families.rows.iter()? {
+            let (id, row) = row?;
+            let owner = Family::decode(row.value()).map(|family| family.identity.subject);
+            owned.push((*id.value(), owner));
+        }
+        for (id, owner) in &owned {
+            self.families.remove(id, owner.as_deref())?;
+        }
+        Ok(owned.into_iter().map(|(id, _)| id).collect())
+    }
+
+    pub(super) fn revoke(&mut self, mut revocation: Revocation) -> Result<Revoked, redb::Error> {
+        let last = self.sequence.get(0)?.map_or(0, |last| last.value());
+        let (before, families) = match &revocation {
+            Revocation::User { user, .. } => (self.cut_off(user)?, self.end_families(user, None)?),
+            Revocation::Session { user, session, .. } => {
+                (0, self.end_families(user, Some(*session))?)
+            }
+            Revocation::Everyone { .. } => (last, self.end_all_families()?),
+            Revocation::All { .. } => (last, vec![]),
+            Revocation::Token { .. } => (0, vec![]),
+        };
+        let name = name(&revocation);
+        let existing = self.revoked.get(name.as_slice())?.map(|place| place.value());
+        if let Some(place) = existing {
+            if let Some(existing) = self.revocation(place)? {
+                revocation.reach_as_far_as(&existing);
             }
             // Whoever has read it reads the wider one behind it.
             self.revocations.remove(place)?;
         }
-        let place = self.sequence.get(0)?.map_or(0, |last| last.value()) + 1;
+        let place = last + 1;
         self.sequence.insert(0, place)?;
         self.revocations.insert(place, revocation.encode().as_slice())?;
         self.revoked.insert(name.as_slice(), place)?;
-        if let Revocation::Token { until, .. } = revocation {
-            self.deadlines.add(*until, REVOCATION, &place.to_be_bytes())?;
+        if let Some(until) = revocation.until() {
+            self.deadlines.add(until, REVOCATION, &place.to_be_bytes())?;
         }
         self.effect = Effect::Durable;
-        Ok(place)
+        Ok(Revoked::new(place, before, families))
+    }
+
+    /// The position of the last cut-off of a user or of everyone.
+    fn cut_off(&self, user: &str) -> Result<u64, redb::Error> {
+        Ok(self.place(&named(b'u', user.as_bytes()))?.max(self.place(b"e")?))
+    }
+
+    /// The position of the revocation with this name, 0 if there is none.
+    fn place(&self, name: &[u8]) -> Result<u64, redb::Error> {
+        Ok(self.revoked.get(name)?.map_or(0, |place| place.value()))
     }
 
     pub(super) fn put_ticket(
@@ -258,18 +311,19 @@ impl<'t> Purge<'t> for TokenTables<'t> {
 
 /// What a revocation is about.
 fn name(revocation: &Revocation) -> Vec<u8> {
-    let (kind, text) = match revocation {
-        Revocation::Token { id, .. } => (b't', &**id),
-        Revocation::User { user, .. } => (b'u', &**user),
-        Revocation::All { .. } => (b'a', ""),
-    };
-    [&[kind], text.as_bytes()].concat()
+    match revocation {
+        Revocation::Token { id, .. } => named(b't', id.as_bytes()),
+        Revocation::Session { session, .. } => name_of_session(*session),
+        Revocation::User { user, .. } => named(b'u', user.as_bytes()),
+        Revocation::Everyone { .. } => named(b'e', b""),
+        Revocation::All { .. } => named(b'a', b""),
+    }
 }
 
-/// How far a revocation goes: of two about the same thing, the further one holds.
-fn reach(revocation: &Revocation) -> u64 {
-    match revocation {
-        Revocation::Token { until, .. } => until.millis(),
-        Revocation::User { before, .. } | Revocation::All { before } => *before,
-    }
+fn name_of_session(session: Handle) -> Vec<u8> {
+    named(b's', &session.0)
+}
+
+fn named(kind: u8, subject: &[u8]) -> Vec<u8> {
+    [&[kind], subject].concat()
 }

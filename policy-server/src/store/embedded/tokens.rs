@@ -8,8 +8,8 @@ use super::{
     token_tables::{REVOCATIONS, SEQUENCE},
 };
 use crate::store::{
-    Answer, Family, Refresh, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
-    TokenStore,
+    Answer, CreateFamily, Family, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
+    StoreError, Ticket, TokenHash, TokenStore,
 };
 use policy_core::time::Timestamp;
 
@@ -22,8 +22,8 @@ impl TokenStore for EmbeddedStore {
         self.stored_secret("token_secret", fresh)
     }
 
-    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
-        new_token(self.write(move |tables| tables.tokens()?.create_family(&family, token)))
+    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+        new_token(self.write(move |tables| tables.tokens()?.create_family(&request)))
     }
 
     fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
@@ -34,15 +34,9 @@ impl TokenStore for EmbeddedStore {
         self.end(Ending::Family(token), move |tables| tables.tokens()?.end_family(token))
     }
 
-    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        let user: Box<str> = user.into();
-        let ending = Ending::Families(user.clone());
-        self.end(ending, move |tables| tables.tokens()?.end_families(&user))
-    }
-
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
         let ending = Ending::Revoked(revocation.clone());
-        self.end(ending, move |tables| tables.tokens()?.revoke(&revocation))
+        self.end(ending, move |tables| tables.tokens()?.revoke(revocation))
     }
 
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
@@ -84,10 +78,13 @@ impl EmbeddedStore {
             let rows = transaction.open_table(REVOCATIONS)?;
             let mut revocations = vec![];
             for row in rows.range(since.saturating_add(1)..)? {
-                revocations.extend(Revocation::decode(row?.1.value()));
+                let (place, row) = row?;
+                let revocation = Revocation::decode(row.value());
+                revocations.extend(revocation.map(|revocation| (place.value(), revocation)));
             }
-            // These have no position yet: they are given each time.
-            revocations.extend_from_slice(ended.revocations());
+            // These have no position yet: they are given each time, as the next ones.
+            let next = sequence.saturating_add(1);
+            revocations.extend(ended.revocations().iter().map(|one| (next, one.clone())));
             Ok(RevocationBatch { revocations, sequence })
         })
     }

@@ -1,6 +1,7 @@
 //! The store in memory.
 
 mod anonymous;
+mod cut_offs;
 mod families;
 mod revocations;
 mod sessions;
@@ -13,14 +14,14 @@ mod user;
 use std::{
     fmt,
     hash::RandomState,
-    sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use policy_core::{secret::SecretKey, session::SessionKey};
 
 use self::{
-    anonymous::Anonymous, families::FamilyRow, revocations::Revocations, sessions::Row,
-    shards::Shards, user::User,
+    anonymous::Anonymous, cut_offs::CutOffs, families::FamilyRow, revocations::Revocations,
+    sessions::Row, shards::Shards, user::User,
 };
 use super::{AnonymousLimit, Ticket, TokenHash};
 
@@ -45,16 +46,14 @@ pub struct MemoryStore(Arc<Inner>);
 /// The shared part of all clones.
 ///
 /// Locks are taken in this order, so that calls cannot deadlock: `users` (the shard with the
-/// smaller number first), then `sessions` (likewise), then `anonymous`. The token tables have an
+/// smaller number first), then `sessions` (likewise), then `anonymous` or `cut_offs`. The token tables have an
 /// order of their own, in `tokens`.
 struct Inner {
     session_secret: OnceLock<SecretKey>,
     users: Shards<Box<str>, User, RandomState>,
     sessions: Shards<SessionKey, Row>,
     anonymous: Anonymous,
-    /// Counts the revocations of all users, so that no user gets the same epoch twice, even if
-    /// nothing was stored about the user in between.
-    epochs: AtomicU64,
+    cut_offs: CutOffs,
 
     token_secret: OnceLock<SecretKey>,
     families: Shards<Box<str>, Vec<Arc<FamilyRow>>, RandomState>,
@@ -77,7 +76,7 @@ impl MemoryStore {
             users: Shards::default(),
             sessions: Shards::default(),
             anonymous: Anonymous::at_most(limit),
-            epochs: AtomicU64::new(1),
+            cut_offs: CutOffs::default(),
             token_secret: OnceLock::new(),
             families: Shards::default(),
             tokens: Shards::default(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use policy_core::time::Timestamp;
+use policy_core::{session::Handle, time::Timestamp};
 
 use crate::store::{Revocation, RevocationBatch};
 
@@ -19,20 +19,19 @@ pub(super) struct Revocations {
 #[derive(PartialEq, Eq, Hash)]
 enum Revoked {
     Token(Box<str>),
+    Session(Handle),
     User(Box<str>),
+    Everyone,
     All,
 }
 
 impl Revocations {
-    /// Adds a revocation, unless an existing one of the same subject covers it. Returns the
-    /// position of the one in force.
-    pub(super) fn add(&mut self, revocation: Revocation) -> u64 {
+    /// Adds a revocation in place of an existing one of the same subject, and returns its position.
+    pub(super) fn add(&mut self, mut revocation: Revocation) -> u64 {
         let revoked = Revoked::by(&revocation);
-        if let Some(place) = self.places.get(&revoked) {
-            if self.by_place.get(place).is_some_and(|old| until(old) >= until(&revocation)) {
-                return *place;
-            }
-            self.by_place.remove(place);
+        let existing = self.places.get(&revoked).and_then(|place| self.by_place.remove(place));
+        if let Some(existing) = existing {
+            revocation.reach_as_far_as(&existing);
         }
         self.sequence += 1;
         self.by_place.insert(self.sequence, revocation);
@@ -40,9 +39,28 @@ impl Revocations {
         self.sequence
     }
 
+    /// The position of the last cut-off of a user or of everyone.
+    pub(super) fn cut_off(&self, user: &str) -> u64 {
+        self.place(&Revoked::User(user.into())).max(self.place(&Revoked::Everyone))
+    }
+
+    /// The position at which a session ended.
+    pub(super) fn end_of(&self, session: Handle) -> u64 {
+        self.place(&Revoked::Session(session))
+    }
+
+    fn place(&self, revoked: &Revoked) -> u64 {
+        self.places.get(revoked).copied().unwrap_or_default()
+    }
+
+    /// The last position.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     pub(super) fn since(&self, place: u64) -> RevocationBatch {
         let behind = self.by_place.range(place.saturating_add(1)..);
-        let revocations = behind.map(|(_, revocation)| revocation.clone()).collect();
+        let revocations = behind.map(|(place, revocation)| (*place, revocation.clone())).collect();
         RevocationBatch { revocations, sequence: self.sequence }
     }
 
@@ -56,7 +74,7 @@ impl Revocations {
                 next = Some(*place);
                 break;
             }
-            if matches!(revocation, Revocation::Token { until, .. } if *until <= now) {
+            if revocation.until().is_some_and(|until| until <= now) {
                 dead.push(*place);
             }
         }
@@ -73,16 +91,10 @@ impl Revoked {
     fn by(revocation: &Revocation) -> Self {
         match revocation {
             Revocation::Token { id, .. } => Self::Token(id.clone()),
+            Revocation::Session { session, .. } => Self::Session(*session),
             Revocation::User { user, .. } => Self::User(user.clone()),
+            Revocation::Everyone { .. } => Self::Everyone,
             Revocation::All { .. } => Self::All,
         }
-    }
-}
-
-/// The value that never decreases.
-fn until(revocation: &Revocation) -> u64 {
-    match revocation {
-        Revocation::Token { until, .. } => until.millis(),
-        Revocation::User { before, .. } | Revocation::All { before } => *before,
     }
 }

@@ -6,18 +6,18 @@ use std::sync::{
 };
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 
 use super::{
     Inner, MemoryStore, first,
     shards::Shard,
-    user::{self, Users},
+    user::{self, User, Users},
 };
 use crate::store::{
-    Answer, Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, Loaded, RevokeUser,
-    RotateSession, SessionStore, Summary, TouchSession, UpdateSession,
+    Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
+    RevokeUser, RotateSession, SessionStore, Summary, TouchSession, UpdateSession,
 };
 
 /// The row of a key.
@@ -43,7 +43,8 @@ impl Row {
     fn is_current(&self) -> bool {
         match self {
             Self::Session { record, epoch: Some(epoch) } => {
-                record.epoch == epoch.load(Ordering::Acquire)
+                // It is higher while the rights of the user's sessions change one by one.
+                record.epoch >= epoch.load(Ordering::Acquire)
             }
             Self::Session { .. } => true,
             Self::Moved(_) => false,
@@ -111,8 +112,16 @@ impl SessionStore for MemoryStore {
         Answer::ready(Ok(self.0.delete_by_handle(user, handle).is_some()))
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, u64> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
         Answer::ready(Ok(self.0.revoke_user(request)))
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        Answer::ready(Ok(self.0.revoke_everyone(now)))
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        Answer::ready(Ok(self.0.cut_offs.newest()))
     }
 
     /// Scans all rows, a thousandth at a time, and yields in between.
@@ -126,7 +135,7 @@ impl SessionStore for MemoryStore {
 
 impl Inner {
     fn create(&self, request: CreateSession) -> Created {
-        let CreateSession { key, mut record, limit, now } = request;
+        let CreateSession { key, mut record, limit, began, now } = request;
         record.version = 1;
         let Some(user) = record.user().map(Box::<str>::from) else {
             let overflow = {
@@ -140,6 +149,9 @@ impl Inner {
             return Created::Done { evicted: Vec::new() };
         };
         let mut users = self.users.lock(&*user);
+        if self.is_cut_off(&user, began) {
+            return Created::CutOff;
+        }
         let Some(oldest) = self.room(&users, &user, limit, None, now) else {
             return Created::LimitReached;
         };
@@ -201,7 +213,7 @@ impl Inner {
     }
 
     fn rotate(&self, request: RotateSession) -> Cas {
-        let RotateSession { old, new, expected, mut record, grace, limit, now } = request;
+        let RotateSession { old, new, expected, mut record, grace, limit, began, now } = request;
         // Users are locked before sessions, but only the session states its user, so it is read
         // twice.
         let before = match expect(&self.sessions.lock(&old), &old, expected, now) {
@@ -214,6 +226,9 @@ impl Inner {
             (Some(user), None) | (None, Some(user)) => Some(self.users.lock_two(user, user)),
             (None, None) => None,
         };
+        if to.as_deref().is_some_and(|to| self.is_cut_off(to, began)) {
+            return Cas::CutOff;
+        }
         let mut oldest = Vec::new();
         if let (Some(users), Some(to)) = (&mut users, &to) {
             match self.room(users.b(), to, limit, Some(&old), now) {
@@ -288,11 +303,20 @@ impl Inner {
         sessions.get(&key).is_some_and(|row| row.living(now).is_some())
     }
 
-    fn revoke_user(&self, request: RevokeUser<'_>) -> u64 {
-        let RevokeUser { user, keep, now } = request;
-        let next = self.epochs.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Whether a user whose shard is locked was cut off after the cut-off that a request knew.
+    fn is_cut_off(&self, user: &str, began: Option<u64>) -> bool {
+        began.is_some_and(|began| began < self.cut_offs.of(user))
+    }
+
+    fn revoke_user(&self, request: RevokeUser<'_>) -> CutOff {
+        let RevokeUser { user, keep, rights, now } = request;
         let mut users = self.users.lock(user);
-        let Some(entry) = users.get_mut(user) else { return 0 };
+        let (before, next) = self.cut_offs.cut(user);
+        let cut = |sessions| CutOff::new(sessions, before, next);
+        let Some(entry) = users.get_mut(user) else { return cut(0) };
+        if let Some(rights) = rights {
+            return cut(self.change_rights(entry, rights, next, now));
+        }
         let epoch = Arc::clone(&entry.epoch);
         let keep = keep.and_then(|keep| {
             let (keep, mut sessions) = self.current(&keep, Some(now))?;
@@ -327,7 +351,47 @@ impl Inner {
                 sessions.remove(&key);
             }
         }
-        ended
+        cut(ended)
+    }
+
+    /// Gives all live sessions of a user these rights, under the epoch of their cut-off.
+    fn change_rights(&self, user: &User, rights: &Identity, epoch: u64, now: Timestamp) -> u64 {
+        let mut changed = 0;
+        for (_, key) in &user.sessions {
+            let mut sessions = self.sessions.lock(key);
+            if let Some(record) = sessions.get_mut(key).and_then(|row| row.living_mut(now)) {
+                let record = Arc::make_mut(record);
+                record.identity = Some(rights.clone());
+                record.epoch = epoch;
+                // So that no request that read the old rights writes them again.
+                record.version = record.version.saturating_add(1);
+                changed += 1;
+            }
+        }
+        user.epoch.store(epoch, Ordering::Release);
+        changed
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> CutOff {
+        let (before, number) = self.cut_offs.cut_everyone();
+        let mut dead = Vec::new();
+        self.users.each(|mut users| {
+            for (_, user) in users.drain() {
+                user.epoch.store(number, Ordering::Release);
+                dead.extend(user.sessions.into_iter().map(|(_, key)| key));
+            }
+        });
+        let mut ended = 0;
+        for key in dead {
+            let mut sessions = self.sessions.lock(&key);
+            if let Some(Row::Session { record, epoch: Some(of) }) = sessions.get(&key)
+                && record.epoch < of.load(Ordering::Acquire)
+            {
+                ended += u64::from(!record.is_expired(now));
+                sessions.remove(&key);
+            }
+        }
+        CutOff::new(ended, before, number)
     }
 
     /// Removes up to `limit` dead rows of one shard.
@@ -454,7 +518,7 @@ impl Inner {
     ) {
         let epoch = match users.get(user) {
             Some(user) => Arc::clone(&user.epoch),
-            None => Arc::new(AtomicU64::new(self.epochs.load(Ordering::Relaxed))),
+            None => Arc::new(AtomicU64::new(self.cut_offs.of(user))),
         };
         record.epoch = epoch.load(Ordering::Relaxed);
         let handle = record.handle;

@@ -53,6 +53,11 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
         Two { is_swapped: a > b, low, high: (a != b).then(|| self.at(a.max(b))) }
     }
 
+    /// Visits every shard, one after the other.
+    pub(super) fn each(&self, mut visit: impl FnMut(MutexGuard<'_, Shard<K, V, S>>)) {
+        self.shards.iter().for_each(|shard| visit(lock(shard)));
+    }
+
     /// Removes up to `limit` rows, a few per step, from where the last sweep ended. `step` gets a
     /// shard and the most rows to remove, and returns how many it removed. Other tasks run in
     /// between.

@@ -14,8 +14,8 @@ use policy_core::{
 
 use super::{Inner, MemoryStore, sessions::Row};
 use crate::store::{
-    AnonymousLimit, CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation, RevokeUser,
-    RotateSession, SessionStore, TokenHash, TokenStore,
+    AnonymousLimit, CreateFamily, CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation,
+    RevokeUser, RotateSession, SessionStore, TokenHash, TokenStore,
 };
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -197,9 +197,9 @@ fn a_purge_of_tokens_leaves_nothing_behind() {
     run(async {
         for number in 0..50 {
             let identity = Identity::new(number % 7);
-            let family = Family { id: [number; 16], identity, authenticated: NOW, expires: END };
+            let family = Family::new([number; 16], identity, NOW, END);
             let (token, next) = (TokenHash([number; 32]), TokenHash([number + 100; 32]));
-            store.create_family(family, token).await.unwrap();
+            store.create_family(CreateFamily::new(family, token, u64::MAX)).await.unwrap();
             store.refresh(Refresh::new(token, next, Duration::ZERO, NOW)).await.unwrap();
             let revocation = Revocation::Token { id: number.to_string().into(), until: END };
             store.revoke(revocation).await.unwrap();

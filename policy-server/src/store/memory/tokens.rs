@@ -1,6 +1,6 @@
 //! The token tables.
 //!
-//! Lock order: `families`, then the chain of a family, then `tokens`.
+//! Lock order: `families`, then the chain of a family or `revocations`, then `tokens`.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -13,8 +13,8 @@ use super::{
     shards::{Shard, lock},
 };
 use crate::store::{
-    Answer, Family, Refresh, Refreshed, Revocation, RevocationBatch, StoreError, Ticket, TokenHash,
-    TokenStore,
+    Answer, CreateFamily, Family, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
+    StoreError, Ticket, TokenHash, TokenStore,
 };
 
 /// How many revocations one step of a purge examines.
@@ -25,8 +25,8 @@ impl TokenStore for MemoryStore {
         Answer::ready(Ok(first(&self.0.token_secret, fresh)))
     }
 
-    fn create_family(&self, family: Family, token: TokenHash) -> Answer<'_, ()> {
-        Answer::ready(self.0.create_family(family, token))
+    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+        Answer::ready(self.0.create_family(request))
     }
 
     fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
@@ -37,12 +37,8 @@ impl TokenStore for MemoryStore {
         Answer::ready(Ok(self.0.end_family(token)))
     }
 
-    fn end_families<'a>(&'a self, user: &'a str) -> Answer<'a, u64> {
-        Answer::ready(Ok(self.0.end_families(user)))
-    }
-
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, u64> {
-        Answer::ready(Ok(lock(&self.0.revocations).add(revocation)))
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+        Answer::ready(Ok(self.0.revoke(revocation)))
     }
 
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
@@ -66,13 +62,55 @@ impl TokenStore for MemoryStore {
 }
 
 impl Inner {
-    fn create_family(&self, family: Family, token: TokenHash) -> Result<(), StoreError> {
-        let mut families = self.families.lock(&*family.identity.subject);
+    fn create_family(&self, request: CreateFamily) -> Result<bool, StoreError> {
+        let CreateFamily { family, token, began } = request;
         let user = family.identity.subject.clone();
+        let mut families = self.families.lock(&*user);
+        {
+            let revocations = lock(&self.revocations);
+            let ended = family.session.map_or(0, |session| revocations.end_of(session));
+            if began < revocations.cut_off(&user).max(ended) {
+                return Ok(false);
+            }
+        }
         let row = Arc::new(FamilyRow::new(family, token));
         self.insert_token(token, Arc::clone(&row))?;
         families.entry(user).or_default().push(row);
-        Ok(())
+        Ok(true)
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Revoked {
+        let add = |revocation| {
+            let mut revocations = lock(&self.revocations);
+            let before = match &revocation {
+                Revocation::User { user, .. } => revocations.cut_off(user),
+                Revocation::Everyone { .. } | Revocation::All { .. } => revocations.sequence(),
+                _ => 0,
+            };
+            Revoked::new(revocations.add(revocation), before, Vec::new())
+        };
+        // The shard of the user is locked, so that no family begins in between.
+        match &revocation {
+            Revocation::User { user, .. } => {
+                let families = self.families.lock(&**user);
+                let ended = families.get(user).map(|rows| end(rows, |_| true));
+                Revoked { families: ended.unwrap_or_default(), ..add(revocation) }
+            }
+            Revocation::Session { user, session, .. } => {
+                let families = self.families.lock(&**user);
+                let is_of_it = |row: &FamilyRow| row.family.session == Some(*session);
+                let ended = families.get(user).map(|rows| end(rows, is_of_it));
+                Revoked { families: ended.unwrap_or_default(), ..add(revocation) }
+            }
+            Revocation::Everyone { .. } => {
+                let mut revoked = add(revocation);
+                self.families.each(|families| {
+                    families.values().for_each(|rows| revoked.families.extend(end(rows, |_| true)));
+                });
+                revoked
+            }
+            Revocation::Token { .. } | Revocation::All { .. } => add(revocation),
+        }
     }
 
     fn refresh(&self, request: Refresh) -> Result<Refreshed, StoreError> {
@@ -104,19 +142,6 @@ impl Inner {
         let row = self.family(token)?;
         let was_ended = std::mem::replace(&mut lock(&row.chain).is_ended, true);
         (!was_ended).then(|| row.family.clone())
-    }
-
-    fn end_families(&self, user: &str) -> u64 {
-        let families = self.families.lock(user);
-        let Some(rows) = families.get(user) else { return 0 };
-        // All chains are locked before the first one ends, so that they end at the same time for
-        // others. No other call locks two, since the shard of the user is locked.
-        let mut chains: Vec<_> = rows.iter().map(|row| lock(&row.chain)).collect();
-        let ended = chains.iter().filter(|chain| !chain.is_ended).count();
-        for chain in &mut chains {
-            chain.is_ended = true;
-        }
-        ended as u64
     }
 
     async fn purge_tokens(&self, now: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -166,6 +191,21 @@ impl Inner {
         tokens.insert(token, row);
         Ok(())
     }
+}
+
+/// Ends families of one user, whose shard is locked. Returns the ids of those that were live.
+fn end(rows: &[Arc<FamilyRow>], is_ended: impl Fn(&FamilyRow) -> bool) -> Vec<[u8; 16]> {
+    let rows = rows.iter().filter(|row| is_ended(row));
+    // All chains are locked before the first one ends, so that they end at the same time for
+    // others. No other call locks two, since the shard of the user is locked.
+    let mut chains: Vec<_> = rows.map(|row| (row.family.id, lock(&row.chain))).collect();
+    let mut ended = Vec::new();
+    for (id, chain) in &mut chains {
+        if !std::mem::replace(&mut chain.is_ended, true) {
+            ended.push(*id);
+        }
+    }
+    ended
 }
 
 /// Whether a row is kept: it is still needed, or enough were purged.

@@ -23,7 +23,10 @@ use super::{
     days,
 };
 use crate::{
-    auth::revocation_events::{RevocationBus, RevocationEvent},
+    auth::{
+        CutOffs, Known,
+        revocation_events::{RevocationBus, RevocationEvent},
+    },
     base::clock::{Clock, Random},
     testing::FaultyStore,
 };
@@ -96,7 +99,12 @@ impl World {
     }
 
     fn request_of(&self, presented: Presented) -> Arc<RequestSession> {
-        Arc::new(RequestSession::new(Arc::clone(&self.service), presented))
+        let request = Arc::new(RequestSession::new(Arc::clone(&self.service), presented));
+        // As the background task does every second.
+        wait(self.service.learn_cut_offs()).unwrap_or_default();
+        let known = Known { sessions: self.service.newest_cut_off(), tokens: 0 };
+        request.share(&Arc::new(CutOffs::new(Some(Arc::clone(&self.service)), None, known)));
+        request
     }
 
     /// Logs a user in and returns the new id.

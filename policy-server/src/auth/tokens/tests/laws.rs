@@ -181,10 +181,10 @@ fn revoked_tokens_are_refused_for_good() {
         let clock = Clock::at(START);
         let store = MemoryStore::new();
         let [one, two] = [(); 2].map(|()| Instance::new(settings(), store.clone(), &clock));
-        let tokens = one.tokens();
         let mut issued: Vec<(u8, Issued)> = Vec::new();
         let mut revoked: HashSet<Box<str>> = HashSet::new();
         for step in steps {
+            let tokens = one.tokens();
             match step {
                 Step::Wait { millis } => clock.advance(Duration::from_millis(millis)),
                 Step::Issue { user } => {

@@ -26,7 +26,10 @@ use tokio::sync::broadcast;
 use super::{Caller, Issued, TokenService, TokenSettings, Tokens};
 use crate::{
     Clock, Problem, Random,
-    auth::revocation_events::{RevocationBus, RevocationEvent},
+    auth::{
+        CutOffs, Known,
+        revocation_events::{RevocationBus, RevocationEvent},
+    },
     store::{MemoryStore, TokenStore},
     testing::FaultyStore,
 };
@@ -71,12 +74,18 @@ impl Instance {
         Self { service: Arc::new(service.unwrap()), revocation_bus, clock: clock.clone() }
     }
 
+    /// The argument of a request that begins now.
     fn tokens(&self) -> Tokens {
-        Tokens::new(Arc::clone(&self.service), None)
+        Tokens::new(Arc::clone(&self.service), self.cut_offs(), None)
     }
 
     fn tokens_of(&self, caller: Caller) -> Tokens {
-        Tokens::new(Arc::clone(&self.service), Some(caller))
+        Tokens::new(Arc::clone(&self.service), self.cut_offs(), Some(caller))
+    }
+
+    fn cut_offs(&self) -> Arc<CutOffs> {
+        let known = Known { sessions: 0, tokens: self.service.newest_cut_off() };
+        Arc::new(CutOffs::new(None, Some(Arc::clone(&self.service)), known))
     }
 
     fn verify(&self, token: &str) -> Result<(), TokenError> {

@@ -187,7 +187,7 @@ fn what_is_refreshed_while_its_user_is_revoked_is_revoked_too() {
     let mut revoking = pin!(tokens.revoke_user("ada"));
     let mut context = Context::from_waker(Waker::noop());
     assert!(revoking.as_mut().poll(&mut context).is_pending());
-    assert_eq!(store.take_calls(), ["end_families"]);
+    assert_eq!(store.take_calls(), ["revoke"]);
     store.release();
     let between = wait(tokens.refresh(&text)).unwrap();
     assert_eq!(wait(revoking).unwrap(), 1);

@@ -1,0 +1,213 @@
+//! The cut-offs that a request knows, and those that it makes.
+//!
+//! A request that grants rights to a user loses against every cut-off of that user that another
+//! request made after it began. Each store numbers its cut-offs. A request starts with the newest
+//! number that this process knows, which is never higher than the store's, and the store compares:
+//! no clock decides. A cut-off that the request makes itself raises its number, unless another one
+//! came in between.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use policy_core::session::{Handle, Identity, SessionKey};
+
+use crate::{
+    auth::{session::SessionService, tokens::TokenService},
+    store::{Revoked, StoreError},
+};
+
+/// The newest cut-off of each store that this process knew when a request began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) sessions: u64,
+    pub(crate) tokens: u64,
+}
+
+/// The cut-offs of one request, shared by its arguments and its commit.
+pub(crate) struct CutOffs {
+    sessions: Option<Arc<SessionService>>,
+    tokens: Option<Arc<TokenService>>,
+    known_of_sessions: AtomicU64,
+    known_of_tokens: AtomicU64,
+    /// What was begun and is not known to be done.
+    pending: Mutex<Vec<Ending>>,
+}
+
+/// What a request ends immediately, in every store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// One session of a user, and what was issued in it.
+    Session { user: Box<str>, session: Handle },
+    /// All sessions, refresh tokens, access tokens and tickets of a user, except one session.
+    User { user: Box<str>, keep: Option<(SessionKey, Handle)> },
+    /// Those of all users.
+    Everyone,
+    /// The access tokens and tickets of all users.
+    Access,
+    /// The rights that a user has above these: sessions continue with them, everything else ends.
+    Rights(Identity),
+}
+
+impl CutOffs {
+    pub(crate) fn new(
+        sessions: Option<Arc<SessionService>>,
+        tokens: Option<Arc<TokenService>>,
+        known: Known,
+    ) -> Self {
+        Self {
+            sessions,
+            tokens,
+            known_of_sessions: AtomicU64::new(known.sessions),
+            known_of_tokens: AtomicU64::new(known.tokens),
+            pending: Mutex::default(),
+        }
+    }
+
+    /// The newest cut-off of sessions that does not forbid what this request grants.
+    pub(crate) fn of_sessions(&self) -> u64 {
+        self.known_of_sessions.load(Ordering::Acquire)
+    }
+
+    /// The newest cut-off of tokens that does not forbid what this request grants.
+    pub(crate) fn of_tokens(&self) -> u64 {
+        self.known_of_tokens.load(Ordering::Acquire)
+    }
+
+    /// Ends something in every store, and returns how many sessions and refresh token families
+    /// ended. If the request is dropped meanwhile, its commit repeats this.
+    pub(crate) async fn end(&self, ending: Ending) -> Result<u64, StoreError> {
+        self.pending().push(ending.clone());
+        let ended = self.perform(&ending).await?;
+        self.pending().retain(|other| *other != ending);
+        Ok(ended)
+    }
+
+    /// Whether something was begun and is not known to be done.
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending().is_empty()
+    }
+
+    /// Completes what was begun.
+    pub(crate) async fn finish(&self) -> Result<(), StoreError> {
+        let pending = self.pending().clone();
+        let mut result = Ok(());
+        for ending in pending {
+            match self.perform(&ending).await {
+                Ok(_) => self.pending().retain(|other| *other != ending),
+                Err(error) => result = Err(error),
+            }
+        }
+        result
+    }
+
+    /// Queries the stores for cut-offs that this process does not know, after one of them refused
+    /// something: the next request knows them.
+    pub(crate) async fn learn(&self) -> Result<(), StoreError> {
+        if let Some(sessions) = &self.sessions {
+            sessions.learn_cut_offs().await?;
+        }
+        if let Some(tokens) = &self.tokens {
+            tokens.sync().await?;
+        }
+        Ok(())
+    }
+
+    /// Ends what was issued in sessions that ended.
+    pub(crate) async fn end_issued(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
+        match &self.tokens {
+            Some(tokens) => tokens.end_session(user, session).await,
+            None => Ok(0),
+        }
+    }
+
+    /// Every store is asked, also where one before it failed: each ends what it can.
+    async fn perform(&self, ending: &Ending) -> Result<u64, StoreError> {
+        let of_sessions = self.end_sessions(ending).await;
+        let of_tokens = match ending {
+            // Families are not counted: the caller asks whether the session was live.
+            Ending::Session { user, session } => self.end_issued(user, *session).await.map(|_| 0),
+            Ending::User { user, .. } => self.cut_tokens_off(user).await,
+            Ending::Rights(identity) => self.cut_tokens_off(&identity.subject).await.map(|_| 0),
+            Ending::Everyone => self.cut_all_tokens_off(true).await,
+            Ending::Access => self.cut_all_tokens_off(false).await,
+        };
+        Ok(of_sessions? + of_tokens?)
+    }
+
+    async fn end_sessions(&self, ending: &Ending) -> Result<u64, StoreError> {
+        let Some(sessions) = &self.sessions else { return Ok(0) };
+        let cut = match ending {
+            Ending::Session { user, session } => {
+                return sessions.end(user, *session).await.map(u64::from);
+            }
+            Ending::Access => return Ok(0),
+            Ending::User { user, keep } => sessions.cut_off(user, keep.as_ref()).await?,
+            Ending::Everyone => sessions.cut_everyone_off().await?,
+            Ending::Rights(identity) => sessions.change_rights(identity).await?,
+        };
+        raise(&self.known_of_sessions, cut.before, cut.number);
+        Ok(cut.sessions)
+    }
+
+    async fn cut_tokens_off(&self, user: &str) -> Result<u64, StoreError> {
+        let Some(tokens) = &self.tokens else { return Ok(0) };
+        Ok(self.made(&tokens.cut_off(user).await?))
+    }
+
+    async fn cut_all_tokens_off(&self, with_families: bool) -> Result<u64, StoreError> {
+        let Some(tokens) = &self.tokens else { return Ok(0) };
+        let revoked = match with_families {
+            true => tokens.cut_everyone_off().await?,
+            false => tokens.revoke_all().await?,
+        };
+        Ok(self.made(&revoked))
+    }
+
+    /// Notes a cut-off of tokens, and counts the families that it ended.
+    fn made(&self, revoked: &Revoked) -> u64 {
+        raise(&self.known_of_tokens, revoked.before, revoked.position);
+        revoked.families.len() as u64
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Vec<Ending>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The request made the cut-off of this number itself. It forbids nothing to the request, unless
+/// the one before it was made by another request.
+fn raise(known: &AtomicU64, before: u64, number: u64) {
+    if before <= known.load(Ordering::Acquire) {
+        known.fetch_max(number, Ordering::AcqRel);
+    }
+}
+
+impl fmt::Debug for CutOffs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CutOffs")
+            .field("sessions", &self.of_sessions())
+            .field("tokens", &self.of_tokens())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_knows_its_own_cut_off_unless_another_came_before() {
+        let known = AtomicU64::new(4);
+        raise(&known, 3, 6);
+        assert_eq!(known.load(Ordering::Relaxed), 6);
+        raise(&known, 7, 8);
+        assert_eq!(known.load(Ordering::Relaxed), 6, "7 is of another request");
+        raise(&known, 6, 9);
+        assert_eq!(known.load(Ordering::Relaxed), 9);
+    }
+}
