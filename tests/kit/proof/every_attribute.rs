@@ -1,7 +1,9 @@
 //! An app that uses every attribute.
 
 use policy_server::{
-    AuthError, Body, Scheme, SchemeRequest, SharedOrigins, http, prelude::*, tokens::SecretKey,
+    AuthError, Body, Scheme, SchemeRequest, SharedOrigins, http,
+    prelude::*,
+    tokens::{Issuer, SecretKey},
 };
 
 /// An API key in a header of its own.
@@ -118,8 +120,18 @@ async fn report() {}
 #[auth(token | ticket)]
 async fn events() {}
 
+/// For users of a partner; not for those of this app.
+#[get("/stock")]
+#[auth(token | ticket, issuers = ["https://id.partner.example"], scopes = ["stock:read"])]
+async fn stock(_caller: Caller) {}
+
+#[get("/deliveries")]
+#[auth(session | ticket, optional, issuers = ["own", "https://id.partner.example"])]
+async fn deliveries(_caller: Option<Caller>) {}
+
 pub(crate) fn app() -> App<()> {
     let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let partner = Issuer::new("https://id.partner.example").jwks("https://id.partner.example/keys");
     let partners = SharedOrigins::new();
     assert!(partners.replace(&["https://one.partner.example"]).is_ok());
     let files = tower::service_fn(async |request: http::Request<Body>| {
@@ -131,13 +143,13 @@ pub(crate) fn app() -> App<()> {
     App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory())
-        .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
+        .tokens(Tokens::hs256([("k1", secret)]).expect("a key").accept(partner))
         .scheme(ApiKeys)
         .shared_origins("partners", &partners)
         .cors(EVERYBODY)
         .routes(routes![
             index, order, change, buy, quote, describe, login, prefer, hook, revoke, prices, feed,
-            report, events
+            report, events, stock, deliveries
         ])
         .group("/internal", Group::new().no_cors().cache(CACHED).routes(routes![index, login]))
         .mount("/files", Mount::new(files).public().cors(SHOP))
