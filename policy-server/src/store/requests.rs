@@ -225,6 +225,8 @@ pub struct Refresh {
     pub successor: TokenHash,
     /// For how long a used token still yields its successor.
     pub grace: Duration,
+    /// How often a family may be refreshed.
+    pub limit: Option<u32>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -232,6 +234,12 @@ pub struct Refresh {
 impl Refresh {
     /// Exchanges `token` for `successor`.
     pub fn new(token: TokenHash, successor: TokenHash, grace: Duration, now: Timestamp) -> Self {
-        Self { token, successor, grace, now }
+        Self { token, successor, grace, limit: None, now }
+    }
+
+    /// Ends a family that was refreshed so often.
+    pub fn limit(mut self, refreshes: impl Into<Option<u32>>) -> Self {
+        self.limit = refreshes.into();
+        self
     }
 }

@@ -30,6 +30,8 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Inserts a family with its first token, neither of which may exist. Returns whether it did:
     /// not if its user, everyone, or the session in which it begins was revoked at a position after
     /// `began`.
+    ///
+    /// If the user already has [`Family::MAX_PER_USER`] families, the oldest ends.
     fn create_family(&self, request: CreateFamily) -> Answer<'_, bool>;
 
     /// Exchanges `token` for `successor`, atomically with the check of its family:
@@ -37,8 +39,10 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// - an unused token of a live family is marked as used, and `successor` inserted;
     /// - a token used less than `grace` ago, whose successor is unused, gives [`Refreshed::Again`];
     /// - any other used token ends its family;
-    /// - every token of a family that ended or expired gives [`Refreshed::Dead`], at least until a
-    ///   purge after its expiry.
+    /// - every token of a family that ended or expired gives [`Refreshed::Dead`], at least until the
+    ///   next purge, after which it may be unknown;
+    /// - a family that was refreshed as often as `limit` allows ends, in place of a further token: the
+    ///   store keeps every used token, and must not be filled by one user.
     ///
     /// Callers must derive the same successor each time the same token is presented.
     fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed>;
@@ -91,6 +95,9 @@ pub struct Family {
 }
 
 impl Family {
+    /// The most families of one user.
+    pub const MAX_PER_USER: usize = 100;
+
     /// The family of a login of `identity` at `authenticated`, outside of a session.
     pub fn new(
         id: [u8; 16],

@@ -65,6 +65,8 @@ pub(crate) struct TokenService {
     leeway: Duration,
     refresh_lifetime: Duration,
     refresh_grace: Duration,
+    /// How often a family may be refreshed.
+    refreshes: u32,
     store: Arc<dyn TokenStore>,
     /// Set once the store is open.
     refresh_key: OnceCell<RefreshKey>,
@@ -135,6 +137,7 @@ impl TokenService {
             leeway,
             refresh_lifetime: settings.refresh_lifetime,
             refresh_grace: settings.refresh_grace,
+            refreshes: refreshes(settings.refresh_lifetime, settings.lifetime),
             store: settings.store.unwrap_or(store),
             refresh_key: OnceCell::new(),
             clock,
@@ -464,8 +467,8 @@ impl TokenService {
         let successor = key.successor(&token);
         let now = self.clock.now();
         let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
-        let outcome =
-            self.store.refresh(Refresh::new(hashes.0, hashes.1, self.refresh_grace, now)).await;
+        let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now);
+        let outcome = self.store.refresh(request.limit(self.refreshes)).await;
         match outcome.map_err(unavailable)? {
             Refreshed::Done(family) | Refreshed::Again(family) => {
                 let issued = self.issue_time(&family.identity.subject);
@@ -678,6 +681,13 @@ impl fmt::Debug for TokenService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenService").field("issuer", &self.issuer).finish_non_exhaustive()
     }
+}
+
+/// How often a family may be refreshed: twice as often as its access tokens expire, and some more.
+/// Its used tokens are stored as long as it lives.
+fn refreshes(family: Duration, access: Duration) -> u32 {
+    let needed = family.as_secs() / access.as_secs().max(1);
+    u32::try_from(needed.saturating_mul(2).saturating_add(100)).unwrap_or(u32::MAX)
 }
 
 /// 503: the client keeps its credential and retries.

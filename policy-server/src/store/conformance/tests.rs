@@ -35,6 +35,8 @@ enum Fault {
     RefreshIsNotAtomic,
     ReuseIsIgnored,
     LogoutIsUndone,
+    FamiliesAreUnbounded,
+    RefreshesAreUnbounded,
     TicketHasTwoTakers,
     CutOffMovesBack,
     SequenceSkips,
@@ -52,6 +54,8 @@ enum Fault {
 #[derive(Debug)]
 struct Broken {
     store: MemoryStore,
+    /// A second part, of which the first does not know.
+    rest: MemoryStore,
     fault: Fault,
     touched: Mutex<HashMap<SessionKey, Timestamp>>,
     records: Mutex<HashMap<SessionKey, Record>>,
@@ -65,6 +69,7 @@ impl Broken {
     fn new(fault: Fault) -> Self {
         Self {
             store: MemoryStore::new(),
+            rest: MemoryStore::new(),
             fault,
             touched: Mutex::default(),
             records: Mutex::default(),
@@ -283,13 +288,23 @@ impl TokenStore for Broken {
         if self.has(Fault::FamilyOutlivesSession) {
             request.family.session = None;
         }
+        if self.has(Fault::FamiliesAreUnbounded) && request.family.id[0] >= 60 {
+            return self.rest.create_family(request);
+        }
         self.store.create_family(request)
     }
 
     fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
         let Refresh { token, now, .. } = request;
+        let request = match self.fault {
+            Fault::RefreshesAreUnbounded => request.limit(None),
+            _ => request,
+        };
         Answer::later(async move {
-            let result = self.store.refresh(request).await?;
+            let mut result = self.store.refresh(request).await?;
+            if result == Refreshed::Unknown {
+                result = self.rest.refresh(request).await?;
+            }
             let family = self.families.lock().unwrap().get(&token).cloned();
             Ok(match (self.fault, result, family) {
                 (Fault::RefreshIsNotAtomic, Refreshed::Again(family), _) => Refreshed::Done(family),
@@ -415,6 +430,8 @@ fn each_fault_of_a_store_of_tokens_is_found() {
         (Fault::RefreshIsNotAtomic, "is given its successor again"),
         (Fault::ReuseIsIgnored, "a used token is `Reused`"),
         (Fault::LogoutIsUndone, "a reuse ends its family"),
+        (Fault::FamiliesAreUnbounded, "of too many families of a user, the oldest ends"),
+        (Fault::RefreshesAreUnbounded, "above its limit a refresh ends the family"),
         (Fault::TicketHasTwoTakers, "of several `take_ticket` at once"),
         (Fault::CutOffMovesBack, "a cut-off never moves back"),
         (Fault::PurgeTakesAll, "`purge` removes nothing of a living family"),

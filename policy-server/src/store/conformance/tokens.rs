@@ -17,6 +17,7 @@ pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
     reuse(&*opened(make).await).await;
     ends(&*opened(make).await).await;
     purge(&*opened(make).await).await;
+    bounds(&*opened(make).await).await;
     refreshes(&opened(make).await).await;
     reuses(&opened(make).await).await;
     refresh_and_logout(&opened(make).await).await;
@@ -41,6 +42,10 @@ pub(super) fn family(number: u8, user: &str) -> Family {
         expires: at(1000),
         session: None,
     }
+}
+
+async fn begin<S: TokenStore>(store: &S, family: Family, token: u32) {
+    answer(store.create_family(CreateFamily::new(family, hash(token), 0))).await;
 }
 
 /// Exchanges a token for the next number.
@@ -167,6 +172,53 @@ async fn purge<S: TokenStore>(store: &S) {
     rule(result == Refreshed::Done(longer), "`purge` removes nothing of a living family");
     let left = answer(store.revoke(of_ada())).await.families;
     rule(left == [[2; 16]], "`purge` removes a family from its user");
+}
+
+async fn bounds<S: TokenStore>(store: &S) {
+    let most = Family::MAX_PER_USER as u32;
+    begin(store, Family { authenticated: at(500), ..family(250, "bob") }, 1000).await;
+    for number in 0..=most {
+        // The oldest is neither the first nor the last.
+        let age = if number == 50 { 0 } else { 1 + u64::from(number) };
+        let family = Family { authenticated: at(age), ..family(number as u8, "ada") };
+        begin(store, family, 2000 + 10 * number).await;
+    }
+    let oldest = refresh(store, 2500, NOW).await;
+    rule(
+        matches!(oldest, Refreshed::Dead | Refreshed::Unknown),
+        "of too many families of a user, the oldest ends",
+    );
+    for token in [1000, 2000, 2490, 2510, 2000 + 10 * most] {
+        let result = refresh(store, token, NOW).await;
+        rule(
+            matches!(result, Refreshed::Done(_)),
+            "where a user has too many families, one ends, of the same user",
+        );
+    }
+
+    begin(store, family(251, "eve"), 5000).await;
+    let limited = async |token: u32, limit: u32| {
+        let request = Refresh::new(hash(token), hash(token + 1), GRACE, at(20)).limit(limit);
+        answer(store.refresh(request)).await
+    };
+    for token in [5000, 5001] {
+        let result = limited(token, 2).await;
+        rule(matches!(result, Refreshed::Done(_)), "a family is refreshed as often as it may be");
+    }
+    let again = limited(5001, 2).await;
+    rule(matches!(again, Refreshed::Again(_)), "a repetition is no further refresh");
+    rule(limited(5002, 2).await == Refreshed::Dead, "above its limit a refresh ends the family");
+    rule(limited(5002, 9).await == Refreshed::Dead, "above its limit a refresh ends the family");
+    answer(store.purge(at(20), 1000)).await;
+    for token in [2500, 5000, 5002] {
+        let result = refresh(store, token, at(20)).await;
+        rule(
+            matches!(result, Refreshed::Dead | Refreshed::Unknown),
+            "the tokens of a family that ended are not accepted after a purge",
+        );
+    }
+    let kept = refresh(store, 1001, at(20)).await;
+    rule(matches!(kept, Refreshed::Done(_)), "`purge` removes nothing of a living family");
 }
 
 /// Several instances of the app get the same token.

@@ -45,20 +45,22 @@ pub(super) trait Purge<'t> {
 
     /// Examines up to `step` due entries, and removes up to `limit` expired rows.
     fn purge(&mut self, now: Timestamp, limit: usize, step: usize) -> Result<Purged, redb::Error> {
-        let (due, is_last) = self.deadlines().0.due(now, step)?;
+        let (due, mut is_done) = self.deadlines().0.due(now, step)?;
         let mut removed = 0;
         for entry in due {
             if removed == limit {
                 return Ok(Purged { removed, is_done: true });
             }
             let fate = self.purge_entry(&entry, now)?;
+            // Some of what belongs to it is left.
+            is_done &= !matches!(fate, Fate::Lives(next) if next <= now);
             let (deadlines, effect) = self.deadlines();
             deadlines.settle(&entry, &fate)?;
             // On the disk at once, so that its time counts, and not in that of the next login.
             *effect = Effect::Durable;
             removed += usize::from(matches!(fate, Fate::Removed));
         }
-        Ok(Purged { removed, is_done: is_last })
+        Ok(Purged { removed, is_done })
     }
 }
 
@@ -77,6 +79,17 @@ impl<'t> Deadlines<'t> {
         id: &[u8],
     ) -> Result<(), redb::Error> {
         self.0.insert(key(deadline, kind, id).as_slice(), ())?;
+        Ok(())
+    }
+
+    /// Removes an entry that is not needed any more.
+    pub(super) fn remove(
+        &mut self,
+        deadline: Timestamp,
+        kind: u8,
+        id: &[u8],
+    ) -> Result<(), redb::Error> {
+        self.0.remove(key(deadline, kind, id).as_slice())?;
         Ok(())
     }
 

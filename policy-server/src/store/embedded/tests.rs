@@ -21,8 +21,9 @@ use super::{
     session_tables::{HANDLES, SESSIONS},
 };
 use crate::store::{
-    AnonymousLimit, Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, RevokeUser,
-    RotateSession, SessionStore, TouchSession, UpdateSession, conformance,
+    AnonymousLimit, Cas, CreateFamily, CreateSession, Created, Family, Limit, LimitPolicy,
+    ListSessions, Refresh, RevokeUser, RotateSession, SessionStore, TokenHash, TokenStore,
+    TouchSession, UpdateSession, conformance,
 };
 
 pub(super) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -285,6 +286,59 @@ async fn the_values_of_anonymous_sessions_are_bounded_together() {
         store.create(CreateSession::new(key(8), ada, NOW)).await.unwrap();
         assert_eq!(living().await, [2, 5, 6, 7, 8], "{store:?}");
     }
+}
+
+/// How many rows a table has.
+fn count<K: redb::Key + 'static, V: redb::Value + 'static>(path: PathBuf, name: &str) -> u64 {
+    use redb::{ReadableDatabase, ReadableTableMetadata};
+
+    let database = redb::Database::create(path).unwrap();
+    let transaction = database.begin_read().unwrap();
+    transaction.open_table(redb::TableDefinition::<K, V>::new(name)).unwrap().len().unwrap()
+}
+
+#[tokio::test]
+async fn families_that_ended_leave_nothing_behind() {
+    let folder = Folder::new("families");
+    let store = opened(folder.file()).await;
+    let hash = |number: u32| {
+        let mut hash = TokenHash([0; 32]);
+        hash.0[..4].copy_from_slice(&number.to_le_bytes());
+        hash
+    };
+    let expires = NOW.after(Duration::from_secs(3600));
+    for number in 1..=9 {
+        let family = Family::new([number; 16], Identity::new("ada"), NOW, expires);
+        let first = 1000 * u32::from(number);
+        begin(&store, family, hash(first)).await;
+        // More than one look of a purge removes.
+        for token in first..first + 20 * u32::from(number % 4) {
+            let request = Refresh::new(hash(token), hash(token + 1), Duration::ZERO, NOW);
+            store.refresh(request).await.unwrap();
+        }
+    }
+    for number in 1..=8 {
+        store.end_family(hash(1000 * number)).await.unwrap().unwrap();
+    }
+    TokenStore::purge(&store, NOW, usize::MAX).await.unwrap();
+    let rows = || {
+        [
+            count::<&[u8; 16], &[u8]>(folder.file(), "families"),
+            count::<&[u8; 32], &[u8]>(folder.file(), "tokens"),
+            count::<&[u8], ()>(folder.file(), "token_deadlines"),
+        ]
+    };
+    drop(store);
+    // The ninth, with the tokens of its refreshes.
+    assert_eq!(rows(), [1, 21, 1]);
+    let store = opened(folder.file()).await;
+    TokenStore::purge(&store, expires, usize::MAX).await.unwrap();
+    drop(store);
+    assert_eq!(rows(), [0, 0, 0]);
+}
+
+async fn begin(store: &EmbeddedStore, family: Family, token: TokenHash) {
+    assert!(store.create_family(CreateFamily::new(family, token, 0)).await.unwrap());
 }
 
 #[tokio::test]

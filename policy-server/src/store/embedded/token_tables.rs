@@ -2,8 +2,8 @@
 
 use policy_core::{session::Handle, time::Timestamp};
 use redb::{
-    MultimapTableDefinition, ReadTransaction, ReadableTable, Table, TableDefinition,
-    WriteTransaction,
+    MultimapTable, MultimapTableDefinition, ReadTransaction, ReadableMultimapTable, ReadableTable,
+    Table, TableDefinition, WriteTransaction,
 };
 
 use super::{
@@ -22,6 +22,10 @@ const FAMILIES: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("fa
 const OWNERS: MultimapTableDefinition<'_, &str, &[u8; 16]> =
     MultimapTableDefinition::new("family_users");
 
+/// The tokens of each family, used or not.
+const FAMILY_TOKENS: MultimapTableDefinition<'_, &[u8; 16], &[u8; 32]> =
+    MultimapTableDefinition::new("family_tokens");
+
 const TOKENS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("tokens");
 
 /// Revocations by their place in the sequence.
@@ -39,9 +43,13 @@ const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("token_de
 
 /// What an entry in the deadlines is about.
 const FAMILY: u8 = 0;
+/// Of files of before there was a list of the tokens of a family.
 const TOKEN: u8 = 1;
 const REVOCATION: u8 = 2;
 const TICKET: u8 = 3;
+
+/// The most tokens of a family that ended that one look of a purge removes.
+const REMOVED_AT_ONCE: usize = 32;
 
 /// The live family of a token, used or not.
 pub(super) fn family_of(
@@ -56,6 +64,7 @@ pub(super) fn family_of(
 
 pub(super) struct TokenTables<'t> {
     families: OwnedRows<'t, 16>,
+    family_tokens: MultimapTable<'t, &'static [u8; 16], &'static [u8; 32]>,
     tokens: Table<'t, &'static [u8; 32], &'static [u8]>,
     revocations: Table<'t, u64, &'static [u8]>,
     revoked: Table<'t, &'static [u8], u64>,
@@ -69,6 +78,7 @@ impl<'t> TokenTables<'t> {
     pub(super) fn open(transaction: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
             families: OwnedRows::open(transaction, FAMILIES, OWNERS)?,
+            family_tokens: transaction.open_multimap_table(FAMILY_TOKENS)?,
             tokens: transaction.open_table(TOKENS)?,
             revocations: transaction.open_table(REVOCATIONS)?,
             revoked: transaction.open_table(REVOKED)?,
@@ -95,6 +105,7 @@ impl<'t> TokenTables<'t> {
         if *began < self.cut_off(&family.identity.subject)?.max(ended) {
             return Ok(Some(false));
         }
+        self.make_room(&family.identity.subject)?;
         self.families.insert(&family.id, &family.encode(), Some(&family.identity.subject))?;
         self.deadlines.add(family.expires, FAMILY, &family.id)?;
         self.insert_token(*token, family)?;
@@ -103,15 +114,22 @@ impl<'t> TokenTables<'t> {
 
     /// None where the successor exists.
     pub(super) fn refresh(&mut self, request: Refresh) -> Result<Option<Refreshed>, redb::Error> {
-        let Refresh { token, successor, grace, now } = request;
+        let Refresh { token, successor, grace, limit, now } = request;
         let Some(row) = self.token(token)? else {
             return Ok(Some(Refreshed::Unknown));
         };
         let Some(family) = self.family(&row.family)?.filter(|family| now < family.expires) else {
             return Ok(Some(Refreshed::Dead));
         };
+        let count = self.family_tokens.get(&family.id)?.len();
         match row.used {
             None if self.tokens.get(&successor.0)?.is_some() => Ok(None),
+            // Of the tokens, one is unused.
+            None if limit.is_some_and(|limit| count > u64::from(limit)) => {
+                self.remove_family(&family)?;
+                self.effect = Effect::Durable;
+                Ok(Some(Refreshed::Dead))
+            }
             None => {
                 let used = TokenRow { family: family.id, used: Some((now, successor)) };
                 self.tokens.insert(&token.0, used.encode().as_slice())?;
@@ -157,25 +175,30 @@ impl<'t> TokenTables<'t> {
             {
                 continue;
             }
-            if self.families.remove(&id, Some(user))? {
-                ended.push(id);
+            match self.family(&id)? {
+                Some(family) => self.remove_family(&family)?,
+                // Of a later version of us.
+                None => drop(self.families.remove(&id, Some(user))?),
             }
+            ended.push(id);
         }
         Ok(ended)
     }
 
-    /// Ends all families. Their tokens stay known until their end, and are dead without them.
+    /// Ends all families. Their tokens are dead without them; the next purge removes them.
     fn end_all_families(&mut self) -> Result<Vec<[u8; 16]>, redb::Error> {
-        let mut owned = vec![];
+        let mut all = vec![];
         for row in self.families.rows.iter()? {
             let (id, row) = row?;
-            let owner = Family::decode(row.value()).map(|family| family.identity.subject);
-            owned.push((*id.value(), owner));
+            all.push((*id.value(), Family::decode(row.value())));
         }
-        for (id, owner) in &owned {
-            self.families.remove(id, owner.as_deref())?;
+        for (id, family) in &all {
+            match family {
+                Some(family) => self.remove_family(family)?,
+                None => drop(self.families.remove(id, None)?),
+            }
         }
-        Ok(owned.into_iter().map(|(id, _)| id).collect())
+        Ok(all.into_iter().map(|(id, _)| id).collect())
     }
 
     pub(super) fn revoke(&mut self, mut revocation: Revocation) -> Result<Revoked, redb::Error> {
@@ -242,15 +265,27 @@ impl<'t> TokenTables<'t> {
         Ok(ticket.flatten().filter(|ticket| now < ticket.expires))
     }
 
-    fn purge_family(&mut self, id: &[u8]) -> Result<bool, redb::Error> {
+    /// Removes a family that expired or ended, and some of its tokens.
+    fn purge_family(&mut self, id: &[u8]) -> Result<Fate, redb::Error> {
         let Ok(id) = id.try_into() else {
-            return Ok(false);
+            return Ok(Fate::Gone);
         };
-        if let Some(family) = self.family(id)? {
-            self.remove_family(&family)?;
-            return Ok(true);
+        let owner = self.family(id)?.map(|family| family.identity.subject);
+        let was_there = self.families.remove(id, owner.as_deref())?;
+        let mut tokens = vec![];
+        for token in self.family_tokens.get(id)?.take(REMOVED_AT_ONCE + 1) {
+            tokens.push(*token?.value());
         }
-        self.families.remove(id, None)
+        for token in tokens.iter().take(REMOVED_AT_ONCE) {
+            self.tokens.remove(token)?;
+            self.family_tokens.remove(id, token)?;
+        }
+        Ok(match tokens.len() {
+            0 if !was_there => Fate::Gone,
+            0..=REMOVED_AT_ONCE => Fate::Removed,
+            // In the next step.
+            _ => Fate::Lives(Timestamp::default()),
+        })
     }
 
     fn purge_revocation(&mut self, place: &[u8]) -> Result<bool, redb::Error> {
@@ -278,15 +313,34 @@ impl<'t> TokenTables<'t> {
     fn insert_token(&mut self, token: TokenHash, family: &Family) -> Result<(), redb::Error> {
         let row = TokenRow { family: family.id, used: None }.encode();
         self.tokens.insert(&token.0, row.as_slice())?;
-        self.deadlines.add(family.expires, TOKEN, &token.0)?;
+        self.family_tokens.insert(&family.id, &token.0)?;
         self.effect = Effect::Durable;
         Ok(())
     }
 
-    /// Removes a family. Its tokens stay known until its end, and are dead without it.
+    /// Ends the oldest families of a user, until there is room for one more.
+    fn make_room(&mut self, user: &str) -> Result<(), redb::Error> {
+        let ids = self.families.keys_of(user)?;
+        let excess = (ids.len() + 1).saturating_sub(Family::MAX_PER_USER);
+        if excess == 0 {
+            return Ok(());
+        }
+        let mut families = vec![];
+        for id in &ids {
+            families.extend(self.family(id)?);
+        }
+        families.sort_by_key(|family| (family.authenticated, family.id));
+        for family in families.iter().take(excess) {
+            self.remove_family(family)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a family. Its tokens are dead without it; the next purge removes them.
     fn remove_family(&mut self, family: &Family) -> Result<(), redb::Error> {
         self.families.remove(&family.id, Some(&family.identity.subject))?;
-        Ok(())
+        self.deadlines.remove(family.expires, FAMILY, &family.id)?;
+        self.deadlines.add(Timestamp::default(), FAMILY, &family.id)
     }
 }
 
@@ -299,7 +353,7 @@ impl<'t> Purge<'t> for TokenTables<'t> {
     fn purge_entry(&mut self, entry: &Entry, _now: Timestamp) -> Result<Fate, redb::Error> {
         let hash = <&[u8; 32]>::try_from(entry.id.as_slice());
         let was_there = match (entry.kind, hash) {
-            (FAMILY, _) => self.purge_family(&entry.id)?,
+            (FAMILY, _) => return self.purge_family(&entry.id),
             (REVOCATION, _) => self.purge_revocation(&entry.id)?,
             (TOKEN, Ok(hash)) => self.tokens.remove(hash)?.is_some(),
             (TICKET, Ok(hash)) => self.tickets.remove(hash)?.is_some(),

@@ -19,11 +19,19 @@ pub(super) struct Chain {
     pub(super) unused: TokenHash,
     /// The token for which `unused` was issued, and when.
     pub(super) before: Option<(TokenHash, Timestamp)>,
+    /// How often it was refreshed.
+    pub(super) refreshes: u32,
 }
 
 impl FamilyRow {
     pub(super) fn new(family: Family, token: TokenHash) -> Self {
-        let chain = Chain { is_ended: false, unused: token, before: None };
+        let chain = Chain { is_ended: false, unused: token, before: None, refreshes: 0 };
         Self { family, chain: Mutex::new(chain) }
+    }
+
+    /// Whether it is of no use any more. Its chain may be locked by whoever waits for the tokens, so
+    /// this does not wait for the chain.
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        now >= self.family.expires || self.chain.try_lock().is_ok_and(|chain| chain.is_ended)
     }
 }

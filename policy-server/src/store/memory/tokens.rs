@@ -75,7 +75,9 @@ impl Inner {
         }
         let row = Arc::new(FamilyRow::new(family, token));
         self.insert_token(token, Arc::clone(&row))?;
-        families.entry(user).or_default().push(row);
+        let rows = families.entry(user).or_default();
+        Self::make_room_for_family(rows);
+        rows.push(row);
         Ok(true)
     }
 
@@ -114,7 +116,7 @@ impl Inner {
     }
 
     fn refresh(&self, request: Refresh) -> Result<Refreshed, StoreError> {
-        let Refresh { token, successor, grace, now } = request;
+        let Refresh { token, successor, grace, limit, now } = request;
         let Some(row) = self.family(token) else { return Ok(Refreshed::Unknown) };
         let family = &row.family;
         let mut chain = lock(&row.chain);
@@ -122,9 +124,14 @@ impl Inner {
             return Ok(Refreshed::Dead);
         }
         if token == chain.unused {
+            if limit.is_some_and(|limit| chain.refreshes >= limit) {
+                chain.is_ended = true;
+                return Ok(Refreshed::Dead);
+            }
             self.insert_token(successor, Arc::clone(&row))?;
             chain.unused = successor;
             chain.before = Some((token, now));
+            chain.refreshes += 1;
             return Ok(Refreshed::Done(family.clone()));
         }
         match chain.before {
@@ -153,7 +160,7 @@ impl Inner {
         let mut purged = self.tickets.sweep(limit, tickets).await;
         let tokens = |mut tokens: MutexGuard<'_, Shard<_, Arc<FamilyRow>>>, most| {
             let mut purged = 0;
-            tokens.retain(|_, row| is_kept(row.family.expires > now, &mut purged, most));
+            tokens.retain(|_, row| is_kept(!row.is_over(now), &mut purged, most));
             purged
         };
         purged += self.tokens.sweep(limit - purged, tokens).await;
@@ -161,7 +168,7 @@ impl Inner {
         let families = self.families.sweep(usize::MAX, |mut families, most| {
             let mut purged = 0;
             families.retain(|_, rows| {
-                rows.retain(|row| is_kept(row.family.expires > now, &mut purged, most));
+                rows.retain(|row| is_kept(!row.is_over(now), &mut purged, most));
                 !rows.is_empty()
             });
             purged
@@ -176,6 +183,19 @@ impl Inner {
             tokio::task::yield_now().await;
         }
         Ok(purged)
+    }
+
+    /// Ends the oldest families of a user, until there is room for one more.
+    fn make_room_for_family(rows: &mut Vec<Arc<FamilyRow>>) {
+        if rows.len() < Family::MAX_PER_USER {
+            return;
+        }
+        rows.retain(|row| !lock(&row.chain).is_ended);
+        rows.sort_by_key(|row| (row.family.authenticated, row.family.id));
+        let excess = (rows.len() + 1).saturating_sub(Family::MAX_PER_USER);
+        for row in rows.drain(..excess) {
+            lock(&row.chain).is_ended = true;
+        }
     }
 
     /// The family of a token, used or not.
