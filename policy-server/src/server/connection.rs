@@ -426,15 +426,13 @@ impl OpenResponse {
             self.is_admitted = true;
             return Poll::Ready(());
         }
-        // Meanwhile it is the client that is waited for.
-        self.open = None;
+        // Meanwhile the client has something to read, so that the connection waits for the client.
         let unsent = self.activity.unsent();
         let room = self.room.get_or_insert_with(|| {
             let unsent = Arc::clone(unsent);
             Box::pin(async move { unsent.room().await })
         });
         ready!(room.as_mut().poll(context));
-        self.open = Some(self.activity.begin_request());
         self.is_admitted = true;
         Poll::Ready(())
     }
