@@ -1,4 +1,4 @@
-//! The properties of methods in the standard (RFC 9110 9.2, 9.3; RFC 5789).
+//! The properties of methods in the standard (RFC 9110 9.2, 9.3; RFC 5789; RFC 10008).
 
 /// The properties of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,7 +10,8 @@ pub struct Properties {
     /// may differ: a deleted resource is not found the second time.
     pub idempotent: bool,
     /// Cacheable: a cache may keep its responses (RFC 9110 9.2.3). Responses to POST and PATCH only
-    /// if they state a lifetime and whose content they are.
+    /// if they state a lifetime and whose content they are; to QUERY only with the content of the
+    /// request in the key (RFC 10008 2.7), so that [`cache`](crate::cache) does not permit it.
     pub cacheable: bool,
 }
 
@@ -25,7 +26,7 @@ pub struct Properties {
 /// ```
 pub const fn properties(method: &str) -> Option<Properties> {
     let (safe, idempotent, cacheable) = match method.as_bytes() {
-        b"GET" | b"HEAD" => (true, true, true),
+        b"GET" | b"HEAD" | b"QUERY" => (true, true, true),
         b"OPTIONS" | b"TRACE" => (true, true, false),
         b"PUT" | b"DELETE" => (false, true, false),
         b"POST" | b"PATCH" => (false, false, true),
@@ -37,7 +38,7 @@ pub const fn properties(method: &str) -> Option<Properties> {
 
 /// The methods of what takes all of them: those of the standard with a meaning for every resource.
 /// HEAD follows from GET, and a server answers OPTIONS, TRACE and CONNECT itself.
-pub const EVERY: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE"];
+pub const EVERY: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "QUERY"];
 
 /// Whether a method is safe; unknown methods are not.
 pub const fn is_safe(method: &str) -> bool {
@@ -64,7 +65,7 @@ pub const fn is_known(method: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// RFC 9110 18.2 (the registry) and 9.2.3, RFC 5789 2.
+    /// RFC 9110 18.2 (the registry) and 9.2.3, RFC 5789 2, RFC 10008 5.
     #[test]
     fn properties_are_those_of_the_registry() {
         let registry = [
@@ -77,6 +78,7 @@ mod tests {
             ("OPTIONS", true, true, false),
             ("TRACE", true, true, false),
             ("PATCH", false, false, true),
+            ("QUERY", true, true, true),
         ];
         for (method, safe, idempotent, cacheable) in registry {
             assert_eq!(properties(method), Some(Properties { safe, idempotent, cacheable }));
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn an_unknown_method_has_no_property() {
-        for method in ["get", "PURGE", "", "GET "] {
+        for method in ["get", "query", "PURGE", "", "GET "] {
             assert!(!is_known(method) && !is_safe(method) && !is_idempotent(method));
             assert!(!is_cacheable(method), "{method}");
         }
@@ -96,7 +98,8 @@ mod tests {
 
     #[test]
     fn what_is_safe_is_idempotent() {
-        for method in ["GET", "HEAD", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "DELETE"] {
+        for method in ["GET", "HEAD", "QUERY", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "DELETE"]
+        {
             assert!(!is_safe(method) || is_idempotent(method), "{method}");
         }
     }

@@ -114,6 +114,65 @@ methods! {
 /// ```
 pub use policy_macros::any;
 
+/// Binds a handler to QUERY requests of a path (RFC 10008): a request that changes nothing, as GET,
+/// and states in its content what it asks for, as POST.
+///
+/// Grammar, arguments and compile errors are those of [`get`](macro@get). In source files that
+/// import another `query`, such as that of sqlx, write `#[policy_server::query("/path")]`.
+///
+/// ```
+/// use policy_server::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Deserialize, Serialize)]
+/// struct Filter {
+///     words: Vec<String>,
+/// }
+///
+/// #[query("/lamps")]
+/// #[auth(public)]
+/// async fn find(Json(filter): Json<Filter>) -> String {
+///     filter.words.join("+")
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![find]).test();
+/// let filter = Filter { words: vec!["red".to_owned(), "desk".to_owned()] };
+/// let response = client.query("/lamps").json(&filter).send().await;
+/// assert_eq!(response.text(), "red+desk");
+/// assert_eq!(response.header("cache-control"), Some("no-store"));
+///
+/// let response = client.query("/lamps").body("red").send().await;
+/// assert_eq!(response.status(), 415);
+/// # });
+/// ```
+///
+/// - It is **safe and idempotent**: it needs no CSRF token, may arrive in TLS early data on a route
+///   without a caller, and is repeated by a [`Proxy`](crate::Proxy) like GET as long as it has no
+///   content.
+/// - **Pages of other origins** need a preflight for it, always, and [`cors`](macro@cors) allows them
+///   `Content-Type`. `fetch` sends the method as it is written: `query` is another method. No form
+///   sends it.
+/// - The content needs a **`Content-Type`** (RFC 10008 2.1): a request without one gets 415
+///   `request.media-type`, as does one with a type that [`Json`](crate::extract::Json) or
+///   [`Form`](crate::extract::Form) does not read; then `Accept-Query` names the type that they do.
+/// - **Caches keep nothing** of it: every response has `Cache-Control: no-store`, since a cache that
+///   does not know the method could answer one query with the result of another. To let caches help,
+///   answer 303 with the address of a GET route (RFC 10008 2.5), or name it in `Location` (2.4).
+///
+/// # Compile errors
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[query("/lamps")]
+/// #[cache(public, max_age = 60)]
+/// #[auth(public)]
+/// async fn find(words: String) -> String {
+///     words
+/// }
+/// ```
+pub use policy_macros::query;
+
 /// Binds a handler to any method, or to several.
 ///
 /// # Grammar

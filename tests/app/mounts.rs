@@ -150,9 +150,10 @@ async fn all_methods_are_one_word() {
     let server = Running::start(app).await;
     let evil = "origin: https://evil.example";
     for path in ["/handler/7", "/mount"] {
-        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "QUERY"] {
             let line = format!("{method} {path}");
-            let response = server.response(&request(&line, &["content-length: 0"])).await;
+            let empty = ["content-length: 0", "content-type: application/json"];
+            let response = server.response(&request(&line, &empty)).await;
             assert_eq!(response.status, 200, "{line}");
             assert!(response.text().starts_with(method), "{line} {response:?}");
             let preflight = [evil, &format!("access-control-request-method: {method}")];
@@ -163,7 +164,7 @@ async fn all_methods_are_one_word() {
         connection.send(request(&format!("HEAD {path}"), &[])).await;
         assert_eq!(connection.head().await.status, 200, "{path}");
         let options = server.response(&request(&format!("OPTIONS {path}"), &[])).await;
-        let allow = Some("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
+        let allow = Some("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT, QUERY");
         assert_eq!((options.status, options.header("allow")), (204, allow), "{path}");
         let unknown = server.response(&request(&format!("BREW {path}"), &[])).await;
         assert_eq!(unknown.status, 501, "{path}");

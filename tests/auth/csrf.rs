@@ -419,3 +419,21 @@ async fn a_websocket_does_not_use_the_session_of_another_page() {
     assert_eq!(scenario.shared.calls(), 0);
     assert_eq!(open().origin(OWN).send().await.status(), 200);
 }
+
+/// A QUERY changes nothing (RFC 10008 2), so it needs what a GET needs.
+#[tokio::test]
+async fn a_query_needs_no_token() {
+    #[query("/found")]
+    #[auth(session)]
+    async fn find(me: Principal) -> String {
+        me.subject().to_owned()
+    }
+
+    let scenario = Scenario::new(routes![find]).await;
+    let ada = scenario.login("ada").await;
+    let request = scenario.client.query("/found").header("cookie", &ada.cookie).json("everything");
+    let response = request.send().await;
+    assert_eq!((response.status().as_u16(), &*response.text()), (200, "ada"));
+    let anybody = scenario.client.query("/found").json("everything").send().await;
+    assert_problem(&anybody, 401, "auth.credentials-missing");
+}

@@ -28,7 +28,7 @@ pub(crate) fn listed_policy() -> impl Strategy<Value = Policy> + Clone {
     policy().prop_filter("origins by name", |policy| policy.origins.iter().all(|one| one != "*"))
 }
 
-const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "PURGE", "OPTIONS"];
+const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "QUERY", "PURGE", "OPTIONS"];
 
 /// Headers that handlers write: those that policies control, and others.
 const WRITTEN: &[(&str, &str)] = &[
@@ -220,7 +220,7 @@ pub(crate) struct RequestSeed {
 pub(crate) fn request_seed() -> impl Strategy<Value = RequestSeed> + Clone {
     let method = prop_oneof![
         Just(Method::OPTIONS),
-        select(&["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "PURGE"][..])
+        select(&["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "QUERY", "PURGE"][..])
             .prop_map(|name| name.parse().unwrap_or_default()),
     ];
     let origins = prop_oneof![
@@ -231,7 +231,7 @@ pub(crate) fn request_seed() -> impl Strategy<Value = RequestSeed> + Clone {
     ];
     let asked = prop_oneof![
         2 => Just(vec![]),
-        3 => select(&["PATCH", "patch", "PURGE"][..]).prop_map(|name| vec![name]),
+        3 => select(&["PATCH", "patch", "QUERY", "query", "PURGE"][..]).prop_map(|name| vec![name]),
         3 => select(&NORMALIZED_METHODS[..]).prop_map(|name| vec![name]),
         1 => select(&["", "PU T", "\"", "*"][..]).prop_map(|name| vec![name]),
         1 => Just(vec!["GET", "PUT"]),

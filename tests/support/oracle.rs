@@ -113,7 +113,7 @@ pub fn allows_header(
     star_allows_authorization: bool,
 ) -> bool {
     let takes_bodies =
-        ["POST", "PUT", "PATCH", "DELETE"].iter().any(|method| served.contains(method));
+        ["POST", "PUT", "PATCH", "DELETE", "QUERY"].iter().any(|method| served.contains(method));
     let derived = policy.methods.is_none() && takes_bodies;
     let listed = policy.headers.iter().any(|entry| entry.eq_ignore_ascii_case(name));
     let star = policy.headers.iter().any(|entry| entry == "*");

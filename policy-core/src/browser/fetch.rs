@@ -78,6 +78,11 @@ impl Fetch {
         Self::new("PATCH", url)
     }
 
+    /// `fetch(url, { method: "QUERY" })`. Browsers do not change `query` into it.
+    pub fn query(url: impl Into<String>) -> Self {
+        Self::new("QUERY", url)
+    }
+
     /// `fetch(url, { method: "DELETE" })`.
     pub fn delete(url: impl Into<String>) -> Self {
         Self::new("DELETE", url)

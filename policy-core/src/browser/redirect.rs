@@ -133,8 +133,10 @@ mod tests {
         for status in [301, 302] {
             assert_eq!(after(status, "POST"), ("GET".into(), false, false), "{status}");
             assert_eq!(after(status, "PUT"), ("PUT".into(), true, true), "{status}");
+            // RFC 10008 2.5
+            assert_eq!(after(status, "QUERY"), ("QUERY".into(), true, true), "{status}");
         }
-        for method in ["POST", "PUT", "DELETE"] {
+        for method in ["POST", "PUT", "QUERY", "DELETE"] {
             assert_eq!(after(303, method), ("GET".into(), false, false));
         }
         for (status, method) in [(307, "POST"), (308, "POST"), (307, "PUT")] {

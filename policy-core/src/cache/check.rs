@@ -102,6 +102,8 @@ impl<'a> CacheSpec<'a> {
     const fn check_method(&self, method: &str) -> Option<Rule> {
         if self.no_store || self.says_nothing() {
             None
+        } else if eq(method.as_bytes(), b"QUERY") {
+            Some(Rule::CacheQuery)
         } else if !is_cacheable(method) {
             Some(Rule::CacheMethod)
         } else if !is_safe(method) && self.max_age.is_none() {
@@ -275,7 +277,9 @@ mod tests {
                 assert_eq!(of(spec, &["GET", method]), [(Part::Methods, Rule::CacheMethod)]);
                 assert_eq!(of(NO_STORE, &[method]), []);
             }
+            assert_eq!(of(spec, &["GET", "QUERY"]), [(Part::Methods, Rule::CacheQuery)]);
         }
+        assert_eq!(of(NO_STORE, &["QUERY"]), []);
         let ageless = CacheSpec { max_age: None, ..PUBLIC };
         let found = of(ageless, &["GET", "POST", "PATCH"]);
         assert_eq!(found, [(Part::Methods, Rule::CacheMethodAge); 2]);

@@ -109,6 +109,9 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
 ///   stricter: restrictions of either side hold, and permissions need both.
 /// - Responses to methods that are not cacheable, and to POST and PATCH without `max-age` and
 ///   `Content-Location`, are never declared storable (RFC 9110 9.2.3 and 9.3.3).
+/// - Responses to QUERY are never stored, whatever was declared or written: a cache that leaves the
+///   content of the request out of its key would answer one query with the result of another (RFC
+///   10008 2.7).
 /// - Without a declaration and without any of these facts, a response stays as it is.
 ///
 /// Where `Cache-Control` is written, the fields that some caches would follow instead are removed:
@@ -196,7 +199,7 @@ fn decide(
     headers: &HeaderMap,
 ) -> Option<HeaderValue> {
     let CacheExchange { method, status, facts } = exchange;
-    if facts.is_secret() {
+    if facts.is_secret() || *method == Method::QUERY {
         return Some(NO_STORE);
     }
     match (declared, written) {

@@ -62,6 +62,10 @@ area! { $ cache
         CacheMethod Error "cache.method",
             "no cache stores the responses to this method (RFC 9110 9.2.3)",
             "remove `#[cache]` or write `no_store`; serve GET by a separate handler";
+        /// A caching policy for QUERY, whose responses depend on the content of the request.
+        CacheQuery Error "cache.query",
+            "a cache that does not know QUERY may keep the response under the address alone, whatever was asked (RFC 10008 2.7)",
+            "remove `#[cache]` or write `no_store`; for stored results name the address of a GET route in `Location` (RFC 10008 2.4)";
         /// A POST or PATCH without an age.
         CacheMethodAge Error "cache.method-without-age",
             "responses to POST and PATCH are stored only if they state an age (RFC 9110 9.3.3)",

@@ -102,7 +102,8 @@ impl Cors {
     /// cover `authorization` (Fetch, CORS non-wildcard request-header name). The CSRF header is
     /// needed only if cookies are sent.
     fn allowed_headers(&self, served: &[Method], by_credentials: &[&str]) -> NameList {
-        const WITH_BODY: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+        const WITH_BODY: [Method; 5] =
+            [Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::QUERY];
         let carries_body = served.iter().any(|method| WITH_BODY.contains(method));
         let derived = carries_body && self.methods.is_none() && !self.headers.any;
         let derived = derived.then_some("content-type");

@@ -79,8 +79,8 @@ fn script_call(url: String) -> impl Strategy<Value = Fetch> + Clone {
 }
 
 const METHODS: &[&str] = &[
-    "GET", "HEAD", "POST", "get", "PUT", "put", "DELETE", "PATCH", "patch", "PURGE", "OPTIONS",
-    "TRACE", "b@d",
+    "GET", "HEAD", "POST", "get", "PUT", "put", "DELETE", "PATCH", "patch", "QUERY", "query",
+    "PURGE", "OPTIONS", "TRACE", "b@d",
 ];
 
 /// Around the rules for safelisted request headers.

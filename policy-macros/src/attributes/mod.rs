@@ -34,6 +34,7 @@ macro_rules! all_attributes {
                 put Put,
                 patch Patch,
                 delete Delete,
+                query Query,
                 head Head,
                 options Options,
                 any Any,

@@ -30,6 +30,7 @@ const _: () = {
                 ("PUT", "/orders/{id}"),
                 ("PATCH", "/orders/{id}"),
                 ("DELETE", "/orders/{id}"),
+                ("QUERY", "/orders/{id}"),
             ],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,

@@ -78,7 +78,7 @@ impl Mount {
         self
     }
 
-    /// Passes all methods to the service: GET, HEAD, POST, PUT, PATCH and DELETE, as
+    /// Passes all methods to the service: GET, HEAD, POST, PUT, PATCH, DELETE and QUERY, as
     /// [`#[any]`](macro@crate::any) does for a handler.
     pub fn all_methods(self) -> Self {
         let every = EVERY.iter().filter_map(|method| method.parse().ok());

@@ -129,6 +129,7 @@ impl Proxy {
                 Method::PUT,
                 Method::PATCH,
                 Method::DELETE,
+                Method::QUERY,
                 Method::OPTIONS,
             ],
             paths: MountedPaths::default(),
@@ -170,8 +171,8 @@ impl Proxy {
         self
     }
 
-    /// Forwards these methods, in place of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS. The
-    /// CORS policy responds to preflights.
+    /// Forwards these methods, in place of GET, HEAD, POST, PUT, PATCH, DELETE, QUERY and OPTIONS.
+    /// The CORS policy responds to preflights.
     pub fn methods(mut self, methods: impl IntoIterator<Item = Method>) -> Self {
         self.methods = methods.into_iter().collect();
         self

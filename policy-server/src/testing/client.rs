@@ -144,6 +144,16 @@ impl TestClient {
         self.request(Method::PATCH, path)
     }
 
+    /// A QUERY request (RFC 10008): the path, and what it asks for as the body.
+    ///
+    /// # Panics
+    ///
+    /// As [`request`](Self::request).
+    #[track_caller]
+    pub fn query(&self, path: &str) -> TestRequest {
+        self.request(Method::QUERY, path)
+    }
+
     /// A DELETE request.
     ///
     /// # Panics

@@ -12,6 +12,7 @@ mod isolation;
 mod jsonp;
 mod limits;
 mod methods;
+mod queries;
 mod security;
 
 use std::{

@@ -276,7 +276,7 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
     // A request for a tunnel has no body.
     let odds = match method {
         "CONNECT" => 0,
-        "POST" | "PUT" | "PATCH" => 70,
+        "POST" | "PUT" | "PATCH" | "QUERY" => 70,
         _ => 5,
     };
     let body = (random.below(100) < odds).then(|| content(random));

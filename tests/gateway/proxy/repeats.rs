@@ -179,7 +179,9 @@ async fn what_is_idempotent_is_sent_once_more_after_a_pooled_connection_ended() 
         &[Deed::Responds, Deed::Closes, Deed::Responds],
         &[Deed::Responds, Deed::GoesAwayAfter, Deed::Responds],
     ] {
-        for (method, outcome) in [("GET", (204, 2)), ("DELETE", (204, 2)), ("POST", (502, 1))] {
+        for (method, outcome) in
+            [("GET", (204, 2)), ("DELETE", (204, 2)), ("QUERY", (204, 2)), ("POST", (502, 1))]
+        {
             let (response, count) = asked(deeds, method, true).await;
             assert_eq!((response.status, count), outcome, "{method} {deeds:?}");
         }

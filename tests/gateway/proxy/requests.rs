@@ -89,7 +89,7 @@ async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
     );
     let server = Running::start(app).await;
     let mut arrived = upstream.answering(NOTHING);
-    for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+    for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS"] {
         let mut connection = server.connect().await;
         connection.send(request(&format!("{method} /api/x"), &[])).await;
         assert_eq!(connection.head().await.status, 204, "{method}");

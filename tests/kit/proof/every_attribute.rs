@@ -58,6 +58,11 @@ async fn change(id: u64) -> String {
 #[limit(body = "64KiB", rate = "10/min")]
 async fn buy() {}
 
+#[query("/orders")]
+#[cors(origins = ["https://app.shop.example"], credentials, max_age = 600)]
+#[auth(session)]
+async fn find() {}
+
 #[post("/login")]
 #[cors(origins = ["https://app.shop.example"], credentials)]
 #[auth(public)]
@@ -148,8 +153,8 @@ pub(crate) fn app() -> App<()> {
         .shared_origins("partners", &partners)
         .cors(EVERYBODY)
         .routes(routes![
-            index, order, change, buy, quote, describe, login, prefer, hook, revoke, prices, feed,
-            report, events, stock, deliveries
+            index, order, change, buy, find, quote, describe, login, prefer, hook, revoke, prices,
+            feed, report, events, stock, deliveries
         ])
         .group("/internal", Group::new().no_cors().cache(CACHED).routes(routes![index, login]))
         .mount("/files", Mount::new(files).public().cors(SHOP))

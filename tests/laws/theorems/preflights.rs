@@ -146,7 +146,8 @@ fn t11_what_is_sent_without_asking_was_granted() {
             let (next, visit) = load(&site, state, &page, fetch.clone());
             state = next;
             for hop in visit.hops.iter().filter(|hop| is_ours(&hop.sent)) {
-                let is_safe = ["GET", "HEAD", "OPTIONS"].contains(&hop.sent.method.as_str());
+                let is_safe =
+                    ["GET", "HEAD", "QUERY", "OPTIONS"].contains(&hop.sent.method.as_str());
                 if is_safe || hop.was_asked || !hop.needs_preflight(&profile, &fetch) {
                     continue;
                 }

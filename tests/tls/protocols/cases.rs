@@ -79,6 +79,12 @@ async fn rare() -> &'static str {
     "once"
 }
 
+#[query("/queries")]
+#[auth(public)]
+async fn find(Json(filter): Json<serde_json::Value>) -> Json<serde_json::Value> {
+    Json(filter)
+}
+
 /// The Cookie lines that a handler sees.
 #[get("/cookies")]
 #[auth(public)]
@@ -95,7 +101,7 @@ async fn moved() -> (StatusCode, [(&'static str, &'static str); 1]) {
 
 /// What the app of the fuzzer does not have.
 pub(crate) fn routes() -> Vec<Route<()>> {
-    routes![rare, cookies, moved]
+    routes![rare, cookies, moved, find]
 }
 
 const SHOP: &str = "https://app.shop.example";
@@ -220,6 +226,9 @@ fn content() -> Vec<Case> {
         case("another media type", "POST /lamps", 415).sends("text/plain", LAMP),
         case("a form", "POST /forms", 200)
             .sends("application/x-www-form-urlencoded", "name=desk&price=30"),
+        case("a query in the content", "QUERY /queries", 200).sends(JSON, LAMP),
+        case("a query of another type", "QUERY /queries", 415).sends("text/plain", LAMP),
+        case("a query of no type", "QUERY /queries", 415).pays(Payload::Text(LAMP)),
         case("nothing acceptable", "GET /lamps", 406).field("accept", "image/png"),
         case("a choice", "GET /lamps", 200).field("accept", "text/csv, text/html;q=0.5"),
         case("what is known", "GET /lamps/7", 304).field("if-none-match", "*"),

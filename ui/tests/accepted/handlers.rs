@@ -31,6 +31,13 @@ async fn file(path: std::string::String, ref request: Request) -> String {
     format!("{path} {}", request.uri())
 }
 
+/// The attribute, the extractor and a handler of the same name.
+#[query("/orders")]
+#[auth(public)]
+async fn query(Query(page): Query<Vec<(String, u8)>>, words: String) -> String {
+    format!("{words} {page:?}")
+}
+
 #[get("/unused/{_id}")]
 #[auth(public)]
 async fn unused(_id: u64, route: MatchedRoute) {
@@ -71,6 +78,6 @@ pub(crate) fn app() {
 
     let _ = called();
     let _ = App::new(Db("db"))
-        .routes(routes![order, body, file, unused, nested::handler, inner])
+        .routes(routes![order, body, file, query, unused, nested::handler, inner])
         .routes(nested::list());
 }

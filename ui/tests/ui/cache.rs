@@ -106,6 +106,11 @@ async fn delete() {}
 #[auth(public)]
 async fn several() {}
 
+#[query("/orders")]
+#[cache(private, max_age = 60)]
+#[auth(public)]
+async fn asked() {}
+
 #[post("/orders")]
 #[cache(private)]
 #[auth(public)]
@@ -133,6 +138,7 @@ fn main() {
         vary,
         delete,
         several,
+        asked,
         post,
     ]);
 }

@@ -146,6 +146,19 @@ fn responses_to_other_methods_never_say_that_they_are_kept() {
     }
 }
 
+/// RFC 10008 2.7: a cache that leaves the content of the request out of its key must not see them.
+#[test]
+fn responses_to_queries_are_never_stored() {
+    for facts in [NOTHING, SESSION, BEARER] {
+        let exchange = (&Method::QUERY, 200, facts);
+        for policy in [None, Some(&LISTS), Some(&MINE), Some(&VARIES)] {
+            for written in [&[][..], &["public, max-age=60", "at /a"], &["no-cache"]] {
+                assert_eq!(control(policy, exchange, written), "no-store");
+            }
+        }
+    }
+}
+
 #[test]
 fn vary_is_on_every_response_and_declares_no_more() {
     for status in [200, 304, 404, 500] {

@@ -23,7 +23,7 @@ use own::{Own, RESERVED, listed_body, status_of};
 use policy_core::Refusal;
 use serde::Serialize;
 
-pub(crate) use rejection::rejection;
+pub(crate) use rejection::{rejection, unsupported};
 
 use crate::base::{escape::printable, event::log};
 

@@ -86,7 +86,7 @@ impl FormRejection {
     }
 }
 
-rejection!(FormRejection);
+rejection!(FormRejection, MediaType => "application/x-www-form-urlencoded");
 
 impl<T, S> FromRequest<S> for Form<T>
 where

@@ -85,7 +85,7 @@ impl JsonRejection {
     }
 }
 
-rejection!(JsonRejection);
+rejection!(JsonRejection, MediaType => "application/json");
 
 impl<T, S> FromRequest<S> for Json<T>
 where

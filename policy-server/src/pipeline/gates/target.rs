@@ -6,8 +6,8 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{Method, Request, Uri};
-use policy_core::jsonp::JsonpPolicy;
+use http::{Method, Request, Uri, header::CONTENT_TYPE};
+use policy_core::{Refusal, jsonp::JsonpPolicy};
 
 #[cfg(feature = "gateway")]
 use crate::gateway::proxy;
@@ -80,6 +80,9 @@ impl TargetRequest {
     fn answer(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
         let Self { route, values, client, .. } = self;
         match &route.target {
+            Target::Handler(_) if lacks_media_type(&request) => {
+                answered(self.app.auth.refuse(Refusal::MediaType, &request))
+            }
             Target::Handler(call) => {
                 let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
                 call(Call { request, values, client, route, auth })
@@ -147,6 +150,11 @@ pub(crate) fn behind_layers() -> SharedService {
             "a layer made a request of its own: it has to keep the extensions of the one it got",
         )),
     })
+}
+
+/// Whether the request does not state what its query is written in (RFC 10008 2.1).
+fn lacks_media_type(request: &Request<Body>) -> bool {
+    *request.method() == Method::QUERY && !request.headers().contains_key(CONTENT_TYPE)
 }
 
 /// A response that is ready.

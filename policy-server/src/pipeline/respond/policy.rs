@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum_core::response::Response;
-use http::{HeaderMap, HeaderValue, Method, header::ACCEPT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::ACCEPT};
 use policy_core::{
     Refusal,
     cache::{self, CacheExchange, ResponseFacts},
@@ -139,12 +139,16 @@ impl ResponsePolicy {
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
         problem::negotiate(optional.map_or(&[], |optional| &optional.accept), &mut response);
-        let exchange = CacheExchange { method: &method, status: response.status(), facts };
+        let status = response.status();
+        let exchange = CacheExchange { method: &method, status, facts };
         let headers = response.headers_mut();
         if rules.fields > 0 {
             headers.reserve(rules.fields);
         }
         cache::apply(rules.cache.as_ref(), exchange, headers);
+        if method == Method::QUERY && status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            state_accept_query(headers);
+        }
         if let Some(security) = &rules.headers {
             security.apply(headers, optional.and_then(|optional| optional.nonce.as_ref()));
             if is_secure {
@@ -171,3 +175,13 @@ impl ResponsePolicy {
         }
     }
 }
+
+/// Names the media type of the queries that would have been read (RFC 10008 3). A media type
+/// without parameters is a token of structured fields, too (RFC 9651 3.3.4).
+fn state_accept_query(headers: &mut HeaderMap) {
+    if let Some(media_type) = headers.get(ACCEPT).cloned() {
+        headers.entry(ACCEPT_QUERY).or_insert(media_type);
+    }
+}
+
+const ACCEPT_QUERY: HeaderName = HeaderName::from_static("accept-query");

@@ -290,7 +290,7 @@ impl Declaration {
 }
 
 pub(super) fn is_safe(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
+    matches!(*method, Method::GET | Method::HEAD | Method::QUERY | Method::OPTIONS | Method::TRACE)
 }
 
 impl Sharing {
@@ -336,7 +336,7 @@ impl Sharing {
 
     /// Whether a page may send this header.
     fn allows_header(&self, name: &str, path: &[&Declaration], has_sessions: bool) -> bool {
-        const WITH_BODY: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
+        const WITH_BODY: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "QUERY"];
         let alike = self.alike(path);
         let by_credentials = alike
             .iter()
