@@ -80,7 +80,8 @@ methods! {
     options "OPTIONS" "/orders";
 }
 
-/// Binds a handler to all methods of a path: GET, and HEAD with it, POST, PUT, PATCH and DELETE.
+/// Binds a handler to all methods of a path: GET, and HEAD with it, POST, PUT, PATCH, DELETE and
+/// QUERY.
 ///
 /// Its policies are those of each method: requests that change something get the CSRF check, and a
 /// preflight is told all of these methods. OPTIONS is answered with them. A method that nobody knows
@@ -346,16 +347,30 @@ pub use policy_macros::auth;
 /// Sets how a route is protected from CSRF.
 ///
 /// CSRF needs a credential that browsers attach by themselves: a session, or a scheme that declares
-/// itself ambient. Without the attribute, every unsafe request with such a credential needs a
-/// `token`.
+/// itself ambient. Without the attribute, the protection is that of the group, else of the app
+/// ([`App::csrf`](crate::App::csrf)), else `token`. The list of routes at start says which level
+/// decided, where one did.
 ///
 /// # Grammar
 ///
 /// ```text
 /// #[csrf(token)]              from an origin of ours, with the token of the session; the default
+/// #[csrf(origin_else_token)]  from an origin of ours, or from no page and with the token
 /// #[csrf(origin)]             from an origin of ours
 /// #[csrf(exempt = "why")]     neither
 /// ```
+///
+/// | the request comes from | `token` | `origin_else_token` | `origin` |
+/// |---|---|---|---|
+/// | a page of ours | token | passes | passes |
+/// | a page of others, or contradicts itself | 403 `csrf.origin` | 403 `csrf.origin` | 403 `csrf.origin` |
+/// | no page that it states | token | token | 403 `csrf.origin` |
+/// | no page that it states, and has no session yet | 403 `csrf.origin` | 403 `csrf.origin` | 403 `csrf.origin` |
+///
+/// Ours are the public origin and those that [`cors`](macro@cors) grants with `credentials`. A
+/// request states its page by `Origin`, `Sec-Fetch-Site` or `Referer`; all current browsers do, with
+/// every request that changes something. A program has no need to: it sends `Origin` with the public
+/// origin of the service, as the `detail` of the 403 says, or the token where that helps.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -119,7 +119,9 @@
 //! `csrf.origin`). If there is a session, it must also carry the session's CSRF token, as
 //! `x-csrf-token` or as the form field `csrf_token` (403 `csrf.token`). This applies to `public`
 //! routes too. Pages get the token by [`extract::CsrfToken`]; a route that returns it is one line.
-//! Bearer tokens need no CSRF token. [`#[csrf(..)]`](macro@csrf) is for exceptions. Services without
+//! Bearer tokens need no CSRF token. [`#[csrf(..)]`](macro@csrf) is for exceptions, and
+//! [`App::csrf`] and [`Group::csrf`] are for many routes at once. A program that sends neither
+//! `Origin` nor Fetch Metadata is told what to send, in the `detail` of the 403. Services without
 //! attributes are protected in the same way, and from unsafe requests of other pages also where they
 //! are public: see [`Mount::csrf`].
 //!

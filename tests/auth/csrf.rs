@@ -1,6 +1,6 @@
 //! What no page of another site can make a browser do.
 
-use policy_server::{Body, http::Method};
+use policy_server::{Body, CsrfPolicy, http::Method};
 use serde::Deserialize;
 
 use super::*;
@@ -436,4 +436,84 @@ async fn a_query_needs_no_token() {
     assert_eq!((response.status().as_u16(), &*response.text()), (200, "ada"));
     let anybody = scenario.client.query("/found").json("everything").send().await;
     assert_problem(&anybody, 401, "auth.credentials-missing");
+}
+
+/// A route that says nothing has the protection of its group, else of its app; one that says
+/// something has its own. A request that states no page is told what to send.
+#[tokio::test]
+async fn apps_and_groups_state_the_protection_of_handlers_that_say_nothing() {
+    #[post("/quiet")]
+    #[auth(session)]
+    async fn quiet(State(shared): State<All>, body: String) -> String {
+        shared.called();
+        body
+    }
+
+    #[post("/strict")]
+    #[auth(session)]
+    #[csrf(token)]
+    async fn strict(State(shared): State<All>) {
+        shared.called();
+    }
+
+    let routes = || routes![quiet, strict];
+    let scenario = Scenario::with(vec![], |app| {
+        app.csrf(CsrfPolicy::OriginElseToken)
+            .routes(routes())
+            .group("/forms", Group::new().csrf(CsrfPolicy::Origin).routes(routes()))
+    })
+    .await;
+    let ada = scenario.login("ada").await;
+    let (page, token) = ("csrf.origin", "csrf.token");
+    // From a page of ours and of others, and from a program; with the token and without it.
+    for (path, ours, others, program) in [
+        ("/quiet", ["", ""], [page, page], ["", token]),
+        ("/strict", ["", token], [page, page], ["", token]),
+        ("/forms/quiet", ["", ""], [page, page], [page, page]),
+        ("/forms/strict", ["", token], [page, page], ["", token]),
+    ] {
+        for (origin, expected) in [(Some(OWN), ours), (Some(EVIL), others), (None, program)] {
+            for (has_token, code) in [true, false].into_iter().zip(expected) {
+                let mut request = ada.bare(path);
+                if let Some(origin) = origin {
+                    request = request.origin(origin);
+                }
+                if has_token {
+                    request = request.header("x-csrf-token", &ada.csrf);
+                }
+                let response = request.send().await;
+                let case = format!("{path} {origin:?} {has_token}");
+                if code.is_empty() {
+                    assert_eq!(response.status(), 200, "{case}");
+                    continue;
+                }
+                assert_eq!(problem(&response), (403, code.to_owned()), "{case}");
+                assert_eq!(response.header("cache-control"), Some("no-store"), "{case}");
+                let detail = response.json::<Value>()["detail"].as_str().map(str::to_owned);
+                let says = |text: &str| detail.as_deref().is_some_and(|it| it.contains(text));
+                let may_state_page = origin.is_none() && !path.ends_with("strict");
+                assert_eq!(says("send `Origin`"), may_state_page, "{case}: {detail:?}");
+                assert_eq!(says("X-CSRF-Token"), code == token, "{case}: {detail:?}");
+            }
+        }
+    }
+    let form = [("csrf_token", &*ada.csrf), ("a", "b")];
+    let response = ada.bare("/quiet").form(&form).send().await;
+    assert_eq!(response.text(), format!("csrf_token={}&a=b", ada.csrf));
+}
+
+/// Without a session there is no token, so that a program has to state the origin.
+#[tokio::test]
+async fn a_login_from_no_page_is_told_to_send_an_origin() {
+    for policy in [CsrfPolicy::Token, CsrfPolicy::OriginElseToken, CsrfPolicy::Origin] {
+        let scenario = Scenario::with(vec![], |app| app.csrf(policy)).await;
+        let login = || scenario.client.post("/login/ada");
+        let response = login().send().await;
+        assert_problem(&response, 403, "csrf.origin");
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        let body: Value = response.json();
+        assert!(body["detail"].as_str().is_some_and(|text| text.contains("send `Origin`")));
+        assert_problem(&login().origin(EVIL).send().await, 403, "csrf.origin");
+        assert_eq!(login().origin(OWN).send().await.status(), 200);
+    }
 }

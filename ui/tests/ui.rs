@@ -30,6 +30,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::PathPrefix,
         Rule::GuardedBelow,
         Rule::MountCallersMissing,
+        Rule::ExemptByDefault,
         Rule::SessionsMissing,
         Rule::TokensMissing,
         Rule::SchemeMissing,

@@ -498,7 +498,7 @@ mod tests {
             fresh: Some(0),
             ..Requirement::NONE
         };
-        let spec = AuthSpec::of(&AuthPolicy::Required(requirement), &CsrfPolicy::Exempt(" "));
+        let spec = AuthSpec::of(&AuthPolicy::Required(requirement), Some(&CsrfPolicy::Exempt(" ")));
         let written = AuthSpec {
             optional: true,
             issuers: Some(&["b"]),
@@ -509,7 +509,7 @@ mod tests {
             ..BASIC
         };
         assert_eq!(spec, written);
-        assert_eq!(AuthSpec::of(&AuthPolicy::Public, &CsrfPolicy::Token), PUBLIC);
+        assert_eq!(AuthSpec::of(&AuthPolicy::Public, None), PUBLIC);
     }
 
     #[test]

@@ -68,9 +68,8 @@ impl AuthSpec<'static> {
         takes_session: false,
     };
 
-    /// The spec of these policies. It cannot tell whether `#[csrf(token)]` was written or is the
-    /// default.
-    pub const fn of(auth: &AuthPolicy, csrf: &CsrfPolicy) -> Self {
+    /// The spec of these policies; `csrf` is what the route itself says.
+    pub const fn of(auth: &AuthPolicy, csrf: Option<&CsrfPolicy>) -> Self {
         let mut spec = Self::NOTHING;
         match auth {
             AuthPolicy::Public => spec.public = true,
@@ -89,13 +88,9 @@ impl AuthSpec<'static> {
                 spec.fresh = requirement.fresh;
             }
         }
-        match csrf {
-            CsrfPolicy::Token => (),
-            CsrfPolicy::Origin => spec.csrf = true,
-            CsrfPolicy::Exempt(reason) => {
-                spec.csrf = true;
-                spec.exempt = Some(reason);
-            }
+        spec.csrf = csrf.is_some();
+        if let Some(CsrfPolicy::Exempt(reason)) = csrf {
+            spec.exempt = Some(reason);
         }
         spec
     }

@@ -14,6 +14,10 @@ area! { $ csrf
         CsrfWithoutSession Warning "csrf.without-session",
             "this route requires no session, so there may be nothing to protect",
             "remove `#[csrf]`, unless an extractor of your own uses `Sessions`";
+        /// A handler that is exempt because its group or app says so.
+        ExemptByDefault Warning "csrf.exempt-by-default",
+            "this handler acts with a session for any page, because its group or the app is exempt",
+            "write `#[csrf(exempt = \"why\")]` at the handler, or state the exemption where only mounts are";
     }
 
     refusals {

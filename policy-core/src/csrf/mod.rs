@@ -7,6 +7,8 @@ mod token;
 #[cfg(feature = "engine")]
 mod verdict;
 
+use std::fmt;
+
 #[cfg(feature = "engine")]
 pub use login::admit_login;
 #[cfg(feature = "engine")]
@@ -17,14 +19,31 @@ pub use verdict::{OriginFacts, OriginVerdict, Provenance, origin_verdict};
 /// The request header that carries the CSRF token, lower case.
 pub const HEADER: &str = "x-csrf-token";
 
-/// The CSRF protection of a route for state-changing requests with an ambient credential.
+/// The CSRF protection of a route for state-changing requests with an ambient credential. What comes
+/// from a page of others is refused by all of them but the exemption.
+///
+/// It is displayed as the attribute writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CsrfPolicy {
     /// Its origin is one of ours, and it carries the session's token.
     #[default]
     Token,
+    /// Its origin is one of ours; or its headers do not state one, and it carries the session's
+    /// token. Browsers state it, programs need not.
+    OriginElseToken,
     /// Its origin is one of ours.
     Origin,
     /// Nothing, for this reason.
     Exempt(&'static str),
+}
+
+impl fmt::Display for CsrfPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token => f.write_str("token"),
+            Self::OriginElseToken => f.write_str("origin_else_token"),
+            Self::Origin => f.write_str("origin"),
+            Self::Exempt(reason) => write!(f, "exempt = {reason:?}"),
+        }
+    }
 }

@@ -199,14 +199,43 @@ impl Provenance {
         }
     }
 
-    /// Whether the request may change state and a CSRF token could admit it.
-    pub fn may_carry_token(self) -> bool {
-        self.reach == Reach::Change && self.verdict != OriginVerdict::Refused
+    /// Whether the request may change state and is admitted with a CSRF token only.
+    pub fn needs_token(self, policy: CsrfPolicy) -> bool {
+        self.reach == Reach::Change
+            && match policy {
+                CsrfPolicy::Token => self.verdict != OriginVerdict::Refused,
+                CsrfPolicy::OriginElseToken => self.verdict == OriginVerdict::Undecided,
+                CsrfPolicy::Origin | CsrfPolicy::Exempt(_) => false,
+            }
+    }
+
+    /// What a program should add to a request that was refused. Browsers state their origin, so
+    /// there is nothing to say to a page of others.
+    pub fn advice(self, policy: CsrfPolicy, refusal: Refusal) -> Option<&'static str> {
+        match (refusal, self.verdict, policy) {
+            (Refusal::CsrfOrigin, OriginVerdict::Undecided, _) => Some(
+                "the request states no page: send `Origin` with the origin of this service, as \
+                 browsers do",
+            ),
+            (Refusal::CsrfToken, OriginVerdict::Undecided, CsrfPolicy::OriginElseToken) => Some(
+                "the request states no page: send `Origin` with the origin of this service, as \
+                 browsers do, or the CSRF token of the session in `X-CSRF-Token`",
+            ),
+            (Refusal::CsrfToken, ..) => Some(
+                "send the CSRF token of the session in `X-CSRF-Token`, or in the field `csrf_token` \
+                 of a form",
+            ),
+            _ => None,
+        }
     }
 
     /// Decides whether a request may act with an ambient credential, or obtain one. `token` is
     /// called only if a token is needed, and returns `None` if there is no session that a token
     /// could be bound to: then the origin alone decides, as it does for a WebSocket.
+    ///
+    /// A request with neither `Origin`, `Sec-Fetch-Site` nor `Referer` comes from no current browser.
+    /// It needs the token, and where no token could help ([`CsrfPolicy::Origin`], a WebSocket, no
+    /// session) an `Origin`.
     ///
     /// Do not call this if `Authorization` authenticated the request: no page can make a browser
     /// send that header to a service that does not trust the page.
@@ -246,16 +275,16 @@ impl Provenance {
             OriginVerdict::Passed => Ok(()),
             OriginVerdict::Undecided | OriginVerdict::Refused => Err(Refusal::CsrfOrigin),
         };
-        match (policy, self.verdict, self.reach) {
-            (CsrfPolicy::Exempt(_), ..) => Ok(()),
-            (_, OriginVerdict::Refused, _) => Err(Refusal::CsrfOrigin),
-            (CsrfPolicy::Origin, ..) | (CsrfPolicy::Token, _, Reach::Upgrade) => origin_alone,
-            (CsrfPolicy::Token, _, Reach::Nothing) => Ok(()),
-            (CsrfPolicy::Token, _, Reach::Change) => match token() {
-                None => origin_alone,
-                Some(TokenVerdict::Valid) => Ok(()),
-                Some(TokenVerdict::Invalid | TokenVerdict::Malformed) => Err(Refusal::CsrfToken),
-            },
+        if matches!(policy, CsrfPolicy::Exempt(_)) {
+            return Ok(());
+        }
+        if !self.needs_token(policy) {
+            return origin_alone;
+        }
+        match token() {
+            None => origin_alone,
+            Some(TokenVerdict::Valid) => Ok(()),
+            Some(TokenVerdict::Invalid | TokenVerdict::Malformed) => Err(Refusal::CsrfToken),
         }
     }
 
@@ -356,9 +385,12 @@ mod tests {
         Provenance { verdict, ..found }.admit(policy, token)
     }
 
+    const PROTECTED: [CsrfPolicy; 3] =
+        [CsrfPolicy::Token, CsrfPolicy::OriginElseToken, CsrfPolicy::Origin];
+
     #[test]
     fn a_refused_origin_is_refused_whatever_the_token() {
-        for policy in [CsrfPolicy::Token, CsrfPolicy::Origin] {
+        for policy in PROTECTED {
             for is_upgrade in [false, true] {
                 let facts = facts(&Method::POST, is_upgrade);
                 let valid = || Some(TokenVerdict::Valid);
@@ -381,6 +413,34 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_token_is_the_proof_where_no_page_is_stated() {
+        let post = facts(&Method::POST, false);
+        let policy = CsrfPolicy::OriginElseToken;
+        let unasked = || unreachable!("the origin has passed");
+        assert_eq!(admit(policy, &post, OriginVerdict::Passed, unasked), Ok(()));
+        let answers = [TokenVerdict::Valid, TokenVerdict::Invalid, TokenVerdict::Malformed]
+            .map(|token| admit(policy, &post, OriginVerdict::Undecided, || Some(token)));
+        assert_eq!(answers, [Ok(()), Err(Refusal::CsrfToken), Err(Refusal::CsrfToken)]);
+    }
+
+    #[test]
+    fn programs_are_told_what_to_send_and_pages_of_others_are_not() {
+        let post = facts(&Method::POST, false);
+        let found = Provenance::of(&post, |_| false, |_| false);
+        let advice = |verdict, policy, refusal| {
+            let text = Provenance { verdict, ..found }.advice(policy, refusal).unwrap_or_default();
+            (text.contains("`Origin`"), text.contains("`X-CSRF-Token`"))
+        };
+        for policy in PROTECTED {
+            let of = |verdict| advice(verdict, policy, Refusal::CsrfOrigin);
+            assert_eq!(VERDICTS.map(of), [(false, false), (true, false), (false, false)]);
+        }
+        let of = |policy| advice(OriginVerdict::Undecided, policy, Refusal::CsrfToken);
+        assert_eq!(of(CsrfPolicy::Token), (false, true));
+        assert_eq!(of(CsrfPolicy::OriginElseToken), (true, true));
+    }
+
     /// Only the request that opens a WebSocket is exempt: a POST that asks for an upgrade still
     /// changes state.
     #[test]
@@ -388,8 +448,10 @@ mod tests {
         let none = || Some(TokenVerdict::Malformed);
         for method in [Method::GET, Method::CONNECT] {
             let facts = facts(&method, true);
-            let answers = VERDICTS.map(|verdict| admit(CsrfPolicy::Token, &facts, verdict, none));
-            assert_eq!(answers, [Ok(()), Err(Refusal::CsrfOrigin), Err(Refusal::CsrfOrigin)]);
+            for policy in PROTECTED {
+                let answers = VERDICTS.map(|verdict| admit(policy, &facts, verdict, none));
+                assert_eq!(answers, [Ok(()), Err(Refusal::CsrfOrigin), Err(Refusal::CsrfOrigin)]);
+            }
         }
         let post = facts(&Method::POST, true);
         let answer = admit(CsrfPolicy::Token, &post, OriginVerdict::Passed, none);
@@ -399,7 +461,7 @@ mod tests {
     #[test]
     fn without_a_session_the_origin_has_to_pass() {
         let facts = facts(&Method::POST, false);
-        for policy in [CsrfPolicy::Token, CsrfPolicy::Origin] {
+        for policy in PROTECTED {
             let answers = VERDICTS.map(|verdict| admit(policy, &facts, verdict, || None));
             assert_eq!(answers, [Ok(()), Err(Refusal::CsrfOrigin), Err(Refusal::CsrfOrigin)]);
         }
@@ -428,7 +490,7 @@ mod tests {
             VERDICTS.map(|verdict| Provenance { verdict, ..found }.admit_anonymous(policy, cookie))
         };
         let refused = Err(Refusal::CsrfOrigin);
-        for policy in [CsrfPolicy::Token, CsrfPolicy::Origin] {
+        for policy in PROTECTED {
             assert_eq!(answers(policy, None), [Ok(()), Ok(()), refused]);
             assert_eq!(answers(policy, Some(&cookie)), [Ok(()), refused, refused]);
         }

@@ -134,8 +134,8 @@ macro_rules! define_policies {
             pub cors: Facet<CorsSpec<'static>>,
             /// Which callers are admitted.
             pub auth: AuthPolicy,
-            /// The CSRF protection.
-            pub csrf: CsrfPolicy,
+            /// The CSRF protection; `None` where the outer level decides.
+            pub csrf: Option<CsrfPolicy>,
             /// How large, how long, how often, and how many at once.
             pub limits: Limits,
             $($(#[$doc])* pub $name: Facet<$Spec>,)*
@@ -147,7 +147,7 @@ macro_rules! define_policies {
             pub const PUBLIC: Self = Self {
                 cors: Facet::Inherit,
                 auth: AuthPolicy::Public,
-                csrf: CsrfPolicy::Token,
+                csrf: None,
                 limits: Limits::NONE,
                 $($name: Facet::Inherit,)*
                 $($own: None,)*

@@ -324,9 +324,10 @@ impl Args {
             _ => is_without_credentials(context).to_token_stream(),
         };
         let csrf = context.attributes.csrf.as_ref();
-        let (has_csrf, takes_session) = (csrf.is_some(), context.takes_session);
-        let takes_user = context.user.is_some();
-        let csrf = csrf.map_or_else(|| quote!(#core::csrf::CsrfPolicy::Token), csrf::Args::policy);
+        let (takes_session, takes_user) = (context.takes_session, context.user.is_some());
+        let csrf = csrf
+            .map(csrf::Args::policy)
+            .map_or_else(|| quote!(::core::option::Option::None), |policy| some(&quote!(&#policy)));
         let lists = self.unseen_lists().map(|(part, _)| {
             let (name, value) = (format_ident!("{}", part.name()), some(&constant_of(part)));
             quote!(#name: #value)
@@ -334,12 +335,11 @@ impl Args {
         let arms = self.panics(context);
         let spec = quote! {
             (#core::auth::AuthSpec {
-                csrf: #has_csrf,
                 takes_user: #takes_user,
                 takes_session: #takes_session,
                 without_credentials: #without_credentials,
                 #(#lists,)*
-                ..#core::auth::AuthSpec::of(&__POLICY_AUTH, &#csrf)
+                ..#core::auth::AuthSpec::of(&__POLICY_AUTH, #csrf)
             })
         };
         let failure =

@@ -1,4 +1,4 @@
-//! `#[csrf]`: `token`, `origin`, or `exempt = "reason"`. Its rules are checked together with those
+//! `#[csrf]`: `token`, `origin_else_token`, `origin`, or `exempt = "reason"`. Its rules are checked together with those
 //! of `#[auth]`, because they are about the same credentials.
 
 use policy_core::Rule;
@@ -11,7 +11,7 @@ use crate::{
     collect::ParsedAttribute,
     context::Context,
     diagnostics::Diagnostics,
-    emit::Expansion,
+    emit::{Expansion, some},
     parse::{read_entries, string_of},
 };
 
@@ -25,18 +25,19 @@ pub(crate) struct Args {
 /// The protection of a route.
 enum Protection {
     Token,
+    OriginElseToken,
     Origin,
     Exempt(LitStr),
 }
 
-const POSSIBLE: &str = "possible are `token`, `origin` and `exempt = \"why\"`";
+const POSSIBLE: &str = "possible are `token`, `origin_else_token`, `origin` and `exempt = \"why\"`";
 
 impl Args {
     /// The reason of an exemption.
     pub(crate) fn reason(&self) -> Option<&LitStr> {
         match &self.protection {
             Protection::Exempt(reason) => Some(reason),
-            Protection::Token | Protection::Origin => None,
+            _ => None,
         }
     }
 
@@ -44,6 +45,7 @@ impl Args {
     pub(crate) fn policy(&self) -> TokenStream {
         let protection = match &self.protection {
             Protection::Token => quote!(Token),
+            Protection::OriginElseToken => quote!(OriginElseToken),
             Protection::Origin => quote!(Origin),
             Protection::Exempt(reason) => quote!(Exempt(#reason)),
         };
@@ -67,8 +69,9 @@ impl Attribute for Args {
             };
             let protection = match (word.to_string().as_str(), &value) {
                 ("token", None) => Protection::Token,
+                ("origin_else_token", None) => Protection::OriginElseToken,
                 ("origin", None) => Protection::Origin,
-                ("token" | "origin", Some(_)) => {
+                ("token" | "origin_else_token" | "origin", Some(_)) => {
                     let help = format_args!("write `{word}` alone");
                     diagnostics.error(&word, Rule::ValueUnwanted, &word, help);
                     return Ok(());
@@ -100,7 +103,7 @@ impl Attribute for Args {
         first.map(|(word, protection)| {
             let tokens = match &protection {
                 Protection::Exempt(reason) => reason.to_token_stream(),
-                Protection::Token | Protection::Origin => word.to_token_stream(),
+                _ => word.to_token_stream(),
             };
             Self { tokens, protection }
         })
@@ -109,6 +112,6 @@ impl Attribute for Args {
     fn check(&self, _: &Context<'_>, _: &mut Diagnostics) {}
 
     fn emit(&self, _: &Context<'_>, expansion: &mut Expansion) {
-        expansion.state("csrf", &self.policy());
+        expansion.state("csrf", &some(&self.policy()));
     }
 }

@@ -88,7 +88,9 @@ const _: () = {
             routes: &[("POST", "/callback")],
             policy: __policy::policy_core::route::RoutePolicy {
                 auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
+                csrf: ::core::option::Option::Some(
+                    __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
+                ),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,

@@ -32,14 +32,15 @@ const _: () = {
         ..__policy::policy_core::auth::Requirement::NONE
     });
     const auth_policy_of_hooks: () = match (__policy::policy_core::auth::AuthSpec {
-        csrf: true,
         takes_user: false,
         takes_session: false,
         without_credentials: !cors_policy_of_hooks.spec().credentials,
         scopes: ::core::option::Option::Some(__POLICY_SCOPES),
         ..__policy::policy_core::auth::AuthSpec::of(
             &__POLICY_AUTH,
-            &__policy::policy_core::csrf::CsrfPolicy::Origin,
+            ::core::option::Option::Some(
+                &__policy::policy_core::csrf::CsrfPolicy::Origin,
+            ),
         )
     })
         .first_error()
@@ -69,7 +70,9 @@ const _: () = {
                     *cors_policy_of_hooks.spec(),
                 ),
                 auth: __POLICY_AUTH,
-                csrf: __policy::policy_core::csrf::CsrfPolicy::Origin,
+                csrf: ::core::option::Option::Some(
+                    __policy::policy_core::csrf::CsrfPolicy::Origin,
+                ),
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::Some(

@@ -129,7 +129,7 @@ impl AuthRequirement {
     }
 
     /// What the rules of the attribute judge.
-    pub(crate) const fn spec(&self, csrf: &CsrfPolicy) -> AuthSpec<'static> {
+    pub(crate) const fn spec(&self, csrf: Option<&CsrfPolicy>) -> AuthSpec<'static> {
         let spec = AuthSpec::of(&AuthPolicy::Required(self.requirement), csrf);
         AuthSpec { issuers: self.issuers, scopes: self.scopes, roles: self.roles, ..spec }
     }
@@ -166,7 +166,7 @@ impl Callers {
         }
     }
 
-    pub(crate) const fn spec(&self, csrf: &CsrfPolicy) -> AuthSpec<'static> {
+    pub(crate) const fn spec(&self, csrf: Option<&CsrfPolicy>) -> AuthSpec<'static> {
         match self {
             Self::Public => AuthSpec::of(&AuthPolicy::Public, csrf),
             Self::Required(requirement) => requirement.spec(csrf),
@@ -184,6 +184,9 @@ impl Callers {
 /// The builder methods that state who may call.
 macro_rules! access_methods {
     ($($access:ident).+, $of:literal) => {
+        $crate::app::access::access_methods!($($access).+, $of; csrf: $of);
+    };
+    ($($access:ident).+, $of:literal; csrf: $of_csrf:literal) => {
         #[doc = concat!("Who may call ", $of, ": callers that meet this requirement, through the")]
         /// same gates as for a handler with the [attribute](macro@crate::auth).
         pub fn auth(mut self, requirement: $crate::AuthRequirement) -> Self {
@@ -197,18 +200,20 @@ macro_rules! access_methods {
             self
         }
 
-        #[doc = concat!("The CSRF protection of ", $of, ", in place of the default, which is strict.")]
+        #[doc = concat!("The CSRF protection of ", $of_csrf, ", in place of the default, which is")]
+        /// strict; the value form of the [attribute](macro@crate::csrf).
         ///
-        /// By default a request with an unsafe method and a session needs what it needs for a
-        /// handler: a page of this origin or of one that CORS grants with credentials, and the
-        /// session's CSRF token. [`CsrfPolicy::Origin`](crate::CsrfPolicy) waives the token, for
-        /// services that render their own forms.
+        /// By default a request with an unsafe method and a session needs a page of this origin or of
+        /// one that CORS grants with credentials, and the session's CSRF token.
+        /// [`CsrfPolicy::OriginElseToken`](crate::CsrfPolicy) asks for the token only where the
+        /// request states no page, as programs do; [`CsrfPolicy::Origin`](crate::CsrfPolicy) waives
+        /// it, such as for services that render their own forms.
         ///
-        /// Without a session, what answers may still know cookies of its own, so an unsafe request
-        /// of a page of another site is refused (403 `csrf.origin`), unless CORS grants that page
-        /// and the request has no cookie. A request with neither `Origin`, Fetch Metadata nor
+        /// Without a session, what has no attributes may still know cookies of its own, so an unsafe
+        /// request of a page of another site is refused (403 `csrf.origin`), unless CORS grants that
+        /// page and the request has no cookie. A request with neither `Origin`, Fetch Metadata nor
         /// `Cookie`, such as a webhook, passes. [`CsrfPolicy::Exempt`](crate::CsrfPolicy) with a
-        /// reason turns all of this off.
+        /// reason turns all of this off; the start tells which handlers inherit it.
         pub fn csrf(mut self, policy: $crate::CsrfPolicy) -> Self {
             self.$($access).+.csrf = Some(policy);
             self
@@ -225,7 +230,7 @@ mod tests {
     use super::*;
 
     fn rules(requirement: AuthRequirement) -> Vec<Rule> {
-        requirement.spec(&CsrfPolicy::Token).violations().map(|found| found.rule).collect()
+        requirement.spec(None).violations().map(|found| found.rule).collect()
     }
 
     #[test]

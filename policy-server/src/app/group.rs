@@ -18,7 +18,8 @@ use crate::{
 ///
 /// Its policy is the default of its routes. A route's own attribute replaces the group's policy
 /// completely, and the group's policy replaces that of the app; policies are never merged. Who may
-/// call is a default of its mounts and proxies only: every handler says that itself.
+/// call is a default of its mounts and proxies only: every handler says that itself. CSRF protection
+/// is a default of handlers, too.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -49,7 +50,7 @@ pub struct Group<S> {
 #[derive(Default)]
 pub(crate) struct GroupParts {
     pub(crate) defaults: Defaults,
-    /// Of the callers of its mounts and proxies.
+    /// Of the callers of its mounts and proxies; its CSRF protection holds for handlers, too.
     pub(crate) access: Access,
     pub(crate) routes: Vec<Entry>,
     pub(crate) mounts: Vec<(String, Mount)>,
@@ -76,7 +77,8 @@ impl<S> Group<S> {
     policy_methods!(parts.defaults, "routes that have none of their own");
     access_methods!(
         parts.access,
-        "its mounts and proxies that do not state their own; handlers always do"
+        "its mounts and proxies that do not state their own; handlers always do";
+        csrf: "its handlers, mounts and proxies that do not state their own"
     );
 
     /// Adds handlers. A path `/` is the prefix itself.

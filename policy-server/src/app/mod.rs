@@ -205,7 +205,8 @@ impl<S> App<S> {
     policy_methods!(parts.defaults, "routes that have none of their own, and of unknown paths");
     access_methods!(
         parts.access,
-        "the mounts, the proxies and the fallback that do not state their own; handlers always do"
+        "the mounts, the proxies and the fallback that do not state their own; handlers always do";
+        csrf: "handlers, mounts, proxies and the fallback that do not state their own"
     );
 
     /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take [`Sessions`](crate::Sessions) and

@@ -24,9 +24,12 @@ use policy_core::{
 };
 
 use super::{AuthService, CutOffs, Denied, Known, RouteAuth, form_token::Form, stream_revocation};
-use crate::auth::{
-    principal::{AuthScheme, Principal},
-    session::{CommitError, Committed, Load, Outcome, RequestSession},
+use crate::{
+    auth::{
+        principal::{AuthScheme, Principal},
+        session::{CommitError, Committed, Load, Outcome, RequestSession},
+    },
+    base::problem::Problem,
 };
 
 /// The header in which scripts send the CSRF token.
@@ -222,7 +225,15 @@ impl RequestAuth {
             };
             Some(key.verify(binding, token))
         });
-        admitted.map_err(Denied::from)
+        admitted.map_err(|refusal| self.forged(refusal))
+    }
+
+    /// A refusal, with what a program should have sent.
+    fn forged(&self, refusal: Refusal) -> Denied {
+        match self.provenance.advice(self.csrf, refusal) {
+            Some(advice) => Denied::problem(refusal, Problem::from(refusal).detail(advice)),
+            None => Denied::from(refusal),
+        }
     }
 
     /// Checks that a request with a ticket does not come from a page of others.
@@ -237,13 +248,13 @@ impl RequestAuth {
         if !self.judges_anonymous || (self.is_granted && cookie.is_none()) {
             return Ok(());
         }
-        self.provenance.admit_anonymous(self.csrf, cookie).map_err(Denied::from)
+        let admitted = self.provenance.admit_anonymous(self.csrf, cookie);
+        admitted.map_err(|refusal| self.forged(refusal))
     }
 
     /// The unread form that may contain the CSRF token.
     pub(crate) fn form(&self, headers: &HeaderMap) -> Option<Form> {
-        let may_be = self.provenance.may_carry_token()
-            && self.csrf == CsrfPolicy::Token
+        let may_be = self.provenance.needs_token(self.csrf)
             && self.guard.sessions.is_some()
             && headers.contains_key(COOKIE)
             && !headers.contains_key(&CSRF_TOKEN);

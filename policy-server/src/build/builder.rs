@@ -15,7 +15,7 @@ use policy_core::{
     gate::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     path::PathTemplate,
-    route::{Authentication, Facet, RouteFacts, RoutePolicy, check_method},
+    route::{Authentication, Facet, Level, RouteFacts, RoutePolicy, check_method},
 };
 
 use super::{
@@ -178,7 +178,9 @@ impl<'a> Builder<'a> {
         if !self.is_prefix("group", prefix) {
             return;
         }
-        let level = self.level(&format!("group {prefix}"), group.defaults);
+        let location = format!("group {prefix}");
+        self.check_csrf(&location, group.access.csrf);
+        let level = self.level(&location, group.defaults);
         // Applied once, so that one layer serves the whole group.
         let wrapped = group.layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
             Some(layer(inner.unwrap_or_else(target::behind_layers)))
@@ -197,19 +199,22 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn handler(&mut self, Entry { description, call, layer }: Entry, outer: &Outer<'_>) {
-        let Outer { prefix, level: group, .. } = outer;
+        let &Outer { prefix, level: ref group, access, .. } = outer;
         let own = layer.map(|wrap| wrap(target::behind_layers()));
         let layers: Vec<_> = outer.layer.iter().cloned().chain(own).collect();
         // A handler with several route attributes has one policy, which is compiled once.
         let location =
             format!("{} ({}:{})", description.handler, description.file, description.line);
-        let RoutePolicy { auth, csrf, .. } = description.policy;
+        let RoutePolicy { auth, csrf: stated, .. } = description.policy;
+        let (csrf, csrf_level) = self.csrf(stated, access.csrf);
         let (own, violations) = description.policy.level();
         self.errors(&location, violations.into_iter());
         let own = self.level(&location, own.map_cors(|cors| cors.map(CorsSource::Policy)));
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
-        let spec =
-            AuthSpec { takes_session: description.takes_session, ..AuthSpec::of(&auth, &csrf) };
+        let spec = AuthSpec {
+            takes_session: description.takes_session,
+            ..AuthSpec::of(&auth, stated.as_ref())
+        };
         let facts = RouteFacts::of(&spec, &methods, false);
         let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
         let routes: Vec<_> =
@@ -255,6 +260,7 @@ impl<'a> Builder<'a> {
                 rules: Arc::clone(&rules),
                 level,
                 auth: guard.clone(),
+                csrf_level,
                 asks_caller,
                 target: Target::Handler(call),
                 layers: layers.clone(),
@@ -262,6 +268,25 @@ impl<'a> Builder<'a> {
                 tells_paths_apart: true,
             }));
         }
+    }
+
+    /// The CSRF protection of the nearest level that states one, and that level.
+    pub(super) fn csrf(
+        &self,
+        own: Option<CsrfPolicy>,
+        group: Option<CsrfPolicy>,
+    ) -> (CsrfPolicy, Option<Level>) {
+        let levels = [(Level::Route, own), (Level::Group, group), (Level::App, self.access.csrf)];
+        let stated = levels.into_iter().find_map(|(level, csrf)| Some((csrf?, Some(level))));
+        stated.unwrap_or_default()
+    }
+
+    /// Checks the CSRF protection that an app or a group states, as if each of its routes had a
+    /// session: the others have nothing to protect, and inherit it all the same.
+    pub(super) fn check_csrf(&mut self, location: &str, csrf: Option<CsrfPolicy>) {
+        let session = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
+        let spec = AuthSpec::of(&session, csrf.as_ref());
+        self.errors(location, spec.violations().map(Violation::named));
     }
 
     /// The request headers that credentials need. A public route may also handle the session
@@ -345,6 +370,7 @@ impl<'a> Builder<'a> {
             rules: Arc::clone(rules),
             level: None,
             auth,
+            csrf_level: None,
             asks_caller,
             target,
             layers: Vec::new(),
@@ -375,6 +401,7 @@ impl<'a> Builder<'a> {
             rules,
             level,
             auth: RouteAuth::public(),
+            csrf_level: None,
             asks_caller: false,
             target: Target::Service(probe.service(readiness)),
             layers: Vec::new(),

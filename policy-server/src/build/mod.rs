@@ -81,6 +81,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     }
     builder.default = builder.level("app", defaults);
     builder.access = app.access;
+    builder.check_csrf("app", app.access.csrf);
 
     let outer = Outer::default();
     for route in app.routes {

@@ -65,6 +65,7 @@ struct Resolved {
     rules: Arc<CompiledRoutePolicy>,
     level: Option<Level>,
     guard: RouteAuth,
+    csrf_level: Option<Level>,
     asks_caller: bool,
 }
 
@@ -105,7 +106,7 @@ impl Builder<'_> {
         let location = format!("{kind} {prefix}");
         let names: Vec<_> = methods.iter().map(Method::as_str).collect();
         let resolved = self.resolve(&location, &prefix, stated, outer, &names);
-        let Resolved { rules, level, guard, asks_caller } = resolved;
+        let Resolved { rules, level, guard, csrf_level, asks_caller } = resolved;
         for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&location, rule, method.as_str());
@@ -136,6 +137,7 @@ impl Builder<'_> {
             rules,
             level,
             auth: guard,
+            csrf_level,
             asks_caller,
             target,
             layers: outer.layer.iter().cloned().collect(),
@@ -162,18 +164,23 @@ impl Builder<'_> {
         methods: &[&str],
     ) -> Resolved {
         let Stated { defaults, access, extracts } = stated;
-        let Access { callers, csrf } = access.or(outer.access).or(self.access);
+        let (csrf, csrf_level) = self.csrf(access.csrf, outer.access.csrf);
+        let Access { callers, .. } = access.or(outer.access).or(self.access);
         let callers = callers.unwrap_or_else(|| {
             self.rule(location, Rule::MountCallersMissing, prefix);
             Callers::Public
         });
         let auth = callers.policy();
-        let csrf = match csrf.unwrap_or_default() {
+        let csrf = match csrf {
             // An upstream has no session of this app, to which a token could be bound.
-            CsrfPolicy::Token if auth == AuthPolicy::Public && !extracts => CsrfPolicy::Origin,
+            CsrfPolicy::Token | CsrfPolicy::OriginElseToken
+                if auth == AuthPolicy::Public && !extracts =>
+            {
+                CsrfPolicy::Origin
+            }
             stated => stated,
         };
-        let spec: AuthSpec<'_> = callers.spec(&csrf);
+        let spec: AuthSpec<'_> = callers.spec(access.csrf.as_ref());
         let facts = RouteFacts::of(&spec, methods, false);
         let own = self.level(location, defaults);
         let (rules, level) =
@@ -185,6 +192,6 @@ impl Builder<'_> {
         let knows_callers = self.available.sessions || self.available.tokens;
         let asks_caller =
             facts.authentication != Authentication::Public || (extracts && knows_callers);
-        Resolved { rules, level, guard, asks_caller }
+        Resolved { rules, level, guard, csrf_level, asks_caller }
     }
 }

@@ -5,16 +5,19 @@ use std::{
     fmt::{self, Write},
 };
 
-#[cfg(feature = "gateway")]
-use policy_core::auth::AuthPolicy;
 use policy_core::{
     Rule,
-    auth::{self, AuthSpec},
+    auth::{self, AuthPolicy, AuthSpec},
+    csrf::CsrfPolicy,
     gate::OwnOrigin,
+    method::is_safe,
+    route::Level,
 };
 
 use crate::{
-    base::error::StartProblem, build::violations_of_callers, pipeline::compiled_app::CompiledApp,
+    base::error::StartProblem,
+    build::violations_of_callers,
+    pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 #[cfg(feature = "gateway")]
 use crate::{gateway::tunnel::OpenTunnels, pipeline::compiled_app::Target};
@@ -45,11 +48,15 @@ pub(crate) fn report(
                 (Some(cors), Some(level)) => format!("{} ({})", cors.audience(), level.name()),
                 _ => "nobody".to_owned(),
             };
+            let csrf = match route.csrf_level.filter(|_| can_be_forged(route)) {
+                Some(level) => format!("  csrf: {} ({})", route.auth.csrf, level.name()),
+                None => String::new(),
+            };
             (
                 methods.join(","),
                 route.path().to_string(),
                 format!("auth: {}", route.auth.auth),
-                cors,
+                format!("shared with {cors}{csrf}"),
             )
         })
         .collect();
@@ -58,8 +65,8 @@ pub(crate) fn report(
     };
     let (methods, paths) = (width(|row| row.0.len()), width(|row| row.1.len()));
     let auths = width(|row| row.2.len());
-    for (method, path, auth, cors) in &rows {
-        writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  shared with {cors}")?;
+    for (method, path, auth, rest) in &rows {
+        writeln!(text, "  {method:methods$}  {path:paths$}  {auth:auths$}  {rest}")?;
     }
     #[cfg(feature = "gateway")]
     if let Some((opens, auth)) = tunnel(app) {
@@ -84,10 +91,20 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
             notices.extend(gateway.notice());
         }
         let cors = route.rules.cors.as_deref();
-        let odd = violations_of_callers(AuthSpec::of(&route.auth.auth, &route.auth.csrf), cors);
+        let is_own = route.csrf_level == Some(Level::Route);
+        let stated = is_own.then_some(&route.auth.csrf);
+        let odd = violations_of_callers(AuthSpec::of(&route.auth.auth, stated), cors);
         notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
             StartProblem::without_value(rule, route.path().to_string()).of_part(part.name())
         }));
+        if let CsrfPolicy::Exempt(reason) = route.auth.csrf
+            && !is_own
+            && route.description().is_some()
+            && can_be_forged(route)
+        {
+            let path = route.path().to_string();
+            notices.push(StartProblem::new(Rule::ExemptByDefault, path, reason));
+        }
         let Some(cors) = cors else { continue };
         notices.extend(cors.notices().iter().cloned().map(StartProblem::from));
         if is_deployment && cors.grants_loopback() {
@@ -108,6 +125,17 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let mut told = HashSet::new();
     notices.retain(|notice| told.insert(notice.to_string()));
     notices
+}
+
+/// Whether the CSRF protection of a route decides about anything.
+fn can_be_forged(route: &CompiledRoute) -> bool {
+    let is_ambient = match &route.auth.auth {
+        AuthPolicy::Required(requirement) => requirement.is_ambient(),
+        _ => false,
+    };
+    let takes_session = route.description().is_some_and(|handler| handler.takes_session);
+    (is_ambient || takes_session || route.auth.judges_anonymous)
+        && !route.methods.iter().all(|method| is_safe(method.as_str()))
 }
 
 /// Routes below the prefix of a mount or a proxy that asks less of its callers: what serves the
@@ -160,6 +188,49 @@ mod tests {
             (Rule::TunnelPublic, "App::tunnel"),
         ];
         assert_eq!(told, expected.map(|(rule, location)| (rule, location.to_owned())));
+    }
+
+    #[test]
+    fn the_csrf_protection_of_outer_levels_is_listed_and_their_exemptions_are_told() {
+        #[post("/quiet")]
+        #[auth(session)]
+        async fn quiet() {}
+
+        #[post("/own")]
+        #[auth(session)]
+        #[csrf(token)]
+        async fn own() {}
+
+        #[post("/tokens")]
+        #[auth(token)]
+        async fn tokens() {}
+
+        let key = policy_core::secret::SecretKey::drawn([7; 32]);
+        let signed = CsrfPolicy::Exempt("signed");
+        let app = App::new(())
+            .sessions(Sessions::memory())
+            .tokens(Tokens::hs256([("k", key)]).unwrap())
+            .csrf(CsrfPolicy::OriginElseToken)
+            .routes(routes![quiet, own, tokens])
+            .group("/hooks", Group::new().csrf(signed).routes(routes![quiet, own, tokens]));
+        let service = app.into_service();
+        let text = report(service.app(), &[], &[]).unwrap();
+        let listed: Vec<_> =
+            text.lines().filter_map(|line| line.split("  csrf: ").nth(1)).collect();
+        assert_eq!(
+            listed,
+            [
+                "origin_else_token (app)",
+                "token (route)",
+                "exempt = \"signed\" (group)",
+                "token (route)"
+            ]
+        );
+        let told: Vec<_> = notices(service.app())
+            .iter()
+            .map(|notice| format!("{} {}", notice.code(), notice.location()))
+            .collect();
+        assert_eq!(told, ["csrf.exempt-by-default /hooks/quiet"]);
     }
 
     #[test]

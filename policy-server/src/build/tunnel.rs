@@ -27,7 +27,7 @@ impl Builder<'_> {
         if let Some(requirement) = tunnel.requirement {
             // Pages cannot send CONNECT, and a request with an `Origin` is refused.
             let csrf = CsrfPolicy::Exempt("no page can send CONNECT");
-            let (auth, spec) = (requirement.policy(), requirement.spec(&csrf));
+            let (auth, spec) = (requirement.policy(), requirement.spec(Some(&csrf)));
             if spec.session || spec.ticket || spec.optional {
                 self.rule(location, Rule::TunnelCallers, &auth.to_string());
             }

@@ -52,6 +52,8 @@ pub(crate) struct CompiledRoute {
     pub(crate) level: Option<Level>,
     /// What the route requires of its callers.
     pub(crate) auth: RouteAuth,
+    /// The level that declared the CSRF policy in `auth`; `None` for the default.
+    pub(crate) csrf_level: Option<Level>,
     /// Whether the caller may be needed: by the route, or by an argument of its handler.
     pub(crate) asks_caller: bool,
     pub(crate) target: Target,

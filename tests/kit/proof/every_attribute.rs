@@ -1,7 +1,7 @@
 //! An app that uses every attribute.
 
 use policy_server::{
-    AuthError, Body, Scheme, SchemeRequest, SharedOrigins, http,
+    AuthError, Body, CsrfPolicy, Scheme, SchemeRequest, SharedOrigins, http,
     prelude::*,
     tokens::{Issuer, SecretKey},
 };
@@ -156,6 +156,10 @@ pub(crate) fn app() -> App<()> {
             index, order, change, buy, find, quote, describe, login, prefer, hook, revoke, prices,
             feed, report, events, stock, deliveries
         ])
+        .group(
+            "/scripts",
+            Group::new().csrf(CsrfPolicy::OriginElseToken).routes(routes![order, buy]),
+        )
         .group("/internal", Group::new().no_cors().cache(CACHED).routes(routes![index, login]))
         .mount("/files", Mount::new(files).public().cors(SHOP))
         .fallback(

@@ -55,6 +55,7 @@ route!(g, "/g", #[auth(scheme = Basic, scopes = ["a"])]);
 route!(h, "/h", #[auth(scheme = keys::ApiKeys<u8>, optional, roles = ["x"])]);
 route!(i, "/i", #[auth(session, fresh = "365d")] #[csrf(token)]);
 route!(j, "/j", #[csrf(origin)] #[auth(session, fresh = "1s")]);
+route!(j2, "/j2", #[auth(session)] #[csrf(origin_else_token)]);
 route!(k, "/k", #[auth(session | token)] #[csrf(exempt = "signed by the caller")]);
 route!(l, "/l", #[auth(scheme = Basic)] #[csrf(origin)] #[cors(PARTNERS)]);
 route!(m, "/m", #[auth(session)] #[cors(PARTNERS)]);
@@ -95,6 +96,6 @@ async fn odd() {}
 
 pub(crate) fn app() {
     let _ = App::new(()).routes(routes![
-        a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, callback, logout, odd
+        a, b, c, d, e, f, g, h, i, j, j2, k, l, m, n, o, p, q, r, s, t, u, callback, logout, odd
     ]);
 }

@@ -18,7 +18,7 @@ async fn text() {}
 
 #[post("/both")]
 #[auth(session)]
-#[csrf(token, origin)]
+#[csrf(origin_else_token, origin)]
 async fn both() {}
 
 #[post("/value")]

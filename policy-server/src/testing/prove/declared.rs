@@ -72,17 +72,19 @@ impl Declared {
         let reader = Reader::new(app);
         let mut routes = Vec::new();
         for route in &app.routes {
-            reader.handler(&route.description, "", None, &mut routes);
+            reader.handler(&route.description, "", None, app.access.csrf, &mut routes);
         }
         for (prefix, group) in &app.groups {
+            let outer = group.access.or(app.access);
             for route in &group.routes {
                 let group = Some((prefix.as_str(), &group.defaults));
-                reader.handler(&route.description, prefix, group, &mut routes);
+                let csrf = outer.csrf;
+                reader.handler(&route.description, prefix, group, csrf, &mut routes);
             }
             for (below, mount) in &group.mounts {
-                let access = mount.access.or(group.access).or(app.access);
-                let outer = Some((prefix.as_str(), &group.defaults));
-                reader.mount(&format!("{prefix}{below}"), mount, outer, access, &mut routes);
+                let access = mount.access.or(outer);
+                let group = Some((prefix.as_str(), &group.defaults));
+                reader.mount(&format!("{prefix}{below}"), mount, group, access, &mut routes);
             }
         }
         for (prefix, mount) in &app.mounts {
@@ -183,15 +185,17 @@ impl<'a> Reader<'a> {
         description: &Description,
         prefix: &str,
         group: Option<(&str, &Defaults)>,
+        csrf: Option<CsrfPolicy>,
         routes: &mut Vec<Declaration>,
     ) {
-        let RoutePolicy { auth, csrf, .. } = description.policy;
+        let RoutePolicy { auth, csrf: own_csrf, .. } = description.policy;
+        let csrf = own_csrf.or(csrf).unwrap_or_default();
         // What is wrong with a policy, the start says.
         let (own, _) = description.policy.level();
         let sharing = self.sharing(("#[cors]", &own.cors.map(CorsSource::Policy)), group);
         let group = group.map(|(_, defaults)| defaults);
         let effective: Arc<str> = format!(
-            "{:?} {:?} {:?} {} {} {group:?}",
+            "{:?} {:?} {csrf} {:?} {} {} {group:?}",
             sharing.as_deref().map(Sharing::text),
             description.policy,
             description.scheme.map(|id| id()),
