@@ -85,8 +85,11 @@ fn is_let_in(
     match site {
         // Programs state neither; a browser that states the origin alone has to state a good one.
         [] => origin.is_empty() || origin == OWN_PAGE || is_granted,
-        // A request that another site redirected (Fetch, tainted origin).
-        ["same-origin"] if origin == "origin: null" && mode == ["cors"] => is_granted,
+        // A request that another site redirected (Fetch, tainted origin). Two modes are read as the
+        // stricter one.
+        ["same-origin"] if origin == "origin: null" && (mode == ["cors"] || mode.len() > 1) => {
+            is_granted
+        }
         ["same-origin"] | ["none"] => true,
         ["same-site"] => path == "/site" || is_granted || is_link,
         ["cross-site"] => is_granted || is_link,

@@ -26,6 +26,8 @@ enum State {
 #[derive(Debug)]
 struct Session {
     cookie: String,
+    /// The login that it began with; a login of the same user goes on with it under a new cookie.
+    login: u64,
     state: State,
     /// What was acknowledged, and what was sent after that.
     value: u64,
@@ -35,6 +37,8 @@ struct Session {
 #[derive(Debug)]
 struct Token {
     field: String,
+    /// The login of the session that it was issued in, and ends with.
+    login: u64,
     state: State,
 }
 
@@ -64,6 +68,7 @@ pub(super) struct Client {
     random: Random,
     sessions: Vec<Session>,
     tokens: Vec<Token>,
+    logins: u64,
     pub(super) acknowledged: Acknowledged,
 }
 
@@ -83,7 +88,7 @@ impl Client {
     pub(super) fn new(name: String, seed: u64) -> Self {
         let random = Random(seed);
         let acknowledged = Acknowledged::default();
-        Self { name, random, sessions: Vec::new(), tokens: Vec::new(), acknowledged }
+        Self { name, random, sessions: Vec::new(), tokens: Vec::new(), logins: 0, acknowledged }
     }
 
     /// Performs operations until the connection is lost, and counts them.
@@ -126,23 +131,40 @@ impl Client {
             return Ok(());
         }
         self.acknowledged.logins += 1;
-        let mut value = 0;
-        if let Some(at) = within {
-            // A login of the same user keeps the values of the session.
-            value = self.sessions[at].value;
-            self.sessions[at].state = State::Ended;
-        }
+        let (value, login) = match within {
+            // A login of the same user keeps the values of the session, and its tokens.
+            Some(at) => {
+                self.sessions[at].state = State::Ended;
+                (self.sessions[at].value, self.sessions[at].login)
+            }
+            None => {
+                self.logins += 1;
+                (0, self.logins)
+            }
+        };
         let cookie = response.cookie.expect("a session");
-        self.sessions.push(Session { cookie, state: State::Good, value, sent: None });
+        self.sessions.push(Session { cookie, login, state: State::Good, value, sent: None });
         Ok(())
+    }
+
+    /// Notes the end of all tokens, or of those of one login: what has ended stays so.
+    fn end_tokens(&mut self, of: Option<u64>, state: State) {
+        for token in &mut self.tokens {
+            if token.state != State::Ended && of.is_none_or(|login| token.login == login) {
+                token.state = state;
+            }
+        }
     }
 
     async fn logout(&mut self, to: &mut Connection, at: usize) -> Result<(), Lost> {
         self.sessions[at].state = State::Open;
+        let login = self.sessions[at].login;
+        self.end_tokens(Some(login), State::Open);
         let field = cookie_field(&self.sessions[at].cookie);
         let response = to.ask("POST /logout", &field).await?;
         if self.is_done(&response) {
             self.sessions[at].state = State::Ended;
+            self.end_tokens(Some(login), State::Ended);
             self.acknowledged.logouts += 1;
         } else {
             // Where the handler ran, it holds in this process.
@@ -176,11 +198,13 @@ impl Client {
         others.retain(|other| other.state != State::Ended);
         others.iter_mut().for_each(|other| other.state = State::Open);
         let others: Vec<String> = others.iter().map(|other| other.cookie.clone()).collect();
+        self.end_tokens(None, State::Open);
         let response = to.ask("POST /revoke/others", &cookie).await?;
         if self.is_done(&response) {
             for other in self.sessions.iter_mut().filter(|one| others.contains(&one.cookie)) {
                 other.state = State::Ended;
             }
+            self.end_tokens(None, State::Ended);
             self.acknowledged.revocations += 1;
         }
         Ok(())
@@ -193,7 +217,8 @@ impl Client {
             return Ok(());
         }
         let field = format!("authorization: Bearer {}\r\n", response.body);
-        self.tokens.push(Token { field: field.clone(), state: State::Good });
+        let login = self.sessions[at].login;
+        self.tokens.push(Token { field: field.clone(), login, state: State::Good });
         if self.random.below(4) == 0 {
             // One that stays valid.
             return Ok(());
