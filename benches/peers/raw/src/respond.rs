@@ -36,9 +36,7 @@ const POLICIES: [(HeaderName, HeaderValue); 7] = [
     (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (
         CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-        ),
+        HeaderValue::from_static("default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
     ),
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (
