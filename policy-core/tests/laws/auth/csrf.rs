@@ -235,5 +235,5 @@ fn every_request_is_decided_as_the_table_says() {
 
 /// The forms of one field.
 fn fields(values: &[&'static str]) -> impl Iterator<Item = Field> {
-    values.to_vec().into_iter().map(|value| Some(Ok(value))).chain([None, Some(Err(()))])
+    values.iter().copied().map(|value| Some(Ok(value))).chain([None, Some(Err(()))])
 }
