@@ -27,6 +27,10 @@ use users::{Credentials, Users};
 const SHOP: CorsPolicy =
     CorsPolicy::origins_at_run_time("shop").within(&["http://localhost:*"]).credentials().build();
 
+/// Of every route that hashes a password. An address guesses slowly, and as many requests wait for a
+/// core as are done in about a second; the rest are told to come again.
+const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30)).concurrency(8);
+
 #[derive(Serialize)]
 struct Profile {
     name: String,
@@ -36,6 +40,7 @@ struct Profile {
 
 #[post("/signup")]
 #[auth(public)]
+#[limit(PASSWORDS)]
 async fn sign_up(
     sessions: Sessions,
     session: Session,
@@ -52,6 +57,7 @@ async fn sign_up(
 /// The session gets a new id, whatever the request came with; the response sets its cookie.
 #[post("/login")]
 #[auth(public)]
+#[limit(PASSWORDS)]
 async fn login(
     sessions: Sessions,
     session: Session,
@@ -75,31 +81,41 @@ async fn profile(me: Principal) -> Json<Profile> {
 }
 
 #[derive(Deserialize)]
-struct Password {
+struct NewPassword {
+    current: String,
     password: String,
 }
 
+/// Asks for the current password, since whoever finds an open browser must not take the account over.
 /// Ends all other sessions and all tokens, in case somebody knew the old password: also those that
 /// begin at this moment with the old one. This session continues under a new id.
 #[post("/password")]
 #[auth(session, fresh = "5m")]
+#[limit(PASSWORDS)]
 async fn change_password(
     me: Principal,
     sessions: Sessions,
     State(users): State<Users>,
     State(news): State<News>,
-    Json(new): Json<Password>,
+    Json(NewPassword { current, password }): Json<NewPassword>,
 ) -> Result<StatusCode, Problem> {
-    users.set_password(me.subject(), new.password).await?;
+    users.verify(Credentials { name: me.subject().to_owned(), password: current }).await?;
+    users.set_password(me.subject(), password).await?;
     sessions.login(me.subject()).await?;
     sessions.revoke_others().await?;
     news.tell(me.subject(), "The password was changed");
     Ok(StatusCode::NO_CONTENT)
 }
 
+#[derive(Deserialize)]
+struct Password {
+    password: String,
+}
+
 /// Asks for the password again, after which the session is fresh.
 #[post("/confirm")]
 #[auth(session)]
+#[limit(PASSWORDS)]
 async fn confirm(
     me: Principal,
     session: Session,

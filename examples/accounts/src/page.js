@@ -135,7 +135,8 @@ const actions = {
   },
   "reload-sessions": showSessions,
   "password-form": async () => {
-    const response = await change("POST", "/password", { password: byId("new-password").value });
+    const body = { current: byId("current-password").value, password: byId("new-password").value };
+    const response = await change("POST", "/password", body);
     byId("confirm-form").hidden = response.body?.code !== "auth.login-too-old";
     say(response, "The password was changed; all other sessions ended.");
     if (!response.ok) return;

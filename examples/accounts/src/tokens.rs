@@ -9,6 +9,7 @@ use policy_server::{prelude::*, tokens::Issued};
 use serde::Deserialize;
 
 use super::{
+    PASSWORDS,
     news::News,
     users::{Credentials, Users},
 };
@@ -16,6 +17,7 @@ use super::{
 /// An access token, and a refresh token for the next one.
 #[post("/token")]
 #[auth(public)]
+#[limit(PASSWORDS)]
 pub(crate) async fn token(
     tokens: Tokens,
     State(users): State<Users>,

@@ -104,7 +104,8 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     assert_eq!(phone.logs_in(PASSWORD, "#login")?, "Welcome.");
     phone.listens()?;
     let new = "a password of today";
-    let said = laptop.does(&[("new-password", new)], "#change-password")?;
+    let fields = [("current-password", PASSWORD), ("new-password", new)];
+    let said = laptop.does(&fields, "#change-password")?;
     assert_eq!(said, "The password was changed; all other sessions ended.");
     phone.is_shown("")?;
     laptop.is_shown("ada")?;

@@ -189,7 +189,9 @@ async fn a_wrong_password_and_an_unknown_user_are_answered_alike_and_as_fast() {
             *took += begun.elapsed();
             assert_eq!(response.problem(), (403, "accounts.wrong".to_owned()));
             assert_eq!(stranger.cookie, None);
-            responses.push((response.lines(), response.body));
+            // How many attempts are left differs, since all are counted.
+            let lines = response.lines().into_iter().filter(|line| !line.starts_with("ratelimit:"));
+            responses.push((lines.collect::<Vec<_>>(), response.body));
         }
         assert_eq!(responses[0], responses[1]);
     }
@@ -279,7 +281,11 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
     let mut thief = Visitor::logged_in(&accounts, "ada").await;
     let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
     let before = ada.cookie.clone();
-    let response = ada.post("/password", &json!({ "password": "battery staple" })).await;
+    let change = |current: &str| json!({ "current": current, "password": "battery staple" });
+    let refused = ada.post("/password", &change("not the password")).await;
+    assert_eq!(refused.problem(), (403, "accounts.wrong".to_owned()));
+    assert_eq!(thief.get("/profile").await.status, 200, "nothing has changed");
+    let response = ada.post("/password", &change(PASSWORD)).await;
     assert_eq!(response.status, 204);
     assert_ne!(ada.cookie, before, "the session has a new id");
     assert_eq!(ada.get("/profile").await.status, 200);
@@ -289,6 +295,49 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
     assert_eq!(stranger.refresh(&refresh).await.status, 401);
     assert_eq!(stranger.enter("/login", "ada", PASSWORD).await.status, 403);
     assert_eq!(stranger.enter("/login", "ada", "battery staple").await.status, 200);
+}
+
+/// Thirty requests a minute, whatever is in them, and whether the connection is a new one.
+#[tokio::test]
+async fn an_address_guesses_thirty_passwords_a_minute() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    let mut stranger = Visitor::of(&accounts);
+    // None of them waits for a core, so that they fit into a minute on every machine.
+    let mut passed = 0;
+    let refused = loop {
+        let response = stranger.post("/token", &json!({})).await;
+        if response.status == 429 {
+            break response;
+        }
+        passed += 1;
+        assert!(passed < 1000, "nothing is refused");
+    };
+    assert!(passed >= 30, "{passed}");
+    assert_eq!(refused.problem().1, "limit.rate");
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(ada.get("/profile").await.status, 200, "who is logged in stays so");
+}
+
+/// As many wait for a core as are done in a second; the others are told to come again at once.
+#[tokio::test]
+async fn a_flood_of_passwords_does_not_queue_up() {
+    let (_folder, accounts) = started();
+    let flood = (0..28).map(|guess| {
+        let mut stranger = Visitor::of(&accounts);
+        tokio::spawn(async move {
+            stranger.enter("/login", "nobody", &format!("password {guess}")).await.status
+        })
+    });
+    let mut statuses = Vec::new();
+    for running in flood.collect::<Vec<_>>() {
+        statuses.push(running.await.expect("a response"));
+    }
+    assert!(statuses.iter().all(|status| matches!(status, 403 | 503)), "{statuses:?}");
+    assert!(statuses.iter().filter(|status| **status == 403).count() >= 8, "{statuses:?}");
+    // It is over as soon as they are answered.
+    Visitor::signed_up(&accounts, "ada").await;
+    Visitor::logged_in(&accounts, "ada").await;
 }
 
 /// Somebody who knows the old password logs in again and again while it is changed.
@@ -311,7 +360,7 @@ async fn no_login_with_the_old_password_survives_its_change() {
         // The change is hashed between them, since passwords wait for a core.
         let mut attacks: Vec<_> = ["/login", "/token", "/login", "/token"].map(attack).into();
         let change = tokio::spawn(async move {
-            let change = json!({ "password": "another horse" });
+            let change = json!({ "current": PASSWORD, "password": "another horse" });
             (victim.post("/password", &change).await, victim)
         });
         attacks.extend(["/login", "/token", "/login", "/token"].map(attack));
