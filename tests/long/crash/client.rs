@@ -69,6 +69,8 @@ pub(super) struct Client {
     sessions: Vec<Session>,
     tokens: Vec<Token>,
     logins: u64,
+    /// A revocation of all other sessions was refused, and is written when the disk is free.
+    is_cut_off_delayed: bool,
     pub(super) acknowledged: Acknowledged,
 }
 
@@ -77,18 +79,29 @@ fn cookie_field(cookie: &str) -> String {
 }
 
 impl Client {
-    /// Whether it was done; else the disk is full.
+    /// Whether it was done; else the disk is full, or the server had to tell a cut-off that a full
+    /// disk delayed from one that came after this request began, and asks to repeat it.
     fn is_done(&mut self, response: &RawResponse) -> bool {
-        let is_refused = response.status == 503;
-        assert!(is_refused || response.status == 200, "{} {}", response.status, response.body);
-        self.acknowledged.refused += u64::from(is_refused);
-        !is_refused
+        let RawResponse { status, body, .. } = response;
+        let is_expected =
+            matches!(status, 200 | 503) || (*status == 409 && self.is_cut_off_delayed);
+        assert!(is_expected, "{status} {body}");
+        self.acknowledged.refused += u64::from(*status == 503);
+        *status == 200
     }
 
     pub(super) fn new(name: String, seed: u64) -> Self {
         let random = Random(seed);
         let acknowledged = Acknowledged::default();
-        Self { name, random, sessions: Vec::new(), tokens: Vec::new(), logins: 0, acknowledged }
+        Self {
+            name,
+            random,
+            sessions: Vec::new(),
+            tokens: Vec::new(),
+            logins: 0,
+            is_cut_off_delayed: false,
+            acknowledged,
+        }
     }
 
     /// Performs operations until the connection is lost, and counts them.
@@ -200,13 +213,15 @@ impl Client {
         let others: Vec<String> = others.iter().map(|other| other.cookie.clone()).collect();
         self.end_tokens(None, State::Open);
         let response = to.ask("POST /revoke/others", &cookie).await?;
-        if self.is_done(&response) {
+        let is_done = self.is_done(&response);
+        if is_done {
             for other in self.sessions.iter_mut().filter(|one| others.contains(&one.cookie)) {
                 other.state = State::Ended;
             }
             self.end_tokens(None, State::Ended);
             self.acknowledged.revocations += 1;
         }
+        self.is_cut_off_delayed = !is_done;
         Ok(())
     }
 
@@ -218,7 +233,9 @@ impl Client {
         }
         let field = format!("authorization: Bearer {}\r\n", response.body);
         let login = self.sessions[at].login;
-        self.tokens.push(Token { field: field.clone(), login, state: State::Good });
+        // A token is signed without the disk, and a cut-off that is written later ends it.
+        let state = if self.is_cut_off_delayed { State::Open } else { State::Good };
+        self.tokens.push(Token { field: field.clone(), login, state });
         if self.random.below(4) == 0 {
             // One that stays valid.
             return Ok(());
@@ -239,6 +256,8 @@ impl Client {
         &mut self,
         to: &mut Connection,
     ) -> Result<(usize, Vec<String>), Lost> {
+        // A server that starts reads the newest cut-off first.
+        self.is_cut_off_delayed = false;
         let mut wrong = Vec::new();
         for session in &mut self.sessions {
             let response = to.ask("GET /read", &cookie_field(&session.cookie)).await?;
