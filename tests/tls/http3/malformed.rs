@@ -130,6 +130,18 @@ async fn frames_where_they_may_not_be_end_the_connection() {
     assert_eq!(server.response("GET", "/hello").await.text(), "hello", "others go on");
 }
 
+/// The handler's response to content that it cannot read must not overtake the end of the connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_ends_its_connection_gets_no_response() {
+    let server = Server::start(app()).await;
+    let post = head(&lines("POST", "/trailers"));
+    let bytes = [&post[..], &head(&[("x-a", "1")]), &frame(DATA, b"x")].concat();
+    for round in 0..100 {
+        let quic = server.raw().await;
+        assert!(exchange(&quic, &bytes).await.is_err(), "a response in round {round}");
+    }
+}
+
 #[tokio::test]
 async fn what_has_no_meaning_is_passed_over_and_bounded() {
     let server = Server::start(app()).await;

@@ -95,16 +95,19 @@ impl RequestBody {
     /// More or less content than the head declares.
     fn malformed(&mut self) -> BoxError {
         self.within = Within::End;
-        self.state.malform();
+        self.state.refuse(Code::H3_MESSAGE_ERROR);
         self.stream.stop_sending(Code::H3_MESSAGE_ERROR);
         "the content has not the length that the head says".into()
     }
 
     fn failed(&mut self, error: StreamError) -> BoxError {
         self.within = Within::End;
-        // Trailers with an invalid name or value.
-        if matches!(error, StreamError::StreamError { .. }) {
-            self.state.malform();
+        match error {
+            // Trailers with an invalid name or value.
+            StreamError::StreamError { .. } => self.state.refuse(Code::H3_MESSAGE_ERROR),
+            // The connection is closed next, and a response could arrive before that is known.
+            StreamError::ConnectionError { .. } => self.state.refuse(Code::H3_REQUEST_CANCELLED),
+            _ => (),
         }
         error.into()
     }

@@ -90,8 +90,8 @@ impl Common {
             Poll::Ready(inbound)
         });
         let Some(body) = body.await else { return };
-        if state.is_malformed() {
-            return sender.stream.stop_stream(Code::H3_MESSAGE_ERROR);
+        if let Some(code) = state.refused() {
+            return sender.stream.stop_stream(code);
         }
         let is_head = head.method == Method::HEAD;
         let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
@@ -101,7 +101,7 @@ impl Common {
             if let Some(server) = &settings.server_header {
                 response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
             }
-            sender.send(response, is_head, || state.is_malformed()).await
+            sender.send(response, is_head, || state.refused()).await
         };
         let outcome = tokio::select! {
             biased;
@@ -159,7 +159,7 @@ impl Answer {
         &mut self,
         response: Response<Body>,
         is_head: bool,
-        is_malformed: impl Fn() -> bool,
+        refused: impl Fn() -> Option<Code>,
     ) -> Result<bool, StreamError> {
         let (mut head, body) = response.into_parts();
         let unsent = Arc::clone(self.activity.unsent());
@@ -174,8 +174,8 @@ impl Answer {
             && !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             && !body.is_end_stream();
         finish_head(&mut head.headers, has_content.then(|| body.size_hint().exact()).flatten());
-        if is_malformed() {
-            self.stream.stop_stream(Code::H3_MESSAGE_ERROR);
+        if let Some(code) = refused() {
+            self.stream.stop_stream(code);
             return Ok(false);
         }
         self.open = None;
@@ -203,8 +203,8 @@ impl Answer {
                 }
             }
         }
-        if is_malformed() {
-            self.stream.stop_stream(Code::H3_MESSAGE_ERROR);
+        if let Some(code) = refused() {
+            self.stream.stop_stream(code);
             return Ok(false);
         }
         self.stream.finish().await?;

@@ -4,7 +4,7 @@ use std::{
     pin::{Pin, pin},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
 };
@@ -55,7 +55,8 @@ type Stopped = Pin<Box<dyn Future<Output = Result<Option<VarInt>, StoppedError>>
 #[derive(Debug, Default)]
 pub(super) struct StreamState {
     is_taken: AtomicBool,
-    is_malformed: AtomicBool,
+    /// The error code in place of the response. 0 if there is none.
+    refused: AtomicU64,
 }
 
 impl StreamState {
@@ -64,13 +65,17 @@ impl StreamState {
         self.is_taken.store(true, Relaxed);
     }
 
-    /// The request turned out to be malformed after its head.
-    pub(super) fn malform(&self) {
-        self.is_malformed.store(true, Relaxed);
+    /// What follows the head is in error: the response, as far as it is not sent, is reset with
+    /// this code.
+    pub(super) fn refuse(&self, code: Code) {
+        self.refused.store(code.value(), Relaxed);
     }
 
-    pub(super) fn is_malformed(&self) -> bool {
-        self.is_malformed.load(Relaxed)
+    pub(super) fn refused(&self) -> Option<Code> {
+        match self.refused.load(Relaxed) {
+            0 => None,
+            code => Some(code.into()),
+        }
     }
 }
 
@@ -309,7 +314,7 @@ impl Inbound {
                             connection.close(code(code_of(fault)), b"the control stream");
                         }
                         self.stop_with(code_of(fault));
-                        self.state.malform();
+                        self.state.refuse(Code::H3_MESSAGE_ERROR);
                         return Poll::Ready(Err(Failure::Fault(fault)));
                     }
                 },
