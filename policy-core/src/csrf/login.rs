@@ -2,11 +2,13 @@
 
 use http::{HeaderMap, HeaderName, Method};
 
-use crate::{catalogue::Refusal, gate::Single, method};
+use crate::{
+    catalogue::Refusal,
+    gate::Single,
+    isolation::{SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE},
+    method,
+};
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
 /// Decides whether a request may log somebody in, by how its browser sends it.
@@ -39,17 +41,11 @@ pub fn admit_login(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> 
     if !method::is_safe(method.as_str()) || is_unstated {
         return Ok(());
     }
-    let says = |name: &HeaderName, text: &str| match Single::of(headers, name) {
-        Single::One(value) => value == text,
-        Single::Absent | Single::Repeated => false,
-    };
     // A browser that loads a page ahead says so here (Fetch 3.3.4), and asks again for the user.
     let is_ahead = headers.contains_key(&SEC_PURPOSE);
-    if says(&SEC_FETCH_MODE, "navigate") && says(&SEC_FETCH_DEST, "document") && !is_ahead {
-        Ok(())
-    } else {
-        Err(Refusal::LoginNavigation)
-    }
+    let is_navigation = Single::of(headers, &SEC_FETCH_MODE).is("navigate")
+        && Single::of(headers, &SEC_FETCH_DEST).is("document");
+    if is_navigation && !is_ahead { Ok(()) } else { Err(Refusal::LoginNavigation) }
 }
 
 #[cfg(test)]

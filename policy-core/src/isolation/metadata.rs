@@ -7,7 +7,7 @@ use crate::{catalogue::Refusal, gate::Single};
 
 pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(crate) const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+pub(crate) const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The site of the page that made a request, and the purpose of the request (Fetch Metadata 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod metadata;
 #[cfg(feature = "engine")]
 pub use metadata::{FetchMetadata, StatedOrigin};
 #[cfg(feature = "engine")]
-pub(crate) use metadata::{SEC_FETCH_MODE, SEC_FETCH_SITE, is_tainted};
+pub(crate) use metadata::{SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE, is_tainted};
 
 /// The pages that may send requests, by `Sec-Fetch-Site`. Origins that CORS grants may in each
 /// case, and so may links.
