@@ -5,17 +5,6 @@ use policy_server::tokens::Issued;
 
 use super::*;
 
-#[post("/slow/login/{user}")]
-#[auth(public)]
-async fn slow_login(
-    user: String,
-    sessions: Sessions,
-    State(shared): State<All>,
-) -> Result<(), Problem> {
-    shared.wait().await;
-    Ok(sessions.login(user.as_str()).await?)
-}
-
 #[post("/slow/tokens/{user}")]
 #[auth(public)]
 async fn slow_tokens(
@@ -36,13 +25,6 @@ async fn slow_access(
 ) -> Result<Issued, Problem> {
     shared.wait().await;
     tokens.issue(&Identity::new(user))
-}
-
-#[post("/slow/elevation")]
-#[auth(session)]
-async fn slow_elevation(session: Session, State(shared): State<All>) -> Result<(), Problem> {
-    shared.wait().await;
-    Ok(session.elevate()?)
 }
 
 #[post("/slow/ticket")]
@@ -160,7 +142,7 @@ async fn handle(me: Principal) -> String {
 }
 
 fn all() -> Vec<Route<All>> {
-    let slow = routes![slow_login, slow_tokens, slow_access, slow_elevation, slow_ticket];
+    let slow = routes![slow_login, slow_tokens, slow_access, slow_elevate, slow_ticket];
     let fast = routes![slow_password, issue, refresh, by_token, by_ticket, admin, admin_login];
     let other = routes![cut, end, handle, verified_login, verified_tokens];
     slow.into_iter().chain(fast).chain(other).collect()
@@ -170,7 +152,7 @@ const WAYS: [&str; 6] =
     ["sessions", "tokens", "others", "everyone", "everyone-by-tokens", "rights"];
 
 const SLOW: [&str; 5] =
-    ["/slow/login/ada", "/slow/tokens/ada", "/slow/access/ada", "/slow/elevation", "/slow/ticket"];
+    ["/slow-login/ada", "/slow/tokens/ada", "/slow/access/ada", "/slow-elevate", "/slow/ticket"];
 
 async fn cut_off(visitor: &Visitor, way: &str, user: &str) -> String {
     let response = visitor.post(&format!("/cut/{way}/{user}")).send().await;
@@ -198,7 +180,7 @@ async fn what_began_before_a_cut_off_is_refused_when_it_commits() {
                 let response = again.post(path).send().await;
                 scenario.shared.waiting.pass().await;
                 assert_eq!(response.status(), 200, "{way} {path} {response:?}");
-                if path == "/slow/login/ada" || path == "/slow/elevation" {
+                if path == "/slow-login/ada" || path == "/slow-elevate" {
                     break;
                 }
             }
@@ -395,7 +377,7 @@ async fn no_login_that_races_with_a_revocation_survives_it() {
     let scenario = Scenario::new(all()).await;
     let mut refused = 0;
     for _ in 0..ROUNDS {
-        let paths = ["/slow/login/ada", "/slow/tokens/ada"];
+        let paths = ["/slow-login/ada", "/slow/tokens/ada"];
         let begin = |path| tokio::spawn(scenario.client.post(path).origin(OWN).send());
         let running = paths.map(begin);
         for _ in paths {

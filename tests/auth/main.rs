@@ -153,6 +153,26 @@ async fn value(key: String, session: Session) -> Result<Json<Value>, Problem> {
     Ok(Json(session.get(&key)?.unwrap_or_default()))
 }
 
+/// Waits for the test before it logs in.
+#[post("/slow-login/{user}")]
+#[auth(public)]
+async fn slow_login(
+    user: String,
+    sessions: Sessions,
+    State(shared): State<All>,
+) -> Result<(), Problem> {
+    shared.wait().await;
+    Ok(sessions.login(user.as_str()).await?)
+}
+
+/// Waits for the test before it rotates the session.
+#[post("/slow-elevate")]
+#[auth(session)]
+async fn slow_elevate(session: Session, State(shared): State<All>) -> Result<(), Problem> {
+    shared.wait().await;
+    Ok(session.elevate()?)
+}
+
 /// An app with everything, on a store whose calls a test can delay.
 struct Scenario {
     client: TestClient,

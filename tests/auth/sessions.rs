@@ -99,24 +99,6 @@ async fn slow(key: String, session: Session, State(shared): State<All>) -> Resul
     Ok(session.set(&key, 1)?)
 }
 
-#[post("/slow-elevate")]
-#[auth(session)]
-async fn slow_elevate(session: Session, State(shared): State<All>) -> Result<(), Problem> {
-    shared.wait().await;
-    Ok(session.elevate()?)
-}
-
-#[post("/slow-login/{user}")]
-#[auth(public)]
-async fn slow_login(
-    user: String,
-    sessions: Sessions,
-    State(shared): State<All>,
-) -> Result<(), Problem> {
-    shared.wait().await;
-    Ok(sessions.login(user.as_str()).await?)
-}
-
 #[post("/count")]
 #[auth(session)]
 async fn count(session: Session) -> Result<(), Problem> {
