@@ -73,16 +73,9 @@ pub trait RouteLayer {
 }
 
 #[diagnostic::do_not_recommend]
-impl<L, B> RouteLayer for L
+impl<L> RouteLayer for L
 where
-    L: Layer<SharedService>,
-    L::Service: Service<Request, Response = http::Response<B>, Error: Into<BoxError>>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-    <L::Service as Service<Request>>::Future: Send,
-    B: MessageBody,
+    L: Layer<SharedService, Service: HttpService>,
 {
     fn wrap(self, inner: SharedService) -> SharedService {
         SharedService::new(self.layer(inner))
