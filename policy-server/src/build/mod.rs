@@ -2,6 +2,8 @@
 //! together.
 
 mod builder;
+pub(crate) mod callers;
+mod handlers;
 mod mount;
 pub(crate) mod origin_lists;
 pub(crate) mod report;
@@ -12,13 +14,7 @@ mod tunnel;
 
 use std::sync::Arc;
 
-use policy_core::{
-    auth::{self, AuthSpec},
-    cors::Cors,
-    gate::OwnOrigin,
-    headers::HeadersPolicy,
-    route::Facet,
-};
+use policy_core::{gate::OwnOrigin, headers::HeadersPolicy, route::Facet};
 
 use crate::{
     app::AppParts,
@@ -29,7 +25,8 @@ use crate::{
     pipeline::compiled_app::CompiledApp,
 };
 
-use builder::{Available, Builder};
+use builder::Builder;
+use callers::Available;
 use mount::Outer;
 use route_policy::Rates;
 pub(crate) use stores::Plan;
@@ -40,18 +37,6 @@ fn own_text(own: &OwnOrigin) -> &str {
         OwnOrigin::Development => "http://localhost",
         OwnOrigin::Public(origin) => origin.as_str(),
     }
-}
-
-/// Violations and notices of the callers of a route, checked on the resolved policy, which may come
-/// from its group or from the app.
-pub(crate) fn violations_of_callers(
-    spec: AuthSpec<'static>,
-    cors: Option<&Cors>,
-) -> impl Iterator<Item = auth::Violation<'static>> + use<> {
-    let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
-    // Only the macro sees the arguments of a handler, and it has checked this rule.
-    let takes_session = true;
-    AuthSpec { without_credentials, takes_session, ..spec }.violations()
 }
 
 /// Checks an app and compiles it.

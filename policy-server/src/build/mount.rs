@@ -8,13 +8,13 @@ use policy_core::{
     auth::{AuthPolicy, AuthSpec},
     csrf::CsrfPolicy,
     method::is_safe,
-    route::{Authentication, Level, RouteFacts, RoutePolicy, check_method},
+    route::{Level, RouteFacts, RoutePolicy, check_method},
 };
 
 use super::{
-    builder::{Builder, Guarded},
+    builder::Builder,
+    callers::{Guarded, violations_of_callers},
     route_policy::CompiledLevel,
-    violations_of_callers,
 };
 #[cfg(feature = "gateway")]
 use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
@@ -122,28 +122,16 @@ impl Builder<'_> {
         let below = format!("{prefix}/{{*path}}");
         let rest = if of_paths.take_slashes { "{*path:slashes}" } else { "{*path}" };
         let paths = [prefix.clone(), format!("{prefix}/"), format!("{prefix}/{rest}")];
-        let added = paths.into_iter().try_for_each(|path| {
-            let index = self.routes.len();
-            let added = self.router.add(&path, &methods, index, &rules, by_credentials);
-            added.map_err(|error| (path, error))
-        });
-        if let Err((path, error)) = added {
-            self.conflict(&location, path, error);
-        }
-        let info = self.info(below, None);
-        self.routes.push(Arc::new(CompiledRoute {
-            info,
+        let route = CompiledRoute {
             methods,
-            rules,
             level,
-            auth: guard,
             csrf_level,
             asks_caller,
-            target,
             layers: outer.layer.iter().cloned().collect(),
-            is_probe: false,
             tells_paths_apart: of_paths.are_exact,
-        }));
+            ..CompiledRoute::new(self.info(below, None), rules, guard, target)
+        };
+        self.add(&location, route, paths, by_credentials, str::to_owned);
     }
 
     pub(super) fn fallback(&mut self, fallback: Fallback) -> Arc<CompiledRoute> {
@@ -189,9 +177,7 @@ impl Builder<'_> {
         self.errors(location, violations.map(Violation::named));
         let guarded = Guarded { auth, csrf, scheme: callers.scheme(), takes_session: false };
         let guard = self.guard(location, guarded, prefix).of_service();
-        let knows_callers = self.available.sessions || self.available.tokens;
-        let asks_caller =
-            facts.authentication != Authentication::Public || (extracts && knows_callers);
+        let asks_caller = self.asks_caller(&facts, extracts);
         Resolved { rules, level, guard, csrf_level, asks_caller }
     }
 }

@@ -16,7 +16,7 @@ use policy_core::{
 
 use crate::{
     base::error::StartProblem,
-    build::violations_of_callers,
+    build::callers::violations_of_callers,
     pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 #[cfg(feature = "gateway")]

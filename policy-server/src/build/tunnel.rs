@@ -5,8 +5,8 @@ use std::sync::Arc;
 use policy_core::{Rule, Violation, auth::AuthPolicy, csrf::CsrfPolicy};
 
 use super::{
-    builder::{Builder, Guarded},
-    violations_of_callers,
+    builder::Builder,
+    callers::{Guarded, violations_of_callers},
 };
 use crate::{
     app::tunnel::Tunnel,

@@ -104,6 +104,28 @@ impl CompiledApp {
 }
 
 impl CompiledRoute {
+    /// A route without methods, layers and levels, which asks for no caller.
+    pub(crate) fn new(
+        info: Arc<RouteInfo>,
+        rules: Arc<CompiledRoutePolicy>,
+        auth: RouteAuth,
+        target: Target,
+    ) -> Self {
+        Self {
+            info,
+            methods: Vec::new(),
+            rules,
+            level: None,
+            auth,
+            csrf_level: None,
+            asks_caller: false,
+            target,
+            layers: Vec::new(),
+            is_probe: false,
+            tells_paths_apart: true,
+        }
+    }
+
     /// The path template, prefix included.
     pub(crate) fn path(&self) -> &Arc<str> {
         &self.info.path

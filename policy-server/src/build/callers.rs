@@ -1,0 +1,142 @@
+//! Checks who may call a route, and resolves what that refers to: schemes, sessions, tokens and
+//! issuers.
+
+use std::any::TypeId;
+
+use http::Method;
+use policy_core::{
+    Rule, Violation,
+    auth::{self, AuthPolicy, AuthSpec, OWN_ISSUER, Requirement},
+    cors::Cors,
+    csrf::CsrfPolicy,
+    route::{Authentication, Level, RouteFacts},
+};
+
+use super::builder::Builder;
+use crate::{
+    auth::{RouteAuth, scheme::Schemes},
+    base::error::StartProblem,
+};
+
+/// The means by which an app can authenticate callers.
+pub(super) struct Available<'a> {
+    pub(super) sessions: bool,
+    pub(super) tokens: bool,
+    pub(super) schemes: &'a Schemes,
+}
+
+/// Who may call a route, with what it refers to by type.
+#[derive(Clone, Copy)]
+pub(super) struct Guarded {
+    pub(super) auth: AuthPolicy,
+    pub(super) csrf: CsrfPolicy,
+    pub(super) scheme: Option<TypeId>,
+    /// Whether an argument of its handler is a session.
+    pub(super) takes_session: bool,
+}
+
+impl Builder<'_> {
+    /// The CSRF protection of the nearest level that states one, and that level.
+    pub(super) fn csrf(
+        &self,
+        own: Option<CsrfPolicy>,
+        group: Option<CsrfPolicy>,
+    ) -> (CsrfPolicy, Option<Level>) {
+        let levels = [(Level::Route, own), (Level::Group, group), (Level::App, self.access.csrf)];
+        let stated = levels.into_iter().find_map(|(level, csrf)| Some((csrf?, Some(level))));
+        stated.unwrap_or_default()
+    }
+
+    /// Checks the CSRF protection that an app or a group states, as if each of its routes had a
+    /// session: the others have nothing to protect, and inherit it all the same.
+    pub(super) fn check_csrf(&mut self, location: &str, csrf: Option<CsrfPolicy>) {
+        let session = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
+        let spec = AuthSpec::of(&session, csrf.as_ref());
+        self.errors(location, spec.violations().map(Violation::named));
+    }
+
+    /// The request headers that credentials need. A public route may also handle the session
+    /// itself, as a logout does.
+    pub(super) fn request_headers(
+        &self,
+        auth: &AuthPolicy,
+        csrf: &CsrfPolicy,
+        method: &Method,
+    ) -> &'static [&'static str] {
+        let by_hand = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
+        let is_by_hand = *auth == AuthPolicy::Public && self.available.sessions;
+        let auth = if is_by_hand { &by_hand } else { auth };
+        auth.request_headers(csrf, method.as_str())
+    }
+
+    /// Whether the caller of a route may be needed: by its policy, or by an argument of what answers.
+    pub(super) fn asks_caller(&self, facts: &RouteFacts<'_>, extracts: bool) -> bool {
+        let knows_callers = self.available.sessions || self.available.tokens;
+        facts.authentication != Authentication::Public || (extracts && knows_callers)
+    }
+
+    /// Resolves what a policy refers to: schemes, sessions and tokens. `value` names what it is the
+    /// policy of.
+    pub(super) fn guard(&mut self, location: &str, guarded: Guarded, value: &str) -> RouteAuth {
+        let Guarded { auth, csrf, scheme, takes_session } = guarded;
+        let scheme = scheme.and_then(|id| self.available.schemes.get(id)).cloned();
+        let policy = match &auth {
+            AuthPolicy::Required(policy) => *policy,
+            _ => Requirement::NONE,
+        };
+        let takes_sessions = policy.session || takes_session;
+        let missing = [
+            (takes_sessions && !self.available.sessions, Rule::SessionsMissing),
+            ((policy.token || policy.ticket) && !self.available.tokens, Rule::TokensMissing),
+            (policy.scheme.is_some() && scheme.is_none(), Rule::SchemeMissing),
+        ];
+        for (_, rule) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
+            self.rule(location, rule, value);
+        }
+        if (policy.token || policy.ticket) && self.available.tokens {
+            self.check_issuers(location, &policy, value);
+        }
+        RouteAuth::new(auth, csrf, scheme).unwrap_or_else(|error| {
+            // The app will not start.
+            self.problems.push(StartProblem::without_value(error.rule(), location));
+            RouteAuth::public()
+        })
+    }
+
+    /// Checks that the app accepts the issuers that a policy names.
+    fn check_issuers(&mut self, location: &str, policy: &Requirement, value: &str) {
+        if policy.issuers.is_empty() && self.own_issuer.is_none() && self.issuers.len() > 1 {
+            self.rule(location, Rule::IssuersMissing, value);
+        }
+        for issuer in policy.issuers {
+            // Tickets are issued from sessions, too.
+            let signs = self.own_issuer.is_some() || (policy.ticket && self.available.sessions);
+            let is_own = self.own_issuer.as_deref() == Some(issuer);
+            let is_accepted = self.issuers.iter().any(|accepted| **accepted == **issuer);
+            if !(is_own || is_accepted || (*issuer == OWN_ISSUER && signs)) {
+                self.rule(location, Rule::IssuerNotAccepted, issuer);
+            }
+        }
+    }
+
+    /// Whether a policy takes tokens of an external issuer without naming it.
+    pub(super) fn takes_only_issuer(&self, policy: &AuthPolicy) -> bool {
+        let takes =
+            |policy: &Requirement| (policy.token || policy.ticket) && policy.issuers.is_empty();
+        self.own_issuer.is_none()
+            && !self.issuers.is_empty()
+            && matches!(policy, AuthPolicy::Required(policy) if takes(policy))
+    }
+}
+
+/// Violations and notices of the callers of a route, checked on the resolved policy, which may come
+/// from its group or from the app.
+pub(crate) fn violations_of_callers(
+    spec: AuthSpec<'static>,
+    cors: Option<&Cors>,
+) -> impl Iterator<Item = auth::Violation<'static>> + use<> {
+    let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
+    // Only the macro sees the arguments of a handler, and it has checked this rule.
+    let takes_session = true;
+    AuthSpec { without_credentials, takes_session, ..spec }.violations()
+}

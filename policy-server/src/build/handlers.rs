@@ -1,0 +1,111 @@
+//! Compiles handlers, and groups of them.
+
+use std::sync::Arc;
+
+use http::Method;
+use policy_core::{
+    Rule, Violation,
+    auth::AuthSpec,
+    route::{RouteFacts, RoutePolicy, check_method},
+};
+
+use super::{
+    builder::Builder,
+    callers::{Guarded, violations_of_callers},
+    mount::Outer,
+};
+use crate::{
+    app::{cors_source::CorsSource, group::GroupParts, route::Entry},
+    handler::service::SharedService,
+    pipeline::{
+        compiled_app::{CompiledRoute, Target},
+        gates::target,
+    },
+};
+
+impl Builder<'_> {
+    pub(super) fn group(&mut self, prefix: &str, group: GroupParts) {
+        if !self.is_prefix("group", prefix) {
+            return;
+        }
+        let location = format!("group {prefix}");
+        self.check_csrf(&location, group.access.csrf);
+        let level = self.level(&location, group.defaults);
+        // Applied once, so that one layer serves the whole group.
+        let wrapped = group.layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
+            Some(layer(inner.unwrap_or_else(target::behind_layers)))
+        });
+        let outer = Outer { prefix, level, access: group.access, layer: wrapped };
+        for route in group.routes {
+            self.handler(route, &outer);
+        }
+        for (prefix, mount) in group.mounts {
+            self.mounted(&prefix, mount, &outer);
+        }
+        #[cfg(feature = "gateway")]
+        for proxy in group.upstreams {
+            self.proxied(proxy, &outer);
+        }
+    }
+
+    pub(super) fn handler(&mut self, Entry { description, call, layer }: Entry, outer: &Outer<'_>) {
+        let &Outer { prefix, level: ref group, access, .. } = outer;
+        let own = layer.map(|wrap| wrap(target::behind_layers()));
+        let layers: Vec<_> = outer.layer.iter().cloned().chain(own).collect();
+        // A handler with several route attributes has one policy, which is compiled once.
+        let location =
+            format!("{} ({}:{})", description.handler, description.file, description.line);
+        let RoutePolicy { auth, csrf: stated, .. } = description.policy;
+        let (csrf, csrf_level) = self.csrf(stated, access.csrf);
+        let (own, violations) = description.policy.level();
+        self.errors(&location, violations.into_iter());
+        let own = self.level(&location, own.map_cors(|cors| cors.map(CorsSource::Policy)));
+        let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
+        let spec = AuthSpec {
+            takes_session: description.takes_session,
+            ..AuthSpec::of(&auth, stated.as_ref())
+        };
+        let facts = RouteFacts::of(&spec, &methods, false);
+        let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
+        let routes: Vec<_> =
+            description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
+        let scheme = description.scheme.map(|id| id());
+        let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
+        let guard = self.guard(&location, guarded, &routes.join(", "));
+        if description.takes_user && self.takes_only_issuer(&auth) {
+            self.rule(&location, Rule::PrincipalOfOthers, &routes.join(", "));
+        }
+        let asks_caller = self.asks_caller(&facts, description.extracts);
+        let violations = violations_of_callers(spec, rules.cors.as_deref());
+        self.errors(&location, violations.map(Violation::named));
+        for (method, path) in description.routes {
+            let path = match *path {
+                "/" if !prefix.is_empty() => (*prefix).to_owned(),
+                path => format!("{prefix}{path}"),
+            };
+            let route_text = format!("{method} {path}");
+            let method = check_method(method).and_then(|()| {
+                Method::from_bytes(method.as_bytes()).map_err(|_too_long| Rule::RouteMethod)
+            });
+            let method = match method {
+                Ok(method) => method,
+                Err(rule) => {
+                    self.rule(&location, rule, &route_text);
+                    continue;
+                }
+            };
+            let by_credentials = self.request_headers(&auth, &csrf, &method);
+            let info = self.info(path.clone(), Some(description));
+            let target = Target::Handler(call);
+            let route = CompiledRoute {
+                methods: vec![method],
+                level,
+                csrf_level,
+                asks_caller,
+                layers: layers.clone(),
+                ..CompiledRoute::new(info, Arc::clone(&rules), guard.clone(), target)
+            };
+            self.add(&location, route, [path], by_credentials, |_| route_text.clone());
+        }
+    }
+}
