@@ -1,5 +1,4 @@
 //! Records every request that reaches an app, and its outcome.
-#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::{
     sync::{Arc, Condvar, Mutex},

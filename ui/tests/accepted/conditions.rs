@@ -1,6 +1,6 @@
 //! `#[cfg]` above and below the route attribute; lints of the handler.
 #![deny(warnings)]
-#![allow(clippy::non_minimal_cfg, reason = "the smallest condition that holds")]
+#![expect(clippy::non_minimal_cfg, reason = "the smallest condition that holds")]
 
 use policy_server::prelude::*;
 

@@ -1,6 +1,11 @@
 //! Names that generated code could capture, or be captured by.
 #![deny(warnings)]
-#![allow(dead_code, non_camel_case_types, non_upper_case_globals)]
+#![expect(
+    dead_code,
+    non_camel_case_types,
+    non_upper_case_globals,
+    reason = "names that would be captured"
+)]
 
 use axum::extract::State as Extracted;
 use policy_server::{App, auth, cors, get, post, routes};
@@ -27,15 +32,15 @@ mod core {}
 mod std {}
 mod policy_core {}
 mod cors_policy_of_handler {}
-#[allow(unused_macros)]
+#[expect(unused_macros, reason = "it is here to be captured")]
 macro_rules! panic {
     () => {};
 }
-#[allow(unused_macros)]
+#[expect(unused_macros, reason = "it is here to be captured")]
 macro_rules! concat {
     () => {};
 }
-#[allow(unused_macros)]
+#[expect(unused_macros, reason = "it is here to be captured")]
 macro_rules! vec {
     () => {};
 }
