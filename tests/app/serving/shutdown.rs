@@ -2,6 +2,7 @@
 
 use policy_server::Server;
 use policy_tests::process::{ServerProcess, again, role};
+use tokio::sync::mpsc;
 
 use super::*;
 
@@ -77,24 +78,27 @@ async fn the_shutdown_resets_nobody_who_connects() {
     for _ in 0..20 {
         let server = Running::start(app()).await;
         let address = server.address;
+        let (served, mut first) = mpsc::channel(8);
         let clients: Vec<_> = (0..8)
             .map(|_| {
+                let served = served.clone();
                 tokio::spawn(async move {
-                    let mut served = 0;
                     while let Ok(stream) = soon(tokio::net::TcpStream::connect(address)).await {
                         let mut connection = Connection::over(stream);
                         connection.send(get("/hello")).await;
                         assert_eq!(connection.response().await.text(), "hello");
-                        served += 1;
+                        let _ = served.try_send(());
                     }
-                    served
                 })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        // They are under way.
+        for _ in 0..8 {
+            soon(first.recv()).await.unwrap();
+        }
         soon(server.stop()).await.unwrap();
         for client in clients {
-            assert!(soon(client).await.unwrap() > 0);
+            soon(client).await.unwrap();
         }
     }
 }
