@@ -11,7 +11,7 @@ use std::{
 };
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 use redb::{Database, ReadableDatabase};
@@ -38,8 +38,16 @@ pub(super) struct Bounds {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ending {
     Session(SessionKey),
-    OfHandle { user: Box<str>, handle: Handle },
-    Sessions { user: Box<str>, keep: Option<SessionKey> },
+    OfHandle {
+        user: Box<str>,
+        handle: Handle,
+    },
+    Sessions {
+        user: Box<str>,
+        keep: Option<SessionKey>,
+    },
+    /// What is not among these rights of a user.
+    Rights(Identity),
     Family(TokenHash),
     Everyone,
     Revoked(Revocation),
@@ -69,6 +77,8 @@ struct State {
     users: HashMap<Box<str>, Vec<Option<Handle>>>,
     /// Whether the sessions of all users ended.
     is_everyone: bool,
+    /// The rights that the sessions of a user have now.
+    rights: HashMap<Box<str>, Identity>,
     revocations: Vec<Revocation>,
 }
 
@@ -96,6 +106,9 @@ impl Ended {
     /// Keeps an ending that could not be written. From then on it holds.
     pub(super) fn keep(&self, ending: Ending, database: Option<&Database>) {
         let mut state = self.write();
+        if let Ending::Rights(rights) = &ending {
+            state.forget_rights_of(&rights.subject);
+        }
         if state.known.contains(&ending) {
             return;
         }
@@ -156,6 +169,19 @@ impl State {
         Ok(())
     }
 
+    /// Forgets the rights that newer ones of the same user replace.
+    fn forget_rights_of(&mut self, user: &str) {
+        let of_user =
+            |ending: &Ending| matches!(ending, Ending::Rights(rights) if *rights.subject == *user);
+        let Some(index) = self.endings.iter().position(of_user) else { return };
+        let old = self.endings.remove(index);
+        self.known.remove(&old);
+        self.bytes -= old.size();
+        if index < self.resolved {
+            self.resolved -= 1;
+        }
+    }
+
     /// Notes what an ending means. Returns whether it ends anything.
     fn note(&mut self, ending: &Ending, database: &Database) -> Result<bool, redb::Error> {
         let transaction = database.begin_read()?;
@@ -200,6 +226,10 @@ impl State {
                 }
                 Ok(true)
             }
+            Ending::Rights(rights) => {
+                self.rights.insert(rights.subject.clone(), rights.clone());
+                Ok(true)
+            }
             Ending::Family(token) => {
                 let Some(family) = family_of(&transaction, *token)? else { return Ok(false) };
                 self.revocations.push(access_tokens_of(&family));
@@ -237,6 +267,18 @@ impl Asked<'_> {
                 .is_some_and(|kept| kept.iter().any(|kept| *kept != Some(record.handle)))
     }
 
+    /// A session that was read, unless it ended, with the rights that it has now.
+    pub(super) fn living(&self, mut record: Record) -> Option<Record> {
+        if self.includes(&record) {
+            return None;
+        }
+        let state = self.0.as_ref();
+        if let Some(rights) = record.user().and_then(|user| state?.rights.get(user)) {
+            record.identity = Some(rights.clone());
+        }
+        Some(record)
+    }
+
     /// Revocations that have no position in the sequence yet.
     pub(super) fn revocations(&self) -> &[Revocation] {
         self.0.as_ref().map_or(&[], |state| &state.revocations)
@@ -256,6 +298,10 @@ impl Ending {
             Self::Sessions { user, keep } => {
                 // At the beginning of time nothing has expired: what was to be kept then, is kept.
                 let request = RevokeUser::new(user, Timestamp::default()).keep(*keep);
+                tables.sessions()?.revoke_user(request)?;
+            }
+            Self::Rights(rights) => {
+                let request = RevokeUser::new(&rights.subject, Timestamp::default()).rights(rights);
                 tables.sessions()?.revoke_user(request)?;
             }
             Self::Family(token) => {
@@ -286,6 +332,10 @@ impl Ending {
         match self {
             Self::Session(_) | Self::Family(_) | Self::Everyone => 0,
             Self::OfHandle { user, .. } | Self::Sessions { user, .. } => user.len(),
+            Self::Rights(rights) => {
+                let words = rights.roles.iter().chain(&rights.scopes);
+                rights.subject.len() + words.map(|word| word.len()).sum::<usize>()
+            }
             Self::Revoked(Revocation::Token { id, .. }) => id.len(),
             Self::Revoked(Revocation::User { user, .. } | Revocation::Session { user, .. }) => {
                 user.len()

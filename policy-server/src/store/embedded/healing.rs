@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use policy_core::session::{Handle, SessionKey};
+use policy_core::session::{Handle, Identity, SessionKey};
 
 use super::{
     EmbeddedStore,
@@ -45,6 +45,17 @@ struct Session {
     user: &'static str,
     state: State,
     version: u64,
+    rights: Rights,
+}
+
+/// The roles of a session: none, or one that is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rights {
+    Stored(u32),
+    /// The change was refused, but holds.
+    Held(u32),
+    /// Not known, as [`State::Open`].
+    Open,
 }
 
 /// How often each premise was there.
@@ -52,6 +63,7 @@ struct Session {
 struct Premises {
     outages: usize,
     held: usize,
+    rights_held: usize,
     healed: usize,
     crashes_while_held: usize,
     reads_while_broken: usize,
@@ -62,6 +74,8 @@ struct World {
     store: EmbeddedStore,
     sessions: BTreeMap<u8, Session>,
     tokens: BTreeMap<u8, State>,
+    /// How often rights were changed.
+    changes: u32,
     is_failing: bool,
     premises: Premises,
     log: Vec<String>,
@@ -86,6 +100,7 @@ impl World {
             store,
             sessions: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            changes: 0,
             is_failing: false,
             premises: Premises::default(),
             log: vec![],
@@ -119,7 +134,7 @@ impl World {
     }
 
     async fn step(&mut self, draw: &mut Draw) {
-        match draw.below(20) {
+        match draw.below(22) {
             0..5 => self.create(draw).await,
             5..7 => self.update(draw).await,
             7..9 => self.delete(draw).await,
@@ -136,6 +151,7 @@ impl World {
             }
             13..17 => self.heal().await,
             17 => self.crash(draw).await,
+            18..20 => self.change_rights(draw).await,
             _ => (),
         }
         self.check().await;
@@ -147,15 +163,15 @@ impl World {
         let request = CreateSession::new(key(number), record(Some(user), number), NOW);
         let result = self.store.create(request).await;
         self.log.push(format!("create {number} {user}: {result:?}"));
-        let state = match &result {
+        let (state, rights) = match &result {
             Ok(created) => {
                 assert_eq!(*created, Created::Done { evicted: vec![] });
-                State::Good
+                (State::Good, Rights::Stored(0))
             }
-            Err(_) => State::Open,
+            Err(_) => (State::Open, Rights::Open),
         };
         self.failed(result.is_err());
-        self.sessions.insert(number, Session { user, state, version: 1 });
+        self.sessions.insert(number, Session { user, state, version: 1, rights });
     }
 
     async fn update(&mut self, draw: &mut Draw) {
@@ -208,6 +224,23 @@ impl World {
         self.failed(result.is_err());
     }
 
+    async fn change_rights(&mut self, draw: &mut Draw) {
+        let user = USERS[draw.below(2)];
+        self.changes += 1;
+        let identity = Identity::new(user).roles([self.changes.to_string()]);
+        let result = self.store.revoke_user(RevokeUser::new(user, NOW).rights(&identity)).await;
+        self.log.push(format!("rights of {user} {}: {result:?}", self.changes));
+        self.premises.rights_held += usize::from(result.is_err());
+        for session in self.sessions.values_mut().filter(|session| session.user == user) {
+            session.rights = match result {
+                Ok(_) => Rights::Stored(self.changes),
+                Err(_) => Rights::Held(self.changes),
+            };
+            session.version = u64::MAX;
+        }
+        self.failed(result.is_err());
+    }
+
     async fn revoke_token(&mut self) {
         let number = self.tokens.len() as u8 + 1;
         let result = self.store.revoke(token(number)).await;
@@ -239,6 +272,11 @@ impl World {
         self.premises.healed += usize::from(was_broken);
         // From now on it is on the disk.
         self.end_held(State::Ended);
+        for session in self.sessions.values_mut() {
+            if let Rights::Held(rights) = session.rights {
+                session.rights = Rights::Stored(rights);
+            }
+        }
     }
 
     fn end_held(&mut self, state: State) {
@@ -258,6 +296,11 @@ impl World {
         self.store = open(self.disk.clone()).unwrap();
         self.is_failing = false;
         self.end_held(State::Open);
+        for session in self.sessions.values_mut() {
+            if let Rights::Held(_) = session.rights {
+                session.rights = Rights::Open;
+            }
+        }
     }
 
     async fn check(&mut self) {
@@ -266,13 +309,25 @@ impl World {
         let listed = self.store.list(ListSessions::new("ada", 1000, NOW)).await;
         for (number, session) in &mut self.sessions {
             let handle = Handle([*number; 16]);
-            let found = match self.store.load(&key(*number), NOW).await {
-                Ok(found) => found.is_some(),
+            let loaded = match self.store.load(&key(*number), NOW).await {
+                Ok(loaded) => loaded,
                 // Only while the file cannot even be opened.
                 Err(_) if is_broken || self.is_failing => continue,
                 Err(error) => panic!("{number}: {error} {:#?}", self.log),
             };
+            let found = loaded.is_some();
             self.premises.reads_while_broken += usize::from(is_broken && found);
+            if let Some(loaded) = loaded {
+                let roles = &loaded.record.identity.as_ref().unwrap().roles;
+                let now = roles.first().map_or(0, |role| role.parse().unwrap());
+                match session.rights {
+                    Rights::Stored(rights) | Rights::Held(rights) => {
+                        assert_eq!(now, rights, "{number}: {:#?}", self.log);
+                    }
+                    Rights::Open if is_broken || self.is_failing => (),
+                    Rights::Open => session.rights = Rights::Stored(now),
+                }
+            }
             match session.state {
                 State::Good => assert!(found, "{number} is gone: {:#?}", self.log),
                 State::Held | State::Ended => {
@@ -322,8 +377,9 @@ async fn what_was_ended_holds_through_errors_repairs_and_crashes() {
         }
         world.heal().await;
         world.check().await;
-        let Premises { outages, held, healed, crashes_while_held, reads_while_broken } =
+        let Premises { outages, held, rights_held, healed, crashes_while_held, reads_while_broken } =
             world.premises;
+        all.rights_held += rights_held;
         all.outages += outages;
         all.held += held;
         all.healed += healed;
@@ -333,4 +389,5 @@ async fn what_was_ended_holds_through_errors_repairs_and_crashes() {
     let cases = cases as usize;
     assert!(all.outages > cases && all.held > cases / 2 && all.healed > cases / 2, "{all:?}");
     assert!(all.crashes_while_held > cases / 20 && all.reads_while_broken > cases, "{all:?}");
+    assert!(all.rights_held > cases / 10, "{all:?}");
 }

@@ -55,9 +55,9 @@ use super::{AnonymousLimit, Answer, StoreError};
 ///
 /// - The file is opened again, so that reads go on, and a write is tried at growing intervals of up
 ///   to 5 seconds, or longer if opening the file takes long. Until one succeeds [`is_writable`] is false, and readiness reports 503.
-/// - Nothing is acknowledged that was not written. What takes rights away (a logout, a revocation)
-///   fails too, but holds in this process from then on: it is kept in memory, and written first when
-///   the disk is back. If more than 100,000 of these wait, reads fail as well.
+/// - Nothing is acknowledged that was not written. What takes rights away (a logout, a revocation,
+///   other rights of a user) fails too, but holds in this process from then on: it is kept in memory,
+///   and written first when the disk is back. If more than 100,000 of these wait, reads fail as well.
 ///
 /// [`is_writable`]: super::SessionStore::is_writable
 ///

@@ -74,7 +74,7 @@ impl SessionStore for EmbeddedStore {
         let RevokeUser { user, keep, rights, now } = request;
         let user: Box<str> = user.into();
         if let Some(rights) = rights.cloned() {
-            return self.write(move |tables| {
+            return self.end(Ending::Rights(rights.clone()), move |tables| {
                 let request = RevokeUser::new(&user, now).rights(&rights);
                 tables.sessions()?.revoke_user(request)
             });
@@ -112,14 +112,14 @@ impl EmbeddedStore {
         self.read(|transaction, ended| {
             let sessions = transaction.open_table(SESSIONS)?;
             if let Some(record) = living(&sessions, key, now)? {
-                let record = (!ended.includes(&record)).then(|| Arc::new(record));
+                let record = ended.living(record).map(Arc::new);
                 return Ok(record.map(|record| Loaded { record, successor: None }));
             }
             let successors = transaction.open_table(SUCCESSORS)?;
             let Some(key) = successor(&sessions, &successors, key, Some(now))? else {
                 return Ok(None);
             };
-            let record = living(&sessions, &key, now)?.filter(|record| !ended.includes(record));
+            let record = living(&sessions, &key, now)?.and_then(|record| ended.living(record));
             Ok(record.map(|record| Loaded { record: Arc::new(record), successor: Some(key) }))
         })
     }
