@@ -5,11 +5,12 @@
 
 mod check;
 mod spec;
+mod syntax;
 
 use std::fmt;
 
-pub use check::{OWN_ISSUER, is_issuer, is_scope, seconds_of};
 pub use spec::{AuthSpec, Part, Violation};
+pub use syntax::{OWN_ISSUER, is_issuer, is_scope, seconds_of};
 
 use crate::{
     csrf::{self, CsrfPolicy},
