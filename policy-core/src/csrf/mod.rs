@@ -3,6 +3,8 @@
 #[cfg(feature = "engine")]
 mod login;
 #[cfg(feature = "engine")]
+mod provenance;
+#[cfg(feature = "engine")]
 mod token;
 #[cfg(feature = "engine")]
 mod verdict;
@@ -12,9 +14,11 @@ use std::fmt;
 #[cfg(feature = "engine")]
 pub use login::admit_login;
 #[cfg(feature = "engine")]
+pub use provenance::Provenance;
+#[cfg(feature = "engine")]
 pub use token::{CsrfKey, TokenVerdict};
 #[cfg(feature = "engine")]
-pub use verdict::{OriginFacts, OriginVerdict, Provenance, origin_verdict};
+pub use verdict::{OriginFacts, OriginVerdict, origin_verdict};
 
 /// The request header that carries the CSRF token, lower case.
 pub const HEADER: &str = "x-csrf-token";

@@ -1,0 +1,324 @@
+//! Whether a request may act with an ambient credential, by its origin and its CSRF token.
+
+use http::HeaderValue;
+
+use super::{CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict, origin_verdict};
+use crate::catalogue::Refusal;
+
+/// The origin and the possible effect of a request. Afterwards the head is not needed any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Provenance {
+    verdict: OriginVerdict,
+    reach: Reach,
+}
+
+/// The possible effect of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Reach {
+    /// Nothing lasts of it.
+    Nothing,
+    /// It opens a WebSocket. No page can add a token to it.
+    Upgrade,
+    /// It may change anything.
+    Change,
+}
+
+impl Provenance {
+    /// Judges a request; see [`origin_verdict`].
+    pub fn of(
+        facts: &OriginFacts<'_>,
+        is_own: impl Fn(&[u8]) -> bool,
+        is_trusted: impl Fn(&[u8]) -> bool,
+    ) -> Self {
+        let reach = if facts.is_safe() {
+            Reach::Nothing
+        } else if facts.is_plain_upgrade() {
+            Reach::Upgrade
+        } else {
+            Reach::Change
+        };
+        Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
+    }
+
+    /// Decides whether a request may act with a ticket. A ticket identifies its caller, but any page
+    /// can put one into an address, such as its own visitor's into a WebSocket of another user. A
+    /// program sends none of the headers that state a page, and every current browser does.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`].
+    pub fn admit_ticket(self, policy: CsrfPolicy) -> Result<(), Refusal> {
+        match (policy, self.verdict) {
+            (CsrfPolicy::Exempt(_), _) => Ok(()),
+            (_, OriginVerdict::Refused) => Err(Refusal::CsrfOrigin),
+            (_, OriginVerdict::Passed | OriginVerdict::Undecided) => Ok(()),
+        }
+    }
+
+    /// Whether the request may change state and is admitted with a CSRF token only.
+    pub fn needs_token(self, policy: CsrfPolicy) -> bool {
+        self.reach == Reach::Change
+            && match policy {
+                CsrfPolicy::Token => self.verdict != OriginVerdict::Refused,
+                CsrfPolicy::OriginElseToken => self.verdict == OriginVerdict::Undecided,
+                CsrfPolicy::Origin | CsrfPolicy::Exempt(_) => false,
+            }
+    }
+
+    /// What a program should add to a request that was refused. Browsers state their origin, so
+    /// there is nothing to say to a page of others.
+    pub fn advice(self, policy: CsrfPolicy, refusal: Refusal) -> Option<&'static str> {
+        match (refusal, self.verdict, policy) {
+            (Refusal::CsrfOrigin, OriginVerdict::Undecided, _) => Some(
+                "the request states no page: send `Origin` with the origin of this service, as \
+                 browsers do",
+            ),
+            (Refusal::CsrfToken, OriginVerdict::Undecided, CsrfPolicy::OriginElseToken) => Some(
+                "the request states no page: send `Origin` with the origin of this service, as \
+                 browsers do, or the CSRF token of the session in `X-CSRF-Token`",
+            ),
+            (Refusal::CsrfToken, ..) => Some(
+                "send the CSRF token of the session in `X-CSRF-Token`, or in the field `csrf_token` \
+                 of a form",
+            ),
+            _ => None,
+        }
+    }
+
+    /// Decides whether a request may act with an ambient credential, or obtain one. `token` is
+    /// called only if a token is needed, and returns `None` if there is no session that a token
+    /// could be bound to: then the origin alone decides, as it does for a WebSocket.
+    ///
+    /// A request with neither `Origin`, `Sec-Fetch-Site` nor `Referer` comes from no current browser.
+    /// It needs the token, and where no token could help ([`CsrfPolicy::Origin`], a WebSocket, no
+    /// session) an `Origin`.
+    ///
+    /// Do not call this if `Authorization` authenticated the request: no page can make a browser
+    /// send that header to a service that does not trust the page.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
+    ///
+    /// ```
+    /// use http::Method;
+    /// use policy_core::{
+    ///     Refusal,
+    ///     csrf::{CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
+    ///     gate::Single,
+    /// };
+    ///
+    /// let facts = OriginFacts {
+    ///     method: &Method::POST,
+    ///     is_upgrade: false,
+    ///     origin: Single::Absent,
+    ///     sec_fetch_site: Single::Absent,
+    ///     sec_fetch_mode: Single::Absent,
+    ///     referer: Single::Absent,
+    /// };
+    /// let nowhere = Provenance::of(&facts, |_| false, |_| false);
+    /// let admit = |token| nowhere.admit(CsrfPolicy::Token, || token);
+    /// assert_eq!(admit(Some(TokenVerdict::Valid)), Ok(()));
+    /// assert_eq!(admit(Some(TokenVerdict::Invalid)), Err(Refusal::CsrfToken));
+    /// assert_eq!(admit(None), Err(Refusal::CsrfOrigin));
+    /// ```
+    pub fn admit(
+        self,
+        policy: CsrfPolicy,
+        token: impl FnOnce() -> Option<TokenVerdict>,
+    ) -> Result<(), Refusal> {
+        let origin_alone = match self.verdict {
+            OriginVerdict::Passed => Ok(()),
+            OriginVerdict::Undecided | OriginVerdict::Refused => Err(Refusal::CsrfOrigin),
+        };
+        if matches!(policy, CsrfPolicy::Exempt(_)) {
+            return Ok(());
+        }
+        if !self.needs_token(policy) {
+            return origin_alone;
+        }
+        match token() {
+            None => origin_alone,
+            Some(TokenVerdict::Valid) => Ok(()),
+            Some(TokenVerdict::Invalid | TokenVerdict::Malformed) => Err(Refusal::CsrfToken),
+        }
+    }
+
+    /// Decides about a request without a caller that this service knows, for what may know cookies
+    /// of its own: a mounted service, an upstream. A request with neither `Origin`, Fetch Metadata
+    /// nor `Cookie` passes, since no browser sends it with anything by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`].
+    ///
+    /// ```
+    /// use http::{HeaderValue, Method};
+    /// use policy_core::{
+    ///     Refusal,
+    ///     csrf::{CsrfPolicy, OriginFacts, Provenance},
+    ///     gate::Single,
+    /// };
+    ///
+    /// let facts = OriginFacts {
+    ///     method: &Method::POST,
+    ///     is_upgrade: false,
+    ///     origin: Single::Absent,
+    ///     sec_fetch_site: Single::Absent,
+    ///     sec_fetch_mode: Single::Absent,
+    ///     referer: Single::Absent,
+    /// };
+    /// let webhook = Provenance::of(&facts, |_| false, |_| false);
+    /// assert_eq!(webhook.admit_anonymous(CsrfPolicy::Token, None), Ok(()));
+    /// let cookie = HeaderValue::from_static("theme=dark");
+    /// let refused = webhook.admit_anonymous(CsrfPolicy::Token, Some(&cookie));
+    /// assert_eq!(refused, Err(Refusal::CsrfOrigin));
+    /// ```
+    pub fn admit_anonymous(
+        self,
+        policy: CsrfPolicy,
+        cookie: Option<&HeaderValue>,
+    ) -> Result<(), Refusal> {
+        match (policy, self.reach, self.verdict) {
+            (CsrfPolicy::Exempt(_), ..)
+            // The origin of a WebSocket is judged before.
+            | (_, Reach::Nothing | Reach::Upgrade, _)
+            | (_, Reach::Change, OriginVerdict::Passed) => Ok(()),
+            (_, Reach::Change, OriginVerdict::Undecided) if cookie.is_none() => Ok(()),
+            (_, Reach::Change, _) => Err(Refusal::CsrfOrigin),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::{super::verdict::tests::facts, *};
+
+    const VERDICTS: [OriginVerdict; 3] =
+        [OriginVerdict::Passed, OriginVerdict::Undecided, OriginVerdict::Refused];
+
+    /// The decision for a request with these facts and this verdict on its origin.
+    fn admit(
+        policy: CsrfPolicy,
+        facts: &OriginFacts<'_>,
+        verdict: OriginVerdict,
+        token: impl FnOnce() -> Option<TokenVerdict>,
+    ) -> Result<(), Refusal> {
+        let found = Provenance::of(facts, |_| false, |_| false);
+        Provenance { verdict, ..found }.admit(policy, token)
+    }
+
+    const PROTECTED: [CsrfPolicy; 3] =
+        [CsrfPolicy::Token, CsrfPolicy::OriginElseToken, CsrfPolicy::Origin];
+
+    #[test]
+    fn a_refused_origin_is_refused_whatever_the_token() {
+        for policy in PROTECTED {
+            for is_upgrade in [false, true] {
+                let facts = facts(&Method::POST, is_upgrade);
+                let valid = || Some(TokenVerdict::Valid);
+                let answer = admit(policy, &facts, OriginVerdict::Refused, valid);
+                assert_eq!(answer, Err(Refusal::CsrfOrigin));
+            }
+        }
+    }
+
+    #[test]
+    fn the_token_of_a_session_is_needed_even_from_an_own_page() {
+        for verdict in [OriginVerdict::Passed, OriginVerdict::Undecided] {
+            for method in [Method::POST, Method::DELETE, Method::TRACE] {
+                for token in [TokenVerdict::Invalid, TokenVerdict::Malformed] {
+                    let facts = facts(&method, false);
+                    let answer = admit(CsrfPolicy::Token, &facts, verdict, || Some(token));
+                    assert_eq!(answer, Err(Refusal::CsrfToken));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_token_is_the_proof_where_no_page_is_stated() {
+        let post = facts(&Method::POST, false);
+        let policy = CsrfPolicy::OriginElseToken;
+        let unasked = || unreachable!("the origin has passed");
+        assert_eq!(admit(policy, &post, OriginVerdict::Passed, unasked), Ok(()));
+        let answers = [TokenVerdict::Valid, TokenVerdict::Invalid, TokenVerdict::Malformed]
+            .map(|token| admit(policy, &post, OriginVerdict::Undecided, || Some(token)));
+        assert_eq!(answers, [Ok(()), Err(Refusal::CsrfToken), Err(Refusal::CsrfToken)]);
+    }
+
+    #[test]
+    fn programs_are_told_what_to_send_and_pages_of_others_are_not() {
+        let post = facts(&Method::POST, false);
+        let found = Provenance::of(&post, |_| false, |_| false);
+        let advice = |verdict, policy, refusal| {
+            let text = Provenance { verdict, ..found }.advice(policy, refusal).unwrap_or_default();
+            (text.contains("`Origin`"), text.contains("`X-CSRF-Token`"))
+        };
+        for policy in PROTECTED {
+            let of = |verdict| advice(verdict, policy, Refusal::CsrfOrigin);
+            assert_eq!(VERDICTS.map(of), [(false, false), (true, false), (false, false)]);
+        }
+        let of = |policy| advice(OriginVerdict::Undecided, policy, Refusal::CsrfToken);
+        assert_eq!(of(CsrfPolicy::Token), (false, true));
+        assert_eq!(of(CsrfPolicy::OriginElseToken), (true, true));
+    }
+
+    /// Only the request that opens a WebSocket is exempt: a POST that asks for an upgrade still
+    /// changes state.
+    #[test]
+    fn an_upgrade_needs_its_origin_and_no_token() {
+        let none = || Some(TokenVerdict::Malformed);
+        for method in [Method::GET, Method::CONNECT] {
+            let facts = facts(&method, true);
+            for policy in PROTECTED {
+                let answers = VERDICTS.map(|verdict| admit(policy, &facts, verdict, none));
+                assert_eq!(answers, [Ok(()), Err(Refusal::CsrfOrigin), Err(Refusal::CsrfOrigin)]);
+            }
+        }
+        let post = facts(&Method::POST, true);
+        let answer = admit(CsrfPolicy::Token, &post, OriginVerdict::Passed, none);
+        assert_eq!(answer, Err(Refusal::CsrfToken));
+    }
+
+    #[test]
+    fn without_a_session_the_origin_has_to_pass() {
+        let facts = facts(&Method::POST, false);
+        for policy in PROTECTED {
+            let answers = VERDICTS.map(|verdict| admit(policy, &facts, verdict, || None));
+            assert_eq!(answers, [Ok(()), Err(Refusal::CsrfOrigin), Err(Refusal::CsrfOrigin)]);
+        }
+        let exempt = CsrfPolicy::Exempt("state checked");
+        let answers = VERDICTS.map(|verdict| admit(exempt, &facts, verdict, || None));
+        assert_eq!(answers, [Ok(()); 3]);
+    }
+
+    #[test]
+    fn a_safe_request_says_nothing_and_passes() {
+        for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
+            let facts = facts(&method, false);
+            let verdict = origin_verdict(&facts, |_| false, |_| false);
+            assert_eq!(verdict, OriginVerdict::Passed);
+            let token = || unreachable!("nobody asks for it");
+            assert_eq!(admit(CsrfPolicy::Token, &facts, verdict, token), Ok(()));
+        }
+    }
+
+    #[test]
+    fn anonymous_requests_are_refused_to_other_pages_and_to_who_has_a_cookie_and_no_origin() {
+        let post = facts(&Method::POST, false);
+        let found = Provenance::of(&post, |_| false, |_| false);
+        let cookie = HeaderValue::from_static("a=b");
+        let answers = |policy, cookie| {
+            VERDICTS.map(|verdict| Provenance { verdict, ..found }.admit_anonymous(policy, cookie))
+        };
+        let refused = Err(Refusal::CsrfOrigin);
+        for policy in PROTECTED {
+            assert_eq!(answers(policy, None), [Ok(()), Ok(()), refused]);
+            assert_eq!(answers(policy, Some(&cookie)), [Ok(()), refused, refused]);
+        }
+        assert_eq!(answers(CsrfPolicy::Exempt("signed"), Some(&cookie)), [Ok(()); 3]);
+    }
+}
