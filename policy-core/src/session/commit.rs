@@ -1,108 +1,9 @@
-//! What a request changes about its session, decided when the request ends.
+//! What is stored of a session at the end of a request.
 
-use http::StatusCode;
-
-use super::{Change, Data, DataError, Handle, Identity, Record, SessionId, Timings};
+use super::{
+    Change, Data, DataError, Effects, Handle, Outcome, PrivilegeChange, Record, SessionId, Timings,
+};
 use crate::time::Timestamp;
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The handler responded with this status.
-    Answered(StatusCode),
-    /// The handler panicked or timed out, or the client is gone.
-    Aborted,
-}
-
-impl Outcome {
-    /// Whether changes that grant rights are committed.
-    fn commits_grants(self) -> bool {
-        matches!(self, Self::Answered(status) if status.as_u16() < 400)
-    }
-
-    /// Whether plain writes are committed.
-    fn commits_writes(self) -> bool {
-        matches!(self, Self::Answered(status) if status.as_u16() < 500)
-    }
-}
-
-/// A change of the session that grants rights.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PrivilegeChange {
-    /// A user logged in.
-    Login {
-        /// The user.
-        identity: Identity,
-        /// Whether the cookie outlives the browser.
-        is_remembered: bool,
-    },
-    /// The user of the session authenticated again.
-    Elevate {
-        /// The same user, with the rights from now on.
-        identity: Identity,
-    },
-}
-
-/// What a request does to its session, as recorded so far.
-#[derive(Clone, Debug, Default)]
-pub struct Effects {
-    ends: bool,
-    grant: Option<PrivilegeChange>,
-    /// The number of changes that came before the grant.
-    before_grant: usize,
-    changes: Vec<Change>,
-}
-
-impl Effects {
-    /// Ends the session. The values of the keys in `keep` move to a new session without a user.
-    pub fn end(&mut self, keep: impl IntoIterator<Item = Box<str>>) {
-        self.ends = true;
-        self.grant = None;
-        self.changes.push(Change::Keep(keep.into_iter().collect()));
-    }
-
-    /// Grants rights; replaces what was granted before in this request.
-    pub fn grant(&mut self, grant: PrivilegeChange) {
-        self.grant = Some(grant);
-        self.before_grant = self.changes.len();
-    }
-
-    /// Changes a value.
-    pub fn change(&mut self, change: Change) {
-        self.changes.push(change);
-    }
-
-    /// Whether nothing was done.
-    pub fn is_empty(&self) -> bool {
-        !self.ends && self.grant.is_none() && self.changes.is_empty()
-    }
-
-    /// Whether the session ends.
-    pub fn ends(&self) -> bool {
-        self.ends
-    }
-
-    /// The rights that are granted, if any.
-    pub fn granted(&self) -> Option<&PrivilegeChange> {
-        self.grant.as_ref()
-    }
-
-    /// The changes of the values.
-    pub fn changes(&self) -> &[Change] {
-        &self.changes
-    }
-
-    /// The changes that are committed. Changes made after a grant were meant for a session with the
-    /// new rights, so they are dropped together with a grant that is not committed.
-    fn committed(&self, outcome: Outcome) -> &[Change] {
-        let len = match self.grant {
-            _ if !outcome.commits_writes() => 0,
-            Some(_) if !outcome.commits_grants() => self.before_grant,
-            _ => self.changes.len(),
-        };
-        self.changes.get(..len).unwrap_or_default()
-    }
-}
 
 /// The stored row of the request's session.
 #[derive(Clone, Copy, Debug)]
@@ -233,7 +134,7 @@ pub fn plan(
     timings: &Timings,
 ) -> Result<CommitPlan, DataError> {
     let changes = effects.committed(outcome);
-    match &effects.grant {
+    match effects.granted() {
         Some(PrivilegeChange::Login { identity, is_remembered }) if outcome.commits_grants() => {
             let mut draft = Draft::begin(now, timings, *is_remembered);
             draft.record.identity = Some(identity.clone());
@@ -245,7 +146,7 @@ pub fn plan(
                 if record.user().is_none_or(|user| user == &*identity.subject) {
                     // Unreadable values do not prevent a login.
                     data = Data::read(&record.data).unwrap_or_default();
-                    if !effects.ends {
+                    if !effects.ends() {
                         draft.record.handle = record.handle;
                         draft.is_named = true;
                     }
@@ -268,7 +169,7 @@ pub fn plan(
             Ok(CommitPlan::Replace { expected: record.version, draft, grace: None })
         }
         // Without a session there is nothing to end, and a write begins a new one.
-        _ if effects.ends && !matches!(row, Row::Absent) => {
+        _ if effects.ends() && !matches!(row, Row::Absent) => {
             let (Row::Live(record), true) = (row, outcome.commits_writes()) else {
                 return Ok(CommitPlan::Delete);
             };
@@ -343,7 +244,12 @@ fn replay(record: &Record, changes: &[Change]) -> Result<Box<[u8]>, DataError> {
 mod tests {
     use std::time::Duration;
 
-    use super::{super::Renewal, *};
+    use http::StatusCode;
+
+    use super::{
+        super::{Identity, Renewal},
+        *,
+    };
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 

@@ -2,13 +2,15 @@
 
 mod commit;
 mod data;
+mod effects;
 mod id;
 mod record;
 mod successor;
 mod timings;
 
-pub use commit::{CommitPlan, Draft, Effects, Outcome, PrivilegeChange, Row, plan};
+pub use commit::{CommitPlan, Draft, Row, plan};
 pub use data::{Change, Data, DataError};
+pub use effects::{Effects, Outcome, PrivilegeChange};
 pub use id::{Handle, HandleError, SessionId, SessionKey};
 pub use record::{Identity, Record};
 pub use successor::SuccessorKey;
