@@ -31,6 +31,7 @@
 mod asym;
 mod claims;
 mod error;
+mod fields;
 mod header;
 mod issue;
 mod json;

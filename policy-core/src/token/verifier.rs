@@ -1,7 +1,7 @@
 //! Verifying tokens against a profile.
 
 use super::{
-    Algorithm, Claims, KeyRing, Profile, Token, TokenError, claims::Fields, header::Header,
+    Algorithm, Claims, KeyRing, Profile, Token, TokenError, fields::Fields, header::Header,
     jws::Segments, key::Key, profile::ACCESS_TOKEN,
 };
 use crate::{base64url, time::Timestamp};

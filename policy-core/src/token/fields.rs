@@ -1,0 +1,304 @@
+//! Where the claims of a token are in its text, and whether they may be accepted.
+
+use std::borrow::Cow;
+
+use super::{
+    Claim, Profile, TokenError,
+    issue::CUT_OFFS,
+    json::{Malformed, Scanner, Span},
+};
+use crate::time::Timestamp;
+
+/// The largest date: 2^53, up to which every integer is a JSON number everywhere.
+const MAX_DATE: u64 = 1 << 53;
+
+/// Where the claims are in their text, and which of them are wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fields {
+    present: u16,
+    wrong: u16,
+    is_own_issuer: bool,
+    is_own_audience: bool,
+    /// Where the JSON ends. The unescaped texts of claims with escapes follow it.
+    pub(super) json_end: u16,
+    pub(super) iss: Span,
+    pub(super) sub: Span,
+    pub(super) jti: Span,
+    pub(super) scope: Span,
+    pub(super) sid: Span,
+    pub(super) roles: Span,
+    pub(super) iat: u64,
+    pub(super) exp: u64,
+    pub(super) nbf: u64,
+    pub(super) auth_time: u64,
+    pub(super) cut_offs: Option<u64>,
+}
+
+impl Fields {
+    /// Reads the claims of `payload`, and appends to it the texts that are escaped in it.
+    pub(super) fn read(payload: &mut String, profile: &Profile) -> Result<Self, Malformed> {
+        let mut fields = Self::default();
+        let mut tail = String::new();
+        let mut scanner = Scanner::new(payload);
+        scanner.document(|scanner, name| fields.member(scanner, name, profile, &mut tail))?;
+        fields.json_end = scanner.position();
+        if !tail.is_empty() {
+            payload.push_str(&tail);
+        }
+        Ok(fields)
+    }
+
+    #[inline]
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        name: &[u8],
+        profile: &Profile,
+        tail: &mut String,
+    ) -> Result<(), Malformed> {
+        let claim = match name {
+            b"iss" => Claim::Iss,
+            b"aud" => Claim::Aud,
+            b"sub" => Claim::Sub,
+            b"iat" => Claim::Iat,
+            b"exp" => Claim::Exp,
+            b"jti" => Claim::Jti,
+            b"nbf" => Claim::Nbf,
+            b"scope" => Claim::Scope,
+            b"sid" => Claim::Sid,
+            b"auth_time" => Claim::AuthTime,
+            b"roles" => Claim::Roles,
+            name if name == CUT_OFFS.as_bytes() => return self.number(scanner),
+            _ => return scanner.skip(),
+        };
+        if scanner.is_next(b'n') {
+            // As if it were absent.
+            return scanner.skip();
+        }
+        self.present |= bit(claim);
+        let is_right = match claim {
+            Claim::Iss => {
+                let issuer = spanned(scanner, tail, &mut self.iss)?;
+                self.is_own_issuer = issuer.as_deref() == Some(profile.issuer.as_bytes());
+                issuer.is_some_and(|issuer| !issuer.is_empty())
+            }
+            Claim::Aud => self.audience(scanner, &profile.audience)?,
+            Claim::Sub => {
+                spanned(scanner, tail, &mut self.sub)?.is_some_and(|text| !text.is_empty())
+            }
+            Claim::Jti => {
+                let longest = if profile.has_mapped_claims { 255 } else { 64 };
+                spanned(scanner, tail, &mut self.jti)?
+                    .is_some_and(|text| (1..=longest).contains(&text.len()))
+            }
+            Claim::Scope => spanned(scanner, tail, &mut self.scope)?.is_some(),
+            Claim::Sid => {
+                spanned(scanner, tail, &mut self.sid)?.is_some_and(|text| !text.is_empty())
+            }
+            Claim::Iat => date(scanner, profile, &mut self.iat)?,
+            Claim::Exp => date(scanner, profile, &mut self.exp)?,
+            Claim::Nbf => date(scanner, profile, &mut self.nbf)?,
+            Claim::AuthTime => date(scanner, profile, &mut self.auth_time)?,
+            Claim::Roles => self.roles(scanner)?,
+        };
+        let is_mapped = profile.has_mapped_claims && MAPPED & bit(claim) != 0;
+        if !is_right && !is_mapped {
+            self.wrong |= bit(claim);
+        }
+        Ok(())
+    }
+
+    /// The number of cut-offs. Another issuer may mean something else by this name, so nothing is
+    /// wrong with another value.
+    fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Malformed> {
+        if !scanner.is_number_next() {
+            return scanner.skip();
+        }
+        self.cut_offs = scanner.number()?.integer;
+        Ok(())
+    }
+
+    /// A string, or an array of strings that is not empty.
+    fn audience(&mut self, scanner: &mut Scanner<'_>, own: &str) -> Result<bool, Malformed> {
+        if !scanner.is_next(b'[') {
+            let audience = string(scanner)?;
+            self.is_own_audience = audience.as_deref() == Some(own.as_bytes());
+            return Ok(audience.is_some());
+        }
+        let (mut are_strings, mut count) = (true, 0);
+        scanner.array(|scanner| {
+            let audience = string(scanner)?;
+            count += 1;
+            are_strings &= audience.is_some();
+            self.is_own_audience |= audience.as_deref() == Some(own.as_bytes());
+            Ok(())
+        })?;
+        Ok(are_strings && count > 0)
+    }
+
+    /// An array of strings.
+    fn roles(&mut self, scanner: &mut Scanner<'_>) -> Result<bool, Malformed> {
+        let start = scanner.position();
+        if !scanner.is_next(b'[') {
+            scanner.skip()?;
+            return Ok(false);
+        }
+        let mut are_strings = true;
+        scanner.array(|scanner| {
+            are_strings &= string(scanner)?.is_some();
+            Ok(())
+        })?;
+        if are_strings {
+            self.roles = Span { start, end: scanner.position() };
+        }
+        Ok(are_strings)
+    }
+
+    /// Steps 13 to 20: required claims, their types, times, issuer and audience.
+    #[inline]
+    pub(super) fn check(&self, profile: &Profile, now: Timestamp) -> Result<(), TokenError> {
+        let required = if profile.has_mapped_claims { DATED } else { REQUIRED };
+        let missing = required & !self.present;
+        if let Some(claim) = first(missing) {
+            return Err(TokenError::ClaimMissing(claim));
+        }
+        if let Some(claim) = first(self.wrong) {
+            return Err(TokenError::ClaimType(claim));
+        }
+        let now = now.seconds();
+        let latest = now.saturating_add(profile.leeway);
+        if now.saturating_sub(profile.leeway) >= self.exp {
+            Err(TokenError::Expired)
+        } else if self.nbf > latest {
+            Err(TokenError::NotYetValid)
+        } else if self.iat > latest {
+            Err(TokenError::IssuedInFuture)
+        } else if self.auth_time > latest {
+            Err(TokenError::LoginInFuture)
+        } else if self.exp.saturating_sub(self.iat) > profile.max_lifetime {
+            Err(TokenError::LifetimeTooLong)
+        } else if !self.is_own_issuer {
+            Err(TokenError::BadIssuer)
+        } else if !self.is_own_audience && !profile.has_mapped_claims {
+            Err(TokenError::BadAudience)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether the payload names the issuer of the profile.
+    #[cfg(feature = "asym")]
+    pub(super) fn is_own_issuer(&self) -> bool {
+        self.is_own_issuer
+    }
+
+    pub(super) fn has(&self, claim: Claim) -> bool {
+        self.present & bit(claim) != 0
+    }
+}
+
+/// The claims that every token has.
+const REQUIRED: u16 = (1 << 6) - 1;
+
+/// Those of them that say who issued it, and when.
+const DATED: u16 = bit(Claim::Iss) | bit(Claim::Iat) | bit(Claim::Exp);
+
+/// Those that another issuer may keep elsewhere.
+const MAPPED: u16 = bit(Claim::Aud) | bit(Claim::Sub) | bit(Claim::Scope) | bit(Claim::Roles);
+
+const fn bit(claim: Claim) -> u16 {
+    1 << claim as u16
+}
+
+/// The claim of the lowest bit: the first in the order of reports.
+fn first(claims: u16) -> Option<Claim> {
+    if claims == 0 { None } else { Claim::ALL.get(claims.trailing_zeros() as usize).copied() }
+}
+
+/// The next value, where it is a string.
+#[inline]
+fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
+    if scanner.is_next(b'"') {
+        scanner.literal()?.text().map(Some)
+    } else {
+        scanner.skip()?;
+        Ok(None)
+    }
+}
+
+/// The next value, if it is a string. Records its span, which lies after the JSON for a string with
+/// escapes.
+#[inline]
+fn spanned<'t>(
+    scanner: &mut Scanner<'t>,
+    tail: &mut String,
+    span: &mut Span,
+) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
+    if !scanner.is_next(b'"') {
+        scanner.skip()?;
+        return Ok(None);
+    }
+    let literal = scanner.literal()?;
+    let text = literal.text()?;
+    *span = if literal.has_escapes { behind(scanner, tail, &text)? } else { literal.span };
+    Ok(Some(text))
+}
+
+#[cold]
+fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &[u8]) -> Result<Span, Malformed> {
+    let start = scanner.len() + tail.len();
+    tail.push_str(str::from_utf8(text).map_err(|_utf8| Malformed)?);
+    let offset = |at: usize| u16::try_from(at).map_err(|_long| Malformed);
+    Ok(Span { start: offset(start)?, end: offset(start + text.len())? })
+}
+
+/// Reads the next value; whether it is a date.
+#[inline]
+fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<bool, Malformed> {
+    if !scanner.is_number_next() {
+        scanner.skip()?;
+        return Ok(false);
+    }
+    let number = scanner.number()?;
+    let value = match number.integer {
+        Some(integer) => Some(integer),
+        None if profile.has_fractional_dates => whole_seconds(number.raw),
+        None => None,
+    };
+    *date = value.unwrap_or(0);
+    Ok(value.is_some_and(|value| value <= MAX_DATE))
+}
+
+/// The seconds of a date with a fraction or an exponent.
+#[cold]
+fn whole_seconds(number: &[u8]) -> Option<u64> {
+    let value: f64 = str::from_utf8(number).ok()?.parse().ok()?;
+    // 2^53 is exact, and every smaller value has an exact integer part.
+    (0.0..=MAX_DATE as f64).contains(&value).then_some(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_an_audience_counts() {
+        let profile = Profile::new("https://id.example", "api").unwrap();
+        for (audience, is_own) in [
+            (r#""api""#, true),
+            (r#"["api"]"#, true),
+            (r#"["api","b","c"]"#, true),
+            (r#"["a","api","c"]"#, true),
+            (r#"["a","b","api"]"#, true),
+            (r#"["a","b","c"]"#, false),
+            (r#"["ap","apis","API"]"#, false),
+        ] {
+            let rest = r#""sub":"ada","iat":1000,"exp":1300,"jti":"AAAAAAAAAAAAAAAAAAAAAA""#;
+            let mut payload = format!(r#"{{"iss":"https://id.example","aud":{audience},{rest}}}"#);
+            let fields = Fields::read(&mut payload, &profile).unwrap();
+            let checked = fields.check(&profile, Timestamp::from_seconds(1000));
+            let due = if is_own { Ok(()) } else { Err(TokenError::BadAudience) };
+            assert_eq!(checked, due, "{audience}");
+        }
+    }
+}
