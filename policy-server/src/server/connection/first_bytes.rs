@@ -1,0 +1,80 @@
+//! Whether a client without TLS speaks HTTP/2, by its first bytes.
+
+use tokio::{io::AsyncReadExt, net::TcpStream};
+
+use crate::server::socket::Socket;
+
+/// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// The protocol of an established connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::server) enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// Chooses the protocol by the first bytes. They stay unread, unless they are only the beginning of
+/// the preface: readiness for more can be awaited only once they are read.
+pub(super) async fn by_first_bytes(stream: TcpStream) -> Option<(Socket, Protocol)> {
+    let mut bytes = [0; PREFACE.len()];
+    let (mut stream, mut missing) = (stream, PREFACE);
+    loop {
+        let len = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
+        let peeked = bytes.get_mut(..len.min(missing.len()))?;
+        let protocol = match missing.strip_prefix(&*peeked) {
+            Some([]) => Protocol::Http2,
+            Some(rest) => {
+                stream.read_exact(peeked).await.ok()?;
+                missing = rest;
+                continue;
+            }
+            None => Protocol::Http1,
+        };
+        let begun = PREFACE.strip_suffix(missing)?;
+        return Some((Socket::begun(stream, begun), protocol));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::{io::AsyncWriteExt, net::TcpListener, task::spawn_blocking, time::Instant};
+
+    use super::*;
+
+    /// The protocol of a connection whose first bytes arrive one by one, and what it reads then.
+    async fn found(first: &'static [u8]) -> (Protocol, Vec<u8>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let begun = tokio::spawn(by_first_bytes(server));
+        for byte in first {
+            client.write_all(&[*byte]).await.unwrap();
+            let pause = || std::thread::sleep(Duration::from_millis(2));
+            spawn_blocking(pause).await.unwrap();
+        }
+        let (mut socket, protocol) = begun.await.unwrap().expect("a protocol");
+        client.write_all(b"more").await.unwrap();
+        drop(client);
+        let mut read = Vec::new();
+        socket.read_to_end(&mut read).await.unwrap();
+        (protocol, read)
+    }
+
+    /// Time passes only while a timer is waited for.
+    #[tokio::test(start_paused = true)]
+    async fn first_bytes_are_waited_for_without_a_timer_and_are_not_lost() {
+        let begun = Instant::now();
+        for (first, protocol) in [
+            (PREFACE, Protocol::Http2),
+            (&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\rX"[..], Protocol::Http1),
+            (b"POST", Protocol::Http1),
+            (b"G", Protocol::Http1),
+        ] {
+            assert_eq!(found(first).await, (protocol, [first, b"more"].concat()));
+        }
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,209 @@
+//! One connection: its handshake, its requests, its timer and its shutdown.
+
+mod first_bytes;
+mod service;
+mod timer;
+
+use std::{
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+};
+
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::TcpStream,
+    sync::OwnedSemaphorePermit,
+    time::{Sleep, sleep},
+};
+
+pub(super) use self::{first_bytes::Protocol, timer::Timer};
+use self::{first_bytes::by_first_bytes, service::ConnectionService};
+use super::{
+    Serving,
+    activity::Activity,
+    executor::{StreamExecutor, WithStreams},
+    listen::Role,
+    monitor::{Monitor, MonitoredIo},
+    proxy_protocol,
+    shutdown::{FIRST_BYTES, Phase, Shutdown},
+    socket::Socket,
+};
+use crate::{
+    base::observed_io::ObservedIo,
+    client::{peer::Peer, trusted_proxies::TrustedProxies},
+};
+
+/// Serves one connection to its end, which drops `permit` and `alive`.
+pub(super) async fn serve_connection(
+    stream: TcpStream,
+    address: SocketAddr,
+    serving: Serving,
+    permit: OwnedSemaphorePermit,
+) {
+    let Serving { service, role, unsent, shutdown, alive } = serving;
+    let app = Arc::clone(service.app());
+    let settings = &app.settings;
+    // Responses are written whole, so Nagle's algorithm would only delay them.
+    let _ = stream.set_nodelay(true);
+    // Boxed, so that its memory is freed when it completes, instead of staying part of the task.
+    let established = Box::pin(establish(stream, address, &role, app.proxies.as_ref()));
+    let established = tokio::select! {
+        established = established => established,
+        () = sleep(settings.header_timeout) => None,
+        () = shutdown.ends_unused() => None,
+    };
+    let Some(Established { client, socket, protocol }) = established else { return };
+    let peer = Peer { address, client, is_tls: socket.is_tls() };
+    let activity = Arc::new(Activity::new(&unsent));
+    let service = ConnectionService {
+        app: service,
+        role,
+        peer,
+        activity: Arc::clone(&activity),
+        shutdown: shutdown.clone(),
+    };
+    let monitor = Monitor::new(Arc::clone(&activity), permit);
+    if protocol == Protocol::Http2 {
+        let timer = Timer::new(settings, None);
+        let connection = WithStreams::new(|executor| {
+            let mut builder = http2::Builder::new(executor);
+            builder.timer(TokioTimer::new());
+            super::http2::limit(&mut builder, settings);
+            let io = ObservedIo::new(socket, monitor.in_frames());
+            builder.serve_connection(TokioIo::new(io), service)
+        });
+        drive(Box::pin(connection), timer, activity, shutdown).await;
+    } else {
+        let timer = Timer::new(settings, Some(settings.header_timeout));
+        let connection = http1::Builder::new()
+            .keep_alive(settings.keep_alive)
+            .max_buf_size(settings.header_limit)
+            // Our own timer has no cost per request.
+            .header_read_timeout(None)
+            .serve_connection(TokioIo::new(ObservedIo::new(socket, monitor)), service)
+            .with_upgrades();
+        drive(Box::pin(connection), timer, activity, shutdown).await;
+    }
+    drop(alive);
+}
+
+/// A connection that is ready for HTTP.
+struct Established {
+    /// The client that a proxy reports.
+    client: Option<SocketAddr>,
+    socket: Socket,
+    protocol: Protocol,
+}
+
+/// Handles what precedes HTTP: the PROXY protocol, TLS if the listener uses it, and the choice of
+/// the HTTP version. `None` if the peer speaks another protocol or disconnects.
+async fn establish(
+    mut stream: TcpStream,
+    address: SocketAddr,
+    role: &Role,
+    proxies: Option<&TrustedProxies>,
+) -> Option<Established> {
+    let mut client = None;
+    if proxies.is_some_and(|proxies| proxies.sends_header(address.ip())) {
+        let taken = proxy_protocol::take(&mut stream).await;
+        let no_header =
+            |error: &io::Error| tracing::debug!(%error, "no header of the PROXY protocol");
+        client = taken.inspect_err(no_header).ok()?;
+    }
+    let (socket, protocol) = match role {
+        #[cfg(feature = "tls")]
+        Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await?,
+        _ => by_first_bytes(stream).await?,
+    };
+    Some(Established { client, socket, protocol })
+}
+
+/// A connection that can be told to end after the requests in flight.
+trait Graceful: Future<Output = hyper::Result<()>> {
+    /// Whether it tells its client that it ends, and which requests are still served (GOAWAY). If
+    /// not, it must not end between its handshake and its first request.
+    const TELLS: bool;
+
+    fn end(self: Pin<&mut Self>);
+}
+
+impl Graceful for http1::UpgradeableConnection<TokioIo<MonitoredIo>, ConnectionService> {
+    const TELLS: bool = false;
+
+    fn end(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl Graceful
+    for WithStreams<http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>>
+{
+    const TELLS: bool = true;
+
+    fn end(self: Pin<&mut Self>) {
+        self.connection().graceful_shutdown();
+    }
+}
+
+/// Runs a connection until it ends, its timer closes it, or the server stops. The connection is
+/// boxed, since every future that contains it would be that much larger.
+async fn drive<C: Graceful>(
+    mut connection: Pin<Box<C>>,
+    mut timer: Timer,
+    activity: Arc<Activity>,
+    shutdown: Shutdown,
+) {
+    let mut phase = Phase::Serve;
+    let mut next_phase = pin!(shutdown.left(phase));
+    let mut is_waiting = false;
+    let mut is_watched = false;
+    let mut first_bytes: Option<Pin<Box<Sleep>>> = None;
+    let ended = poll_fn(|context| {
+        if !is_watched {
+            // A connection stays in one task.
+            is_watched = activity.unsent().poll_evicted(context).is_pending();
+        }
+        loop {
+            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+                return Poll::Ready(ended.err());
+            }
+            if let Some(late) = &mut first_bytes
+                && (!activity.is_unused() || late.as_mut().poll(context).is_ready())
+            {
+                first_bytes = None;
+                connection.as_mut().end();
+                continue;
+            }
+            if !is_waiting || shutdown.phase() != phase {
+                is_waiting = next_phase.as_mut().poll(context).is_pending();
+            }
+            if is_waiting {
+                break;
+            }
+            phase = shutdown.phase();
+            if phase == Phase::Cut {
+                return Poll::Ready(None);
+            }
+            next_phase.set(shutdown.left(phase));
+            if C::TELLS || !activity.is_unused() {
+                connection.as_mut().end();
+            } else {
+                first_bytes = Some(Box::pin(sleep(FIRST_BYTES)));
+            }
+        }
+        if activity.unsent().is_closed() {
+            return Poll::Ready(None);
+        }
+        timer.poll(&activity, context).map(|()| None)
+    });
+    let ended = ended.await;
+    activity.unsent().close();
+    if let Some(error) = ended {
+        tracing::debug!(%error, "connection ended");
+    }
+}

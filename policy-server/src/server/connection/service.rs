@@ -1,0 +1,238 @@
+//! The app as the service of one connection, and its responses until they are sent.
+
+use std::{
+    convert::Infallible,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum_core::body::Body;
+#[cfg(feature = "http3")]
+use http::header::ALT_SVC;
+use http::{
+    HeaderValue, Request, Response, StatusCode, Version,
+    header::{CONNECTION, SERVER},
+};
+use hyper::{body::Incoming, service::Service};
+use tokio::time::sleep;
+
+use crate::{
+    auth::RevocationSignal,
+    base::body::{BodyObserver, ObservedBody, Polled},
+    client::peer::Peer,
+    handler::upgrade::OpenStream,
+    pipeline::{response_future::ResponseFuture, service::AppService},
+    server::{
+        activity::{Activity, OpenRequest},
+        listen::Role,
+        shutdown::{Phase, Shutdown},
+        unsent::CountedBody,
+        websocket::{Stream, is_connect},
+    },
+};
+
+/// The app as the service of one connection.
+pub(super) struct ConnectionService {
+    pub(super) app: AppService,
+    pub(super) role: Arc<Role>,
+    pub(super) peer: Peer,
+    pub(super) activity: Arc<Activity>,
+    pub(super) shutdown: Shutdown,
+}
+
+impl Service<Request<Incoming>> for ConnectionService {
+    type Response = Response<OpenBody>;
+    type Error = Infallible;
+    type Future = OpenResponse;
+
+    fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
+        let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
+        let is_http1 = request.version() < Version::HTTP_2;
+        let is_tunnel = is_connect(&request) && is_http1;
+        let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
+        let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
+        let response = match &*self.role {
+            #[cfg(feature = "tls")]
+            Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
+            _ => self.app.respond(request, Some(self.peer)),
+        };
+        #[cfg(feature = "http3")]
+        let alternative = self.role.alternative().cloned();
+        OpenResponse {
+            response,
+            open,
+            activity,
+            is_admitted: false,
+            room: None,
+            stream,
+            is_tunnel,
+            server: self.app.app().settings.server_header.clone(),
+            is_last,
+            #[cfg(feature = "http3")]
+            alternative,
+        }
+    }
+}
+
+impl ConnectionService {
+    /// The HTTP/2 stream of a request that its response may upgrade.
+    fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
+        let opened = OpenStream::new(self.activity.begin_request());
+        let stream = Stream::intercept(request, &opened, &self.shutdown);
+        request.extensions_mut().insert(opened);
+        stream
+    }
+}
+
+/// A response that keeps its request open, first by itself and then by its body.
+pub(super) struct OpenResponse {
+    response: ResponseFuture,
+    open: Option<OpenRequest>,
+    activity: Arc<Activity>,
+    /// Whether the handler may run.
+    is_admitted: bool,
+    /// Completes when the client has read enough of earlier responses, if the request had to wait.
+    room: Option<Room>,
+    /// The `Alt-Svc` value that announces HTTP/3.
+    #[cfg(feature = "http3")]
+    alternative: Option<HeaderValue>,
+    stream: Option<Box<Stream>>,
+    /// Whether the connection itself was to become a tunnel.
+    is_tunnel: bool,
+    /// The `Server` value of a response that has none.
+    server: Option<HeaderValue>,
+    /// Whether the request began after the server had stopped, and its connection ends with it.
+    is_last: bool,
+}
+
+type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl OpenResponse {
+    /// Whether the handler may run. This is asked when it would: requests that arrived together
+    /// run one after the other, and see each other's responses.
+    fn poll_admitted(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.room.is_none() && !self.activity.unsent().is_full() {
+            self.is_admitted = true;
+            return Poll::Ready(());
+        }
+        // Meanwhile the client has something to read, so that the connection waits for the client.
+        let unsent = self.activity.unsent();
+        let room = self.room.get_or_insert_with(|| {
+            let unsent = Arc::clone(unsent);
+            Box::pin(async move { unsent.room().await })
+        });
+        ready!(room.as_mut().poll(context));
+        self.is_admitted = true;
+        Poll::Ready(())
+    }
+}
+
+impl Drop for OpenResponse {
+    fn drop(&mut self) {
+        // Otherwise the response has it.
+        if self.open.is_some() {
+            self.activity.gave_up();
+        }
+    }
+}
+
+impl Future for OpenResponse {
+    type Output = Result<Response<OpenBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if !self.is_admitted {
+            ready!(self.poll_admitted(context));
+        }
+        let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        #[cfg(feature = "http3")]
+        let response = announced(response, self.alternative.take());
+        let mut response = response;
+        if let Some(server) = self.server.take() {
+            response.headers_mut().entry(SERVER).or_insert(server);
+        }
+        // What follows a refused CONNECT may be meant for the target, sent without waiting for the
+        // response (RFC 9931): it must not be read as requests.
+        let is_refused_tunnel = self.is_tunnel && !response.status().is_success();
+        let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+        if is_refused_tunnel || (self.is_last && !self.is_tunnel && !is_upgrade) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if is_upgrade {
+            end_with_credential(&response, &self.activity);
+        }
+        if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
+            stream.begin(&response);
+        }
+        self.activity.completed();
+        let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
+        let has_waited = self.room.is_some();
+        Poll::Ready(Ok(response.map(|body| {
+            let body = CountedBody::new(body, activity.unsent(), context);
+            if has_waited {
+                activity.unsent().admit_next();
+            }
+            let open = open.filter(|_| !body.is_begun());
+            ObservedBody::new(body, OpenWhileAsked { open, activity })
+        })))
+    }
+}
+
+/// Announces HTTP/3, unless the app sets `Alt-Svc` itself.
+#[cfg(feature = "http3")]
+fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> Response<Body> {
+    if let Some(alternative) = alternative {
+        response.headers_mut().entry(ALT_SVC).or_insert(alternative);
+    }
+    response
+}
+
+/// Closes an upgraded connection when the credential that opened it ends.
+fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
+    let Some(ended) =
+        response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take)
+    else {
+        return;
+    };
+    activity.upgrade();
+    // The socket holds the activity; once it is gone there is nothing to close.
+    let activity = Arc::downgrade(activity);
+    tokio::spawn(async move {
+        let mut ended = pin!(ended);
+        loop {
+            tokio::select! {
+                () = &mut ended => break,
+                () = sleep(Duration::from_secs(10)) => if activity.strong_count() == 0 { return },
+            }
+        }
+        if let Some(activity) = activity.upgrade() {
+            activity.cut();
+        }
+    });
+}
+
+/// A body that keeps its request open.
+type OpenBody = ObservedBody<CountedBody, OpenWhileAsked>;
+
+/// Keeps a request open while the source of its body is waited for. While the client has to read,
+/// the connection waits for the client.
+pub(super) struct OpenWhileAsked {
+    open: Option<OpenRequest>,
+    activity: Arc<Activity>,
+}
+
+impl BodyObserver<CountedBody> for OpenWhileAsked {
+    fn after(
+        &mut self,
+        polled: &mut Polled<CountedBody>,
+        _body: &CountedBody,
+        _context: &mut Context<'_>,
+    ) {
+        if polled.is_ready() {
+            self.open = None;
+        } else if self.open.is_none() {
+            self.open = Some(self.activity.begin_request());
+        }
+    }
+}
