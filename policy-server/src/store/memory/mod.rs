@@ -4,12 +4,15 @@ mod anonymous;
 mod cut_offs;
 mod families;
 mod revocations;
+mod row;
+mod session_revocation;
 mod sessions;
 mod shards;
 #[cfg(test)]
 mod tests;
 mod tokens;
 mod user;
+mod user_sessions;
 
 use std::{
     fmt,
@@ -21,7 +24,7 @@ use policy_core::{secret::SecretKey, session::SessionKey};
 
 use self::{
     anonymous::Anonymous, cut_offs::CutOffs, families::FamilyRow, revocations::Revocations,
-    sessions::Row, shards::Shards, user::User,
+    row::Row, shards::Shards, user::User,
 };
 use super::{AnonymousLimit, Ticket, TokenHash};
 
@@ -46,8 +49,8 @@ pub struct MemoryStore(Arc<Inner>);
 /// The shared part of all clones.
 ///
 /// Locks are taken in this order, so that calls cannot deadlock: `users` (the shard with the
-/// smaller number first), then `sessions` (likewise), then `anonymous` or `cut_offs`. The token tables have an
-/// order of their own, in `tokens`.
+/// smaller number first), then `sessions` (likewise), then `anonymous` or `cut_offs`. The token
+/// tables have an order of their own, in `tokens`.
 struct Inner {
     session_secret: OnceLock<SecretKey>,
     users: Shards<Box<str>, User, RandomState>,

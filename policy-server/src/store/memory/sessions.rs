@@ -1,75 +1,21 @@
 //! The session tables.
 
-use std::sync::{
-    Arc, MutexGuard,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, MutexGuard};
 
 use policy_core::{
-    session::{Handle, Identity, Record, SessionKey},
+    session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
 
 use super::{
     Inner, MemoryStore, first,
-    shards::Shard,
-    user::{self, User, Users},
+    row::{Moved, Row, Sessions, expect},
+    user,
 };
 use crate::store::{
-    Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
-    RevokeUser, RotateSession, SessionStore, Summary, TouchSession, UpdateSession,
+    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, RevokeUser, RotateSession,
+    SessionStore, Summary, TouchSession, UpdateSession,
 };
-
-/// The row of a key.
-pub(super) enum Row {
-    Session {
-        record: Arc<Record>,
-        /// The user's epoch; `None` in an anonymous session.
-        epoch: Option<Arc<AtomicU64>>,
-    },
-    /// A rotation replaced the key.
-    Moved(Box<Moved>),
-}
-
-pub(super) struct Moved {
-    to: SessionKey,
-    until: Timestamp,
-}
-
-type Sessions = Shard<SessionKey, Row>;
-
-impl Row {
-    /// Whether no revocation has ended it.
-    fn is_current(&self) -> bool {
-        match self {
-            Self::Session { record, epoch: Some(epoch) } => {
-                // It is higher while the rights of the user's sessions change one by one.
-                record.epoch >= epoch.load(Ordering::Acquire)
-            }
-            Self::Session { .. } => true,
-            Self::Moved(_) => false,
-        }
-    }
-
-    /// The record, if the session is live.
-    fn living(&self, now: Timestamp) -> Option<&Arc<Record>> {
-        match self {
-            Self::Session { record, .. } if self.is_current() && !record.is_expired(now) => {
-                Some(record)
-            }
-            _ => None,
-        }
-    }
-
-    /// The record for a change, if the session is live. It is copied if a request still reads it.
-    fn living_mut(&mut self, now: Timestamp) -> Option<&mut Arc<Record>> {
-        self.living(now)?;
-        match self {
-            Self::Session { record, .. } => Some(record),
-            Self::Moved(_) => None,
-        }
-    }
-}
 
 impl SessionStore for MemoryStore {
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
@@ -303,97 +249,6 @@ impl Inner {
         sessions.get(&key).is_some_and(|row| row.living(now).is_some())
     }
 
-    /// Whether a user whose shard is locked was cut off after the cut-off that a request knew.
-    fn is_cut_off(&self, user: &str, began: Option<u64>) -> bool {
-        began.is_some_and(|began| began < self.cut_offs.of(user))
-    }
-
-    fn revoke_user(&self, request: RevokeUser<'_>) -> CutOff {
-        let RevokeUser { user, keep, rights, now } = request;
-        let mut users = self.users.lock(user);
-        let (before, next) = self.cut_offs.cut(user);
-        let cut = |sessions| CutOff::new(sessions, before, next);
-        let Some(entry) = users.get_mut(user) else { return cut(0) };
-        if let Some(rights) = rights {
-            return cut(self.change_rights(entry, rights, next, now));
-        }
-        let epoch = Arc::clone(&entry.epoch);
-        let keep = keep.and_then(|keep| {
-            let (keep, mut sessions) = self.current(&keep, Some(now))?;
-            let record = sessions.get_mut(&keep)?.living_mut(now)?;
-            if record.user() != Some(user) {
-                return None;
-            }
-            Arc::make_mut(record).epoch = next;
-            let handle = record.handle;
-            // The kept session is locked, so that it is never seen with the old epoch.
-            epoch.store(next, Ordering::Release);
-            Some((handle, keep))
-        });
-        epoch.store(next, Ordering::Release);
-        let mut dead = match keep {
-            Some(keep) => std::mem::replace(&mut entry.sessions, vec![keep]),
-            None => std::mem::take(&mut entry.sessions),
-        };
-        if keep.is_none() {
-            users.remove(user);
-        }
-        drop(users);
-        // They are dead already; this frees the memory and keeps the count right.
-        dead.retain(|one| Some(*one) != keep);
-        let mut ended = 0;
-        for (_, key) in dead {
-            let mut sessions = self.sessions.lock(&key);
-            if let Some(Row::Session { record, epoch: Some(of) }) = sessions.get(&key)
-                && Arc::ptr_eq(of, &epoch)
-            {
-                ended += u64::from(!record.is_expired(now));
-                sessions.remove(&key);
-            }
-        }
-        cut(ended)
-    }
-
-    /// Gives all live sessions of a user these rights, under the epoch of their cut-off.
-    fn change_rights(&self, user: &User, rights: &Identity, epoch: u64, now: Timestamp) -> u64 {
-        let mut changed = 0;
-        for (_, key) in &user.sessions {
-            let mut sessions = self.sessions.lock(key);
-            if let Some(record) = sessions.get_mut(key).and_then(|row| row.living_mut(now)) {
-                let record = Arc::make_mut(record);
-                record.identity = Some(rights.clone());
-                record.epoch = epoch;
-                // So that no request that read the old rights writes them again.
-                record.version = record.version.saturating_add(1);
-                changed += 1;
-            }
-        }
-        user.epoch.store(epoch, Ordering::Release);
-        changed
-    }
-
-    fn revoke_everyone(&self, now: Timestamp) -> CutOff {
-        let (before, number) = self.cut_offs.cut_everyone();
-        let mut dead = Vec::new();
-        self.users.each(|mut users| {
-            for (_, user) in users.drain() {
-                user.epoch.store(number, Ordering::Release);
-                dead.extend(user.sessions.into_iter().map(|(_, key)| key));
-            }
-        });
-        let mut ended = 0;
-        for key in dead {
-            let mut sessions = self.sessions.lock(&key);
-            if let Some(Row::Session { record, epoch: Some(of) }) = sessions.get(&key)
-                && record.epoch < of.load(Ordering::Acquire)
-            {
-                ended += u64::from(!record.is_expired(now));
-                sessions.remove(&key);
-            }
-        }
-        CutOff::new(ended, before, number)
-    }
-
     /// Removes up to `limit` dead rows of one shard.
     fn purge(&self, mut sessions: MutexGuard<'_, Sessions>, now: Timestamp, limit: usize) -> usize {
         let mut dead = Vec::new();
@@ -428,7 +283,7 @@ impl Inner {
     }
 
     /// The key under which a session is stored now, and the locked shard.
-    fn current(
+    pub(super) fn current(
         &self,
         key: &SessionKey,
         now: Option<Timestamp>,
@@ -443,88 +298,6 @@ impl Inner {
                 Row::Moved(_) => return None,
             }
         }
-    }
-
-    /// The live sessions of a user.
-    fn living_of(
-        &self,
-        users: &Users,
-        user: &str,
-        now: Timestamp,
-    ) -> Vec<(SessionKey, Arc<Record>)> {
-        let living = |(_, key): &(Handle, SessionKey)| {
-            let sessions = self.sessions.lock(key);
-            let record = sessions.get(key)?.living(now)?;
-            Some((*key, Arc::clone(record)))
-        };
-        users
-            .get(user)
-            .map(|user| user.sessions.iter().filter_map(living).collect())
-            .unwrap_or_default()
-    }
-
-    /// The sessions that must end so that the user can have one more besides `but`; `None` if that
-    /// is refused.
-    fn room(
-        &self,
-        users: &Users,
-        user: &str,
-        limit: Option<Limit>,
-        but: Option<&SessionKey>,
-        now: Timestamp,
-    ) -> Option<Vec<SessionKey>> {
-        let Some(limit) = limit else { return Some(Vec::new()) };
-        let most = limit.sessions as usize;
-        // With the replaced one and dead ones.
-        if users.get(user).is_none_or(|user| user.sessions.len() < most) {
-            return Some(Vec::new());
-        }
-        let mut sessions = self.living_of(users, user, now);
-        sessions.retain(|(key, _)| Some(key) != but);
-        if sessions.len() < most {
-            return Some(Vec::new());
-        }
-        match limit.policy {
-            LimitPolicy::Deny => None,
-            LimitPolicy::EvictOldest => {
-                sessions.sort_by_key(|(_, record)| (record.created, record.handle));
-                let excess = sessions.len() + 1 - most.max(1);
-                Some(sessions.into_iter().take(excess).map(|(key, _)| key).collect())
-            }
-        }
-    }
-
-    /// Ends sessions of a user, and returns the handles of those that had not ended meanwhile.
-    fn evict(&self, users: &mut Users, user: &str, keys: Vec<SessionKey>) -> Vec<Handle> {
-        let mut evicted = Vec::new();
-        for key in keys {
-            if let Some(record) = self.end(&mut self.sessions.lock(&key), &key) {
-                user::remove(users, user, &key);
-                evicted.push(record.handle);
-            }
-        }
-        evicted
-    }
-
-    /// Inserts a session of a user whose shard is locked, so that the epoch cannot change
-    /// meanwhile.
-    fn insert(
-        &self,
-        sessions: &mut Sessions,
-        users: &mut Users,
-        user: &str,
-        key: SessionKey,
-        mut record: Record,
-    ) {
-        let epoch = match users.get(user) {
-            Some(user) => Arc::clone(&user.epoch),
-            None => Arc::new(AtomicU64::new(self.cut_offs.of(user))),
-        };
-        record.epoch = epoch.load(Ordering::Relaxed);
-        let handle = record.handle;
-        let record = Arc::new(record);
-        sessions.insert(key, Row::Session { record, epoch: Some(Arc::clone(&epoch)) });
-        user::add(users, user, epoch, (handle, key));
     }
 
     /// Inserts an anonymous session. Returns those that must end to make room.
@@ -549,7 +322,7 @@ impl Inner {
     }
 
     /// Ends a session that no revocation has ended yet. The user's list keeps the key for now.
-    fn end(&self, sessions: &mut Sessions, key: &SessionKey) -> Option<Arc<Record>> {
+    pub(super) fn end(&self, sessions: &mut Sessions, key: &SessionKey) -> Option<Arc<Record>> {
         if !sessions.get(key)?.is_current() {
             return None;
         }
@@ -560,24 +333,5 @@ impl Inner {
             }
             Row::Moved(_) => None,
         }
-    }
-}
-
-/// The record of a live session with this version, or the result to return.
-fn expect(
-    sessions: &Sessions,
-    key: &SessionKey,
-    expected: u64,
-    now: Timestamp,
-) -> Result<Arc<Record>, Cas> {
-    match sessions.get(key) {
-        // The session now has another key, which loading it again returns.
-        Some(Row::Moved(moved)) if moved.until > now => Err(Cas::Conflict),
-        Some(row) => match row.living(now) {
-            Some(record) if record.version == expected => Ok(Arc::clone(record)),
-            Some(_) => Err(Cas::Conflict),
-            None => Err(Cas::Gone),
-        },
-        None => Err(Cas::Gone),
     }
 }

@@ -12,7 +12,7 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::{Inner, MemoryStore, sessions::Row};
+use super::{Inner, MemoryStore, row::Row};
 use crate::store::{
     AnonymousLimit, CreateFamily, CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation,
     RevokeUser, RotateSession, SessionStore, TokenHash, TokenStore,
