@@ -1,0 +1,179 @@
+//! Access tokens, and the families of refresh tokens that they are issued with.
+
+use policy_core::{
+    Refusal,
+    auth::is_scope,
+    session::{Handle, Identity},
+    time::Timestamp,
+    token::{NewClaims, OpaqueKind, OpaqueToken},
+};
+use serde_json::{Map, Value};
+
+use super::{MAX_LEN, SIGNS_NONE, TokenService, unavailable};
+use crate::{
+    auth::tokens::{Issued, scoped},
+    base::{escape::printable, event::log, problem::Problem},
+    store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash},
+};
+
+/// What an access token states besides its issuer and dates.
+#[derive(Clone, Copy, Default)]
+pub(in crate::auth::tokens) struct Grant<'a> {
+    pub(in crate::auth::tokens) session: Option<&'a str>,
+    pub(in crate::auth::tokens) authenticated: Option<Timestamp>,
+    /// The newest cut-off that the request knows.
+    pub(in crate::auth::tokens) cut_offs: Option<u64>,
+    pub(in crate::auth::tokens) custom: Option<&'a Map<String, Value>>,
+}
+
+impl TokenService {
+    /// Signs an access token whose `iat` is `issued`.
+    pub(in crate::auth::tokens) fn issue(
+        &self,
+        identity: &Identity,
+        issued: Timestamp,
+        grant: Grant<'_>,
+    ) -> Result<Issued, Problem> {
+        if let Some(scope) = identity.scopes.iter().find(|scope| !is_scope(scope)) {
+            return Err(Problem::internal(format!(
+                "`{scope}` is not a valid scope (RFC 6749 3.3)"
+            )));
+        }
+        let scope = identity.scopes.join(" ");
+        let roles: Vec<&str> = identity.roles.iter().map(|role| &**role).collect();
+        let keys = self.keys.as_ref().ok_or_else(|| Problem::internal(SIGNS_NONE))?;
+        let id = Handle(self.draw()?).to_string();
+        let expires = issued.after(self.lifetime);
+        let mut claims =
+            NewClaims::new(&self.issuer, &self.audience, &identity.subject, &id, issued);
+        claims.expires = expires;
+        claims.scope = Some(&*scope).filter(|scope| !scope.is_empty());
+        claims.session = grant.session;
+        // Sessions go on by their own time where the clock was set back.
+        claims.authenticated = grant.authenticated.map(|at| at.min(issued));
+        claims.roles = &roles;
+        claims.cut_offs = grant.cut_offs;
+        claims.custom = grant.custom;
+        let now = self.clock.now();
+        let access_token = keys.load().sign(&claims, now).map_err(Problem::internal)?;
+        if access_token.len() > MAX_LEN {
+            return Err(Problem::internal(format!("a token has at most {MAX_LEN} bytes")));
+        }
+        Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
+    }
+
+    /// An access token as of a login at `authenticated`, if it states that.
+    #[cfg(feature = "testing")]
+    pub(crate) fn mint(
+        &self,
+        identity: &Identity,
+        issued: Timestamp,
+        authenticated: Option<Timestamp>,
+    ) -> Result<String, Problem> {
+        let cut_offs = Some(self.newest_cut_off());
+        let grant = Grant { authenticated, cut_offs, ..Grant::default() };
+        self.issue(identity, issued, grant).map(|issued| issued.access_token)
+    }
+
+    /// The `iat` of something issued to a user now.
+    pub(in crate::auth::tokens) fn issue_time(&self, user: &str) -> Timestamp {
+        self.revocation_cache.issue_time(&scoped(None, user), self.clock.now())
+    }
+
+    /// Begins a family of refresh tokens, in a session or outside of one, for a request that knows
+    /// `cut_offs`; `None` if its user was cut off since.
+    pub(in crate::auth::tokens) async fn login(
+        &self,
+        identity: Identity,
+        session: Option<Handle>,
+        cut_offs: u64,
+    ) -> Result<Option<Issued>, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let now = self.clock.now();
+        let token = OpaqueToken::drawn(OpaqueKind::Refresh, self.draw()?);
+        let family = Family {
+            id: self.draw()?,
+            identity,
+            authenticated: now,
+            expires: now.after(self.refresh_lifetime),
+            session,
+        };
+        let issued = self.issue_time(&family.identity.subject);
+        let response = self.issue_for(&family, issued, &token, cut_offs)?;
+        let request = CreateFamily::new(family, TokenHash(token.hash()), cut_offs);
+        let is_granted = self.store.create_family(request).await.map_err(unavailable)?;
+        Ok(is_granted.then_some(response))
+    }
+
+    /// Exchanges a refresh token.
+    pub(in crate::auth::tokens) async fn refresh(
+        &self,
+        text: &str,
+        cut_offs: u64,
+    ) -> Result<Issued, Problem> {
+        let key = self.refresh_key().await.map_err(unavailable)?;
+        let refused = || Problem::from(Refusal::RefreshRefused);
+        let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
+        let successor = key.successor(&token);
+        let now = self.clock.now();
+        let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
+        let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now);
+        let outcome = self.store.refresh(request.limit(self.refreshes)).await;
+        match outcome.map_err(unavailable)? {
+            Refreshed::Done(family) | Refreshed::Again(family) => {
+                let issued = self.issue_time(&family.identity.subject);
+                self.issue_for(&family, issued, &successor, cut_offs)
+            }
+            Refreshed::Reused(family) => {
+                log!(
+                    RefreshReuse,
+                    user = %printable(&family.identity.subject),
+                    family = %Handle(family.id),
+                );
+                self.end_access(&family).await?;
+                Err(refused())
+            }
+            Refreshed::Dead | Refreshed::Unknown => Err(refused()),
+        }
+    }
+
+    /// Ends the family of a refresh token. Returns whether it was live.
+    pub(in crate::auth::tokens) async fn logout(&self, text: &str) -> Result<bool, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
+        let family = self.store.end_family(TokenHash(token.hash())).await;
+        if family.is_err() {
+            // A store may know of what it could not write.
+            let _ = self.sync().await;
+        }
+        match family.map_err(unavailable)? {
+            Some(family) => self.end_access(&family).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// An access token of a family, with its refresh token.
+    fn issue_for(
+        &self,
+        family: &Family,
+        issued: Timestamp,
+        refresh: &OpaqueToken,
+        cut_offs: u64,
+    ) -> Result<Issued, Problem> {
+        self.check_cut_offs(&scoped(None, &family.identity.subject), cut_offs)?;
+        let session = Handle(family.id).to_string();
+        let authenticated = Some(family.authenticated);
+        let cut_offs = Some(cut_offs);
+        let grant = Grant { session: Some(&session), authenticated, cut_offs, custom: None };
+        let response = self.issue(&family.identity, issued, grant)?;
+        Ok(Issued { refresh_token: Some(refresh.text()), ..response })
+    }
+
+    /// Revokes the access tokens of a family that ended.
+    async fn end_access(&self, family: &Family) -> Result<(), Problem> {
+        let until = self.issue_time(&family.identity.subject).after(self.longest);
+        let id = Handle(family.id).to_string().into();
+        let revocation = Revocation::Token { id, until };
+        self.revoke(revocation).await.map(drop).map_err(unavailable)
+    }
+}

@@ -1,0 +1,279 @@
+//! The token service of a running app.
+
+mod issuing;
+mod revoking;
+mod tickets;
+mod verification;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use policy_core::{
+    Refusal,
+    secret::SecretKey,
+    time::Timestamp,
+    token::{RefreshKey, RevocationSet, Verifier},
+};
+use tokio::sync::OnceCell;
+
+pub(super) use self::issuing::Grant;
+#[cfg(feature = "asym")]
+use super::external::{Issuers, Own};
+use super::{OnStale, TokenKeys, TokenSettings, revocation_cache::RevocationCache};
+use crate::{
+    auth::revocation_events::RevocationBus,
+    base::{
+        clock::{Clock, Random},
+        error::StartProblem,
+        escape::printable,
+        event::log,
+        problem::Problem,
+    },
+    store::{StoreError, TokenStore},
+};
+
+/// How often the store is queried for revocations.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the store removes expired entries, and how many per step.
+const PURGE_INTERVAL: Duration = Duration::from_secs(60);
+const PURGED_AT_ONCE: usize = 1000;
+/// The longest token: longer ones exceed the header limits of many servers.
+pub(super) const MAX_LEN: usize = 4096;
+/// Why an app with external issuers only issues no token.
+pub(super) const SIGNS_NONE: &str = "this app signs no tokens: it has no keys";
+
+/// Issues, refreshes, revokes and verifies the tokens of one app.
+pub(crate) struct TokenService {
+    issuer: Box<str>,
+    audience: Box<str>,
+    verifier: Verifier,
+    /// `None` if the app signs no tokens.
+    keys: Option<TokenKeys>,
+    #[cfg(feature = "asym")]
+    issuers: Issuers,
+    revocation_cache: RevocationCache,
+    on_stale: OnStale,
+    lifetime: Duration,
+    /// How long a token of any issuer can be accepted after its `iat`.
+    longest: Duration,
+    /// The largest leeway of all issuers.
+    leeway: Duration,
+    refresh_lifetime: Duration,
+    refresh_grace: Duration,
+    /// How often a family may be refreshed.
+    refreshes: u32,
+    store: Arc<dyn TokenStore>,
+    /// Set once the store is open.
+    refresh_key: OnceCell<RefreshKey>,
+    clock: Clock,
+    random: Random,
+}
+
+impl TokenService {
+    /// Checks the settings; opens nothing. `own_origin` is the default issuer and audience, `store`
+    /// the default store.
+    pub(crate) fn new(
+        settings: TokenSettings,
+        own_origin: &str,
+        store: Arc<dyn TokenStore>,
+        clock: Clock,
+        random: Random,
+        revocation_bus: RevocationBus,
+    ) -> Result<Self, Vec<StartProblem>> {
+        let profile = settings.profile(own_origin, MAX_LEN)?;
+        let longest = settings.max_lifetime.saturating_add(settings.leeway);
+        if let Some(keys) = &settings.keys {
+            keys.set_timing(clock.clone(), longest);
+        }
+        #[cfg(feature = "asym")]
+        let (longest, leeway) = settings.issuers.iter().fold(
+            (longest, settings.leeway),
+            |(longest, leeway), issuer| {
+                (longest.max(issuer.longest()), leeway.max(issuer.widest_leeway()))
+            },
+        );
+        #[cfg(not(feature = "asym"))]
+        let leeway = settings.leeway;
+        #[cfg(feature = "asym")]
+        let own_issuer: Option<Box<str>> = settings.own_issuer(own_origin).map(Into::into);
+        #[cfg(feature = "asym")]
+        let issuers = Issuers::new(
+            settings.issuers,
+            &Own {
+                issuer: own_issuer.as_deref(),
+                audience: settings.audience.as_deref().unwrap_or(own_origin),
+                origin: own_origin,
+            },
+            &clock,
+            &random,
+        )?;
+        let revocations = RevocationSet::new(longest, settings.max_staleness);
+        Ok(Self {
+            issuer: settings.issuer.unwrap_or_else(|| own_origin.into()),
+            audience: settings.audience.unwrap_or_else(|| own_origin.into()),
+            verifier: Verifier::new(profile),
+            keys: settings.keys,
+            #[cfg(feature = "asym")]
+            issuers,
+            revocation_cache: RevocationCache::new(revocations, revocation_bus),
+            on_stale: settings.on_stale,
+            lifetime: settings.lifetime,
+            longest,
+            leeway,
+            refresh_lifetime: settings.refresh_lifetime,
+            refresh_grace: settings.refresh_grace,
+            refreshes: refreshes(settings.refresh_lifetime, settings.lifetime),
+            store: settings.store.unwrap_or(store),
+            refresh_key: OnceCell::new(),
+            clock,
+            random,
+        })
+    }
+
+    /// Opens the store and loads all revocations. Call it before the first request; a service whose
+    /// store need not be awaited opens itself on first use.
+    pub(crate) async fn open(&self) -> Result<(), StoreError> {
+        self.refresh_key().await?;
+        self.sync().await
+    }
+
+    /// Keeps the revocations up to date, and purges the store, for as long as it is polled.
+    pub(crate) async fn run(&self) {
+        let mut purge_at = self.clock.monotonic() + PURGE_INTERVAL;
+        let mut is_in_touch = true;
+        loop {
+            let now = self.clock.now();
+            let outcome = self.sync().await;
+            match (&outcome, is_in_touch) {
+                (Err(error), true) => {
+                    let error = printable(&error.to_string());
+                    log!(TokenStoreAway, %error);
+                }
+                (Ok(()), false) => log!(TokenStoreBack),
+                _ => (),
+            }
+            is_in_touch = outcome.is_ok();
+            self.forget(now).await;
+            if is_in_touch && self.clock.monotonic() >= purge_at {
+                self.purge(now).await;
+                purge_at = self.clock.monotonic() + PURGE_INTERVAL;
+            }
+            self.clock.sleep(SYNC_INTERVAL).await;
+        }
+    }
+
+    /// Queries the store for new revocations once.
+    pub(crate) async fn sync(&self) -> Result<(), StoreError> {
+        let asked = self.clock.monotonic();
+        let batch = self.store.revocations(self.revocation_cache.sequence()).await?;
+        self.revocation_cache.apply(batch, asked);
+        Ok(())
+    }
+
+    /// The only issuer of an app that signs no tokens.
+    pub(crate) fn only_issuer(&self) -> Option<&str> {
+        #[cfg(feature = "asym")]
+        let only = self.issuers.only().filter(|_| self.keys.is_none());
+        #[cfg(not(feature = "asym"))]
+        let only = None;
+        only
+    }
+
+    /// The name of the app in its own tokens.
+    #[cfg(feature = "testing")]
+    pub(crate) fn own_name(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Fetches the keys of all issuers that publish them once. Failures are logged and retried by
+    /// [`keep_keys`](Self::keep_keys).
+    #[cfg(feature = "asym")]
+    pub(crate) async fn fetch_keys(&self) {
+        let mut all = tokio::task::JoinSet::new();
+        for published in self.issuers.published() {
+            let published = Arc::clone(published);
+            all.spawn(async move { published.refresh().await });
+        }
+        all.join_all().await;
+    }
+
+    /// Keeps the keys of all issuers up to date: one future for each.
+    #[cfg(feature = "asym")]
+    pub(crate) fn keep_keys(
+        &self,
+    ) -> impl Iterator<Item = impl Future<Output = ()> + Send + use<>> {
+        self.issuers.published().map(|published| {
+            let published = Arc::clone(published);
+            async move { published.run().await }
+        })
+    }
+
+    /// How long an access token is accepted, with all leeway.
+    #[cfg(feature = "testing")]
+    pub(crate) fn longest(&self) -> Duration {
+        self.longest
+    }
+
+    pub(super) fn keys(&self) -> Option<&TokenKeys> {
+        self.keys.as_ref()
+    }
+
+    /// Whether the store can write at the moment.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.store.is_writable()
+    }
+
+    /// The key of refresh tokens; opens the store if needed.
+    async fn refresh_key(&self) -> Result<&RefreshKey, StoreError> {
+        let open = || async {
+            self.store.open().await?;
+            let fresh = self.random.draw().map_err(|error| StoreError::new(error.to_string()))?;
+            let secret = self.store.secret(fresh).await?;
+            Ok(RefreshKey::new(&SecretKey::drawn(secret)))
+        };
+        self.refresh_key.get_or_try_init(open).await
+    }
+
+    /// Drops the known revocations that cover no live token any more, however many they are: in
+    /// small steps, so that no request waits long for the lock.
+    pub(super) async fn forget(&self, now: Timestamp) {
+        while self.revocation_cache.forget(now) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(super) async fn purge(&self, now: Timestamp) {
+        while self.store.purge(now, PURGED_AT_ONCE).await.is_ok_and(|gone| gone == PURGED_AT_ONCE) {
+            // A store that never waits would otherwise not let other tasks run.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn draw<const N: usize>(&self) -> Result<[u8; N], Problem> {
+        self.random.draw().map_err(|error| Problem::internal(error.to_string()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn revocations(&self) -> usize {
+        self.revocation_cache.len()
+    }
+}
+
+impl fmt::Debug for TokenService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenService").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+/// How often a family may be refreshed: twice as often as its access tokens expire, and some more.
+/// Its used tokens are stored as long as it lives.
+fn refreshes(family: Duration, access: Duration) -> u32 {
+    let needed = family.as_secs() / access.as_secs().max(1);
+    u32::try_from(needed.saturating_mul(2).saturating_add(100)).unwrap_or(u32::MAX)
+}
+
+/// 503: the client keeps its credential and retries.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+pub(super) fn unavailable(error: StoreError) -> Problem {
+    log!(TokenStoreFailed, error = %printable(&error.to_string()));
+    Problem::from(Refusal::TokenStoreUnavailable)
+}

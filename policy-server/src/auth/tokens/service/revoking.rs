@@ -1,0 +1,96 @@
+//! Revocations and cut-offs, in the store and in this process.
+
+use policy_core::{Refusal, session::Handle, time::Timestamp};
+
+use super::{TokenService, unavailable};
+use crate::{
+    auth::tokens::scoped,
+    base::problem::Problem,
+    store::{Revocation, Revoked, StoreError},
+};
+
+impl TokenService {
+    /// The position of the newest revocation that this process knows.
+    pub(crate) fn newest_cut_off(&self) -> u64 {
+        self.revocation_cache.newest()
+    }
+
+    /// Refuses what a request that knows `cut_offs` grants, if its user was cut off since, who is in
+    /// the form that revocations use.
+    pub(in crate::auth::tokens) fn check_cut_offs(
+        &self,
+        user: &str,
+        cut_offs: u64,
+    ) -> Result<(), Problem> {
+        if self.revocation_cache.is_cut_off(user, cut_offs) {
+            return Err(Refusal::SessionEnded.into());
+        }
+        Ok(())
+    }
+
+    /// Revokes one token, which expires at that time.
+    pub(in crate::auth::tokens) async fn revoke_token(
+        &self,
+        id: &str,
+        expires: Timestamp,
+    ) -> Result<(), Problem> {
+        let until = expires.after(self.leeway);
+        let revocation = Revocation::Token { id: id.into(), until };
+        self.revoke(revocation).await.map(drop).map_err(unavailable)
+    }
+
+    /// Revokes everything issued to a user of this app.
+    pub(crate) async fn cut_off(&self, user: &str) -> Result<Revoked, StoreError> {
+        let scoped = scoped(None, user);
+        if *scoped != *user {
+            // Families have the name of their user as it is.
+            self.cut_scoped_off(&scoped).await?;
+        }
+        self.cut_scoped_off(user).await
+    }
+
+    /// Revokes everything issued to a user, who is in the form that revocations use.
+    pub(in crate::auth::tokens) async fn cut_scoped_off(
+        &self,
+        user: &str,
+    ) -> Result<Revoked, StoreError> {
+        let before = self.revocation_cache.cut_off(user, self.clock.now());
+        self.revoke(Revocation::User { user: user.into(), before }).await
+    }
+
+    /// Revokes everything issued to anyone.
+    pub(crate) async fn cut_everyone_off(&self) -> Result<Revoked, StoreError> {
+        let before = self.revocation_cache.cut_off_of_all(self.clock.now());
+        self.revoke(Revocation::Everyone { before }).await
+    }
+
+    /// Revokes every access token and ticket issued until now.
+    pub(crate) async fn revoke_all(&self) -> Result<Revoked, StoreError> {
+        let before = self.revocation_cache.cut_off_of_all(self.clock.now());
+        self.revoke(Revocation::All { before }).await
+    }
+
+    /// Revokes what was issued in a session that ended. Returns how many families ended.
+    pub(crate) async fn end_session(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
+        let until = self.issue_time(user).after(self.longest);
+        let revocation = Revocation::Session { user: user.into(), session, until };
+        let ended = self.revoke(revocation).await?.families;
+        for family in &ended {
+            let id = Handle(*family).to_string().into();
+            self.revoke(Revocation::Token { id, until }).await?;
+        }
+        Ok(ended.len() as u64)
+    }
+
+    /// Revokes in the store first, then in this process: here also if the store fails, since what
+    /// was to lose its rights must not go on where that can be helped.
+    pub(super) async fn revoke(&self, revocation: Revocation) -> Result<Revoked, StoreError> {
+        let stored = match self.refresh_key().await {
+            Ok(_) => self.store.revoke(revocation.clone()).await,
+            Err(error) => Err(error),
+        };
+        let position = stored.as_ref().ok().map(|revoked| revoked.position);
+        self.revocation_cache.revoke(position, revocation);
+        stored
+    }
+}

@@ -1,0 +1,75 @@
+//! Tickets: what a caller may open one stream with.
+
+use policy_core::token::{OpaqueKind, OpaqueToken, TokenError, TokenNames};
+#[cfg(feature = "testing")]
+use policy_core::{session::Identity, time::Timestamp};
+
+use super::{TokenService, unavailable};
+use crate::{
+    auth::tokens::{Caller, foreign_issuer_of, scoped},
+    base::problem::Problem,
+    store::{StoreError, Ticket, TokenHash},
+};
+
+impl TokenService {
+    /// Issues a ticket to the caller of a request that knows `cut_offs`.
+    pub(in crate::auth::tokens) async fn put_ticket(
+        &self,
+        caller: Caller,
+        cut_offs: u64,
+    ) -> Result<String, Problem> {
+        self.refresh_key().await.map_err(unavailable)?;
+        self.check_cut_offs(&caller.user(), cut_offs)?;
+        let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
+        let made = self.revocation_cache.issue_time(&caller.user(), self.clock.now());
+        let ticket = Ticket {
+            // Everything that a cut-off of this second covers was issued before it.
+            expires: made.after(Ticket::LIFETIME),
+            identity: caller.identity,
+            authenticated: caller.authenticated,
+            session: caller.session,
+            token: caller.token,
+            cut_offs,
+        };
+        self.store.put_ticket(TokenHash(token.hash()), ticket).await.map_err(unavailable)?;
+        Ok(token.text())
+    }
+
+    /// Redeems a ticket: only the first call gets it, and none if its user or token was revoked
+    /// since it was issued.
+    pub(crate) async fn take_ticket(&self, text: &str) -> Result<Option<Ticket>, StoreError> {
+        let Some(token) = OpaqueToken::parse(OpaqueKind::Ticket, text) else { return Ok(None) };
+        self.refresh_key().await?;
+        let now = self.clock.now();
+        let ticket = self.store.take_ticket(TokenHash(token.hash()), now).await?;
+        let Some(ticket) = ticket else { return Ok(None) };
+        let made = ticket.made();
+        let id = ticket.token.as_ref().map_or("", |(id, _)| id);
+        let session = ticket.session.map(|session| session.to_string());
+        let user = scoped(foreign_issuer_of(id), &ticket.identity.subject);
+        let cut_offs = Some(ticket.cut_offs);
+        let names = || TokenNames { id, session: session.as_deref(), user: &user, cut_offs };
+        match self.check(made, names) {
+            Ok(()) => Ok(Some(ticket)),
+            Err(TokenError::StoreUnavailable) => {
+                Err(StoreError::new("the revocations are out of date"))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// A ticket of a user who logged in at `authenticated`, as if issued from a token of this
+    /// external issuer, if there is one.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn mint_ticket(
+        &self,
+        identity: Identity,
+        authenticated: Option<Timestamp>,
+        issuer: Option<&str>,
+    ) -> Result<String, Problem> {
+        let expires = self.clock.now().after(self.lifetime);
+        let token = issuer.map(|issuer| (scoped(Some(issuer), "probe").into(), expires));
+        let caller = Caller { identity, authenticated, session: None, token };
+        self.put_ticket(caller, self.newest_cut_off()).await
+    }
+}
