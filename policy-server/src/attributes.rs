@@ -553,7 +553,8 @@ pub use policy_macros::jsonp;
 ///
 /// An IPv6 address counts by its first 64 bits, and a network of 48 bits is served a limited number
 /// of clients ([`App::rate_capacity`](crate::App::rate_capacity)). A rate is also the burst size: all
-/// of its requests may come at once, and then none for the rest of the period.
+/// of its requests may come at once, and then none for the rest of the period. What only the handler
+/// knows, such as the account that a login names, is counted by a [`RateLimiter`](crate::RateLimiter).
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -41,6 +41,7 @@
 //!   [`isolation`](macro@isolation) and [`jsonp`](macro@jsonp) are the rest of a route's policy;
 //!   [`CachePolicy`], [`Limits`], [`HeadersPolicy`] and [`Isolation`] are the same as values, for
 //!   an app, a group or a mount.
+//! - [`RateLimiter`] counts what a handler names, such as the attempts at an account.
 //! - [`layer`](macro@layer) and [`Group::layer`] put `tower` layers behind the gates of a route.
 //! - [`response`] has the validators for caches and conditional requests: [`ETag`](response::ETag),
 //!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
@@ -260,6 +261,7 @@ pub use policy_core::{
     session::Identity,
     time::Timestamp,
 };
+pub use route::rate_limiter::RateLimiter;
 pub use server::Server;
 
 #[doc = include_str!("../docs/operation.md")]
@@ -277,7 +279,7 @@ pub mod policy {
         cors::{CorsPolicyBuilder, OriginLists, PolicyError, PolicyErrors},
         headers::{Frame, HeadersPolicyBuilder},
         jsonp::{Grammar, JsonpPolicy, JsonpPolicyBuilder},
-        limits::RateKey,
+        limits::{Granted, RateKey, Refused},
     };
 
     /// Directives and sources of a Content-Security-Policy.

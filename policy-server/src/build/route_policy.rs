@@ -20,7 +20,7 @@ use crate::{
     },
     route::{
         compiled_policy::CompiledRoutePolicy,
-        limits::{BODY, Concurrency, RateLimit, TIMEOUT},
+        limits::{BODY, Concurrency, RateLimit, TIMEOUT, words},
     },
 };
 
@@ -211,11 +211,6 @@ macro_rules! compile_facets {
 }
 
 policy_core::facets!([compile_facets]);
-
-fn words(seed: [u8; 16]) -> [u64; 2] {
-    let seed = u128::from_le_bytes(seed);
-    [seed as u64, (seed >> 64) as u64]
-}
 
 /// The value of the nearest level that sets one.
 fn held<T>(

@@ -73,6 +73,12 @@ impl RateLimit {
     }
 }
 
+/// The seed of a table, from random bytes.
+pub(crate) fn words(seed: [u8; 16]) -> [u64; 2] {
+    let seed = u128::from_le_bytes(seed);
+    [seed as u64, (seed >> 64) as u64]
+}
+
 /// The limit of requests in flight, counted at the level that set it.
 #[derive(Debug)]
 pub(crate) struct Concurrency {

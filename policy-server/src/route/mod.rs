@@ -4,4 +4,5 @@ pub(crate) mod compiled_policy;
 pub(crate) mod conditional;
 pub(crate) mod jsonp;
 pub(crate) mod limits;
+pub(crate) mod rate_limiter;
 pub(crate) mod router;

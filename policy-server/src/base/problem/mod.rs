@@ -6,7 +6,7 @@ mod own;
 mod rejection;
 mod render;
 
-use std::{borrow::Cow, error::Error, fmt};
+use std::{borrow::Cow, error::Error, fmt, time::Duration};
 
 use axum_core::{
     body::Body,
@@ -186,8 +186,7 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY)
     }
 
-    /// 429: too many requests (RFC 6585 4). State the time to wait with `([(RETRY_AFTER, "..")],
-    /// problem)`.
+    /// 429: too many requests (RFC 6585 4); [`retry_after`](Self::retry_after) says how long to wait.
     pub fn too_many_requests() -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS)
     }
@@ -253,6 +252,22 @@ impl Problem {
     #[must_use]
     pub fn instance(self, uri: impl Into<Cow<'static, str>>) -> Self {
         self.change(|own| own.instance = Some(uri.into()))
+    }
+
+    /// Says when the client may try again, in `Retry-After` (RFC 9110 10.2.3); parts of a second
+    /// count as one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use policy_server::{IntoResponse, Problem};
+    ///
+    /// let problem = Problem::too_many_requests().retry_after(Duration::from_millis(1_500));
+    /// assert_eq!(problem.into_response().headers()["retry-after"], "2");
+    /// ```
+    #[must_use]
+    pub fn retry_after(self, wait: Duration) -> Self {
+        let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+        self.change(|own| own.retry_after = Some(seconds))
     }
 
     /// Adds an extension member (RFC 9457 3.2), or replaces one of the same name.
@@ -332,9 +347,11 @@ impl IntoResponse for Problem {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MEDIA_TYPE);
-        if let Kind::Listed(refusal) = &self.0
-            && let Some(seconds) = refusal.retry_after()
-        {
+        let retry_after = match &self.0 {
+            Kind::Listed(refusal) => refusal.retry_after().map(u64::from),
+            Kind::Own(own) => own.retry_after,
+        };
+        if let Some(seconds) = retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(Shown(self));
@@ -414,6 +431,16 @@ mod tests {
         let (_, body) = sent(Problem::from(Refusal::RouteNotFound).detail("gone")).await;
         assert_eq!(body["code"], "route.not-found");
         assert_eq!(body["detail"], "gone");
+    }
+
+    #[test]
+    fn an_explained_refusal_still_says_when_to_come_back() {
+        let problem = Problem::from(Refusal::ConcurrencyExceeded);
+        for problem in [problem.clone(), problem.detail("all desks are taken")] {
+            assert_eq!(problem.into_response().headers()[RETRY_AFTER], "1");
+        }
+        let never = Problem::from(Refusal::RouteNotFound).detail("gone").into_response();
+        assert!(!never.headers().contains_key(RETRY_AFTER));
     }
 
     #[tokio::test]

@@ -20,6 +20,8 @@ pub(super) struct Own {
     pub(super) detail: Option<Cow<'static, str>>,
     pub(super) instance: Option<Cow<'static, str>>,
     pub(super) members: Map<String, Value>,
+    /// In seconds; a header, and no member.
+    pub(super) retry_after: Option<u64>,
 }
 
 impl Own {
@@ -32,6 +34,7 @@ impl Own {
             detail: None,
             instance: None,
             members: Map::new(),
+            retry_after: None,
         }
     }
 
@@ -51,6 +54,7 @@ impl From<Refusal> for Own {
         Self {
             title: Some(Cow::Borrowed(refusal.title())),
             code: Some(Cow::Borrowed(refusal.code())),
+            retry_after: refusal.retry_after().map(u64::from),
             ..Self::new(status_of(refusal))
         }
     }

@@ -1,0 +1,145 @@
+//! Rates that handlers count by keys of their own.
+
+use std::fmt;
+
+use policy_core::{
+    Refusal,
+    limits::{Granted, Rate, RateCapacity, RateTable, Refused},
+};
+
+use super::limits::words;
+use crate::base::{
+    clock::{Clock, Random, RandomError},
+    problem::Problem,
+};
+
+/// A rate for each value of a key that only a handler knows: the account that a login names, a
+/// tenant, a telephone number. [`#[limit(rate = ..)]`](macro@crate::limit) counts addresses and
+/// principals, before the handler runs.
+///
+/// It is as strict: no key is granted more than the count of the [`Rate`] within any of its periods.
+/// Memory is bounded, whatever keys clients invent: 58 bytes for each of the keys that
+/// [`capacity`](Self::capacity) says, and keys beyond it share accounts of a few. It counts for one
+/// process, and forgets at a restart. [`Rate::by`](Rate) is not asked.
+///
+/// ```
+/// use std::sync::Arc;
+/// use policy_server::{RateLimiter, prelude::*};
+///
+/// #[post("/codes/{number}")]
+/// #[auth(public)]
+/// async fn send_code(number: String, State(sent): State<Arc<RateLimiter>>) -> Result<(), Problem> {
+///     // 429 with `Retry-After`, code `limit.rate`.
+///     sent.take(&number)?;
+///     Ok(())
+/// }
+///
+/// let sent = Arc::new(RateLimiter::new(Rate::per_hour(2))?);
+/// let client = App::new(sent).routes(routes![send_code]).test();
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let send = async |number| client.post(&format!("/codes/{number}")).send().await;
+/// assert_eq!(send("5550100").await.status(), 200);
+/// assert_eq!(send("5550100").await.status(), 200);
+/// assert_eq!(send("5550100").await.header("retry-after"), Some("3600"));
+/// assert_eq!(send("5550199").await.status(), 200);
+/// # });
+/// # Ok::<(), policy_server::RandomError>(())
+/// ```
+///
+/// A key of several parts has to be written so that no two lists of parts make the same key. Who can
+/// use up a key keeps others from it: for an account that anybody may name, count the devices that
+/// it knows apart from others, as the example `cargo run -p accounts` does.
+pub struct RateLimiter {
+    rate: Rate,
+    seed: [u64; 2],
+    table: RateTable,
+    clock: Clock,
+}
+
+impl RateLimiter {
+    /// Counts by this rate, with the default [`RateCapacity`]. Clients cannot choose keys that
+    /// collide, since a random key is drawn for their hash.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random source.
+    pub fn new(rate: Rate) -> Result<Self, RandomError> {
+        let seed = Random::system().draw().map(words)?;
+        let table = RateTable::new(rate, RateCapacity::DEFAULT, seed);
+        Ok(Self { rate, seed, table, clock: Clock::system() })
+    }
+
+    /// Tells this many keys apart, and has counted none yet.
+    #[must_use]
+    pub fn capacity(self, capacity: RateCapacity) -> Self {
+        Self { table: RateTable::new(self.rate, capacity, self.seed), ..self }
+    }
+
+    /// Reads another clock, for tests.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Counts an attempt at this key. One that is refused is not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the time to wait. `?` makes a [`Problem`] of it: 429, `limit.rate`, with
+    /// `Retry-After`.
+    pub fn take(&self, key: impl AsRef<[u8]>) -> Result<Granted, Refused> {
+        self.table.take(key.as_ref(), self.clock.monotonic())
+    }
+}
+
+impl fmt::Debug for RateLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimiter").field("rate", &self.rate).finish_non_exhaustive()
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        Self::from(Refusal::RateExceeded).retry_after(refused.retry_after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::header::RETRY_AFTER;
+
+    use super::*;
+    use crate::IntoResponse;
+
+    #[test]
+    fn keys_are_counted_apart_by_a_clock_of_tests() {
+        let clock = Clock::at(7);
+        let limiter = RateLimiter::new(Rate::per_minute(2)).unwrap().clock(clock.clone());
+        assert_eq!(limiter.take("ada").map(|granted| granted.remaining), Ok(1));
+        assert!(limiter.take("ada").is_ok());
+        assert_eq!(limiter.take("ada").map_err(|it| it.retry_after), Err(Duration::from_secs(60)));
+        assert!(limiter.take("eve").is_ok());
+        clock.advance(Duration::from_secs(60));
+        assert!(limiter.take("ada").is_ok());
+    }
+
+    #[test]
+    fn keys_beyond_the_capacity_share_and_get_no_more_than_the_rate() {
+        let few = RateCapacity::DEFAULT.clients(8);
+        let limiter = RateLimiter::new(Rate::per_day(1)).unwrap().capacity(few).clock(Clock::at(7));
+        let granted = (0..100_u8).filter(|key| limiter.take([*key]).is_ok()).count();
+        assert!((8..=12).contains(&granted), "{granted}");
+    }
+
+    #[test]
+    fn a_refused_key_is_a_problem_of_the_catalogue() {
+        let limiter = RateLimiter::new(Rate::per_hour(1)).unwrap().clock(Clock::at(7));
+        assert!(limiter.take("ada").is_ok());
+        let problem = Problem::from(limiter.take("ada").unwrap_err());
+        assert_eq!(problem.to_string(), "429 There were too many requests (limit.rate)");
+        assert_eq!(problem.into_response().headers()[RETRY_AFTER], "3600");
+    }
+}
