@@ -1,16 +1,31 @@
-//! The keys that sign tokens, in a file.
+//! The keys of the service, in files.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Write},
     path::Path,
 };
 
-use policy_server::{Error, Random, tokens::TokenKeys};
+use policy_server::{
+    Error, Random,
+    tokens::{SecretKey, TokenKeys},
+};
 
-/// The keys in a file. The first start creates one, which suits a single machine; in production
-/// they come from a secret store, and `TokenKeys::reload` rotates them.
-pub(crate) fn kept_in(path: &Path) -> Result<TokenKeys, Error> {
+/// The keys that sign tokens. The first start creates one, which suits a single machine; in
+/// production they come from a secret store, and `TokenKeys::reload` rotates them.
+pub(crate) fn of_tokens(path: &Path) -> Result<TokenKeys, Error> {
+    create(path, "first ")?;
+    Ok(TokenKeys::read(path)?)
+}
+
+/// The key that signs device cookies.
+pub(crate) fn of_devices(path: &Path) -> Result<SecretKey, Error> {
+    create(path, "")?;
+    Ok(SecretKey::decode(fs::read_to_string(path)?.trim()).map_err(io::Error::other)?)
+}
+
+/// Writes a new key behind `label`, unless the file exists. Only its owner may read it.
+fn create(path: &Path, label: &str) -> io::Result<()> {
     let mut new = OpenOptions::new();
     new.write(true).create_new(true);
     #[cfg(unix)]
@@ -19,10 +34,9 @@ pub(crate) fn kept_in(path: &Path) -> Result<TokenKeys, Error> {
         Ok(mut file) => {
             let key: [u8; 32] = Random::system().draw().map_err(io::Error::other)?;
             let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-            writeln!(file, "first {key}")?;
+            writeln!(file, "{label}{key}")
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
-        Err(error) => return Err(error.into()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
     }
-    Ok(TokenKeys::read(path)?)
 }

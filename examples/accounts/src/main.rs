@@ -2,34 +2,39 @@
 //!
 //! Run `cargo run -p accounts` and open the address that it prints.
 
+mod attempts;
+mod by_password;
+mod devices;
+mod events;
 mod keys;
-mod news;
 mod passwords;
 mod shop;
 mod tokens;
 mod users;
 
-use std::{env, fs, path::Path};
+use std::{env, fs, io, path::Path, sync::Arc};
 
 use axum::response::IntoResponse;
-use http::{HeaderMap, header::USER_AGENT};
-use news::News;
+use by_password::{change_password, confirm, login, sign_up};
+use devices::Devices;
+use events::{Events, SecurityEvent};
 use policy_server::{
     prelude::*,
     session::{self, Handle, SessionError},
 };
-use serde::{Deserialize, Serialize};
+use redb::{Database, DatabaseError};
+use serde::Serialize;
 use tokens::{token, token_logout, token_refresh};
-use users::{Credentials, Users};
+use users::Users;
 
 /// The pages that may act with the cookies of their user. Every route has this policy, unless it
 /// has a `#[cors(..)]` of its own.
 const SHOP: CorsPolicy =
     CorsPolicy::origins_at_run_time("shop").within(&["http://localhost:*"]).credentials().build();
 
-/// Of every route that hashes a password. An address guesses slowly, and as many requests wait for a
-/// core as are done in about a second; the rest are told to come again.
-const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30)).concurrency(8);
+/// Of every route that hashes a password: an address guesses slowly, whatever accounts it tries.
+/// `attempts` limits how often an account is tried, and `passwords` how many wait for a core.
+const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30));
 
 #[derive(Serialize)]
 struct Profile {
@@ -38,93 +43,11 @@ struct Profile {
     by: &'static str,
 }
 
-#[post("/signup")]
-#[auth(public)]
-#[limit(PASSWORDS)]
-async fn sign_up(
-    sessions: Sessions,
-    session: Session,
-    headers: HeaderMap,
-    State(users): State<Users>,
-    Json(new): Json<Credentials>,
-) -> Result<impl IntoResponse, Problem> {
-    let name = users.add(new).await?;
-    sessions.login(&name).await?;
-    session.set("device", device(&headers))?;
-    Ok((StatusCode::CREATED, Json(Profile { name, by: "session" })))
-}
-
-/// The session gets a new id, whatever the request came with; the response sets its cookie.
-#[post("/login")]
-#[auth(public)]
-#[limit(PASSWORDS)]
-async fn login(
-    sessions: Sessions,
-    session: Session,
-    headers: HeaderMap,
-    State(users): State<Users>,
-    State(news): State<News>,
-    Json(credentials): Json<Credentials>,
-) -> Result<Json<Profile>, Problem> {
-    let name = users.verify(credentials).await?;
-    sessions.login(&name).await?;
-    session.set("device", device(&headers))?;
-    news.tell(&name, format!("A new login: {}", device(&headers)));
-    Ok(Json(Profile { name, by: "session" }))
-}
-
 #[get("/profile")]
 #[auth(session | token)]
 async fn profile(me: Principal) -> Json<Profile> {
     let by = if me.token().is_some() { "token" } else { "session" };
     Json(Profile { name: me.subject().to_owned(), by })
-}
-
-#[derive(Deserialize)]
-struct NewPassword {
-    current: String,
-    password: String,
-}
-
-/// Asks for the current password, since whoever finds an open browser must not take the account over.
-/// Ends all other sessions and all tokens, in case somebody knew the old password: also those that
-/// begin at this moment with the old one. This session continues under a new id.
-#[post("/password")]
-#[auth(session, fresh = "5m")]
-#[limit(PASSWORDS)]
-async fn change_password(
-    me: Principal,
-    sessions: Sessions,
-    State(users): State<Users>,
-    State(news): State<News>,
-    Json(NewPassword { current, password }): Json<NewPassword>,
-) -> Result<StatusCode, Problem> {
-    users.verify(Credentials { name: me.subject().to_owned(), password: current }).await?;
-    users.set_password(me.subject(), password).await?;
-    sessions.login(me.subject()).await?;
-    sessions.revoke_others().await?;
-    news.tell(me.subject(), "The password was changed");
-    Ok(StatusCode::NO_CONTENT)
-}
-
-#[derive(Deserialize)]
-struct Password {
-    password: String,
-}
-
-/// Asks for the password again, after which the session is fresh.
-#[post("/confirm")]
-#[auth(session)]
-#[limit(PASSWORDS)]
-async fn confirm(
-    me: Principal,
-    session: Session,
-    State(users): State<Users>,
-    Json(Password { password }): Json<Password>,
-) -> Result<StatusCode, Problem> {
-    users.verify(Credentials { name: me.subject().to_owned(), password }).await?;
-    session.elevate()?;
-    Ok(StatusCode::NO_CONTENT)
 }
 
 #[post("/logout")]
@@ -142,29 +65,41 @@ async fn logout_everywhere(sessions: Sessions) -> Result<StatusCode, Problem> {
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// A session, as its user recognises it.
 #[derive(Serialize)]
-struct Device {
+struct Listed {
     handle: String,
-    name: String,
+    device: String,
+    address: String,
     begun: u64,
     last_seen: u64,
     is_this: bool,
+    /// Whether it began after the user had last logged in on this device.
+    is_new: bool,
 }
 
 /// The sessions of the user.
 #[get("/sessions")]
 #[auth(session)]
-async fn devices(me: Principal, sessions: Sessions) -> Result<Json<Vec<Device>>, Problem> {
-    let devices = sessions.list().await?.into_iter().map(|session| {
-        Ok(Device {
+async fn list(
+    me: Principal,
+    session: Session,
+    sessions: Sessions,
+) -> Result<Json<Vec<Listed>>, Problem> {
+    let since: Option<u64> = session.get("since")?.flatten();
+    let list = sessions.list().await?.into_iter().map(|session| {
+        let (begun, is_this) = (session.created.millis(), me.session() == Some(session.handle));
+        Ok(Listed {
             handle: session.handle.to_string(),
-            name: session.get("device")?.unwrap_or_default(),
-            begun: session.created.millis(),
+            device: session.get("device")?.unwrap_or_default(),
+            address: session.get("address")?.unwrap_or_default(),
+            begun,
             last_seen: session.last_seen.millis(),
-            is_this: me.session() == Some(session.handle),
+            is_this,
+            is_new: !is_this && since.is_some_and(|since| begun > since),
         })
     });
-    Ok(Json(devices.collect::<Result<_, SessionError>>()?))
+    Ok(Json(list.collect::<Result<_, SessionError>>()?))
 }
 
 /// Ends one session; sessions of other users cannot be named.
@@ -178,30 +113,49 @@ async fn end(handle: Handle, sessions: Sessions) -> Result<StatusCode, Problem> 
     }
 }
 
-/// A stream of events of the account, which ends with its session.
-#[get("/news")]
+/// What happened to the account lately: logins, tokens, new passwords.
+#[get("/events")]
 #[auth(session)]
-async fn account_news(me: Principal, State(news): State<News>) -> impl IntoResponse {
-    news.stream(me.subject())
+async fn security_events(
+    me: Principal,
+    State(events): State<Events>,
+) -> Result<Json<Vec<SecurityEvent>>, Problem> {
+    Ok(Json(events.list(me.subject()).await?))
 }
 
-/// The name by which users recognise their devices.
-fn device(headers: &HeaderMap) -> String {
-    let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-    agent.unwrap_or("unknown").chars().take(200).collect()
+/// The same as a stream from now on, which ends with its session.
+#[get("/news")]
+#[auth(session)]
+async fn news(me: Principal, State(events): State<Events>) -> impl IntoResponse {
+    events.stream(me.subject())
 }
 
 fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
     fs::create_dir_all(folder)?;
-    let state = Accounts { users: Users::open(&folder.join("users.redb"))?, news: News::default() };
+    let database = Arc::new(open(&folder.join("users.redb"))?);
+    let state = Accounts {
+        users: Users::new(Arc::clone(&database))?,
+        events: Events::new(database)?,
+        devices: Devices::new(&keys::of_devices(&folder.join("device.key"))?)?,
+    };
     Ok(App::new(state)
         .cors(SHOP)
         .sessions(Sessions::embedded(folder.join("sessions.redb")))
-        .tokens(Tokens::signed_with(keys::kept_in(&folder.join("token.keys"))?))
+        .tokens(Tokens::signed_with(keys::of_tokens(&folder.join("token.keys"))?))
         .limits(Limits::NONE.body(16 * 1024))
         .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])
-        .routes(routes![logout, logout_everywhere, devices, end, account_news])
+        .routes(routes![logout, logout_everywhere, list, end, security_events, news])
         .routes(routes![token, token_refresh, token_logout]))
+}
+
+fn open(path: &Path) -> io::Result<Database> {
+    Database::create(path).map_err(|error| match error {
+        DatabaseError::DatabaseAlreadyOpen => io::Error::other(format!(
+            "another process has `{}` open: one process at a time",
+            path.display()
+        )),
+        error => io::Error::other(error),
+    })
 }
 
 #[tokio::main]
@@ -216,7 +170,8 @@ async fn main() -> Result<(), Report> {
 /// The state of the handlers.
 struct Accounts {
     users: Users,
-    news: News,
+    events: Events,
+    devices: Devices,
 }
 
 impl FromRef<Accounts> for Users {
@@ -225,9 +180,15 @@ impl FromRef<Accounts> for Users {
     }
 }
 
-impl FromRef<Accounts> for News {
+impl FromRef<Accounts> for Events {
     fn from_ref(accounts: &Accounts) -> Self {
-        accounts.news.clone()
+        accounts.events.clone()
+    }
+}
+
+impl FromRef<Accounts> for Devices {
+    fn from_ref(accounts: &Accounts) -> Self {
+        accounts.devices.clone()
     }
 }
 

@@ -64,20 +64,37 @@ async function load() {
 async function showSessions() {
   const { ok, body } = await call("GET", "/sessions");
   if (!ok) return;
-  byId("sessions").replaceChildren(...body.map(({ handle, name, last_seen, is_this }) => {
+  byId("sessions").replaceChildren(...body.map(({ handle, device, address, begun, last_seen, is_this, is_new }) => {
     const row = document.createElement("tr");
     row.dataset.handle = handle;
     row.dataset.this = is_this;
+    row.dataset.new = is_new;
+    const words = element("span", `${device}, ${address}`);
+    if (is_new) words.prepend(element("strong", "New since you were last here: ", "bad"));
     const end = element("button", is_this ? "End (this one)" : "End");
     end.addEventListener("click", () => act(async () => {
       const response = await change("DELETE", `/sessions/${handle}`);
       say(response, "The session ended.");
       await load();
     }));
-    row.append(cell(name), cell(new Date(last_seen).toLocaleTimeString()), cell(end));
+    row.append(cell(words), cell(moment(begun)), cell(moment(last_seen)), cell(end));
+    return row;
+  }));
+  await showEvents();
+}
+
+// What happened to the account, newest first; also what ended before anybody looked.
+async function showEvents() {
+  const { ok, body } = await call("GET", "/events");
+  if (!ok) return;
+  byId("events").replaceChildren(...body.map(({ at, what, device, address }) => {
+    const row = document.createElement("tr");
+    row.append(cell(moment(at)), cell(what), cell(`${device}, ${address}`));
     return row;
   }));
 }
+
+const moment = (time) => new Date(time).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
 
 // Events of the account. `EventSource` sends the cookie only with `withCredentials`.
 function listen(on) {
@@ -87,7 +104,10 @@ function listen(on) {
   showStream();
   if (!on) return;
   stream.onopen = showStream;
-  stream.onmessage = ({ data }) => byId("news").append(element("li", data));
+  stream.onmessage = ({ data }) => {
+    byId("news").append(element("li", data));
+    act(showSessions);
+  };
   // The browser reconnects by itself, but the session may have ended, here or elsewhere.
   stream.onerror = () => act(load);
 }

@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use super::{
     PASSWORDS,
-    news::News,
+    attempts::Guesser,
+    devices::Device,
+    events::Events,
     users::{Credentials, Users},
 };
 
@@ -20,13 +22,15 @@ use super::{
 #[limit(PASSWORDS)]
 pub(crate) async fn token(
     tokens: Tokens,
+    device: Device,
     State(users): State<Users>,
-    State(news): State<News>,
+    State(events): State<Events>,
     Json(credentials): Json<Credentials>,
 ) -> Result<Issued, Problem> {
-    let name = users.verify(credentials).await?;
-    news.tell(&name, "Tokens were given out");
-    tokens.login(name).await
+    let name = users.verify(credentials, Guesser::Device(&device)).await?;
+    let issued = tokens.login(&name).await?;
+    events.record(&name, "Tokens were given out", &device).await?;
+    Ok(issued)
 }
 
 #[derive(Deserialize)]

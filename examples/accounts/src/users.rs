@@ -1,12 +1,15 @@
-//! The users: their names and password hashes, in a file.
+//! The users: their names and password hashes.
 
-use std::{io, path::Path, sync::Arc};
+use std::{io, sync::Arc};
 
 use policy_server::prelude::*;
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::Deserialize;
 
-use super::passwords::Passwords;
+use super::{
+    attempts::{Attempts, Guesser},
+    passwords::{Passwords, Queue},
+};
 
 /// Password hashes by user name.
 const USERS: TableDefinition<'_, &str, &str> = TableDefinition::new("users");
@@ -24,17 +27,12 @@ pub(crate) struct Credentials {
 pub(crate) struct Users {
     database: Arc<Database>,
     passwords: Passwords,
+    attempts: Arc<Attempts>,
 }
 
 impl Users {
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let database = Database::create(path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => io::Error::other(format!(
-                "another process has `{}` open: one process at a time",
-                path.display()
-            )),
-            error => io::Error::other(error),
-        })?;
+    pub(crate) fn new(database: Arc<Database>) -> io::Result<Self> {
+        let (passwords, attempts) = (Passwords::new()?, Arc::new(Attempts::new()?));
         // Creates the table.
         let prepare = || -> Result<(), redb::Error> {
             let change = database.begin_write()?;
@@ -42,7 +40,7 @@ impl Users {
             Ok(change.commit()?)
         };
         prepare().map_err(io::Error::other)?;
-        Ok(Self { database: Arc::new(database), passwords: Passwords::new()? })
+        Ok(Self { database, passwords, attempts })
     }
 
     /// Adds a user, and returns the name.
@@ -55,8 +53,8 @@ impl Users {
                 .detail("a name has 2 to 32 small letters and digits"));
         }
         check(&password)?;
-        let users = self.clone();
-        let is_new = self.passwords.run(move |passwords| {
+        let (users, place) = (self.clone(), self.passwords.place(Queue::Strangers)?);
+        let is_new = self.passwords.run(place, move |passwords| {
             let hash = passwords.hash(&password)?;
             Ok(users.put_new(&name, &hash)?.then_some(name))
         });
@@ -67,9 +65,16 @@ impl Users {
     }
 
     /// The name, if the password is right.
-    pub(crate) async fn verify(&self, credentials: Credentials) -> Result<String, Problem> {
+    pub(crate) async fn verify(
+        &self,
+        credentials: Credentials,
+        guesser: Guesser<'_>,
+    ) -> Result<String, Problem> {
+        // Before it counts: whoever is refused for others has not used up an attempt.
+        let place = self.passwords.place(guesser.queue(&credentials.name))?;
+        self.attempts.take(&credentials.name, &guesser)?;
         let users = self.clone();
-        let verified = self.passwords.run(move |passwords| {
+        let verified = self.passwords.run(place, move |passwords| {
             let Credentials { name, password } = credentials;
             let hash = users.find(&name)?;
             Ok(passwords.verify(&password, hash.as_deref()).then_some(name))
@@ -82,9 +87,10 @@ impl Users {
 
     pub(crate) async fn set_password(&self, name: &str, password: String) -> Result<(), Problem> {
         check(&password)?;
+        let place = self.passwords.place(Queue::Familiar)?;
         let (users, name) = (self.clone(), name.to_owned());
         self.passwords
-            .run(move |passwords| {
+            .run(place, move |passwords| {
                 let hash = passwords.hash(&password)?;
                 Ok(users.put(&name, &hash)?)
             })

@@ -90,12 +90,29 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     assert_eq!(phone.logs_in(PASSWORD, "#login")?, "Welcome.");
     phone.is_shown("ada")?;
     phone.listens()?;
-    laptop.0.wait_for("document.getElementById('news').textContent.includes('A new login')")?;
+    laptop.0.wait_for(
+        "document.getElementById('news').textContent.includes('A login on a new device')",
+    )?;
     assert_eq!(phone.sessions()?, 2);
     laptop.does(&[], "#reload-sessions")?;
     assert_eq!(laptop.sessions()?, 2);
 
-    let said = laptop.does(&[], "#sessions tr[data-this=false] button")?;
+    // Who comes back sees what is new since.
+    laptop.does(&[], "#logout")?;
+    laptop.is_shown("")?;
+    assert_eq!(laptop.logs_in(PASSWORD, "#login")?, "Welcome.");
+    laptop.is_shown("ada")?;
+    let told = laptop.0.text_of("#events")?;
+    for text in ["The account was created", "A login on a new device", "127.0.0.1"] {
+        assert!(told.contains(text), "{text} in {told}");
+    }
+    let new = laptop.0.text_of("#sessions tr[data-new=true]")?;
+    assert!(new.contains("New since you were last here") && new.contains("Chrome"), "{new}");
+    // For a manual look.
+    if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
+        laptop.0.screenshot(file.as_ref())?;
+    }
+    let said = laptop.does(&[], "#sessions tr[data-new=true] button")?;
     assert_eq!(said, "The session ended.");
     assert_eq!(laptop.sessions()?, 1);
     // The page notices by the end of its stream.

@@ -7,27 +7,44 @@
 
 mod browser;
 mod example;
+mod guessing;
 
-use std::time::{Duration, Instant};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    time::{Duration, Instant},
+};
 
 use example::{Accounts, Folder};
 use policy_tests::http::{Connection, RawResponse, soon};
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 const PASSWORD: &str = "correct horse";
 
-/// A browser with the shop's page open: it keeps the cookie and sends the CSRF token.
+/// A browser with the shop's page open: it keeps the cookies and sends the CSRF token.
 struct Visitor {
+    /// One of 127.0.0.0/8, all of which belongs to this machine.
+    address: IpAddr,
     port: u16,
     origin: String,
+    /// Of the session.
     cookie: Option<String>,
+    /// Of the device.
+    device: Option<String>,
     csrf: Option<String>,
 }
 
 impl Visitor {
     fn of(accounts: &Accounts) -> Self {
         let port = accounts.service_address().port();
-        Self { port, origin: accounts.page().to_owned(), cookie: None, csrf: None }
+        let address = Ipv4Addr::LOCALHOST.into();
+        let origin = accounts.page().to_owned();
+        Self { address, port, origin, cookie: None, device: None, csrf: None }
+    }
+
+    /// Somebody whose requests come from `127.0.net.host`.
+    fn from(accounts: &Accounts, net: u8, host: u8) -> Self {
+        Self { address: [127, 0, net, host].into(), ..Self::of(accounts) }
     }
 
     /// A new user, logged in.
@@ -64,7 +81,8 @@ impl Visitor {
 
     /// A call of the page by a bearer token, without the cookie.
     async fn by_token(&self, token: &str) -> RawResponse {
-        let mut stranger = Self { cookie: None, csrf: None, origin: self.origin.clone(), ..*self };
+        let origin = self.origin.clone();
+        let mut stranger = Self { cookie: None, device: None, csrf: None, origin, ..*self };
         let field = format!("authorization: Bearer {token}");
         stranger.send("GET", "/profile", &[&field], &Value::Null).await
     }
@@ -80,23 +98,39 @@ impl Visitor {
         let response = connection.response().await;
         // The page of another origin can read every response, including errors.
         assert_eq!(response.header("access-control-allow-origin"), Some(&*self.origin));
-        if let Some(cookie) = response.header("set-cookie") {
+        for (_, cookie) in response.headers.iter().filter(|(name, _)| name == "set-cookie") {
             let (cookie, attributes) = cookie.split_once(';').expect("attributes");
-            let is_removed = attributes.contains("Max-Age=0");
-            self.cookie = (!is_removed).then(|| cookie.to_owned());
+            let kept = (!attributes.contains("Max-Age=0")).then(|| cookie.to_owned());
+            let is_of_device = cookie.starts_with("device=");
+            *(if is_of_device { &mut self.device } else { &mut self.cookie }) = kept;
         }
         response
     }
 
     async fn begin(&self, method: &str, path: &str, fields: &[&str], body: &Value) -> Connection {
+        let mut connection = self.connect().await;
+        connection.send(self.request(method, path, fields, body)).await;
+        connection
+    }
+
+    async fn connect(&self) -> Connection {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::new(self.address, 0)).expect("an address of this machine");
+        let service = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        Connection::over(soon(socket.connect(service)).await.expect("a server that listens"))
+    }
+
+    fn request(&self, method: &str, path: &str, fields: &[&str], body: &Value) -> String {
         let Self { port, origin, .. } = self;
         let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost:{port}\r\n");
         text += &format!("origin: {origin}\r\nsec-fetch-site: same-site\r\n");
         for field in fields {
             text += &format!("{field}\r\n");
         }
-        if let Some(cookie) = &self.cookie {
-            text += &format!("cookie: {cookie}\r\n");
+        let cookies: Vec<&str> =
+            [&self.cookie, &self.device].into_iter().flatten().map(|it| &**it).collect();
+        if !cookies.is_empty() {
+            text += &format!("cookie: {}\r\n", cookies.join("; "));
         }
         if let (Some(csrf), true) = (&self.csrf, method != "GET") {
             text += &format!("x-csrf-token: {csrf}\r\n");
@@ -106,9 +140,7 @@ impl Visitor {
             let length = body.len();
             text += &format!("content-type: application/json\r\ncontent-length: {length}\r\n");
         }
-        let mut connection = Connection::open(([127, 0, 0, 1], *port).into()).await;
-        connection.send(format!("{text}\r\n{body}")).await;
-        connection
+        format!("{text}\r\n{body}")
     }
 
     async fn tokens(&mut self, name: &str) -> (String, String) {
@@ -210,13 +242,12 @@ async fn a_change_by_the_session_needs_its_token_and_a_page_that_is_granted() {
         assert_eq!(response.problem(), (403, "csrf.token".to_owned()), "{path}");
     }
     ada.renew_csrf().await;
-    let port = ada.port;
     for origin in ["https://evil.example", "http://localhost:1", "null"] {
         let page = Visitor {
             origin: origin.to_owned(),
             cookie: ada.cookie.clone(),
             csrf: ada.csrf.clone(),
-            port,
+            ..Visitor::of(&accounts)
         };
         for path in ["/logout", "/password", "/login", "/signup"] {
             let response = page.begin("POST", path, &[], &password).await.response().await;
@@ -240,7 +271,7 @@ async fn sessions_are_listed_and_one_of_them_is_ended() {
     let list = json_of(&ada.get("/sessions").await);
     let list = list.as_array().expect("a list");
     let named = |name: &str| {
-        let mut named = list.iter().filter(|session| session["name"] == name);
+        let mut named = list.iter().filter(|session| session["device"] == name);
         named.next().expect("a session").clone()
     };
     assert_eq!(list.len(), 2, "none of bob's: {list:?}");
@@ -295,49 +326,6 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
     assert_eq!(stranger.refresh(&refresh).await.status, 401);
     assert_eq!(stranger.enter("/login", "ada", PASSWORD).await.status, 403);
     assert_eq!(stranger.enter("/login", "ada", "battery staple").await.status, 200);
-}
-
-/// Thirty requests a minute, whatever is in them, and whether the connection is a new one.
-#[tokio::test]
-async fn an_address_guesses_thirty_passwords_a_minute() {
-    let (_folder, accounts) = started();
-    let mut ada = Visitor::signed_up(&accounts, "ada").await;
-    let mut stranger = Visitor::of(&accounts);
-    // None of them waits for a core, so that they fit into a minute on every machine.
-    let mut passed = 0;
-    let refused = loop {
-        let response = stranger.post("/token", &json!({})).await;
-        if response.status == 429 {
-            break response;
-        }
-        passed += 1;
-        assert!(passed < 1000, "nothing is refused");
-    };
-    assert!(passed >= 30, "{passed}");
-    assert_eq!(refused.problem().1, "limit.rate");
-    assert!(refused.header("retry-after").is_some());
-    assert_eq!(ada.get("/profile").await.status, 200, "who is logged in stays so");
-}
-
-/// As many wait for a core as are done in a second; the others are told to come again at once.
-#[tokio::test]
-async fn a_flood_of_passwords_does_not_queue_up() {
-    let (_folder, accounts) = started();
-    let flood = (0..28).map(|guess| {
-        let mut stranger = Visitor::of(&accounts);
-        tokio::spawn(async move {
-            stranger.enter("/login", "nobody", &format!("password {guess}")).await.status
-        })
-    });
-    let mut statuses = Vec::new();
-    for running in flood.collect::<Vec<_>>() {
-        statuses.push(running.await.expect("a response"));
-    }
-    assert!(statuses.iter().all(|status| matches!(status, 403 | 503)), "{statuses:?}");
-    assert!(statuses.iter().filter(|status| **status == 403).count() >= 8, "{statuses:?}");
-    // It is over as soon as they are answered.
-    Visitor::signed_up(&accounts, "ada").await;
-    Visitor::logged_in(&accounts, "ada").await;
 }
 
 /// Somebody who knows the old password logs in again and again while it is changed.
@@ -444,11 +432,71 @@ async fn news_arrive_and_end_with_the_session() {
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
     Visitor::of(&accounts).tokens("ada").await;
     let event = news.chunk().await.expect("an event");
-    assert_eq!(event, b"data: Tokens were given out\n\n");
+    assert_eq!(event, b"data: Tokens were given out: unknown, 127.0.0.1\n\n");
     assert_eq!(phone.get("/profile").await.status, 200);
     ada.post("/logout/everywhere", &Value::Null).await;
     // The stream breaks off without the last chunk, so it does not look complete.
     soon(news.closed()).await;
+}
+
+/// Also whoever logged out again, or got tokens only, before the user came.
+#[tokio::test]
+async fn a_user_who_comes_back_is_told_what_happened_meanwhile() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    ada.renew_csrf().await;
+    assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
+    (ada.cookie, ada.csrf) = (None, None);
+    let credentials = json!({ "name": "ada", "password": PASSWORD });
+    let mut thief = Visitor::from(&accounts, 0, 2);
+    thief.send("POST", "/login", &["user-agent: thief"], &credentials).await;
+    thief.send("POST", "/token", &["user-agent: curl"], &credentials).await;
+    assert_eq!(ada.enter("/login", "ada", PASSWORD).await.status, 200);
+
+    let told = json_of(&ada.get("/events").await);
+    let told: Vec<_> = told.as_array().expect("a list").iter().collect();
+    let of = |event: &Value, member: &str| event[member].as_str().expect("a text").to_owned();
+    let texts = told.iter().map(|it| ["what", "device", "address"].map(|member| of(it, member)));
+    assert_eq!(
+        texts.collect::<Vec<_>>(),
+        [
+            ["A login", "unknown", "127.0.0.1"],
+            ["Tokens were given out", "curl", "127.0.0.2"],
+            ["A login on a new device", "thief", "127.0.0.2"],
+            ["The account was created", "unknown", "127.0.0.1"],
+        ]
+    );
+    assert!(told.is_sorted_by_key(|event| std::cmp::Reverse(event["at"].as_u64())));
+    let sessions = json_of(&ada.get("/sessions").await);
+    let new: Vec<_> = sessions.as_array().expect("a list").iter().collect();
+    let new: Vec<_> = new.into_iter().filter(|session| session["is_new"] == true).collect();
+    assert_eq!(new.len(), 1, "{sessions}");
+    assert_eq!((&new[0]["device"], &new[0]["address"]), (&json!("thief"), &json!("127.0.0.2")));
+    // Only to its user.
+    let mut bob = Visitor::signed_up(&accounts, "bob").await;
+    let told = json_of(&bob.get("/events").await);
+    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
+}
+
+#[tokio::test]
+async fn the_newest_fifty_events_are_kept() {
+    let (_folder, accounts) = started();
+    let mut ada = Visitor::signed_up(&accounts, "ada").await;
+    for host in 2..8 {
+        // Ten for each device.
+        let mut other = Visitor::from(&accounts, 0, host);
+        for _ in 0..10 {
+            assert_eq!(other.enter("/login", "ada", PASSWORD).await.status, 200);
+            other.cookie = None;
+        }
+    }
+    let told = json_of(&ada.get("/events").await);
+    let told = told.as_array().expect("a list");
+    assert_eq!(told.len(), 50);
+    assert_eq!(
+        (&told[0]["address"], &told[49]["address"]),
+        (&json!("127.0.0.7"), &json!("127.0.0.3"))
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,119 @@
+//! Signing up, logging in, and the password: every route on which a browser sends one.
+
+use axum::response::{AppendHeaders, IntoResponse};
+use http::header::SET_COOKIE;
+use policy_server::prelude::*;
+use serde::Deserialize;
+
+use super::{
+    PASSWORDS, Profile,
+    attempts::Guesser,
+    devices::{Device, Devices},
+    events::Events,
+    users::{Credentials, Users},
+};
+
+#[post("/signup")]
+#[auth(public)]
+#[limit(PASSWORDS)]
+pub(crate) async fn sign_up(
+    sessions: Sessions,
+    session: Session,
+    device: Device,
+    State(devices): State<Devices>,
+    State(users): State<Users>,
+    State(events): State<Events>,
+    Json(new): Json<Credentials>,
+) -> Result<impl IntoResponse, Problem> {
+    let name = users.add(new).await?;
+    begin(&name, &sessions, &session, &device).await?;
+    events.record(&name, "The account was created", &device).await?;
+    let cookie = AppendHeaders([(SET_COOKIE, devices.remember(&name)?)]);
+    Ok((StatusCode::CREATED, cookie, Json(Profile { name, by: "session" })))
+}
+
+#[post("/login")]
+#[auth(public)]
+#[limit(PASSWORDS)]
+pub(crate) async fn login(
+    sessions: Sessions,
+    session: Session,
+    device: Device,
+    State(devices): State<Devices>,
+    State(users): State<Users>,
+    State(events): State<Events>,
+    Json(credentials): Json<Credentials>,
+) -> Result<impl IntoResponse, Problem> {
+    let name = users.verify(credentials, Guesser::Device(&device)).await?;
+    begin(&name, &sessions, &session, &device).await?;
+    let is_known = device.last_login(&name).is_some();
+    let what = if is_known { "A login" } else { "A login on a new device" };
+    events.record(&name, what, &device).await?;
+    let cookie = AppendHeaders([(SET_COOKIE, devices.remember(&name)?)]);
+    Ok((cookie, Json(Profile { name, by: "session" })))
+}
+
+/// The session gets a new id, whatever the request came with; the response sets its cookie. It keeps
+/// by what its user recognises it, and when this device was last used.
+async fn begin(
+    name: &str,
+    sessions: &Sessions,
+    session: &Session,
+    device: &Device,
+) -> Result<(), Problem> {
+    sessions.login(name).await?;
+    session.set("device", &device.name)?;
+    session.set("address", device.place())?;
+    session.set("since", device.last_login(name).map(|login| login.at.millis()))?;
+    Ok(())
+}
+
+#[derive(Deserialize)]
+pub(crate) struct NewPassword {
+    current: String,
+    password: String,
+}
+
+/// Asks for the current password, since whoever finds an open browser must not take the account over.
+/// Ends all other sessions and all tokens, in case somebody knew the old password: also those that
+/// begin at this moment with the old one. This session continues under a new id.
+#[post("/password")]
+#[auth(session, fresh = "5m")]
+#[limit(PASSWORDS)]
+pub(crate) async fn change_password(
+    me: Principal,
+    sessions: Sessions,
+    device: Device,
+    State(users): State<Users>,
+    State(events): State<Events>,
+    Json(NewPassword { current, password }): Json<NewPassword>,
+) -> Result<StatusCode, Problem> {
+    let credentials = Credentials { name: me.subject().to_owned(), password: current };
+    users.verify(credentials, Guesser::Session(&me)).await?;
+    users.set_password(me.subject(), password).await?;
+    sessions.login(me.subject()).await?;
+    sessions.revoke_others().await?;
+    events.record(me.subject(), "The password was changed", &device).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Password {
+    password: String,
+}
+
+/// Asks for the password again, after which the session is fresh.
+#[post("/confirm")]
+#[auth(session)]
+#[limit(PASSWORDS)]
+pub(crate) async fn confirm(
+    me: Principal,
+    session: Session,
+    State(users): State<Users>,
+    Json(Password { password }): Json<Password>,
+) -> Result<StatusCode, Problem> {
+    let credentials = Credentials { name: me.subject().to_owned(), password };
+    users.verify(credentials, Guesser::Session(&me)).await?;
+    session.elevate()?;
+    Ok(StatusCode::NO_CONTENT)
+}
