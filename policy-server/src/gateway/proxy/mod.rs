@@ -6,6 +6,7 @@ mod client;
 mod connection;
 mod exchange;
 mod gateway;
+mod outgoing;
 mod websocket;
 
 pub(crate) use exchange::{Serving, forward};

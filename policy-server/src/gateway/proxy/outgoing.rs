@@ -1,0 +1,204 @@
+//! A request to the upstream, which may be sent twice, and why there is no response to it.
+
+use std::{error::Error, fmt, io, pin::pin};
+
+use axum_core::body::Body;
+use http::{Extensions, HeaderMap, Method, Request, Uri};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use policy_core::{Refusal, method};
+use tokio::{
+    select,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    Gateway,
+    body::{Progress, RequestBody, no_request_body, request_body},
+    client::Client,
+    connection::Usage,
+};
+
+/// A request as it is sent to the upstream.
+pub(super) struct Outgoing {
+    pub(super) method: Method,
+    pub(super) target: Uri,
+    pub(super) fields: HeaderMap,
+}
+
+/// Why there is no response.
+pub(super) struct Failure {
+    pub(super) refusal: Refusal,
+    fate: Fate,
+}
+
+/// What became of a request without a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// The upstream may have processed it.
+    Unknown,
+    /// It was sent on a pooled connection that had ended, so that an idempotent one may be repeated
+    /// (RFC 9110 9.2.2).
+    ConnectionDead,
+    /// The upstream says that it has not processed it (RFC 9113 8.7).
+    Refused,
+}
+
+impl Outgoing {
+    pub(super) async fn send(
+        self,
+        gateway: &Gateway,
+        client: &Client,
+        body: Body,
+        has_upgrade: bool,
+    ) -> Result<http::Response<Incoming>, Refusal> {
+        let (body, progress) = request_body(body);
+        let is_idempotent = method::is_idempotent(self.method.as_str());
+        // A body cannot be sent twice.
+        let may_repeat = progress.is_none() && !has_upgrade;
+        let again = may_repeat.then(|| {
+            let Self { method, target, fields } = &self;
+            let (method, target, fields) = (method.clone(), target.clone(), fields.clone());
+            Self { method, target, fields }.request(no_request_body())
+        });
+        let progress = progress.as_deref();
+        let first = gateway.exchange(client, self.request(body), progress).await;
+        match (first, again) {
+            (Ok(response), _) => Ok(response),
+            (Err(Failure { fate, .. }), Some(again))
+                if fate == Fate::Refused || (fate == Fate::ConnectionDead && is_idempotent) =>
+            {
+                let second = gateway.exchange(client, again, None).await;
+                second.map_err(|failure| failure.refusal)
+            }
+            (Err(failure), _) => Err(failure.refusal),
+        }
+    }
+
+    fn request(self, body: RequestBody) -> Request<RequestBody> {
+        let mut request = Request::new(body);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.target;
+        *request.headers_mut() = self.fields;
+        request
+    }
+}
+
+impl Gateway {
+    /// Sends a request, and waits for the head of the response.
+    async fn exchange(
+        &self,
+        client: &Client,
+        request: Request<RequestBody>,
+        progress: Option<&Progress>,
+    ) -> Result<http::Response<Incoming>, Failure> {
+        let begun = Instant::now();
+        let mut response = pin!(client.pool.request(request));
+        loop {
+            let state = progress.map(Progress::state);
+            let waits_for_client = state.is_some_and(|state| state.waits_for_client);
+            let patience =
+                if waits_for_client { self.timeouts.idle } else { self.timeouts.response };
+            let deadline = state.map_or(begun, |state| state.since) + patience;
+            if deadline <= Instant::now() {
+                let refusal = match waits_for_client {
+                    true => Refusal::BodyTimedOut,
+                    false => Refusal::UpstreamTimedOut,
+                };
+                return Err(self.failed(refusal, &"no response in time", Fate::Unknown));
+            }
+            select! {
+                response = &mut response => {
+                    let mut response = response.map_err(|error| self.judge(&error, progress))?;
+                    if let Some(usage) = response.extensions_mut().remove::<Usage>() {
+                        usage.note_response();
+                    }
+                    return Ok(response);
+                }
+                () = sleep_until(deadline) => (),
+            }
+        }
+    }
+
+    fn judge(&self, error: &legacy::Error, progress: Option<&Progress>) -> Failure {
+        if let Some(refusal) = progress.and_then(|progress| progress.state().failure) {
+            let cause = "the body of the request is incomplete";
+            return self.failed(refusal, &cause, Fate::Unknown);
+        }
+        let refusal = match error.is_connect() {
+            true if is_late(error) => Refusal::UpstreamTimedOut,
+            true => Refusal::UpstreamUnreachable,
+            false => Refusal::UpstreamAnswer,
+        };
+        let usage = error.connect_info().and_then(|connected| {
+            let mut extensions = Extensions::new();
+            connected.get_extras(&mut extensions);
+            extensions.remove::<Usage>()
+        });
+        let fate = match http2_error(error) {
+            Some(error) if is_refused(error) => Fate::Refused,
+            None if usage.is_some_and(|usage| usage.was_dead()) => Fate::ConnectionDead,
+            _ => Fate::Unknown,
+        };
+        self.failed(refusal, &Causes(error), fate)
+    }
+
+    pub(super) fn failed(&self, refusal: Refusal, cause: &dyn fmt::Display, fate: Fate) -> Failure {
+        let cause = cause.to_string();
+        tracing::warn!(
+            code = refusal.code(),
+            upstream = %self.mapping.upstream().authority(),
+            cause = %cause.escape_debug(),
+            "{}",
+            refusal.title()
+        );
+        Failure { refusal, fate }
+    }
+}
+
+/// What HTTP/2 says about a stream or a connection, unless the connection simply ended.
+fn http2_error(error: &legacy::Error) -> Option<&h2::Error> {
+    let mut current: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = current {
+        if let Some(error) = error.downcast_ref() {
+            return Some(error);
+        }
+        current = error.source();
+    }
+    None
+}
+
+/// Whether the upstream says that it has not processed the request: REFUSED_STREAM, or GOAWAY with
+/// an earlier stream as the last one. h2 ends only the later streams with the error of a GOAWAY.
+fn is_refused(error: &h2::Error) -> bool {
+    let is_stream_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    error.is_remote() && (is_stream_refused || error.is_go_away())
+}
+
+/// An error with its causes.
+pub(super) struct Causes<'a>(pub(super) &'a (dyn Error + 'static));
+
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut current = self.0.source();
+        while let Some(error) = current {
+            write!(f, ": {error}")?;
+            current = error.source();
+        }
+        Ok(())
+    }
+}
+
+/// Whether connecting took too long.
+fn is_late(error: &legacy::Error) -> bool {
+    let mut current: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = current {
+        let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+        if error.downcast_ref::<io::Error>().is_some_and(is_late) {
+            return true;
+        }
+        current = error.source();
+    }
+    false
+}
