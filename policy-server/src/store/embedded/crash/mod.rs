@@ -3,219 +3,25 @@
 //! Completed operations must be there. Operations that were submitted but not completed may be
 //! there, in the order of submission, and never partly.
 
-use std::{
-    io,
-    sync::{Arc, LazyLock, Mutex, OnceLock},
-    time::Duration,
-};
+mod disk;
+
+use std::{sync::LazyLock, time::Duration};
 
 use policy_core::{
     session::{Handle, Identity, SessionKey},
     time::Timestamp,
 };
-use redb::{Builder, StorageBackend};
 
+pub(super) use self::disk::{Disk, Survive, Trouble, open, open_with};
 use super::{
-    EmbeddedStore, Open, Shared, file,
+    EmbeddedStore,
     tests::{NOW, record},
 };
 use crate::store::{
-    AnonymousLimit, Answer, CreateFamily, CreateSession, Family, Limit, LimitPolicy, ListSessions,
-    Refresh, Revocation, RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash,
-    TokenStore, TouchSession, UpdateSession,
+    Answer, CreateFamily, CreateSession, Family, Limit, LimitPolicy, ListSessions, Refresh,
+    Revocation, RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash, TokenStore,
+    TouchSession, UpdateSession,
 };
-
-/// Which of the writes since the last sync are on disk after the crash: the system may write them
-/// in any order.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Survive {
-    None,
-    All,
-    Even,
-    Odd,
-}
-
-#[derive(Debug)]
-enum Write {
-    Bytes(u64, Vec<u8>),
-    Length(u64),
-}
-
-impl Write {
-    fn apply(&self, image: &mut Vec<u8>) {
-        match self {
-            Self::Bytes(at, bytes) => {
-                let at = usize::try_from(*at).unwrap();
-                let end = at + bytes.len();
-                // The growth of the file may be what was lost.
-                if image.len() < end {
-                    image.resize(end, 0);
-                }
-                image[at..end].copy_from_slice(bytes);
-            }
-            Self::Length(length) => {
-                let length = usize::try_from(*length).unwrap();
-                image.truncate(length);
-                // Faster than `resize`, which fills byte by byte without optimisation and takes
-                // most of the test.
-                image.extend_from_slice(&vec![0; length - image.len()]);
-            }
-        }
-    }
-}
-
-/// What fails until the disk works again.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Trouble {
-    /// Every write and sync.
-    Broken,
-    /// Every write but that of the first page, which is there: the disk is full.
-    Full,
-}
-
-const PAGE: u64 = 4096;
-
-#[derive(Debug, Default)]
-struct State {
-    trouble: Option<(Trouble, usize)>,
-    /// What a reader sees.
-    image: Vec<u8>,
-    synced: Vec<u8>,
-    unsynced: Vec<Write>,
-    steps: usize,
-    crash_at: usize,
-}
-
-impl State {
-    /// Counts a write up to this byte, or a sync; from a certain one on, every call fails.
-    fn step(&mut self, end: u64) -> io::Result<()> {
-        self.steps += 1;
-        if self.steps >= self.crash_at {
-            return Err(io::Error::other("crashed"));
-        }
-        match self.trouble {
-            Some((Trouble::Broken, from)) if self.steps > from => Err(io::Error::other("broken")),
-            Some((Trouble::Full, from)) if self.steps > from && end > PAGE => {
-                Err(io::ErrorKind::StorageFull.into())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn write(&mut self, write: Write) -> io::Result<()> {
-        let end = match &write {
-            Write::Bytes(at, bytes) => at + bytes.len() as u64,
-            Write::Length(length) if *length > self.image.len() as u64 => *length,
-            Write::Length(_) => 0,
-        };
-        self.step(end)?;
-        write.apply(&mut self.image);
-        self.unsynced.push(write);
-        Ok(())
-    }
-}
-
-/// A disk in memory that crashes, or is full for a while.
-#[derive(Clone, Debug)]
-pub(super) struct Disk(Arc<Mutex<State>>);
-
-impl Disk {
-    pub(super) fn new(image: Vec<u8>, crash_at: usize) -> Self {
-        let state = State { synced: image.clone(), image, crash_at, ..State::default() };
-        Self(Arc::new(Mutex::new(state)))
-    }
-
-    fn steps(&self) -> usize {
-        self.0.lock().unwrap().steps
-    }
-
-    /// Begins to fail after so many more writes.
-    pub(super) fn fail_after(&self, writes: usize, trouble: Trouble) {
-        let state = &mut *self.0.lock().unwrap();
-        state.trouble = Some((trouble, state.steps + writes));
-    }
-
-    pub(super) fn work(&self) {
-        self.0.lock().unwrap().trouble = None;
-    }
-
-    pub(super) fn after_crash(&self, survive: Survive) -> Vec<u8> {
-        let state = self.0.lock().unwrap();
-        let mut image = state.synced.clone();
-        for (index, write) in state.unsynced.iter().enumerate() {
-            let is_written = match survive {
-                Survive::None => false,
-                Survive::All => true,
-                Survive::Even => index % 2 == 0,
-                Survive::Odd => index % 2 == 1,
-            };
-            if is_written {
-                write.apply(&mut image);
-            }
-        }
-        // As it is done for a file.
-        if file::is_unfinished(image.get(..file::HEAD).unwrap_or(&image), image.len() as u64) {
-            image.clear();
-        }
-        image
-    }
-}
-
-impl StorageBackend for Disk {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.lock().unwrap().image.len() as u64)
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let state = self.0.lock().unwrap();
-        let at = usize::try_from(offset).unwrap();
-        let bytes = state.image.get(at..at + out.len());
-        out.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.lock().unwrap().write(Write::Length(len))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        let state = &mut *self.0.lock().unwrap();
-        state.step(0)?;
-        state.unsynced.drain(..).for_each(|write| write.apply(&mut state.synced));
-        Ok(())
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.lock().unwrap().write(Write::Bytes(offset, data.to_vec()))
-    }
-}
-
-pub(super) fn open(disk: Disk) -> Result<EmbeddedStore, String> {
-    open_with(disk, EmbeddedStore::PAGE_CACHE)
-}
-
-/// A store in a file that is a backend of redb.
-pub(super) fn open_with(
-    backend: impl StorageBackend + Clone,
-    page_cache: usize,
-) -> Result<EmbeddedStore, String> {
-    let opener = move |_| {
-        let mut builder = Builder::new();
-        let database = builder.set_cache_size(page_cache).create_with_backend(backend.clone());
-        let database = database.map_err(StoreError::new)?;
-        file::check_format(&database).map_err(StoreError::new)?;
-        Ok(database)
-    };
-    let open = Open::start(Box::new(opener), AnonymousLimit::default());
-    let open = open.map_err(|error| error.to_string())?;
-    Ok(EmbeddedStore(Arc::new(Shared {
-        path: "memory".into(),
-        page_cache: EmbeddedStore::PAGE_CACHE,
-        anonymous: AnonymousLimit::default(),
-        opening: Mutex::new(()),
-        open: OnceLock::from(open),
-    })))
-}
 
 const A: SessionKey = SessionKey([1; 32]);
 const B: SessionKey = SessionKey([2; 32]);
