@@ -17,7 +17,7 @@ use policy_core::{
 use redb::{Database, ReadableDatabase};
 
 use super::{
-    session_tables::{HANDLES, SESSIONS, SUCCESSORS, by_handle, stored_head, successor},
+    session_rows::{HANDLES, SESSIONS, SUCCESSORS, by_handle, stored_head, successor},
     token_tables::family_of,
     writer::Tables,
 };

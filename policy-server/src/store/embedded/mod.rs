@@ -13,6 +13,8 @@ mod healing;
 mod outage;
 mod owned_rows;
 mod pace;
+mod session_cut_offs;
+mod session_rows;
 mod session_tables;
 mod sessions;
 #[cfg(test)]
@@ -54,7 +56,8 @@ use super::{AnonymousLimit, Answer, StoreError};
 /// After an error of the disk (it is full, say) the store heals by itself:
 ///
 /// - The file is opened again, so that reads go on, and a write is tried at growing intervals of up
-///   to 5 seconds, or longer if opening the file takes long. Until one succeeds [`is_writable`] is false, and readiness reports 503.
+///   to 5 seconds, or longer if opening the file takes long. Until one succeeds [`is_writable`] is
+///   false, and readiness reports 503.
 /// - Nothing is acknowledged that was not written. What takes rights away (a logout, a revocation,
 ///   other rights of a user) fails too, but holds in this process from then on: it is kept in memory,
 ///   and written first when the disk is back. If more than 100,000 of these wait, reads fail as well.

@@ -1,50 +1,29 @@
 //! Sessions within a write transaction: every rule of the store is decided here.
 
 use policy_core::{
-    session::{Handle, Identity, Record, SessionKey},
+    session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
-use redb::{MultimapTableDefinition, ReadableTable, Table, TableDefinition, WriteTransaction};
+use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
 
 use super::{
     anonymous::Anonymous,
     codec::{Row, Successor, decode_head},
     deadlines::{Deadlines, Entry, Fate, Purge},
     owned_rows::OwnedRows,
+    session_cut_offs::{CUT_OFFS, NEWEST, NUMBERS},
+    session_rows::{
+        HANDLES, SESSIONS, SUCCESSORS, USERS, by_handle, living, living_head, stored_head,
+        successor,
+    },
     writer::Effect,
 };
 use crate::store::{
-    AnonymousLimit, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, RevokeUser,
-    RotateSession, TouchSession, UpdateSession,
+    AnonymousLimit, Cas, CreateSession, Created, Limit, LimitPolicy, RotateSession, TouchSession,
+    UpdateSession,
 };
 
-pub(super) const SESSIONS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("sessions");
-
-/// The sessions of each user.
-pub(super) const USERS: MultimapTableDefinition<'_, &str, &[u8; 32]> =
-    MultimapTableDefinition::new("session_users");
-
-/// The key of each user's session by its handle.
-pub(super) const HANDLES: TableDefinition<'_, &[u8; 16], &[u8; 32]> =
-    TableDefinition::new("session_handles");
-
-/// Where sessions went whose old key is still good.
-pub(super) const SUCCESSORS: TableDefinition<'_, &[u8; 32], &[u8]> =
-    TableDefinition::new("session_successors");
-
-/// The number of the last cut-off of each user.
-const CUT_OFFS: TableDefinition<'_, &str, u64> = TableDefinition::new("session_cut_offs");
-
-/// The numbers of the newest cut-off, and of the last one of everyone.
-pub(super) const NUMBERS: TableDefinition<'_, u64, u64> =
-    TableDefinition::new("session_cut_off_numbers");
-pub(super) const NEWEST: u64 = 0;
-const EVERYONE: u64 = 1;
-
 const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("session_deadlines");
-
-/// The most rotations with overlapping graces that a lookup follows from a replaced key.
-const MAX_SUCCESSIONS: usize = 8;
 
 /// The most anonymous sessions that end to make room for one, so that no call takes long. A larger
 /// excess (of a file from before there was a limit) ends over several calls.
@@ -54,85 +33,13 @@ const MAX_OVERFLOW: usize = 256;
 const SESSION: u8 = 0;
 const SUCCESSOR: u8 = 1;
 
-/// The session under this key, dead or alive; none where its row cannot be read.
-pub(super) fn stored(
-    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    key: &SessionKey,
-) -> Result<Option<Record>, redb::Error> {
-    Ok(sessions.get(&key.0)?.and_then(|row| Record::decode(row.value())))
-}
-
-/// The session under this key that is past no deadline.
-///
-/// No epoch is compared: a user's epoch goes up in the transaction that removes the sessions of
-/// the old one.
-pub(super) fn living(
-    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    key: &SessionKey,
-    now: Timestamp,
-) -> Result<Option<Record>, redb::Error> {
-    Ok(stored(sessions, key)?.filter(|record| !record.is_expired(now)))
-}
-
-/// As [`living`], without the values of the session.
-pub(super) fn living_head(
-    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    key: &SessionKey,
-    now: Timestamp,
-) -> Result<Option<Record>, redb::Error> {
-    Ok(stored_head(sessions, key)?.filter(|record| !record.is_expired(now)))
-}
-
-/// As [`stored`], without the values of the session.
-pub(super) fn stored_head(
-    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    key: &SessionKey,
-) -> Result<Option<Record>, redb::Error> {
-    Ok(sessions.get(&key.0)?.and_then(|row| decode_head(row.value())))
-}
-
-/// The key of the session of a user with this handle, dead or alive, and its record without values.
-pub(super) fn by_handle(
-    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    handles: &impl ReadableTable<&'static [u8; 16], &'static [u8; 32]>,
-    user: &str,
-    handle: Handle,
-) -> Result<Option<(SessionKey, Record)>, redb::Error> {
-    let Some(key) = handles.get(&handle.0)?.map(|key| SessionKey(*key.value())) else {
-        return Ok(None);
-    };
-    let record = stored_head(sessions, &key)?.filter(|record| record.user() == Some(user));
-    Ok(record.map(|record| (key, record)))
-}
-
-/// The key that the session of a replaced key is under now. Without a time the grace lasts.
-pub(super) fn successor(
-    sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    successors: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
-    key: &SessionKey,
-    now: Option<Timestamp>,
-) -> Result<Option<SessionKey>, redb::Error> {
-    let mut key = *key;
-    for _ in 0..MAX_SUCCESSIONS {
-        let row = successors.get(&key.0)?.and_then(|row| Successor::decode(row.value()));
-        match row {
-            Some(successor) if now.is_none_or(|now| now < successor.grace) => key = successor.key,
-            _ => return Ok(None),
-        }
-        if sessions.get(&key.0)?.is_some() {
-            return Ok(Some(key));
-        }
-    }
-    Ok(None)
-}
-
 pub(super) struct SessionTables<'t> {
-    sessions: OwnedRows<'t, 32>,
+    pub(super) sessions: OwnedRows<'t, 32>,
     handles: Table<'t, &'static [u8; 16], &'static [u8; 32]>,
     anonymous: Anonymous<'t>,
     successors: Table<'t, &'static [u8; 32], &'static [u8]>,
-    cut_offs: Table<'t, &'static str, u64>,
-    numbers: Table<'t, u64, u64>,
+    pub(super) cut_offs: Table<'t, &'static str, u64>,
+    pub(super) numbers: Table<'t, u64, u64>,
     deadlines: Deadlines<'t>,
     pub(super) effect: Effect,
 }
@@ -272,104 +179,6 @@ impl<'t> SessionTables<'t> {
         Ok(true)
     }
 
-    pub(super) fn revoke_user(&mut self, request: RevokeUser<'_>) -> Result<CutOff, redb::Error> {
-        let RevokeUser { user, keep, rights, now } = request;
-        let (before, epoch) = (self.epoch(Some(user))?, self.next_cut_off()?);
-        self.cut_offs.insert(user, epoch)?;
-        if let Some(rights) = rights {
-            let changed = self.change_rights(user, rights, epoch, now)?;
-            return Ok(CutOff::new(changed, before, epoch));
-        }
-        let keep = keep.map(|keep| self.current(&keep, Some(now))).transpose()?;
-        let mut ended = 0;
-        for key in self.keys_of(user)? {
-            if keep == Some(key)
-                && let Some(mut record) = living(&self.sessions.rows, &key, now)?
-            {
-                record.epoch = epoch;
-                self.replace(&key, &record)?;
-                continue;
-            }
-            match stored_head(&self.sessions.rows, &key)? {
-                Some(record) => {
-                    self.remove(&key, &record)?;
-                    ended += u64::from(!record.is_expired(now));
-                }
-                // As above: also a row that cannot be read.
-                None => drop(self.sessions.remove(&key.0, Some(user))?),
-            }
-        }
-        Ok(CutOff::new(ended, before, epoch))
-    }
-
-    /// Gives all live sessions of a user these rights, under the epoch of their cut-off.
-    fn change_rights(
-        &mut self,
-        user: &str,
-        rights: &Identity,
-        epoch: u64,
-        now: Timestamp,
-    ) -> Result<u64, redb::Error> {
-        let mut changed = 0;
-        for key in self.keys_of(user)? {
-            if let Some(mut record) = living(&self.sessions.rows, &key, now)? {
-                record.identity = Some(rights.clone());
-                record.epoch = epoch;
-                // So that no request that read the old rights writes them again.
-                record.version += 1;
-                self.replace(&key, &record)?;
-                changed += 1;
-            }
-        }
-        Ok(changed)
-    }
-
-    pub(super) fn revoke_everyone(&mut self, now: Timestamp) -> Result<CutOff, redb::Error> {
-        let number = self.next_cut_off()?;
-        self.numbers.insert(EVERYONE, number)?;
-        // Lower than this one.
-        self.cut_offs.retain(|_, _| false)?;
-        let mut owned = vec![];
-        for row in self.sessions.rows.iter()? {
-            let (key, row) = row?;
-            let record = Record::decode(row.value());
-            if record.is_none_or(|record| record.user().is_some()) {
-                owned.push(SessionKey(*key.value()));
-            }
-        }
-        let mut ended = 0;
-        for key in owned {
-            match stored(&self.sessions.rows, &key)? {
-                Some(record) => {
-                    self.remove(&key, &record)?;
-                    ended += u64::from(!record.is_expired(now));
-                }
-                None => drop(self.sessions.remove(&key.0, None)?),
-            }
-        }
-        Ok(CutOff::new(ended, number - 1, number))
-    }
-
-    /// Draws the number of a cut-off.
-    fn next_cut_off(&mut self) -> Result<u64, redb::Error> {
-        let number = self.number(NEWEST)? + 1;
-        self.numbers.insert(NEWEST, number)?;
-        self.effect = Effect::Durable;
-        Ok(number)
-    }
-
-    fn number(&self, kind: u64) -> Result<u64, redb::Error> {
-        Ok(self.numbers.get(kind)?.map_or(0, |number| number.value()))
-    }
-
-    /// Whether the user of a record was cut off after the cut-off that a request knew.
-    fn is_cut_off(&self, record: &Record, began: Option<u64>) -> Result<bool, redb::Error> {
-        Ok(match began {
-            Some(began) => began < self.epoch(record.user())?,
-            None => false,
-        })
-    }
-
     /// The session of this version, or the result to return.
     fn expect(
         &self,
@@ -387,7 +196,11 @@ impl<'t> SessionTables<'t> {
     }
 
     /// The key that a session is under now: `key` itself unless a rotation replaced it.
-    fn current(&self, key: &SessionKey, now: Option<Timestamp>) -> Result<SessionKey, redb::Error> {
+    pub(super) fn current(
+        &self,
+        key: &SessionKey,
+        now: Option<Timestamp>,
+    ) -> Result<SessionKey, redb::Error> {
         if self.sessions.rows.get(&key.0)?.is_some() {
             return Ok(*key);
         }
@@ -397,16 +210,6 @@ impl<'t> SessionTables<'t> {
     /// Whether the key was ever given to a session that is still remembered.
     fn is_known(&self, key: &SessionKey) -> Result<bool, redb::Error> {
         Ok(self.sessions.rows.get(&key.0)?.is_some() || self.successors.get(&key.0)?.is_some())
-    }
-
-    fn epoch(&self, user: Option<&str>) -> Result<u64, redb::Error> {
-        match user {
-            Some(user) => {
-                let of_user = self.cut_offs.get(user)?.map_or(0, |epoch| epoch.value());
-                Ok(of_user.max(self.number(EVERYONE)?))
-            }
-            None => Ok(0),
-        }
     }
 
     /// Ends sessions of a user until one more is allowed; none where it is refused. `replaced`
@@ -463,13 +266,13 @@ impl<'t> SessionTables<'t> {
         Ok(())
     }
 
-    fn replace(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
+    pub(super) fn replace(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
         self.sessions.replace(&key.0, &record.encode())?;
         self.limit_anonymous(key, record)
     }
 
     /// Removes a session. Its entry in the deadlines stays until it is due.
-    fn remove(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
+    pub(super) fn remove(&mut self, key: &SessionKey, record: &Record) -> Result<(), redb::Error> {
         self.sessions.remove(&key.0, record.user())?;
         if record.user().is_none() {
             return self.anonymous.remove(key, record.created);
@@ -495,7 +298,7 @@ impl<'t> SessionTables<'t> {
         Ok(())
     }
 
-    fn keys_of(&self, user: &str) -> Result<Vec<SessionKey>, redb::Error> {
+    pub(super) fn keys_of(&self, user: &str) -> Result<Vec<SessionKey>, redb::Error> {
         Ok(self.sessions.keys_of(user)?.into_iter().map(SessionKey).collect())
     }
 }

@@ -12,9 +12,9 @@ use super::{
     deadlines::Purge,
     ended::Ending,
     owned_rows::keys_of,
-    session_tables::{
-        HANDLES, NEWEST, NUMBERS, SESSIONS, SUCCESSORS, USERS, by_handle, living, living_head,
-        successor,
+    session_cut_offs::{NEWEST, NUMBERS},
+    session_rows::{
+        HANDLES, SESSIONS, SUCCESSORS, USERS, by_handle, living, living_head, successor,
     },
 };
 use crate::store::{

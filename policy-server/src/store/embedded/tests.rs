@@ -18,7 +18,7 @@ use policy_core::{
 
 use super::{
     EmbeddedStore,
-    session_tables::{HANDLES, SESSIONS},
+    session_rows::{HANDLES, SESSIONS},
 };
 use crate::store::{
     AnonymousLimit, Cas, CreateFamily, CreateSession, Created, Family, Limit, LimitPolicy,
