@@ -18,7 +18,7 @@ use policy_core::session::{Handle, Identity, SessionKey};
 
 use crate::{
     auth::{session::SessionService, tokens::TokenService},
-    store::{Revoked, StoreError},
+    store::StoreError,
 };
 
 /// The newest cut-off of each store that this process knew when a request began.
@@ -128,14 +128,7 @@ impl CutOffs {
     /// Every store is asked, also where one before it failed: each ends what it can.
     async fn perform(&self, ending: &Ending) -> Result<u64, StoreError> {
         let of_sessions = self.end_sessions(ending).await;
-        let of_tokens = match ending {
-            // Families are not counted: the caller asks whether the session was live.
-            Ending::Session { user, session } => self.end_issued(user, *session).await.map(|_| 0),
-            Ending::User { user, .. } => self.cut_tokens_off(user).await,
-            Ending::Rights(identity) => self.cut_tokens_off(&identity.subject).await.map(|_| 0),
-            Ending::Everyone => self.cut_all_tokens_off(true).await,
-            Ending::Access => self.cut_all_tokens_off(false).await,
-        };
+        let of_tokens = self.end_tokens(ending).await;
         Ok(of_sessions? + of_tokens?)
     }
 
@@ -154,24 +147,23 @@ impl CutOffs {
         Ok(cut.sessions)
     }
 
-    async fn cut_tokens_off(&self, user: &str) -> Result<u64, StoreError> {
+    /// Returns how many families ended, where these are what the caller asks for.
+    async fn end_tokens(&self, ending: &Ending) -> Result<u64, StoreError> {
         let Some(tokens) = &self.tokens else { return Ok(0) };
-        Ok(self.made(&tokens.cut_off(user).await?))
-    }
-
-    async fn cut_all_tokens_off(&self, with_families: bool) -> Result<u64, StoreError> {
-        let Some(tokens) = &self.tokens else { return Ok(0) };
-        let revoked = match with_families {
-            true => tokens.cut_everyone_off().await?,
-            false => tokens.revoke_all().await?,
+        let revoked = match ending {
+            // The caller asks whether the session was live.
+            Ending::Session { user, session } => {
+                return tokens.end_session(user, *session).await.map(|_| 0);
+            }
+            Ending::User { user, .. } => tokens.cut_off(user).await?,
+            Ending::Rights(identity) => tokens.cut_off(&identity.subject).await?,
+            Ending::Everyone => tokens.cut_everyone_off().await?,
+            Ending::Access => tokens.revoke_all().await?,
         };
-        Ok(self.made(&revoked))
-    }
-
-    /// Notes a cut-off of tokens, and counts the families that it ended.
-    fn made(&self, revoked: &Revoked) -> u64 {
         raise(&self.known_of_tokens, revoked.before, revoked.position);
-        revoked.families.len() as u64
+        // The caller asks how many sessions have the new rights.
+        let is_counted = !matches!(ending, Ending::Rights(_));
+        Ok(if is_counted { revoked.families.len() as u64 } else { 0 })
     }
 
     fn pending(&self) -> MutexGuard<'_, Vec<Ending>> {
