@@ -209,14 +209,15 @@ impl<S> App<S> {
         csrf: "handlers, mounts, proxies and the fallback that do not state their own"
     );
 
-    /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take [`Sessions`](crate::Sessions) and
-    /// [`Session`](crate::Session).
+    /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take
+    /// [`Sessions`](crate::Sessions) and [`Session`](crate::Session).
     pub fn sessions(mut self, sessions: SessionSettings) -> Self {
         self.parts.sessions = Some(sessions);
         self
     }
 
-    /// Enables signed tokens: routes can use `#[auth(token)]`, and handlers can take [`Tokens`](crate::Tokens).
+    /// Enables signed tokens: routes can use `#[auth(token)]`, and handlers can take
+    /// [`Tokens`](crate::Tokens).
     pub fn tokens(mut self, tokens: TokenSettings) -> Self {
         self.parts.tokens = Some(tokens);
         self
@@ -389,7 +390,8 @@ impl<S> App<S> {
 
     /// Responds to GET and HEAD of this path with 200 while the server takes requests, and with 503
     /// (`server.stopping`) from the moment that it is asked to stop. A load balancer then has
-    /// [`ServerSettings::drain`](crate::ServerSettings::drain) to notice.
+    /// [`ServerSettings::drain`](crate::ServerSettings::drain) to notice. It is 503 as well while a
+    /// store cannot write, since nobody could log in or out.
     ///
     /// It is exempt from policies like [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {
