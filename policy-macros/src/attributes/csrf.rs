@@ -1,5 +1,5 @@
-//! `#[csrf]`: `token`, `origin_else_token`, `origin`, or `exempt = "reason"`. Its rules are checked together with those
-//! of `#[auth]`, because they are about the same credentials.
+//! `#[csrf]`: `token`, `origin_else_token`, `origin`, or `exempt = "reason"`. Its rules are checked
+//! together with those of `#[auth]`, because they are about the same credentials.
 
 use policy_core::Rule;
 use proc_macro2::TokenStream;

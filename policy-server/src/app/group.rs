@@ -100,9 +100,7 @@ impl<S> Group<S> {
         self.parts.upstreams.push(proxy);
         self
     }
-}
 
-impl<S> Group<S> {
     /// Wraps what serves the routes of the group in a `tower` layer: its handlers, mounts and
     /// proxies. Later layers wrap earlier ones, and all of them the [layer](macro@crate::layer) of a
     /// route. One layer serves the whole group, so that a limit in it is one for all of its routes.

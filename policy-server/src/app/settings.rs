@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use http::HeaderValue;
 
-/// Limits of connections, and a few choices; the limits of requests belong to the app and its routes. Each default
-/// protects against one way to exhaust the server.
+/// Limits of connections, and a few choices; the limits of requests belong to the app and its
+/// routes. Each default protects against one way to exhaust the server.
 ///
 /// ```
 /// use policy_server::{App, ServerSettings};
 /// use std::time::Duration;
 ///
-/// let settings = ServerSettings::default().header_timeout(Duration::from_secs(5)).one_request_per_connection();
+/// let settings = ServerSettings::default().header_timeout(Duration::from_secs(5));
+/// let settings = settings.one_request_per_connection();
 /// let app = App::new(()).settings(settings);
 /// ```
 ///
@@ -20,11 +21,11 @@ use http::HeaderValue;
 /// These limits are fixed, since no well-behaved client reaches them. Per connection: 200
 /// concurrent requests, 1 MiB of body data that no handler has read yet, 64 KiB per response that
 /// the client has not read (more of it waits in the handler's body, which
-/// [`unsent_per_connection`](Self::unsent_per_connection) bounds), 20 requests cancelled before they were processed, 200 streams that had
-/// to be reset, and 256 KiB of frames that belong to no request, such as PING and SETTINGS, beyond
-/// what requests and their responses account for. Above the first three, data waits or is refused.
-/// Above the others the connection is closed; other connections are not affected. A client that
-/// only sends PING and reads nothing counts as idle.
+/// [`unsent_per_connection`](Self::unsent_per_connection) bounds), 20 requests cancelled before
+/// they were processed, 200 streams that had to be reset, and 256 KiB of frames that belong to no
+/// request, such as PING and SETTINGS, beyond what requests and their responses account for. Above
+/// the first three, data waits or is refused. Above the others the connection is closed; other
+/// connections are not affected. A client that only sends PING and reads nothing counts as idle.
 #[derive(Clone, Debug)]
 #[must_use = "settings hold for the app that they are given to"]
 pub struct ServerSettings {

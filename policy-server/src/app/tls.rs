@@ -99,8 +99,9 @@ impl Tls {
     /// - **Memory.** A connection buffers at most 1 MiB for handlers, 512 KiB of it for one, and 1
     ///   MiB for the client; it has at most 100 concurrent requests. Fields are compressed without
     ///   a dynamic table (RFC 9204 2.1).
-    /// - **Connections** above [`ServerSettings::max_connections`](crate::ServerSettings::max_connections) are
-    ///   refused instead of queued.
+    /// - **Connections** above
+    ///   [`ServerSettings::max_connections`](crate::ServerSettings::max_connections) are refused
+    ///   instead of queued.
     ///
     /// ```
     /// use policy_server::{App, Tls};

@@ -151,8 +151,7 @@ impl Session {
     }
 
     /// Ends the session with its values, the streams that it opened, and the access tokens, refresh
-    /// tokens and tickets that were issued in it. Values written
-    /// afterwards go to a new session.
+    /// tokens and tickets that were issued in it. Values written afterwards go to a new session.
     pub fn logout(&self) {
         self.logout_keep([]);
     }

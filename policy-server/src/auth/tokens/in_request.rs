@@ -148,8 +148,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the store is unavailable, and the
-    /// token stays valid.
+    /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the
+    /// store is unavailable, and the token stays valid.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, Problem> {
         self.service.refresh(refresh_token, self.cut_offs.of_tokens()).await
     }
@@ -277,7 +277,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 401 without an authenticated caller; 409 as [`issue`](Self::issue); 503 while the store is unavailable.
+    /// 401 without an authenticated caller; 409 as [`issue`](Self::issue); 503 while the store is
+    /// unavailable.
     pub async fn ticket(&self) -> Result<String, Problem> {
         let caller = self.caller.clone().ok_or_else(Problem::unauthorized)?;
         self.service.put_ticket(caller, self.cut_offs.of_tokens()).await
