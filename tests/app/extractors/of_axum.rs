@@ -1,0 +1,183 @@
+//! axum's extractors.
+
+use axum::{
+    Extension,
+    extract::{Multipart, RawQuery, Request, WebSocketUpgrade},
+};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Uri};
+
+use super::*;
+
+#[post("/json")]
+#[auth(public)]
+async fn json(axum::Json(order): axum::Json<Order>) -> axum::Json<Order> {
+    axum::Json(order)
+}
+
+#[post("/json/optional")]
+#[auth(public)]
+async fn optional_json(order: Option<axum::Json<Order>>) -> String {
+    format!("{}", order.is_some())
+}
+
+#[post("/json/result")]
+#[auth(public)]
+async fn json_result(
+    order: Result<axum::Json<Order>, axum::extract::rejection::JsonRejection>,
+) -> String {
+    format!("{}", order.is_ok())
+}
+
+#[get("/query")]
+#[auth(public)]
+async fn query(
+    axum::extract::Query(order): axum::extract::Query<Order>,
+    RawQuery(raw): RawQuery,
+) -> String {
+    format!("{} {}", order.lamps, raw.unwrap_or_default())
+}
+
+#[post("/form")]
+#[auth(public)]
+async fn form(axum::extract::Form(order): axum::extract::Form<Order>) -> String {
+    order.lamps.to_string()
+}
+
+#[get("/state")]
+#[auth(public)]
+async fn state(axum::extract::State(db): axum::extract::State<Db>) -> &'static str {
+    db.name
+}
+
+#[post("/multipart")]
+#[auth(public)]
+async fn multipart(mut multipart: Multipart) -> Result<String, axum::response::ErrorResponse> {
+    let mut parts = Vec::new();
+    while let Some(field) = multipart.next_field().await? {
+        let name = field.name().unwrap_or_default().to_owned();
+        parts.push(format!("{name}={}", field.text().await?));
+    }
+    Ok(parts.join(","))
+}
+
+#[get("/socket")]
+#[auth(public)]
+async fn socket(upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async |_socket| {})
+}
+
+#[get("/extension")]
+#[auth(public)]
+async fn extension(Extension(number): Extension<u8>) -> String {
+    number.to_string()
+}
+
+#[post("/bytes")]
+#[auth(public)]
+async fn head_and_bytes(method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> String {
+    let kind = headers.get("x-kind").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    format!("{method} {uri} {kind} {}", body.len())
+}
+
+#[post("/text")]
+#[auth(public)]
+async fn text(body: String) -> String {
+    body
+}
+
+#[post("/request")]
+#[auth(public)]
+async fn request(request: Request) -> Response {
+    Response::new(request.into_body())
+}
+
+fn all() -> TestClient {
+    client(routes![
+        json,
+        optional_json,
+        json_result,
+        query,
+        form,
+        state,
+        multipart,
+        socket,
+        extension,
+        head_and_bytes,
+        text,
+        request
+    ])
+}
+
+#[tokio::test]
+async fn json_works_with_axums_rejections() {
+    let client = all();
+    assert_eq!(
+        client.post("/json").json(&Order { lamps: 2 }).send().await.json::<Order>().lamps,
+        2
+    );
+    assert_eq!(client.post("/json").body("{}").send().await.status(), 415);
+    assert_eq!(client.post("/json/optional").send().await.text(), "false");
+    let some = client.post("/json/optional").json(&Order { lamps: 2 }).send().await;
+    assert_eq!(some.text(), "true");
+    let wrong = client.post("/json/result").json(&"wrong").send().await;
+    assert_eq!(wrong.text(), "false");
+}
+
+#[tokio::test]
+async fn query_form_and_state_work() {
+    let client = all();
+    assert_eq!(client.get("/query?lamps=2").send().await.text(), "2 lamps=2");
+    assert_eq!(client.post("/form").form(&Order { lamps: 3 }).send().await.text(), "3");
+    assert_eq!(client.get("/state").send().await.text(), "lamps");
+}
+
+#[tokio::test]
+async fn multipart_works() {
+    let body = "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n\
+                --X\r\nContent-Disposition: form-data; name=\"b\"; filename=\"f\"\r\n\r\n2\r\n--X--\r\n";
+    let request = all().post("/multipart").body(body);
+    let response = request.header("content-type", "multipart/form-data; boundary=X").send();
+    assert_eq!(response.await.text(), "a=1,b=2");
+}
+
+#[tokio::test]
+async fn a_websocket_needs_a_connection_that_can_be_upgraded() {
+    assert_eq!(all().get("/socket").send().await.status(), 400);
+    let request = all()
+        .get("/socket")
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+    assert_eq!(request.send().await.status(), 426);
+}
+
+#[tokio::test]
+async fn an_extension_comes_from_a_layer() {
+    let app = App::new(Shop { db: Db { name: "x" } }).routes(routes![extension]);
+    assert_eq!(app.layer(Extension(9u8)).test().get("/extension").send().await.text(), "9");
+    assert_eq!(all().get("/extension").send().await.status(), 500);
+}
+
+#[tokio::test]
+async fn parts_of_the_request_are_there() {
+    let response = all().post("/bytes?q").header("x-kind", "k").body("hello").send().await;
+    assert_eq!(response.text(), "POST /bytes?q k 5");
+    assert_eq!(all().post("/text").body("hello").send().await.text(), "hello");
+    assert_eq!(all().post("/text").body(b"\xff".to_vec()).send().await.status(), 400);
+    assert_eq!(all().post("/request").body("hello").send().await.text(), "hello");
+}
+
+#[tokio::test]
+async fn the_limit_of_the_app_holds_for_axums_extractors() {
+    for path in ["/bytes", "/text"] {
+        let response = all().post(path).body("x".repeat(1001)).send().await;
+        assert_eq!(response.status(), 413, "{path}");
+    }
+    // Also where the limit is above the two megabytes that axum allows by default.
+    let app = App::new(Shop { db: Db { name: "x" } }).limits(Limits::NONE.body(3_000_000));
+    let response =
+        app.routes(routes![head_and_bytes]).test().post("/bytes").body(vec![0; 2_500_000]);
+    assert_eq!(response.send().await.text(), "POST /bytes  2500000");
+}

@@ -1,0 +1,98 @@
+//! Responses of axum and of the library.
+
+use std::convert::Infallible;
+
+use axum::response::{
+    Html, Redirect,
+    sse::{Event, Sse},
+};
+use futures_util::stream::{self, Stream};
+
+use super::*;
+
+#[get("/html")]
+#[auth(public)]
+async fn html() -> Html<&'static str> {
+    Html("<h1>hi</h1>")
+}
+
+#[get("/redirect")]
+#[auth(public)]
+async fn redirect() -> Redirect {
+    Redirect::to("/html")
+}
+
+#[get("/tuple")]
+#[auth(public)]
+async fn tuple() -> (StatusCode, [(&'static str, &'static str); 1], Json<Order>) {
+    (StatusCode::CREATED, [("etag", "\"1\"")], Json(Order { lamps: 1 }))
+}
+
+#[get("/opaque")]
+#[auth(public)]
+async fn opaque() -> impl IntoResponse {
+    (StatusCode::ACCEPTED, "later")
+}
+
+#[get("/nothing")]
+#[auth(public)]
+async fn nothing() {}
+
+#[get("/problem/{kind}")]
+#[auth(public)]
+async fn problem(kind: String) -> Result<&'static str, Problem> {
+    match kind.as_str() {
+        "none" => Ok("fine"),
+        "internal" => Err(Problem::internal("the database password is hunter2")),
+        _ => Err(Problem::conflict().code("orders.sold").with("order", 7)),
+    }
+}
+
+#[get("/events")]
+#[cors(origins = ["https://app.example"])]
+#[auth(public)]
+async fn events() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    Sse::new(stream::iter(["1", "2"].map(|data| Ok(Event::default().data(data)))))
+}
+
+fn all() -> TestClient {
+    client(routes![html, redirect, tuple, opaque, nothing, problem, events])
+}
+
+#[tokio::test]
+async fn axums_responses_work() {
+    let client = all();
+    let html = client.get("/html").send().await;
+    assert_eq!(html.header("content-type"), Some("text/html; charset=utf-8"));
+    let redirect = client.get("/redirect").send().await;
+    assert_eq!(redirect.status(), 303);
+    assert_eq!(redirect.header("location"), Some("/html"));
+    let tuple = client.get("/tuple").send().await;
+    assert_eq!(tuple.status(), 201);
+    assert_eq!(tuple.header("etag"), Some("\"1\""));
+    assert_eq!(tuple.text(), r#"{"lamps":1}"#);
+    assert_eq!(client.get("/opaque").send().await.status(), 202);
+    let nothing = client.get("/nothing").send().await;
+    assert_eq!((nothing.status().as_u16(), nothing.text().as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn events_are_streamed_under_the_policy() {
+    let response = all().get("/events").origin("https://app.example").send().await;
+    assert_eq!(response.header("content-type"), Some("text/event-stream"));
+    let allowed = response.header("access-control-allow-origin");
+    assert_eq!(allowed, Some("https://app.example"));
+    assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
+}
+
+#[tokio::test]
+async fn a_problem_is_a_response() {
+    let client = all();
+    assert_eq!(client.get("/problem/none").send().await.text(), "fine");
+    let conflict = client.get("/problem/other").send().await;
+    assert_eq!(refusal(&conflict), (409, "orders.sold".to_owned()));
+    assert_eq!(conflict.json::<serde_json::Value>()["order"], 7);
+    let internal = client.get("/problem/internal").send().await;
+    assert_eq!(refusal(&internal), (500, "handler.failed".to_owned()));
+    assert!(!internal.text().contains("hunter2"));
+}
