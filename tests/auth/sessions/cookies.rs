@@ -1,0 +1,71 @@
+//! The cookie of a session: who sets it, how long it stays, and what removes it.
+
+use super::*;
+
+/// The cookie name is reserved for sessions: a handler that set it could fix an id.
+#[tokio::test]
+async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
+    let scenario = Scenario::new(all()).await;
+    let response = scenario.client.post("/planted").origin(OWN).send().await;
+    assert_ne!(cookie_of(&response), format!("__Host-sid={}", "A".repeat(43)));
+    let alone = scenario.client.get("/planted").send().await;
+    assert_eq!(alone.header_all("set-cookie"), ["other=1; Path=/", "__Host-sid2=1"]);
+}
+
+#[tokio::test]
+async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
+    let scenario = Scenario::new(all()).await;
+    let login = scenario.client.post("/remember/ada").origin(OWN).send().await;
+    let line = login.header("set-cookie").unwrap();
+    let (pair, attributes) = line.split_once("; ").unwrap();
+    assert_eq!(attributes, "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Lax");
+    let me = || scenario.client.get("/me").header("cookie", pair).send();
+    // Unused for less than 14 days, and 30 days in all.
+    for _ in 0..2 {
+        scenario.advance(14 * 86_400 - 1);
+        assert_eq!(me().await.text(), "ada");
+    }
+    scenario.advance(2 * 86_400 + 1);
+    assert_eq!(me().await.text(), "ada");
+    scenario.advance(1);
+    assert_problem(&me().await, 401, "auth.credentials-missing");
+}
+
+#[tokio::test]
+async fn a_logout_clears_what_the_browser_keeps_if_the_settings_say_so() {
+    const NAME: &str = "clear-site-data";
+    let off = Scenario::new(all()).await;
+    let ada = off.login("ada").await;
+    assert_eq!(ada.post("/logout").send().await.header(NAME), None);
+
+    let settings = || Sessions::memory().clear_site_data();
+    let scenario = Scenario::with(all(), |app| app.sessions(settings())).await;
+    let cleared = Some("\"cache\", \"storage\"");
+    // Also where the handler fails after it.
+    for status in [200, 404, 500] {
+        let ada = scenario.login("ada").await;
+        assert_eq!(ada.get("/me").send().await.header(NAME), None);
+        assert_eq!(ada.post("/set/a/1").send().await.header(NAME), None);
+        let logout = ada.post(&format!("/logout/{status}")).send().await;
+        assert_eq!((logout.status().as_u16(), logout.header(NAME)), (status, cleared));
+        assert_eq!(ada.get("/me").send().await.header(NAME), None);
+    }
+    let ada = scenario.login("ada").await;
+    assert_eq!(ada.post("/revoke-others/200").send().await.header(NAME), None);
+    assert_eq!(ada.post("/revoke-all").send().await.header(NAME), cleared);
+}
+
+/// A request that was sent with the old cookie may be answered after a login.
+#[tokio::test]
+async fn no_response_removes_a_cookie_but_that_of_a_logout() {
+    let scenario = Scenario::new(all()).await;
+    let ada = scenario.login("ada").await;
+    ada.post("/logout").send().await;
+    let unknown = format!("__Host-sid={}", "A".repeat(43));
+    for cookie in [&*ada.cookie, &*unknown, "__Host-sid=x", "__Host-sid=a; __Host-sid=b"] {
+        for path in ["/me", "/csrf"] {
+            let response = scenario.client.get(path).header("cookie", cookie).send().await;
+            assert!(leaves_cookie(&response), "{path} {cookie} {response:?}");
+        }
+    }
+}

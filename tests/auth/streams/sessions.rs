@@ -1,0 +1,227 @@
+//! What a session opened ends with it.
+
+use super::*;
+
+#[tokio::test]
+async fn a_logout_ends_what_its_session_opened_and_nothing_else() {
+    let site = Site::new().await;
+    let (ada, phone, eve) =
+        (site.login("ada").await, site.login("ada").await, site.login("eve").await);
+    let (events, sockets) =
+        (site.events("/events", &ada[0]).await, site.socket("/socket", &ada[0]).await);
+    let optional = site.events("/events/optional", &ada[0]).await;
+    let mut other_events = site.events("/events", &phone[0]).await;
+    let mut other_socket = site.socket("/socket", &eve[0]).await;
+    let mut anonymous = site.events("/events/optional", "x-a: b").await;
+    site.post("/logout", &ada, "").await;
+    assert_cut(events).await;
+    assert_cut(optional).await;
+    assert_closed(sockets).await;
+    site.assert_ticks(&mut other_events).await;
+    site.assert_ticks(&mut anonymous).await;
+    assert_echo(&mut other_socket).await;
+
+    // A revocation from another device.
+    let third = site.login("ada").await;
+    site.post("/revoke-others", &third, "").await;
+    assert_cut(other_events).await;
+    assert_echo(&mut other_socket).await;
+}
+
+#[tokio::test]
+async fn a_long_response_of_known_size_ends_with_its_session() {
+    const MEBIBYTE: u64 = 1024 * 1024;
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let mut connections = Vec::new();
+    for size in [MEBIBYTE, MEBIBYTE + 1] {
+        let mut connection = site.server.connect().await;
+        connection.send(raw(&format!("GET /download/{size}"), &[&ada[0]])).await;
+        let head = connection.head().await;
+        assert_eq!((head.status, head.header("content-length")), (200, Some(&*size.to_string())));
+        connections.push(connection);
+    }
+    let tick = || site.shared.ticks.send_modify(|ticks| *ticks += 1);
+    tick();
+    for connection in &mut connections {
+        assert_eq!(connection.exactly(4).await, b"tick");
+    }
+    site.post("/logout", &ada, "").await;
+    let mut long = connections.pop().unwrap();
+    assert_eq!(soon(long.rest()).await, b"", "it breaks off");
+    tick();
+    // One that is likely to be sent at once is not looked after.
+    assert_eq!(connections[0].exactly(4).await, b"tick");
+}
+
+/// A public route whose handler takes a session.
+#[tokio::test]
+async fn what_a_session_opened_on_a_public_route_ends_with_it_too() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let events = site.events("/events/public", &ada[0]).await;
+    let socket = site.socket("/socket/public", &ada[0]).await;
+    let mut anonymous = site.events("/events/public", "x-a: b").await;
+    site.post("/logout", &ada, "").await;
+    assert_cut(events).await;
+    assert_closed(socket).await;
+    site.assert_ticks(&mut anonymous).await;
+}
+
+/// The router knows nothing of the session that its mount requires.
+#[tokio::test]
+async fn what_a_session_opened_behind_a_mount_ends_with_it_too() {
+    let endless = || {
+        let first = stream::once(async { Ok::<_, Infallible>("first") });
+        policy_server::Body::from_stream(first.chain(stream::pending()))
+    };
+    let router =
+        axum::Router::new().route("/app/endless", axum::routing::get(async move || endless()));
+    let mount = Mount::new(router).auth(AuthRequirement::session());
+    let site = Site::with(|app| app.mount("/app", mount)).await;
+    let ada = site.login("ada").await;
+    let mut connection = site.server.connect().await;
+    connection.send(raw("GET /app/endless", &[&ada[0]])).await;
+    assert_eq!(connection.head().await.status, 200);
+    assert_eq!(connection.chunk().await.expect("a chunk"), b"first");
+    site.post("/logout", &ada, "").await;
+    assert_cut(connection).await;
+}
+
+#[tokio::test]
+async fn a_change_of_the_id_ends_nothing() {
+    let site = Site::with(|app| app.sessions(Sessions::memory().renewal(minutes(5)))).await;
+    let ada = site.login("ada").await;
+    let mut events = site.events("/events", &ada[0]).await;
+    let mut socket = site.socket("/socket", &ada[0]).await;
+    site.clock.advance(minutes(5));
+    let renewed = site.send("GET /me", &[&ada[0]]).await;
+    let cookie = renewed.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    site.clock.advance(minutes(1));
+    site.assert_ticks(&mut events).await;
+    assert_echo(&mut socket).await;
+
+    let ada = site.fields(&cookie).await;
+    let elevated = site.post("/elevate", &ada, "").await;
+    let cookie = elevated.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    site.clock.advance(minutes(1));
+    site.assert_ticks(&mut events).await;
+    assert_echo(&mut socket).await;
+
+    // Logging in again as the same user does not log out.
+    let ada = site.fields(&cookie).await;
+    let again = site.post("/login/ada", &ada, "").await;
+    let cookie = again.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    site.clock.advance(minutes(1));
+    site.assert_ticks(&mut events).await;
+    assert_echo(&mut socket).await;
+
+    // Logging in as another user does.
+    let ada = site.fields(&cookie).await;
+    site.post("/login/eve", &ada, "").await;
+    assert_cut(events).await;
+    assert_closed(socket).await;
+}
+
+#[tokio::test]
+async fn a_session_that_expires_ends_what_it_opened() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let mut events = site.events("/events", &ada[0]).await;
+    let mut socket = site.socket("/socket", &ada[0]).await;
+    // The session is used meanwhile.
+    for _ in 0..3 {
+        site.clock.advance(minutes(14));
+        assert_eq!(site.send("GET /me", &[&ada[0]]).await.status, 200);
+        site.assert_ticks(&mut events).await;
+        assert_echo(&mut socket).await;
+    }
+    site.clock.advance(minutes(15));
+    assert_cut(events).await;
+    assert_closed(socket).await;
+}
+
+/// A store that fails for a moment ends nothing.
+#[tokio::test]
+async fn a_stream_ends_a_minute_after_its_credential_could_last_be_checked() {
+    let site = Site::with(|app| app.tokens(tokens_on(&FaultyStore::default()))).await;
+    let ada = site.login("ada").await;
+    let mut events = site.events("/events", &ada[0]).await;
+    let mut socket = site.socket("/socket", &ada[0]).await;
+    let mut anonymous = site.events("/events/optional", "x-a: b").await;
+    for _ in 0..2 {
+        site.store.fail();
+        for _ in 0..2 {
+            site.clock.advance(Duration::from_secs(20));
+            site.assert_ticks(&mut events).await;
+            assert_echo(&mut socket).await;
+        }
+        site.store.recover();
+        site.clock.advance(Duration::from_secs(19));
+        site.assert_ticks(&mut events).await;
+        assert_echo(&mut socket).await;
+        // Looked at every 20 seconds.
+        site.clock.advance(Duration::from_secs(20));
+        site.assert_ticks(&mut events).await;
+        assert_echo(&mut socket).await;
+    }
+    site.store.fail();
+    site.clock.advance(Duration::from_secs(61));
+    assert_cut(events).await;
+    assert_closed(socket).await;
+    site.assert_ticks(&mut anonymous).await;
+}
+
+/// Whoever asked for it wants it, and a stream that ends can be opened again.
+#[tokio::test]
+async fn a_logout_that_is_refused_ends_what_its_session_opened() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let eve = site.login("eve").await;
+    let of_ada = site.events("/events", &ada[0]).await;
+    let mut of_eve = site.events("/events", &eve[0]).await;
+    site.store.fail_to_write();
+    let own = ["origin: https://api.example", "content-length: 0", &ada[0], &ada[1]];
+    assert_eq!(site.send("POST /logout", &own).await.status, 503);
+    assert_cut(of_ada).await;
+    site.assert_ticks(&mut of_eve).await;
+    let own = ["origin: https://api.example", "content-length: 0", &eve[0], &eve[1]];
+    let phone = site.events("/events", &eve[0]).await;
+    assert_eq!(site.send("POST /revoke-all", &own).await.status, 503);
+    assert_cut(of_eve).await;
+    assert_cut(phone).await;
+}
+
+/// The response that reports the end of a session is not cut off by it.
+#[tokio::test]
+async fn the_page_that_says_goodbye_is_whole() {
+    let site = Site::new().await;
+    let (ada, eve) = (site.login("ada").await, site.login("eve").await);
+    assert_eq!(site.post("/logout/page", &ada, "").await.text(), "a page");
+    assert_eq!(site.post("/public/login/ada", &eve, "").await.text(), "a page");
+    assert_eq!(site.send("GET /me", &[&eve[0]]).await.status, 401);
+}
+
+/// Over HTTP/2 the stream is reset, and the connection goes on.
+#[tokio::test]
+async fn a_stream_of_http_2_ends_too() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let stream = soon(tokio::net::TcpStream::connect(site.server.address)).await.unwrap();
+    let (mut client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
+    let _connection = tokio::spawn(connection);
+    let mut open = async |path: &str| {
+        let cookie = ada[0].strip_prefix("cookie: ").unwrap();
+        let request = policy_server::http::Request::get(format!("http://api.example{path}"));
+        let request = request.header("cookie", cookie).body(()).unwrap();
+        let (response, _) = client.send_request(request, true).unwrap();
+        soon(response).await.unwrap()
+    };
+    let mut events = open("/events").await.into_body();
+    assert_eq!(open("/me").await.status(), 200);
+    site.shared.ticks.send_modify(|ticks| *ticks += 1);
+    assert!(soon(events.data()).await.unwrap().is_ok());
+    site.post("/logout", &ada, "").await;
+    assert!(soon(events.data()).await.is_some_and(|end| end.is_err()), "it ends in order");
+    assert_eq!(open("/me").await.status(), 401);
+}

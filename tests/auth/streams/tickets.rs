@@ -1,0 +1,73 @@
+//! What a ticket opens, and with what it ends.
+
+use super::*;
+
+#[tokio::test]
+async fn what_a_ticket_opened_ends_with_what_it_was_made_with() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let token = site.token().await;
+    let open = async |fields: &[String]| {
+        let first = site.post("/ticket", fields, "").await.text().to_owned();
+        let second = site.post("/ticket", fields, "").await.text().to_owned();
+        (
+            site.events(&format!("/events/ticket?ticket={first}"), "x-a: b").await,
+            site.socket(&format!("/socket/ticket?ticket={second}"), "x-a: b").await,
+        )
+    };
+    let of_session = open(&ada).await;
+    let mut of_token = open(std::slice::from_ref(&token)).await;
+    // The expiry of the ticket itself ends nothing.
+    site.clock.advance(minutes(2));
+    site.post("/logout", &ada, "").await;
+    assert_cut(of_session.0).await;
+    assert_closed(of_session.1).await;
+    site.assert_ticks(&mut of_token.0).await;
+    site.post("/revoke", &[token], "").await;
+    assert_cut(of_token.0).await;
+    assert_closed(of_token.1).await;
+}
+
+/// A program sends none of the fields by which browsers state a page, and they cannot leave them out.
+#[tokio::test]
+async fn a_ticket_opens_the_websocket_of_a_program_and_of_an_own_page_but_of_no_other() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    for (fields, status) in [
+        (&[][..], 101),
+        (&["origin: https://api.example"], 101),
+        (&["origin: https://api.example", "sec-fetch-site: same-origin"], 101),
+        (&["origin: https://evil.example"], 403),
+        (&["origin: null"], 403),
+        (&["sec-fetch-site: cross-site"], 403),
+    ] {
+        let ticket = site.post("/ticket", &ada, "").await.text().to_owned();
+        let mut all = vec![
+            "upgrade: websocket",
+            "connection: Upgrade",
+            "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+            "sec-websocket-version: 13",
+        ];
+        all.extend(fields);
+        let mut connection = site.server.connect().await;
+        connection.send(raw(&format!("GET /socket/ticket?ticket={ticket}"), &all)).await;
+        let head = connection.head().await;
+        assert_eq!(head.status, status, "{fields:?} {head:?}");
+        if status == 101 {
+            assert_echo(&mut connection).await;
+        }
+    }
+}
+
+/// A ticket that was issued before the end of its session and is used after it.
+#[tokio::test]
+async fn a_ticket_ends_with_the_session_that_it_was_made_in() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let ticket = site.post("/ticket", &ada, "").await.text().to_owned();
+    let other = site.post("/ticket", &ada, "").await.text().to_owned();
+    assert_eq!(site.send(&format!("GET /by-ticket?ticket={other}"), &[]).await.text(), "ada");
+    site.post("/logout", &ada, "").await;
+    let response = site.send(&format!("GET /by-ticket?ticket={ticket}"), &[]).await;
+    assert_eq!(response.problem(), (401, "auth.ticket-invalid".to_owned()));
+}
