@@ -26,40 +26,33 @@
 //! A handler that responds to a failure itself takes `Result<Json<T>, JsonRejection>`.
 
 mod accept;
-mod body;
 mod client_addr;
+mod content;
 mod context;
 mod csp_nonce;
-mod form;
-mod json;
 mod matched_route;
-pub(crate) mod media_type;
-mod mismatch;
 mod peer_addr;
 mod preconditions;
 mod principal;
-mod query;
 mod session;
 mod state;
 mod tokens;
-mod valid;
 mod wrapper;
 
 pub use crate::base::{body::BodyRejection, sent_target::SentTarget};
 pub use accept::{Accept, Chosen};
 pub use client_addr::ClientAddr;
+pub use content::{
+    Form, FormRejection, Json, JsonRejection, Mismatch, Query, QueryRejection, Valid,
+    ValidRejection, Validate,
+};
+pub(crate) use content::{json_answer, media_type};
 pub(crate) use context::Context;
 pub use context::ContextRejection;
 pub(crate) use context::optional;
 pub use csp_nonce::CspNonce;
-pub use form::{Form, FormRejection};
-pub(crate) use json::answer as json_answer;
-pub use json::{Json, JsonRejection};
 pub use matched_route::MatchedRoute;
-pub use mismatch::Mismatch;
 pub use peer_addr::PeerAddr;
 pub use preconditions::{Current, Preconditions};
-pub use query::{Query, QueryRejection};
 pub use session::CsrfToken;
 pub use state::State;
-pub use valid::{Valid, ValidRejection, Validate};

@@ -16,10 +16,14 @@ use super::{
     media_type::is_form,
     mismatch::Mismatch,
     query::{QueryRejection, parse_pairs, parse_query},
-    wrapper::wrapper,
 };
-use crate::base::problem::Problem;
-use crate::base::{body::BodyRejection, problem::rejection};
+use crate::{
+    base::{
+        body::BodyRejection,
+        problem::{Problem, rejection},
+    },
+    handler::extract::wrapper::wrapper,
+};
 
 /// A form (`application/x-www-form-urlencoded`): as the last argument of a handler the form of the
 /// request, as a return value that of the response.

@@ -12,9 +12,15 @@ use policy_core::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
-use super::{body, media_type::is_json, mismatch::Mismatch, wrapper::wrapper};
-use crate::base::problem::Problem;
-use crate::base::{body::BodyRejection, escape::printable, problem::rejection};
+use super::{body, media_type::is_json, mismatch::Mismatch};
+use crate::{
+    base::{
+        body::BodyRejection,
+        escape::printable,
+        problem::{Problem, rejection},
+    },
+    handler::extract::wrapper::wrapper,
+};
 
 /// A JSON body (RFC 8259): as the last argument of a handler the body of the request, as a return
 /// value that of the response.

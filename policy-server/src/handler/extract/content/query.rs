@@ -7,9 +7,11 @@ use http::{Uri, request::Parts};
 use policy_core::Refusal;
 use serde::de::DeserializeOwned;
 
-use super::{mismatch::Mismatch, wrapper::wrapper};
-use crate::base::problem::Problem;
-use crate::base::problem::rejection;
+use super::mismatch::Mismatch;
+use crate::{
+    base::problem::{Problem, rejection},
+    handler::extract::wrapper::wrapper,
+};
 
 /// The query of the request, read as form data: `?page=2&sort=name`.
 ///

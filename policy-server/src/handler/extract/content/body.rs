@@ -4,8 +4,10 @@ use axum_core::{RequestExt, extract::Request};
 use bytes::Bytes;
 use http::header::CONTENT_ENCODING;
 
-use super::context::Context;
-use crate::base::body::{BodyRejection, collect};
+use crate::{
+    base::body::{BodyRejection, collect},
+    handler::extract::context::Context,
+};
 
 /// Reads the body of a request. In an app it is already limited; elsewhere, as in an axum router,
 /// axum's limit applies.

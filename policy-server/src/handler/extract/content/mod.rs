@@ -1,0 +1,16 @@
+//! Extractors of what a request contains: its body and its query.
+
+mod body;
+mod form;
+mod json;
+pub(crate) mod media_type;
+mod mismatch;
+mod query;
+mod valid;
+
+pub use form::{Form, FormRejection};
+pub(crate) use json::answer as json_answer;
+pub use json::{Json, JsonRejection};
+pub use mismatch::Mismatch;
+pub use query::{Query, QueryRejection};
+pub use valid::{Valid, ValidRejection, Validate};
