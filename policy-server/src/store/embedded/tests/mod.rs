@@ -1,0 +1,120 @@
+//! What is specific to the embedded store; the conformance suite tests what every store must do.
+
+mod bounds;
+mod files;
+mod reads;
+
+use std::{cell::Cell, path::PathBuf, time::Duration};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+
+use super::EmbeddedStore;
+use crate::store::{CreateSession, Created, SessionStore, conformance};
+
+pub(in crate::store::embedded) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+pub(in crate::store::embedded) fn key(byte: u8) -> SessionKey {
+    SessionKey([byte; 32])
+}
+
+/// A session of `user` whose handle is its key.
+pub(in crate::store::embedded) fn record(user: Option<&str>, byte: u8) -> Record {
+    Record {
+        handle: Handle([byte; 16]),
+        identity: user.map(Identity::new),
+        epoch: 0,
+        version: 0,
+        created: NOW,
+        authenticated: user.map(|_| NOW),
+        rotated: NOW,
+        last_seen: NOW,
+        idle_deadline: NOW.after(Duration::from_secs(900)),
+        absolute_deadline: NOW.after(Duration::from_secs(3600)),
+        idle: Duration::from_secs(900),
+        is_remembered: false,
+        binding: [0; 32],
+        data: [].into(),
+    }
+}
+
+/// A file in its own folder, which is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("policy-embedded-{name}-{}", std::process::id()));
+        // Left behind by an earlier process with the same id.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("sessions.redb")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn opened(path: PathBuf) -> EmbeddedStore {
+    let store = EmbeddedStore::new(path);
+    SessionStore::open(&store).await.unwrap();
+    store
+}
+
+async fn refusal(path: PathBuf) -> String {
+    SessionStore::open(&EmbeddedStore::new(path)).await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn it_keeps_the_rules_of_every_store() {
+    let folder = Folder::new("rules");
+    let made = Cell::new(0);
+    let make = || {
+        made.set(made.get() + 1);
+        EmbeddedStore::new(folder.0.join(made.get().to_string()))
+    };
+    conformance::sessions(make).await;
+    conformance::tokens(make).await;
+    assert!(made.get() > 10, "{}", made.get());
+}
+
+#[tokio::test]
+async fn a_store_opens_nothing_before_it_is_told_to() {
+    let folder = Folder::new("lazy");
+    let store = EmbeddedStore::new(folder.file());
+    assert!(!folder.file().exists());
+    let error = store.load(&key(1), NOW).await.unwrap_err().to_string();
+    assert!(error.ends_with("sessions.redb` was not opened"), "{error}");
+}
+
+#[tokio::test]
+async fn secrets_stay_the_same_and_are_two() {
+    let folder = Folder::new("secret");
+    let store = opened(folder.file()).await;
+    assert_eq!(SessionStore::secret(&store, [1; 32]).await.unwrap(), [1; 32]);
+    assert_eq!(SessionStore::secret(&store, [2; 32]).await.unwrap(), [1; 32]);
+    drop(store);
+    let store = opened(folder.file()).await;
+    assert_eq!(SessionStore::secret(&store, [3; 32]).await.unwrap(), [1; 32]);
+    assert_eq!(crate::store::TokenStore::secret(&store, [4; 32]).await.unwrap(), [4; 32]);
+}
+
+#[tokio::test]
+async fn an_operation_is_done_also_where_nobody_waits() {
+    let folder = Folder::new("dropped");
+    let store = opened(folder.file()).await;
+    drop(store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)));
+    // The next operation is executed after it.
+    let taken =
+        store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
+    assert_eq!(taken, Created::KeyTaken);
+}
