@@ -63,6 +63,13 @@ impl Acknowledged {
     }
 }
 
+/// How many operations of a round ended, and how many of them the server refused.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) done: AtomicU64,
+    pub(super) refused: AtomicU64,
+}
+
 pub(super) struct Client {
     name: String,
     random: Random,
@@ -105,9 +112,14 @@ impl Client {
     }
 
     /// Performs operations until the connection is lost, and counts them.
-    pub(super) async fn work(&mut self, connection: &mut Connection, done: &AtomicU64) {
-        while self.step(connection).await.is_ok() {
-            done.fetch_add(1, Relaxed);
+    pub(super) async fn work(&mut self, connection: &mut Connection, progress: &Progress) {
+        loop {
+            let refused = self.acknowledged.refused;
+            if self.step(connection).await.is_err() {
+                return;
+            }
+            progress.done.fetch_add(1, Relaxed);
+            progress.refused.fetch_add(self.acknowledged.refused - refused, Relaxed);
         }
     }
 
