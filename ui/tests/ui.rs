@@ -36,6 +36,7 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::SchemeMissing,
         Rule::IssuerNotAccepted,
         Rule::IssuersMissing,
+        Rule::IssuerUnused,
         Rule::HeadersNonceShared,
         Rule::LoopbackShared,
         Rule::RealmInvalid,

@@ -58,6 +58,10 @@ area! { $ auth
         IssuersMissing Error "auth.issuers-missing",
             "this app signs no tokens and accepts those of several issuers, and this route does not say whose it takes",
             "write `issuers = [\"https://id.example\"]`";
+        /// An issuer that the app accepts, and whose tokens nothing takes.
+        IssuerUnused Warning "auth.issuer-unused",
+            "the app accepts this issuer, and its tokens are refused everywhere, since no route names it",
+            "write `issuers = [\"https://id.example\"]` where its tokens are taken, or remove `accept`";
         /// A scope that RFC 6749 does not allow.
         ScopeInvalid Error "auth.scope-invalid",
             "a scope is printable ASCII without spaces, `\"` and `\\`",

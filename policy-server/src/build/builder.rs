@@ -1,6 +1,6 @@
 //! Checks and compiles an app, part by part.
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, collections::HashSet, sync::Arc};
 
 use http::Method;
 use policy_core::{
@@ -44,6 +44,8 @@ pub(super) struct Builder<'a> {
     pub(super) own_issuer: Option<Box<str>>,
     /// The external issuers that the app accepts.
     pub(super) issuers: Vec<Box<str>>,
+    /// Those of them that something takes.
+    pub(super) taken_issuers: HashSet<Box<str>>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     pub(super) rates: Rates,
@@ -69,6 +71,7 @@ impl<'a> Builder<'a> {
             available,
             own_issuer: None,
             issuers: Vec::new(),
+            taken_issuers: HashSet::new(),
             is_https: false,
             rates,
             state,

@@ -108,6 +108,10 @@ impl Builder<'_> {
         if policy.issuers.is_empty() && self.own_issuer.is_none() && self.issuers.len() > 1 {
             self.rule(location, Rule::IssuersMissing, value);
         }
+        // Where none is named, it is the only one of an app without own tokens.
+        let is_only = policy.issuers.is_empty() && self.own_issuer.is_none();
+        let takes = |issuer: &str| is_only || policy.issuers.contains(&issuer);
+        self.taken_issuers.extend(self.issuers.iter().filter(|issuer| takes(issuer)).cloned());
         for issuer in policy.issuers {
             // Tickets are issued from sessions, too.
             let signs = self.own_issuer.is_some() || (policy.ticket && self.available.sessions);
@@ -117,6 +121,14 @@ impl Builder<'_> {
                 self.rule(location, Rule::IssuerNotAccepted, issuer);
             }
         }
+    }
+
+    /// The issuers that the app accepts and nothing takes: their tokens are refused everywhere.
+    pub(super) fn unused_issuers(&self) -> Vec<StartProblem> {
+        let unused = self.issuers.iter().filter(|issuer| !self.taken_issuers.contains(*issuer));
+        unused
+            .map(|issuer| StartProblem::new(Rule::IssuerUnused, "App::tokens", &**issuer))
+            .collect()
     }
 
     /// Whether a policy takes tokens of an external issuer without naming it.

@@ -95,6 +95,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     // What is said to preflights of unknown paths is what their responses will carry.
     let not_found_policy =
         fallback.as_ref().map_or(not_found_policy, |fallback| Arc::clone(&fallback.rules));
+    let unused_issuers = builder.unused_issuers();
     let (router, routes, mut problems) = builder.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
@@ -109,7 +110,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
 
     let of_keys = app.tokens.iter().flat_map(TokenSettings::notices);
     let assembled = CompiledApp {
-        notices: of_keys.collect(),
+        notices: of_keys.chain(unused_issuers).collect(),
         own_origin,
         router: router.finish(),
         routes,

@@ -190,6 +190,49 @@ mod tests {
         assert_eq!(told, expected.map(|(rule, location)| (rule, location.to_owned())));
     }
 
+    #[cfg(feature = "asym")]
+    #[test]
+    fn issuers_that_nothing_takes_are_told() {
+        use crate::tokens::{Issuer, TokenSettings};
+
+        const NAMES: [&str; 3] = ["https://a.example", "https://b.example", "https://c.example"];
+
+        #[get("/a")]
+        #[auth(token, issuers = ["own", "https://a.example"])]
+        async fn of_a() {}
+
+        #[get("/any")]
+        #[auth(token)]
+        async fn unnamed(_caller: crate::Caller) {}
+
+        let issuer = |name: &str| Issuer::new(name).jwks("https://id.example/keys");
+        let told = |tokens: TokenSettings, names: &[&str], app: App<()>| {
+            let tokens = names.iter().copied().map(issuer).fold(tokens, TokenSettings::accept);
+            let app = app.public_origin("https://api.example").tokens(tokens);
+            let notices = notices(app.into_service().app());
+            let of_issuers = notices.iter().filter(|notice| notice.rule() == Rule::IssuerUnused);
+            of_issuers.map(|it| it.value().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        };
+        let key = policy_core::secret::SecretKey::drawn([7; 32]);
+        let signing = || Tokens::hs256([("k", key.clone())]).unwrap();
+        let c = AuthRequirement::token().issuers(&["https://c.example"]);
+        let mount = || {
+            Mount::new(tower::service_fn(async |_| {
+                Ok::<_, std::convert::Infallible>(axum_core::response::Response::new(
+                    axum_core::body::Body::empty(),
+                ))
+            }))
+        };
+        let app = || App::new(()).routes(routes![of_a, unnamed]);
+        assert_eq!(told(signing(), &NAMES, app()), ["https://b.example", "https://c.example"]);
+        let mounted = app().group("/c", Group::new().auth(c).mount("/m", mount()));
+        assert_eq!(told(signing(), &NAMES, mounted), ["https://b.example"]);
+        // In an app without own tokens its only issuer is taken unnamed.
+        let unnamed = || App::new(()).routes(routes![unnamed]);
+        assert_eq!(told(signing(), &NAMES[..1], unnamed()), ["https://a.example"]);
+        assert_eq!(told(Tokens::accepting(issuer(NAMES[0])), &[], unnamed()), [""; 0]);
+    }
+
     #[test]
     fn the_csrf_protection_of_outer_levels_is_listed_and_their_exemptions_are_told() {
         #[post("/quiet")]

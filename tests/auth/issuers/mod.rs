@@ -13,6 +13,7 @@ mod revoking;
 mod signing;
 mod starts;
 mod taking;
+mod targets;
 
 use axum::{
     Router,
