@@ -24,7 +24,7 @@ area! { $ csrf
         /// RFC 6749 10.12: the request came, or may have come, from an untrusted page.
         CsrfOrigin 403 "csrf.origin", "The request did not come from a page of this service";
         /// A login by a link that a browser loads for a page, and not for a window of its user.
-        LoginNavigation 403 "csrf.login-navigation", "A login by this method is only for navigations of a window";
+        LoginNavigation 403 "csrf.login-navigation", "A login or elevation by this method is only for navigations of a window";
         /// The request does not carry the session's CSRF token.
         CsrfToken 403 "csrf.token", "The CSRF token is missing or wrong";
     }

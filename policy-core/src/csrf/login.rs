@@ -11,7 +11,7 @@ use crate::{
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
-/// Decides whether a request may log somebody in, by how its browser sends it.
+/// Decides whether a request may log somebody in or elevate a session, by how its browser sends it.
 ///
 /// The origin of a request with a safe method is not judged, because a link in a mail has to work.
 /// But any page can cause such a request unseen: as an image, in a frame, as a prefetch. Where the

@@ -292,8 +292,15 @@ async fn a_link_logs_in_who_navigates_to_it_and_no_page_that_loads_it() {
         Ok(sessions.login_remembered(user.as_str()).await?)
     }
 
-    let scenario = Scenario::new(routes![link, remembered]).await;
-    for path in ["/link/ada", "/link/remembered/ada"] {
+    /// A link that confirms something: the session becomes fresh.
+    #[get("/link/elevated/{user}")]
+    #[auth(session)]
+    async fn elevated(user: String, session: Session) -> Result<(), Problem> {
+        Ok(session.elevate_as(user.as_str())?)
+    }
+
+    let scenario = Scenario::new(routes![link, remembered, elevated]).await;
+    for path in ["/link/ada", "/link/remembered/ada", "/link/elevated/ada"] {
         for (fields, is_admitted) in [
             // A program, or a browser that states nothing.
             (&[][..], true),
@@ -304,6 +311,9 @@ async fn a_link_logs_in_who_navigates_to_it_and_no_page_that_loads_it() {
             (&[("mode", "cors"), ("dest", "empty"), ("site", "same-origin")], false),
         ] {
             let mut request = scenario.client.get(path);
+            if path.contains("elevated") {
+                request = request.header("cookie", scenario.login("ada").await.cookie);
+            }
             for (name, value) in fields {
                 request = request.header(format!("sec-fetch-{name}"), *value);
             }

@@ -25,23 +25,32 @@ use super::{RequestSession, SessionError};
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Session(Arc<RequestSession>);
+pub struct Session {
+    request: Arc<RequestSession>,
+    /// Whether the request may give rights.
+    grants: Result<(), SessionError>,
+}
 
 impl Session {
     /// For a request whose session is loaded.
     pub(crate) fn new(request: Arc<RequestSession>) -> Self {
-        Self(request)
+        Self { request, grants: Ok(()) }
+    }
+
+    /// Refuses elevations with this error, if there is one.
+    pub(crate) fn with_grants(self, grants: Result<(), SessionError>) -> Self {
+        Self { grants, ..self }
     }
 
     /// The user who is logged in.
     pub fn identity(&self) -> Option<Identity> {
-        self.0.identity()
+        self.request.identity()
     }
 
     /// The public id of the session, by which it is listed and revoked; `None` until the response
     /// to the request that creates it.
     pub fn handle(&self) -> Option<Handle> {
-        self.0.record().map(|record| record.handle)
+        self.request.record().map(|record| record.handle)
     }
 
     /// The value of a key.
@@ -50,7 +59,7 @@ impl Session {
     ///
     /// The value has another type.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, SessionError> {
-        let (view, _) = self.0.view()?;
+        let (view, _) = self.request.view()?;
         match view.value(key) {
             Some(value) => Ok(Some(serde_json::from_value(value.clone())?)),
             None => Ok(None),
@@ -65,7 +74,7 @@ impl Session {
     /// levels.
     pub fn set(&self, key: &str, value: impl Serialize) -> Result<(), SessionError> {
         let value = serde_json::to_value(value)?;
-        self.0.change(Change::Set(key.into(), value)).map(drop)
+        self.request.change(Change::Set(key.into(), value)).map(drop)
     }
 
     /// Removes a key.
@@ -74,7 +83,7 @@ impl Session {
     ///
     /// The stored values cannot be read.
     pub fn remove(&self, key: &str) -> Result<(), SessionError> {
-        self.0.change(Change::Remove(key.into())).map(drop)
+        self.request.change(Change::Remove(key.into())).map(drop)
     }
 
     /// Adds to a number and returns the sum as this request sees it. Concurrent requests lose no
@@ -84,7 +93,7 @@ impl Session {
     ///
     /// All values together would exceed 64 KiB.
     pub fn incr(&self, key: &str, by: i64) -> Result<i64, SessionError> {
-        let view = self.0.change(Change::Incr(key.into(), by))?;
+        let view = self.request.change(Change::Incr(key.into(), by))?;
         Ok(view.value(key).and_then(Value::as_i64).unwrap_or_default())
     }
 
@@ -96,7 +105,7 @@ impl Session {
     /// The value is not representable in JSON, or all values together would exceed 64 KiB.
     pub fn push(&self, key: &str, value: impl Serialize, max: usize) -> Result<(), SessionError> {
         let value = serde_json::to_value(value)?;
-        self.0.change(Change::Push(key.into(), value, max)).map(drop)
+        self.request.change(Change::Push(key.into(), value, max)).map(drop)
     }
 
     /// Changes the values by a function. If another request changed them meanwhile, the function
@@ -121,15 +130,18 @@ impl Session {
         &self,
         update: impl Fn(&mut Map<String, Value>) + Send + Sync + 'static,
     ) -> Result<(), SessionError> {
-        self.0.change(Change::Update(Arc::new(update))).map(drop)
+        self.request.change(Change::Update(Arc::new(update))).map(drop)
     }
 
     /// Records that the user authenticated again. The session gets a new id and counts as fresh;
     /// its lifetime is not extended.
     ///
+    /// With a safe method the request has to be a navigation of a window or tab, as for a
+    /// [login](crate::Sessions::login).
+    ///
     /// # Errors
     ///
-    /// No user is logged in.
+    /// No user is logged in, or [`SessionError::Navigation`].
     pub fn elevate(&self) -> Result<(), SessionError> {
         let identity = self.identity().ok_or(SessionError::Anonymous)?;
         self.elevate_as(identity)
@@ -140,13 +152,14 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// No user, or another user, is logged in.
+    /// No user, or another user, is logged in, or [`SessionError::Navigation`].
     pub fn elevate_as(&self, identity: impl Into<Identity>) -> Result<(), SessionError> {
         let (before, identity) = (self.identity().ok_or(SessionError::Anonymous)?, identity.into());
         if before.subject != identity.subject {
             return Err(SessionError::OtherUser);
         }
-        self.0.grant(PrivilegeChange::Elevate { identity });
+        self.grants.clone()?;
+        self.request.grant(PrivilegeChange::Elevate { identity });
         Ok(())
     }
 
@@ -158,7 +171,7 @@ impl Session {
 
     /// Ends the session, and keeps the values of these keys in a new anonymous one.
     pub fn logout_keep<'a>(&self, keys: impl IntoIterator<Item = &'a str>) {
-        self.0.end(keys.into_iter().map(Into::into));
+        self.request.end(keys.into_iter().map(Into::into));
     }
 
     /// A CSRF token, which a page of ours sends with unsafe requests; `None` without a session. The
@@ -168,7 +181,7 @@ impl Session {
     ///
     /// The system has no random source.
     pub fn csrf_token(&self) -> Result<Option<String>, SessionError> {
-        self.0.csrf_token()
+        self.request.csrf_token()
     }
 }
 

@@ -20,7 +20,8 @@ pub enum SessionError {
     Unavailable,
     /// The operation needs a logged-in user: 401.
     Anonymous,
-    /// A login with a safe method that a browser does not send as a navigation of a window: 403.
+    /// A login or an elevation with a safe method that a browser does not send as a navigation of a
+    /// window: 403.
     Navigation,
     /// The session belongs to another user; [`Sessions::login`](super::Sessions::login) begins a
     /// new one: 500.
@@ -38,9 +39,9 @@ impl fmt::Display for SessionError {
         match self {
             Self::Unavailable => f.write_str("the session store is unavailable"),
             Self::Anonymous => f.write_str("no user is logged in"),
-            Self::Navigation => {
-                f.write_str("a login with a safe method has to be a navigation of a window")
-            }
+            Self::Navigation => f.write_str(
+                "a login or elevation with a safe method has to be a navigation of a window",
+            ),
             Self::OtherUser => {
                 f.write_str("only the user of the session can be given rights; use `login`")
             }

@@ -29,7 +29,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Session {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        checked(parts).await.map(Self::new)
+        let session = checked(parts).await?;
+        Ok(Self::new(session).with_grants(navigates(parts)))
     }
 }
 
@@ -37,12 +38,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        let login = admit_login(&parts.method, &parts.headers);
-        let login = login.map_err(|_refusal| SessionError::Navigation);
         let session = checked(parts).await?;
         session.share(auth(parts).map_err(IntoResponse::into_response)?.cut_offs());
-        Ok(Self::new(session).with_logins(login))
+        Ok(Self::new(session).with_logins(navigates(parts)))
     }
+}
+
+/// Whether a request may give rights: a safe method only as a navigation.
+fn navigates(parts: &Parts) -> Result<(), SessionError> {
+    admit_login(&parts.method, &parts.headers).map_err(|_refusal| SessionError::Navigation)
 }
 
 /// The session of a request that has passed the CSRF check.
