@@ -549,7 +549,7 @@ pub use policy_macros::jsonp;
 /// | `timeout = "5s"` | the longest time until a response is ready, in `ms`, `s` or `m` | 503 |
 /// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
 /// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
-/// | `concurrency = 64` | the most concurrent requests | 503 |
+/// | `concurrency = 64` | the most concurrent requests; a WebSocket is one until it ends | 503 |
 ///
 /// An IPv6 address counts by its first 64 bits, and a network of 48 bits is served a limited number
 /// of clients ([`App::rate_capacity`](crate::App::rate_capacity)). A rate is also the burst size: all

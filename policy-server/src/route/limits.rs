@@ -3,7 +3,7 @@
 use std::{
     net::IpAddr,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -104,12 +104,33 @@ impl Concurrency {
 pub(crate) struct Permit(Arc<Concurrency>);
 
 impl Permit {
+    /// Hands the permit to the connection, which holds it as long as it is upgraded.
+    pub(crate) fn keep_upgraded(self, mut response: Response) -> Response {
+        let permit = UpgradePermit(Arc::new(Mutex::new(Some(self))));
+        response.extensions_mut().insert(permit);
+        response
+    }
+
     /// Holds the permit until the response is sent, unless the whole response is in memory already.
     pub(crate) fn keep(self, response: Response) -> Response {
         if response.body().size_hint().exact().is_some() {
             return response;
         }
         response.map(|body| Body::new(ObservedBody::new(body, self)))
+    }
+}
+
+/// The permit of a request whose response turns its connection or stream into another protocol,
+/// which it is held for. The connection finds it in the extensions of the response; if nobody takes
+/// it, it is released with the response.
+#[derive(Clone, Debug)]
+pub(crate) struct UpgradePermit(Arc<Mutex<Option<Permit>>>);
+
+impl UpgradePermit {
+    /// Takes the permit out: an extension must be `Clone`, and a permit is not.
+    pub(crate) fn take<B>(response: &Response<B>) -> Option<Permit> {
+        let Self(permit) = response.extensions().get()?;
+        permit.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

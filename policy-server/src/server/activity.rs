@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     task::Context,
@@ -12,6 +12,7 @@ use std::{
 use futures_util::task::AtomicWaker;
 
 use super::unsent::{Unsent, UnsentBudget};
+use crate::route::limits::Permit;
 
 /// A connection with this many more cancelled than completed requests is closed. The number of
 /// concurrent requests is limited by the streams; this limits how fast they come and go: each may
@@ -36,6 +37,8 @@ pub(super) struct Activity {
     given_up: AtomicI32,
     /// Closes an upgraded connection from outside.
     cut: Cut,
+    /// Of the request that upgraded the connection, for as long as its socket exists.
+    permit: OnceLock<Permit>,
     unsent: Arc<Unsent>,
 }
 
@@ -66,6 +69,7 @@ impl Activity {
             write_blocked: AtomicBool::new(false),
             given_up: AtomicI32::new(0),
             cut: Cut::default(),
+            permit: OnceLock::new(),
             unsent: Unsent::new(unsent),
         }
     }
@@ -129,6 +133,12 @@ impl Activity {
     /// Whether the client cancels so many requests that its connection is closed.
     pub(super) fn gives_up_too_much(&self) -> bool {
         self.given_up.load(Relaxed) > MOST_GIVEN_UP
+    }
+
+    /// Holds the permit of a request until the socket of its upgraded connection is gone.
+    pub(super) fn hold(&self, permit: Permit) {
+        // A connection is upgraded once.
+        let _ = self.permit.set(permit);
     }
 
     /// The connection is about to be upgraded.

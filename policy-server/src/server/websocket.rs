@@ -20,7 +20,10 @@ use tokio::{
 };
 
 use super::shutdown::{Phase, Shutdown};
-use crate::{auth::RevocationSignal, base::relay::relay, handler::upgrade::OpenStream};
+use crate::{
+    auth::RevocationSignal, base::relay::relay, handler::upgrade::OpenStream,
+    route::limits::UpgradePermit,
+};
 
 /// An HTTP/2 stream that may become a WebSocket, and the end of the pipe that its handler does not
 /// have.
@@ -52,6 +55,7 @@ impl Stream {
     pub(super) fn begin<B>(self: Box<Self>, response: &Response<B>) {
         let ended =
             response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
+        let permit = UpgradePermit::take(response);
         tokio::spawn(async move {
             let Self { client, handler, opened, shutdown } = *self;
             let Ok(client) = client.await else { return };
@@ -68,7 +72,7 @@ impl Stream {
                 }
             };
             relay(TokioIo::new(client), handler, None, ended).await;
-            drop(opened);
+            drop((opened, permit));
         });
     }
 }

@@ -35,8 +35,16 @@ async fn everybody(upgrade: WebSocketUpgrade) -> Response {
     upgraded(upgrade)
 }
 
+/// One at a time, over HTTP/2 as well.
+#[get("/single")]
+#[limit(concurrency = 1)]
+#[auth(public)]
+async fn single(upgrade: WebSocketUpgrade) -> Response {
+    upgraded(upgrade)
+}
+
 fn app() -> App<()> {
-    App::new(()).cors(SHOP).routes(routes![shop, own, everybody])
+    App::new(()).cors(SHOP).routes(routes![shop, own, everybody, single])
 }
 
 /// The opening handshake with the key of RFC 6455 1.3.
@@ -155,6 +163,72 @@ async fn websockets_count_as_connections() {
     assert!(second.stream.try_read(&mut [0]).is_err());
     drop(first);
     assert_eq!(second.head().await.status, 101);
+}
+
+/// Asks until the limit lets one in.
+async fn reopened(server: &Running) -> Connection {
+    soon(async {
+        loop {
+            let mut connection = server.connect().await;
+            connection.send(opening("localhost", "/single", &[])).await;
+            match connection.head().await.status {
+                101 => return connection,
+                status => assert_eq!(status, 503),
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn websockets_count_as_requests_until_they_end() {
+    let server = Running::start(app()).await;
+    let mut first = opened(&server, opening("localhost", "/single", &[])).await;
+    for _ in 0..2 {
+        let response = server.response(opening("localhost", "/single", &[])).await;
+        assert_eq!(response.problem(), (503, "limit.concurrency".to_owned()));
+        assert_echo(&mut first).await;
+    }
+    // Whichever way it ends: the client goes, or says so.
+    drop(first);
+    let mut second = reopened(&server).await;
+    second.send(b"\x88\x80\0\0\0\0").await;
+    assert_eq!(second.rest().await, b"\x88\0");
+    assert_echo(&mut reopened(&server).await).await;
+}
+
+#[tokio::test]
+async fn websockets_of_http_2_count_as_requests_until_they_end() {
+    let server = Running::start(app()).await;
+    let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
+    let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let open = async || {
+        let mut client = soon(client.clone().ready()).await.expect("a stream");
+        while !client.is_extended_connect_protocol_enabled() {
+            tokio::task::yield_now().await;
+        }
+        let request = ::http::Request::connect("http://localhost/single")
+            .header("sec-websocket-version", "13")
+            .extension(h2::ext::Protocol::from_static("websocket"));
+        let request = request.body(()).expect("a request");
+        let (response, sending) = client.send_request(request, false).expect("a request");
+        let response = soon(response).await.expect("a response");
+        (response.status().as_u16(), response.into_body(), sending)
+    };
+    let (status, _body, mut sending) = open().await;
+    assert_eq!(status, 200);
+    for _ in 0..2 {
+        assert_eq!(open().await.0, 503);
+    }
+    sending.send_reset(h2::Reason::CANCEL);
+    soon(async {
+        while open().await.0 != 200 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -169,7 +169,10 @@ impl ResponsePolicy {
         if method == Method::HEAD {
             return without_body(response);
         }
+        let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
+            || (method == Method::CONNECT && status.is_success());
         match taken.permit {
+            Some(permit) if is_upgrade => permit.keep_upgraded(response),
             Some(permit) => permit.keep(response),
             None => response,
         }

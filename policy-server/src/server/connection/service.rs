@@ -24,6 +24,7 @@ use crate::{
     client::peer::Peer,
     handler::upgrade::OpenStream,
     pipeline::{response_future::ResponseFuture, service::AppService},
+    route::limits::UpgradePermit,
     server::{
         activity::{Activity, OpenRequest},
         listen::Role,
@@ -161,6 +162,11 @@ impl Future for OpenResponse {
         }
         if is_upgrade {
             end_with_credential(&response, &self.activity);
+        }
+        if (is_upgrade || self.is_tunnel)
+            && let Some(permit) = UpgradePermit::take(&response)
+        {
+            self.activity.hold(permit);
         }
         if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
             stream.begin(&response);
