@@ -11,7 +11,7 @@ use http::{HeaderMap, header::CONTENT_TYPE};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
 
-use crate::base::body::BodyRejection;
+use crate::base::body::{BodyRejection, longer};
 
 /// The form field with the token.
 pub(super) const FIELD: &str = "csrf_token";
@@ -150,12 +150,7 @@ impl HttpBody for ReplayBody {
 
     fn size_hint(&self) -> SizeHint {
         let front = self.front.as_ref().map_or(0, Bytes::len) as u64;
-        let mut hint = self.rest.size_hint();
-        if let Some(upper) = hint.upper() {
-            hint.set_upper(upper.saturating_add(front));
-        }
-        hint.set_lower(hint.lower().saturating_add(front));
-        hint
+        longer(self.rest.size_hint(), front)
     }
 }
 

@@ -21,7 +21,7 @@ use futures_util::task::AtomicWaker;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::{sync::Notify, time::Instant};
 
-use crate::app::settings::ServerSettings;
+use crate::{app::settings::ServerSettings, base::body::longer};
 
 /// Frames up to this size are not counted: of these, the buffers of each protocol bound the sum.
 const SMALL: usize = 64 * 1024;
@@ -265,19 +265,11 @@ impl HttpBody for CountedBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let mut hint = self.body.size_hint();
-        if let Some(Some(Ok(frame))) = self.first.as_deref()
-            && let Some(data) = frame.data_ref()
-        {
-            let len = data.len() as u64;
-            let (lower, upper) = (hint.lower().saturating_add(len), hint.upper());
-            hint = SizeHint::new();
-            hint.set_lower(lower);
-            if let Some(upper) = upper {
-                hint.set_upper(upper.saturating_add(len));
-            }
-        }
-        hint
+        let first = match self.first.as_deref() {
+            Some(Some(Ok(frame))) => frame.data_ref().map_or(0, Bytes::len),
+            _ => 0,
+        };
+        longer(self.body.size_hint(), first as u64)
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod collect;
 mod observed;
+mod size;
 
 pub use collect::BodyRejection;
 pub(crate) use {
     collect::collect,
     observed::{BodyObserver, ObservedBody, Polled},
+    size::longer,
 };

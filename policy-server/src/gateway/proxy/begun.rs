@@ -11,6 +11,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::task::yield_now;
 
+use crate::base::body::longer;
+
 /// How many frames are read before the response is forwarded.
 const FRAMES: usize = 2;
 
@@ -74,13 +76,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Begun<B> {
     fn size_hint(&self) -> SizeHint {
         let read =
             self.frames.iter().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum();
-        let rest = self.rest.size_hint();
-        let mut hint = SizeHint::new();
-        hint.set_lower(rest.lower().saturating_add(read));
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(upper.saturating_add(read));
-        }
-        hint
+        longer(self.rest.size_hint(), read)
     }
 }
 
