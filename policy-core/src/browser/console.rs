@@ -101,6 +101,18 @@ impl Blocked {
                 "Request header field {name} is not allowed by Access-Control-Allow-Headers in \
                  preflight response."
             ),
+            Reason::ProxyStatus => {
+                write!(f, "Failed to load '{url}': net::ERR_UNEXPECTED_PROXY_AUTH")
+            }
+            Reason::LocalNetwork(space) => write!(
+                f,
+                "Permission was denied for this request to access the `{space}` address space."
+            ),
+            Reason::InsecureLocalNetwork(space) => write!(
+                f,
+                "The request client is not a secure context and the resource is in more-private \
+                 address space `{space}`."
+            ),
             Reason::Redirect => write!(
                 f,
                 "Failed to fetch '{url}': redirect mode is set to \
@@ -214,6 +226,21 @@ impl Blocked {
                 "{response} would have to say `Access-Control-Allow-Headers: {name}`; with \
                  credentials, `*` is an ordinary name, and it never covers `authorization`"
             ),
+            Reason::ProxyStatus => {
+                f.write_str("a server that is no proxy would have to respond with 401")
+            }
+            Reason::LocalNetwork(_) => f.write_str(
+                "nothing was sent, and no header helps: only the user can allow pages to reach \
+                 this computer or its network (Local Network Access), and until then the load \
+                 waits for a prompt or fails; in a test, \
+                 `Profile::local_network(LocalNetwork::Granted)` is that permission; a page of \
+                 `http://localhost` needs none",
+            ),
+            Reason::InsecureLocalNetwork(_) => f.write_str(
+                "nothing was sent, and no header helps: only pages of `https` or \
+                 `http://localhost` can have the permission for this computer or its network \
+                 (Local Network Access)",
+            ),
             Reason::Redirect => {
                 f.write_str("the server redirects, and this fetch forbids redirects")
             }
@@ -267,6 +294,8 @@ impl Blocked {
                 | Reason::PreflightSyntax(_)
                 | Reason::AllowMethods(_)
                 | Reason::AllowHeaders(_)
+                | Reason::LocalNetwork(_)
+                | Reason::InsecureLocalNetwork(_)
         )
     }
 }
@@ -274,6 +303,7 @@ impl Blocked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::browser::AddressSpace;
 
     fn said(origin: PageOrigin, in_preflight: bool, reason: Reason) -> String {
         let url = "https://api.shop.example/me".to_owned();
@@ -302,6 +332,20 @@ mod tests {
         let text = said(app(), false, Reason::AllowOrigin("https://shop.example".to_owned()));
         assert!(text.contains("has a value 'https://shop.example' that is not equal"), "{text}");
         assert!(text.contains("the response says `Access-Control-Allow-Origin: https://shop.ex"));
+    }
+
+    #[test]
+    fn a_refused_permission_reads_as_cors_and_says_that_no_header_helps() {
+        let text = said(app(), false, Reason::LocalNetwork(AddressSpace::Loopback));
+        assert!(
+            text.starts_with(
+                "Access to fetch at 'https://api.shop.example/me' from origin \
+                 'https://app.shop.example' has been blocked by CORS policy: Permission was denied \
+                 for this request to access the `loopback` address space.\n  \
+                 nothing was sent, and no header helps"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

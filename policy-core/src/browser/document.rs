@@ -3,7 +3,7 @@
 use http::HeaderMap;
 
 use super::{
-    Destination, Outcome, Page, PageOrigin, Reason, ResponseType, ServerResponse,
+    Destination, Outcome, Page, PageOrigin, Profile, Reason, ResponseType, ServerResponse,
     filter::{filter, nothing},
     framing,
     headers::{text, trim},
@@ -13,6 +13,7 @@ use super::{
 
 /// Creates a page from a response, if it may be displayed in its window or frame.
 pub(super) fn load(
+    profile: &Profile,
     request: &Request,
     response: ServerResponse,
     is_cached: bool,
@@ -26,15 +27,18 @@ pub(super) fn load(
         _ => None,
     };
     if let Some(parent) = frame_of {
-        framing::check(parent, request, &response.headers)?;
+        framing::check(profile, parent, request, &response.headers)?;
     }
     let is_sandboxed = csp(&response.headers).any(|policy| is_sandbox(&policy));
+    let around =
+        frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()));
     let page = Page {
+        is_window_sandboxed: around.is_window_sandboxed || frame_of.is_none() && is_sandboxed,
         origin: if is_sandboxed { PageOrigin::Opaque } else { request.target.clone() },
         referrer_policy: referrer::policy(&response.headers).unwrap_or_default(),
-        ..frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()))
+        ..around
     };
-    Ok(Outcome::Page(page, filter(request, response, is_cached)))
+    Ok(Outcome::Page(page, filter(profile, request, response, is_cached)))
 }
 
 /// The policies of `Content-Security-Policy`, in lower case (CSP 3, 2.2.2).

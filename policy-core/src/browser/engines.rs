@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    CacheKey, CacheMode, Nameless, PreflightAge, Profile, StorageAccess, ThirdParty, Variants,
-    WatchedUploads,
+    CacheKey, CacheMode, LocalNetwork, Nameless, PreflightAge, Profile, SandboxedReferrer,
+    StorageAccess, ThirdParty, Variants, WatchedUploads,
 };
 
 impl Profile {
@@ -31,6 +31,9 @@ impl Profile {
         head_drops: false,
         no_cache_goes_past: false,
         obeys_pragma: false,
+        qualified_directives: &["no-cache"],
+        no_store_invalidates: true,
+        drops_named_urls: false,
         last_max_age_counts: false,
         stores_all: false,
         stores_refused: true,
@@ -54,11 +57,16 @@ impl Profile {
         ],
         loopback_is_downgrade: false,
         storage_access: StorageAccess::Untold,
-        sandboxed_elements_have_referrer: false,
+        upgraded_images_tell_origin: false,
+        origin_outlives_method: false,
+        sandboxed_referrer: SandboxedReferrer::Untold,
         navigation_redirects: 20,
         redirects_need_location: false,
         manual_needs_address: false,
         redirects_have_no_password: false,
+        delete_becomes_get_elsewhere: false,
+        redirects_to_itself_fail: false,
+        refuses_proxy_status: false,
         scripts_of_300_run: false,
         drops_empty_lines: false,
         repeats_names: false,
@@ -70,6 +78,9 @@ impl Profile {
         elements_tell_origin: false,
         forms_ask_caches: false,
         joins_fields: false,
+        client_hints_are_safelisted: false,
+        range_ignores_case: false,
+        star_ends_expose_list: false,
         lets_set_user_agent: true,
         watches_empty_uploads: true,
         watched_uploads: WatchedUploads::Method,
@@ -88,8 +99,18 @@ impl Profile {
         preflights_have_cache_mode: false,
         preflights_know_redirects: true,
         preflights_tell_mode: false,
+        redirected_cors_has_metadata: true,
+        websockets_name_themselves: false,
         websockets_have_metadata: true,
         trims_referrers: false,
+        loopback_is_mixed: false,
+        local_network: LocalNetwork::Open,
+        local_network_has_sockets: true,
+        local_network_lifts_mixed_content: false,
+        ancestors_have_paths: true,
+        ancestors_upgrade_with_port: true,
+        ancestors_have_any_host_with_port: true,
+        ancestors_have_socket_schemes: true,
     };
 
     /// Chromium in its default configuration.
@@ -108,6 +129,8 @@ impl Profile {
         head_drops: true,
         no_cache_goes_past: true,
         obeys_pragma: true,
+        qualified_directives: &[],
+        no_store_invalidates: false,
         stores_all: true,
         stores_refused: false,
         validated_statuses: Some(&[200]),
@@ -142,6 +165,7 @@ impl Profile {
         redirects_need_location: true,
         manual_needs_address: true,
         redirects_have_no_password: true,
+        refuses_proxy_status: true,
         scripts_of_300_run: true,
         sandboxed_preflights_are_kept: false,
         preflights_forget: true,
@@ -150,6 +174,7 @@ impl Profile {
         elements_tell_origin: true,
         forms_ask_caches: true,
         joins_fields: true,
+        client_hints_are_safelisted: true,
         lets_set_user_agent: false,
         watches_empty_uploads: false,
         watched_uploads: WatchedUploads::Grant,
@@ -165,6 +190,10 @@ impl Profile {
         preflights_know_redirects: false,
         preflights_tell_mode: true,
         websockets_have_metadata: false,
+        local_network: LocalNetwork::Prompt,
+        local_network_lifts_mixed_content: true,
+        ancestors_upgrade_with_port: false,
+        ancestors_have_socket_schemes: false,
         ..Self::STANDARD
     };
 
@@ -182,6 +211,8 @@ impl Profile {
         variants: Variants::AskedByTag,
         head_uses_get: false,
         obeys_pragma: true,
+        qualified_directives: &["no-cache", "private"],
+        drops_named_urls: true,
         last_max_age_counts: true,
         fresh_statuses: Some(&[200, 203, 204, 300, 301, 302, 307, 308, 410]),
         heuristic_statuses: &[200, 203, 204, 300, 301, 302, 307, 308, 410],
@@ -207,7 +238,9 @@ impl Profile {
         ],
         loopback_is_downgrade: true,
         storage_access: StorageAccess::ToldOfDomains,
-        sandboxed_elements_have_referrer: true,
+        upgraded_images_tell_origin: true,
+        sandboxed_referrer: SandboxedReferrer::OfElements,
+        star_ends_expose_list: true,
         drops_empty_lines: true,
         repeats_names: true,
         preflights_stick: true,
@@ -223,10 +256,14 @@ impl Profile {
         preflights_have_cache_mode: true,
         preflights_know_redirects: false,
         trims_referrers: true,
+        local_network: LocalNetwork::Prompt,
+        local_network_has_sockets: false,
+        ancestors_have_paths: false,
+        ancestors_have_socket_schemes: false,
         ..Self::STANDARD
     };
 
-    /// WebKit as in Safari.
+    /// WebKit: its cookies and its HTTP cache as in Safari, all other rules as in WebKitGTK 2.50.
     pub const WEBKIT: Self = Self {
         name: "WebKit",
         preflight_cap: Duration::from_secs(600),
@@ -256,7 +293,23 @@ impl Profile {
             "x-webkit-",
             "x-xss-protection",
         ],
+        origin_outlives_method: true,
+        sandboxed_referrer: SandboxedReferrer::Told,
+        elements_tell_origin: true,
+        delete_becomes_get_elsewhere: true,
+        redirects_to_itself_fail: true,
+        refuses_proxy_status: true,
+        scripts_of_300_run: true,
+        range_ignores_case: true,
+        preflights_stick: true,
+        failures_clear_preflights: false,
+        refused_redirects_clear_preflights: false,
+        max_age: PreflightAge::NotNegative,
+        redirected_cors_has_metadata: false,
+        websockets_name_themselves: true,
         trims_referrers: true,
+        loopback_is_mixed: true,
+        ancestors_have_any_host_with_port: false,
         ..Self::STANDARD
     };
 }

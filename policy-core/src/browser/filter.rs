@@ -4,21 +4,31 @@ use http::{HeaderMap, HeaderName, Method};
 use url::Url;
 
 use super::{
-    Credentials, Response, ResponseType, ServerResponse,
-    headers::{is_forbidden_response, is_shown, tokens},
+    Credentials, Profile, Response, ResponseType, ServerResponse,
+    headers::{has_star, is_forbidden_response, is_shown, tokens},
     request::{Request, Tainting},
 };
 
+const EXPOSED: &str = "access-control-expose-headers";
+
 /// The filtered response that the page gets.
-pub(super) fn filter(request: &Request, response: ServerResponse, is_cached: bool) -> Response {
+pub(super) fn filter(
+    profile: &Profile,
+    request: &Request,
+    response: ServerResponse,
+    is_cached: bool,
+) -> Response {
     let keep: &dyn Fn(&HeaderName) -> bool = match request.tainting {
         Tainting::Opaque => return nothing(request, ResponseType::Opaque, is_cached),
         Tainting::Basic => &|name| !is_forbidden_response(name),
         Tainting::Cors => {
-            let exposed = tokens(&response.headers, "access-control-expose-headers");
-            let exposed = exposed.ok().flatten().unwrap_or_default();
+            let written = tokens(&response.headers, EXPOSED);
+            let by_star = profile.star_ends_expose_list
+                && written.is_err()
+                && has_star(&response.headers, EXPOSED);
+            let exposed = written.ok().flatten().unwrap_or_default();
             let all = request.fetch.credentials != Credentials::Include
-                && exposed.iter().any(|name| name == "*");
+                && (by_star || exposed.iter().any(|name| name == "*"));
             &move |name| is_shown(name, &exposed, all)
         }
     };
@@ -73,8 +83,8 @@ fn retain(mut headers: HeaderMap, keep: &dyn Fn(&HeaderName) -> bool) -> HeaderM
 mod tests {
     use super::*;
     use crate::browser::{
-        Fetch,
-        trial::{app, load, response},
+        Fetch, State,
+        trial::{app, browser, load, load_in, response},
     };
 
     /// The names that a page of another origin sees.
@@ -95,6 +105,26 @@ mod tests {
         names.retain(|name| !name.starts_with("access-control-"));
         names.sort();
         names
+    }
+
+    #[test]
+    fn firefox_stops_reading_the_exposed_fields_at_a_star() {
+        let is_shown = |profile, lines: [&str; 2], credentials| {
+            let state = State::new(profile, browser().now());
+            let name = "access-control-expose-headers";
+            let origin = ("access-control-allow-origin", "https://app.test");
+            let allowed = ("access-control-allow-credentials", "true");
+            let fields = [origin, allowed, (name, lines[0]), (name, lines[1]), ("x-a", "1")];
+            let fetch = Fetch::get("https://api.test/").credentials(credentials);
+            let trial = load_in(state, Some(&app()), fetch, &[response(200, &fields)]);
+            trial.outcome.response().unwrap().headers.contains_key("x-a")
+        };
+        let [omit, include] = [Credentials::Omit, Credentials::Include];
+        assert!(is_shown(Profile::FIREFOX, ["*", "x b"], omit));
+        assert!(!is_shown(Profile::FIREFOX, ["*", "x b"], include));
+        assert!(!is_shown(Profile::FIREFOX, ["x b", "*"], omit));
+        assert!(!is_shown(Profile::FIREFOX, ["x-a", "x b"], omit));
+        assert!(!is_shown(Profile::STANDARD, ["*", "x b"], omit));
     }
 
     #[test]

@@ -5,14 +5,19 @@ use http::HeaderMap;
 use url::Url;
 
 use super::{
-    Page, PageOrigin, Reason,
+    Page, PageOrigin, Profile, Reason,
     document::{csp, directive},
     headers::text,
     request::Request,
 };
 
 /// Checks the parent and the top-level page. The pages between them are not known here.
-pub(super) fn check(parent: &Page, request: &Request, headers: &HeaderMap) -> Result<(), Reason> {
+pub(super) fn check(
+    profile: &Profile,
+    parent: &Page,
+    request: &Request,
+    headers: &HeaderMap,
+) -> Result<(), Reason> {
     let top_level = PageOrigin::of(&parent.top_level);
     let ancestors = [&parent.origin, &top_level];
     let mut is_named = false;
@@ -20,7 +25,7 @@ pub(super) fn check(parent: &Page, request: &Request, headers: &HeaderMap) -> Re
         let Some(sources) = directive(&policy, "frame-ancestors") else { continue };
         is_named = true;
         let allows = |ancestor: &&PageOrigin| {
-            sources.iter().any(|source| matches(source, ancestor, request))
+            sources.iter().any(|source| matches(profile, source, ancestor, request))
         };
         if !ancestors.iter().all(allows) {
             return Err(Reason::Framing(format!("frame-ancestors {}", sources.join(" "))));
@@ -47,37 +52,46 @@ pub(super) fn check(parent: &Page, request: &Request, headers: &HeaderMap) -> Re
 }
 
 /// Does a source expression match an ancestor (CSP 3, 6.7.2).
-fn matches(source: &str, ancestor: &PageOrigin, request: &Request) -> bool {
+fn matches(profile: &Profile, source: &str, ancestor: &PageOrigin, request: &Request) -> bool {
     let PageOrigin::Tuple(origin) = ancestor else { return false };
     let Ok(ancestor_url) = Url::parse(origin) else { return false };
     match source {
         "'self'" => ancestor.is_same(&request.target),
         "*" => true,
         _ => match source.strip_suffix(':') {
-            Some(scheme) => scheme_matches(scheme, ancestor_url.scheme()),
-            None => host_matches(source, &ancestor_url, request.url.scheme()),
+            Some(scheme) => scheme_matches(profile, scheme, ancestor_url.scheme()),
+            None => host_matches(profile, source, &ancestor_url, request.url.scheme()),
         },
     }
 }
 
-/// A scheme also matches its secure form.
-fn scheme_matches(written: &str, scheme: &str) -> bool {
-    written == scheme || (written == "http" && scheme == "https")
+/// Scheme-part match (CSP 3, 6.7.2.8): a scheme also matches its secure form, and one of WebSockets
+/// also that of HTTP.
+fn scheme_matches(profile: &Profile, written: &str, scheme: &str) -> bool {
+    let is_secure_form = match written {
+        "http" => scheme == "https",
+        "ws" => profile.ancestors_have_socket_schemes && matches!(scheme, "http" | "https"),
+        "wss" => profile.ancestors_have_socket_schemes && scheme == "https",
+        _ => false,
+    };
+    written == scheme || is_secure_form
 }
 
-fn host_matches(source: &str, ancestor: &Url, own_scheme: &str) -> bool {
+fn host_matches(profile: &Profile, source: &str, ancestor: &Url, own_scheme: &str) -> bool {
     let (scheme, rest) = match source.split_once("://") {
         Some((scheme, rest)) => (scheme, rest),
         None => (own_scheme, source),
     };
-    let authority = rest.split('/').next().unwrap_or_default();
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    // The path of an ancestor is `/`.
+    let is_path = path.is_empty() || !profile.ancestors_have_paths;
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
     };
     let name = ancestor.host_str().unwrap_or_default();
     let is_host = match host.strip_prefix('*') {
-        Some("") => true,
+        Some("") => port.is_none() || profile.ancestors_have_any_host_with_port,
         Some(suffix) => name.ends_with(suffix) && suffix.starts_with('.'),
         None => name == host,
     };
@@ -87,19 +101,20 @@ fn host_matches(source: &str, ancestor: &Url, own_scheme: &str) -> bool {
         Some("*") => true,
         Some(port) => {
             let port = port.parse().ok();
-            port == actual || (port == Some(80) && actual == Some(443))
+            let is_upgrade = scheme != ancestor.scheme() && !profile.ancestors_upgrade_with_port;
+            (port == actual && !is_upgrade) || (port == Some(80) && actual == Some(443))
         }
         None => actual == Some(default),
     };
-    scheme_matches(scheme, ancestor.scheme()) && is_host && is_port
+    scheme_matches(profile, scheme, ancestor.scheme()) && is_host && is_port && is_path
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::browser::{
-        Fetch,
-        trial::{load, page, response},
+        Fetch, State,
+        trial::{browser, load, load_in, page, response},
     };
 
     /// Whether a page of `https://shop.test` may be embedded in one of `https://app.shop.test`.
@@ -129,7 +144,10 @@ mod tests {
             "*.shop.test:*",
             "https://app.shop.test:443",
             "http://app.shop.test:80",
-            "'self' https://APP.shop.test/path",
+            "'self' https://APP.shop.test/",
+            "wss:",
+            "ws://app.shop.test:443",
+            "*:443",
         ] {
             assert!(csp(sources), "{sources}");
         }
@@ -140,9 +158,34 @@ mod tests {
             "shop.test",
             "https://*.app.shop.test",
             "https://app.shop.test:8443",
-            "wss:",
+            "https://app.shop.test/path",
+            "wss://shop.test",
         ] {
             assert!(!csp(sources), "{sources}");
+        }
+    }
+
+    #[test]
+    fn engines_read_sources_in_their_own_way() {
+        let is_framed = |profile, sources: &str| {
+            let page = page("https://app.shop.test/");
+            let csp = format!("frame-ancestors {sources}");
+            let said = response(200, &[("content-security-policy", &csp)]);
+            let state = State::new(profile, browser().now());
+            let trial = load_in(state, Some(&page), Fetch::frame("https://shop.test/"), &[said]);
+            trial.outcome.page().is_some()
+        };
+        for (sources, expected) in [
+            ("https://app.shop.test", [true, true, true]),
+            ("https://app.shop.test/path", [false, true, false]),
+            ("http://app.shop.test", [true, true, true]),
+            ("http://app.shop.test:80", [true, true, true]),
+            ("http://app.shop.test:443", [false, true, true]),
+            ("*:443", [true, true, false]),
+            ("wss://app.shop.test", [false, false, true]),
+        ] {
+            let engines = [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT];
+            assert_eq!(engines.map(|engine| is_framed(engine, sources)), expected, "{sources}");
         }
     }
 

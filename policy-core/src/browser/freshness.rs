@@ -28,9 +28,13 @@ impl CacheControl {
         let mut control = Self::default();
         for directive in elements(headers, &CACHE_CONTROL) {
             let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
-            match name.trim_end().to_ascii_lowercase().as_str() {
+            let name = name.trim_end().to_ascii_lowercase();
+            if !value.is_empty() && profile.qualified_directives.contains(&name.as_str()) {
+                control.no_cache = true;
+            }
+            match name.as_str() {
                 "no-store" => control.no_store = true,
-                "no-cache" => control.no_cache = true,
+                "no-cache" => control.no_cache |= value.is_empty(),
                 "must-revalidate" => control.must_revalidate = true,
                 "public" | "private" => control.allows_storing = true,
                 "max-age" => {
@@ -196,6 +200,18 @@ mod tests {
 
     fn standard(fields: &[(&'static str, &str)]) -> u64 {
         fresh_for(&Profile::STANDARD, 200, fields)
+    }
+
+    #[test]
+    fn engines_differ_about_directives_that_name_fields() {
+        let fresh = |value| {
+            [Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX]
+                .map(|profile| fresh_for(&profile, 200, &[("cache-control", value)]))
+        };
+        assert_eq!(fresh("no-cache=\"x-a\", max-age=60"), [0, 60, 0]);
+        assert_eq!(fresh("private=\"x-a\", max-age=60"), [60, 60, 0]);
+        assert_eq!(fresh("private, max-age=60"), [60, 60, 60]);
+        assert_eq!(fresh("no-cache, no-cache=\"x-a\", max-age=60"), [0, 0, 0]);
     }
 
     #[test]

@@ -71,7 +71,9 @@ impl Fields {
             if is_kept_back || is_forbidden(&name, &value) {
                 continue;
             }
-            if no_cors && !is_no_cors_safelisted(&name, &fields.combined_with(&name, &value)) {
+            let is_kept =
+                || is_no_cors_safelisted(profile, &name, &fields.combined_with(&name, &value));
+            if no_cors && !is_kept() {
                 continue;
             }
             fields.add(name, value, joins);
@@ -103,7 +105,7 @@ impl Fields {
     /// engine removes repeated names.
     pub(super) fn unsafe_names(&self, profile: &Profile) -> Vec<String> {
         let (safe, mut names): (Vec<_>, Vec<_>) =
-            self.0.iter().partition(|(name, value)| is_safelisted(name.as_str(), value));
+            self.0.iter().partition(|(name, value)| is_safelisted(profile, name.as_str(), value));
         if safe.iter().map(|(_, value)| value.len()).sum::<usize>() > 1024 {
             names.extend(safe);
         }
@@ -192,6 +194,14 @@ pub(super) fn tokens(
     Ok(Some(list))
 }
 
+/// Whether a list has the element `*` before any element that is not a token.
+pub(super) fn has_star(headers: &HeaderMap, name: &str) -> bool {
+    let lines = headers.get_all(name).iter();
+    let elements = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(trim);
+    let mut tokens = elements.take_while(|element| element.iter().copied().all(is_token_byte));
+    tokens.any(|element| element == b"*")
+}
+
 /// RFC 9110 5.6.2.
 pub(super) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_token_byte)
@@ -231,14 +241,14 @@ pub(super) fn is_forbidden_method(method: &[u8]) -> bool {
     [&b"CONNECT"[..], b"TRACE", b"TRACK"].iter().any(|one| method.eq_ignore_ascii_case(one))
 }
 
-fn is_no_cors_safelisted(name: &HeaderName, value: &[u8]) -> bool {
+fn is_no_cors_safelisted(profile: &Profile, name: &HeaderName, value: &[u8]) -> bool {
     let name = name.as_str();
     matches!(name, "accept" | "accept-language" | "content-language" | "content-type")
-        && is_safelisted(name, value)
+        && is_safelisted(profile, name, value)
 }
 
 /// CORS-safelisted request-header.
-fn is_safelisted(name: &str, value: &[u8]) -> bool {
+fn is_safelisted(profile: &Profile, name: &str, value: &[u8]) -> bool {
     let in_language = |byte: &u8| byte.is_ascii_alphanumeric() || b" *,-.;=".contains(byte);
     let is_clean = || !value.iter().copied().any(is_unsafe_byte);
     value.len() <= 128
@@ -246,9 +256,19 @@ fn is_safelisted(name: &str, value: &[u8]) -> bool {
             "accept" => is_clean(),
             "accept-language" | "content-language" => value.iter().all(in_language),
             "content-type" => is_clean() && Mime::parse(value).is_some_and(|mime| mime.is_form()),
+            "range" if profile.range_ignores_case => is_simple_range(&value.to_ascii_lowercase()),
             "range" => is_simple_range(value),
-            _ => false,
+            _ => profile.client_hints_are_safelisted && is_client_hint(name, value),
         }
+}
+
+/// The client hints that were CORS-safelisted request-headers once.
+fn is_client_hint(name: &str, value: &[u8]) -> bool {
+    match name {
+        "save-data" => value.eq_ignore_ascii_case(b"on"),
+        "device-memory" | "downlink" | "dpr" | "ect" | "rtt" | "viewport-width" | "width" => true,
+        _ => false,
+    }
 }
 
 /// CORS-unsafe request-header byte.
@@ -293,6 +313,24 @@ mod tests {
     fn a_field_that_overrides_the_method_is_dropped_if_it_names_a_forbidden_one() {
         assert!(written(&[("X-HTTP-Method-Override", "get, trace")]).0.is_empty());
         assert!(!written(&[("X-HTTP-Method-Override", "DELETE")]).0.is_empty());
+    }
+
+    #[test]
+    fn chromium_asks_nobody_about_client_hints() {
+        let fields = written(&[("Save-Data", "on"), ("Viewport-Width", "320"), ("RTT", "50")]);
+        assert!(fields.unsafe_names(&Profile::CHROMIUM).is_empty());
+        assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["rtt", "save-data", "viewport-width"]);
+        let fields = written(&[("Save-Data", "off"), ("X-Width", "320")]);
+        assert_eq!(fields.unsafe_names(&Profile::CHROMIUM), ["save-data", "x-width"]);
+    }
+
+    #[test]
+    fn webkit_takes_the_unit_of_a_range_in_any_case() {
+        let fields = written(&[("Range", "Bytes=0-5")]);
+        assert!(fields.unsafe_names(&Profile::WEBKIT).is_empty());
+        assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["range"]);
+        let fields = written(&[("Range", "Lines=0-5")]);
+        assert_eq!(fields.unsafe_names(&Profile::WEBKIT), ["range"]);
     }
 
     #[test]

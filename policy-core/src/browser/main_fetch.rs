@@ -2,7 +2,7 @@
 
 use super::{
     CacheMode, Destination, Fetch, Mode, Outcome, Page, Profile, Reason, Redirect, ResponseType,
-    Sent, ServerResponse, State, ThirdParty,
+    Sent, ServerResponse, State, ThirdParty, address_space,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -10,6 +10,9 @@ use super::{
     request::{Request, Tainting},
     resource_policy, script,
 };
+
+/// The status of a proxy that asks for credentials.
+const PROXY_STATUS: u16 = 407;
 
 /// A load that waits for a response.
 #[derive(Clone, Debug)]
@@ -65,6 +68,14 @@ impl Load {
             network::drop_empty_lines(&mut response.headers);
         }
         let request = self.request;
+        if response.status == PROXY_STATUS && state.profile.refuses_proxy_status {
+            let in_preflight = match self.waits_for {
+                Waiting::Preflight(_) => true,
+                Waiting::Response(_) => false,
+                Waiting::Refresh(_) => return Next::Kept,
+            };
+            return fail(state, &request, in_preflight, Reason::ProxyStatus);
+        }
         match self.waits_for {
             Waiting::Preflight(unsafe_names) => {
                 let judged = preflight::judge(&state.profile, &request, &unsafe_names, &response);
@@ -140,10 +151,11 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if !matches!(request.url.scheme(), "http" | "https") {
         return Err(Reason::Scheme);
     }
-    mixed_content::upgrade_image(request);
-    if mixed_content::is_blocked(request) {
+    mixed_content::upgrade_image(&state.profile, request);
+    if mixed_content::is_blocked(&state.profile, request) {
         return Err(Reason::MixedContent);
     }
+    address_space::check(state, request)?;
     tell_referrer(state, request);
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
@@ -246,9 +258,9 @@ fn respond(
         }
     }
     let outcome = match (request.fetch.mode, request.fetch.destination) {
-        (Mode::Navigate, _) => document::load(request, response, is_cached)?,
+        (Mode::Navigate, _) => document::load(&state.profile, request, response, is_cached)?,
         (_, Destination::Script) => script::load(&state.profile, request, response, is_cached)?,
-        _ => Outcome::Response(filter::filter(request, response, is_cached)),
+        _ => Outcome::Response(filter::filter(&state.profile, request, response, is_cached)),
     };
     Ok(Step::Done(outcome))
 }
@@ -275,6 +287,19 @@ mod tests {
         let trial = load(&app(), Fetch::new("DELETE", URL), &[response(403, &[])]);
         assert!(trial.outcome.blocked().unwrap().in_preflight);
         assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
+    }
+
+    #[test]
+    fn the_status_of_a_proxy_is_shown_by_firefox_only() {
+        let said = response(407, &[("access-control-allow-origin", "*"), ("set-cookie", "a=1")]);
+        let load = |profile| {
+            let state = State::new(profile, browser().now());
+            load_in(state, Some(&app()), Fetch::get(URL), std::slice::from_ref(&said))
+        };
+        for profile in [Profile::CHROMIUM, Profile::WEBKIT] {
+            assert_eq!(*load(profile).reason(), Reason::ProxyStatus, "{}", profile.name);
+        }
+        assert!(load(Profile::FIREFOX).outcome.is_readable());
     }
 
     #[test]

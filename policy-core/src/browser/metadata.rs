@@ -28,7 +28,8 @@ pub(super) fn write(
     let mut set = |name, value| {
         headers.insert(name, HeaderValue::from_static(value));
     };
-    set("sec-fetch-dest", destination(fetch.destination));
+    let names_itself = fetch.mode == Mode::WebSocket && profile.websockets_name_themselves;
+    set("sec-fetch-dest", if names_itself { "websocket" } else { destination(fetch.destination) });
     set("sec-fetch-mode", mode(fetch.mode));
     set("sec-fetch-site", page.map_or("none", |page| relation(profile, &page.origin, urls)));
     if fetch.mode == Mode::Navigate && page.is_none() {
@@ -171,6 +172,17 @@ mod tests {
         let fetch = Fetch::websocket("wss://app.shop.example");
         write(&Profile::CHROMIUM, &mut headers, &fetch, Some(&page), &[], &url);
         assert!(headers.is_empty());
+    }
+
+    #[test]
+    fn webkit_names_a_web_socket_by_its_destination() {
+        let (page, url) = (Page::at(Url::parse(APP).unwrap()), Url::parse(APP).unwrap());
+        let fetch = Fetch::websocket("wss://app.shop.example");
+        for (profile, expected) in [(Profile::FIREFOX, "empty"), (Profile::WEBKIT, "websocket")] {
+            let mut headers = HeaderMap::new();
+            write(&profile, &mut headers, &fetch, Some(&page), &[], &url);
+            assert_eq!(headers["sec-fetch-dest"], expected);
+        }
     }
 
     #[test]

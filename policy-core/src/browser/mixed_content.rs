@@ -1,36 +1,49 @@
 //! Mixed content: what a page of `https` may not load, or loads over TLS instead.
 
 use super::{
-    Destination, PageOrigin,
+    Destination, PageOrigin, Profile, address_space,
     request::Request,
-    site::{is_address, is_trustworthy},
+    site::{is_address, is_loopback, is_trustworthy},
 };
 
 /// Whether a page of `https` would load something over an insecure connection (4.4). Browsers look
 /// at the scheme: a page of `http://localhost` may load anything.
-pub(super) fn is_blocked(request: &Request) -> bool {
+pub(super) fn is_blocked(profile: &Profile, request: &Request) -> bool {
     let Some(page) = &request.page else { return false };
     let is_protected = page.url.scheme() == "https" || page.top_level.scheme() == "https";
-    is_protected && !request.is_top_level_navigation() && !is_trustworthy(&request.url)
+    let is_lifted =
+        profile.local_network_lifts_mixed_content && address_space::is_local_by_url(request);
+    is_protected && !request.is_top_level_navigation() && !is_safe(profile, request) && !is_lifted
+}
+
+/// Whether nobody between the browser and the server can change the response.
+fn is_safe(profile: &Profile, request: &Request) -> bool {
+    let is_mixed = profile.loopback_is_mixed
+        && request.url.scheme() != "https"
+        && request.fetch.destination != Destination::Image
+        && is_loopback(&request.url);
+    is_trustworthy(&request.url) && !is_mixed
 }
 
 /// Upgrades an image to TLS (4.1), unless its host is an IP address.
-pub(super) fn upgrade_image(request: &mut Request) {
+pub(super) fn upgrade_image(profile: &Profile, request: &mut Request) {
+    request.is_upgraded = false;
     let has_name = request.url.host_str().is_some_and(|host| !is_address(host));
     if request.fetch.destination == Destination::Image
         && has_name
-        && is_blocked(request)
+        && is_blocked(profile, request)
         && request.url.set_scheme("https").is_ok()
     {
         request.target = PageOrigin::of(&request.url);
+        request.is_upgraded = true;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::browser::{
-        Fetch, Reason,
-        trial::{app, load, page, response},
+        Blocked, Fetch, Profile, Reason, ServerResponse, State, run,
+        trial::{app, browser, load, page, response},
     };
 
     #[test]
@@ -46,6 +59,32 @@ mod tests {
         load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[response(200, &[])]);
         let redirect = response(302, &[("location", "http://api.test/")]);
         assert_eq!(*load(&app(), Fetch::script("/"), &[redirect]).reason(), Reason::MixedContent);
+    }
+
+    #[test]
+    fn webkit_blocks_http_on_loopback() {
+        let outcome = |profile, from: &str, fetch| {
+            let at = page(from);
+            let state = State::new(profile, browser().now());
+            run(state, Some(&at), fetch, |_| granted()).1
+        };
+        let (secure, local) = ("https://app.test/", "http://localhost:3000/");
+        for url in ["http://localhost:8080/", "http://127.0.0.1/", "http://[::1]/"] {
+            for fetch in [Fetch::get, Fetch::script, Fetch::frame, Fetch::websocket] {
+                let blocked = outcome(Profile::WEBKIT, secure, fetch(url.to_owned()));
+                assert_eq!(blocked.blocked().unwrap().reason, Reason::MixedContent, "{url}");
+                let other = outcome(Profile::STANDARD, secure, fetch(url.to_owned()));
+                let is_blocked = |blocked: &Blocked| blocked.reason == Reason::MixedContent;
+                assert!(!other.blocked().is_some_and(is_blocked), "{url}");
+            }
+            assert!(outcome(Profile::WEBKIT, secure, Fetch::image(url)).blocked().is_none());
+            assert!(outcome(Profile::WEBKIT, local, Fetch::get(url)).is_readable());
+        }
+        assert!(outcome(Profile::WEBKIT, secure, Fetch::get("https://localhost/")).is_readable());
+    }
+
+    fn granted() -> ServerResponse {
+        response(200, &[("access-control-allow-origin", "*")])
     }
 
     #[test]

@@ -10,13 +10,33 @@
 //! - [`Output::Request`]: a request goes to a server, and [`Event::Response`] is its response
 //! - [`Output::Done`]: what the page gets: an [`Outcome`]
 //!
-//! Where engines differ, a [`Profile`] describes each difference, with its source.
+//! Where engines differ, a [`Profile`] describes each difference, with its source, and says which
+//! engine was measured.
 //!
-//! The model leaves out: what a page forbids itself (its Content Security Policy, COEP), service
-//! workers, HTTP authentication by a dialog or by the URL, HSTS, opaque response blocking by
-//! content, blocked ports and private networks, and every scheme but `http`, `https` and those of
-//! WebSockets.
+//! # What the model leaves out
+//!
+//! - What a page forbids itself: its Content Security Policy (but `frame-ancestors` and `sandbox`),
+//!   COEP, `Permissions-Policy`.
+//! - Service workers, HTTP authentication by a dialog or by the URL, HSTS, opaque response blocking
+//!   by content, blocked ports, and every scheme but `http`, `https` and those of WebSockets.
+//! - Destinations other than those of [`Destination`]: styles, fonts, modules, media.
+//! - `EventSource` and `navigator.sendBeacon()` as such: they are a `fetch()` with the same fields.
+//!   In Firefox, those of a sandboxed page have a `Referer`.
+//! - `keepalive`. In Chromium, `Sec-Fetch-Site` of such a request depends on each URL alone, and it
+//!   follows redirects to a URL with a password; in Firefox it has no `Sec-Fetch-Storage-Access`.
+//! - Ranges of stored responses, when `stale-while-revalidate` sends its request, and the spelling
+//!   in which Chromium sends `Range: BYTES=0-5`.
+//! - In Chromium, the stored response whose `ETag` a script names in its own `If-None-Match`.
+//! - `Available-Dictionary` of a script, for which Chromium sends nothing.
+//! - In Firefox, the `Content-Type` of a PATCH that comes back when a redirect to another origin
+//!   follows one with 303.
+//! - In WebKit, the preflight that is sent to `http` when a page of `https` is redirected there,
+//!   before the request is blocked as mixed content.
+//! - `document.cookie` with values that are not UTF-8.
+//! - Local Network Access in frames, which needs the permission of all pages around it, and the
+//!   option `targetAddressSpace` of `fetch()`.
 
+mod address_space;
 mod cache_partition;
 mod console;
 mod cookie;
@@ -33,6 +53,7 @@ mod filter;
 mod framing;
 mod freshness;
 mod headers;
+mod invalidation;
 mod jar;
 mod main_fetch;
 mod metadata;
@@ -52,11 +73,13 @@ mod script;
 mod set_cookie;
 mod site;
 mod state;
+mod storage_access;
 mod store;
 mod stored;
 #[cfg(test)]
 mod trial;
 
+pub use address_space::{AddressSpace, LocalNetwork};
 pub use cookie::Cookie;
 pub use event::{Event, LoadId, Output, Sent, ServerResponse};
 pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
@@ -64,7 +87,8 @@ pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
 pub use profile::{
-    CacheKey, Nameless, PreflightAge, Profile, StorageAccess, ThirdParty, Variants, WatchedUploads,
+    CacheKey, Nameless, PreflightAge, Profile, SandboxedReferrer, StorageAccess, ThirdParty,
+    Variants, WatchedUploads,
 };
 pub use set_cookie::SameSite;
 pub use state::{State, run, step};

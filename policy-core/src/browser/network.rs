@@ -7,15 +7,15 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    CacheMode, Credentials, Destination, Mode, PageOrigin, Profile, ReferrerPolicy, Sent,
-    ServerResponse, State, StorageAccess, ThirdParty,
+    CacheMode, Credentials, Destination, Mode, Profile, ReferrerPolicy, Sent, ServerResponse,
+    State,
     cache_partition::{LoadKind, Partition},
     cookie_context::CookieContext,
     headers::trim,
     metadata, preflight,
     referrer::{is_relaxed, origin_allowed, referrer},
     request::{Request, Tainting},
-    site::{is_same_domain, is_trustworthy, site},
+    storage_access,
     store::Lookup,
 };
 
@@ -57,7 +57,7 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     }
     describe(&state.profile, &mut headers, request, false);
     ask_caches(&mut headers, cache_mode(&state.profile, request));
-    tell_storage_access(&state.profile, &mut headers, request, false);
+    storage_access::tell(&state.profile, &mut headers, request, false);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
         && let Some(value) =
@@ -91,7 +91,7 @@ pub(super) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[St
     if profile.preflights_have_cache_mode {
         ask_caches(&mut headers, cache_mode(profile, request));
     }
-    tell_storage_access(profile, &mut headers, request, true);
+    storage_access::tell(profile, &mut headers, request, true);
     Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
 }
 
@@ -169,21 +169,24 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
         true => &[][..],
         false => &request.redirected_from,
     };
-    metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
+    let is_led_away = request.fetch.mode == Mode::Cors && request.was_cross_origin_redirected;
+    if !is_led_away || is_preflight || profile.redirected_cors_has_metadata {
+        metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
+    }
     if is_preflight && profile.preflights_tell_mode {
         headers.insert("sec-fetch-mode", HeaderValue::from_static("cors"));
     }
     let is_element = matches!(request.fetch.destination, Destination::Script | Destination::Image);
     let is_cors = request.tainting == Tainting::Cors
         || request.fetch.mode == Mode::WebSocket
-        || (is_element && request.fetch.mode == Mode::Cors && profile.elements_tell_origin);
+        || (is_element && request.fetch.mode == Mode::Cors && tells_own_origin(profile, request));
     if is_cors {
         let origin = match is_preflight {
             true => request.preflight_origin(profile),
             false => request.serialized_origin(),
         };
         insert(headers, header::ORIGIN, &origin);
-    } else if !matches!(request.method, Method::GET | Method::HEAD) {
+    } else if is_unsafe(&request.method) || keeps_origin(profile, request) {
         let origin = match request.fetch.mode {
             Mode::NoCors | Mode::SameOrigin if profile.fetch_tells_origin => {
                 match request.was_led_away() {
@@ -206,6 +209,23 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
     }
 }
 
+fn is_unsafe(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Whether an element with `crossorigin` tells its origin even to its own host.
+fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
+    profile.elements_tell_origin || request.is_upgraded && profile.upgraded_images_tell_origin
+}
+
+/// Whether the method of the start decides about `Origin`, after a redirect has changed it to GET.
+fn keeps_origin(profile: &Profile, request: &Request) -> bool {
+    let started = Method::from_bytes(request.fetch.method.to_ascii_uppercase().as_bytes());
+    profile.origin_outlives_method
+        && request.fetch.mode == Mode::NoCors
+        && started.is_ok_and(|method| is_unsafe(&method))
+}
+
 /// The referrer of this request.
 pub(super) fn told_referrer(profile: &Profile, request: &Request) -> Option<Url> {
     let source = request.referrer.as_ref()?;
@@ -225,83 +245,10 @@ pub(super) fn is_trimmed(profile: &Profile, request: &Request, source: &Url) -> 
 }
 
 /// The origin, as far as the referrer policy allows.
-fn allowed_origin(request: &Request) -> Cow<'_, str> {
+pub(super) fn allowed_origin(request: &Request) -> Cow<'_, str> {
     match origin_allowed(request.referrer_policy, &request.origin, &request.url) {
         true => request.serialized_origin(),
         false => Cow::Borrowed("null"),
-    }
-}
-
-/// Adds whether an embedded page may use its cookies (Storage Access Headers), and `Origin` if a
-/// page of the window's site could request access.
-fn tell_storage_access(
-    profile: &Profile,
-    headers: &mut HeaderMap,
-    request: &Request,
-    is_preflight: bool,
-) {
-    let Some(page) = &request.page else { return };
-    let is_silent = match profile.storage_access {
-        StorageAccess::Untold => true,
-        StorageAccess::Told => is_preflight || request.fetch.mode == Mode::WebSocket,
-        StorageAccess::ToldOfDomains => profile.third_party == ThirdParty::Sent,
-    };
-    if is_silent
-        || request.fetch.credentials != Credentials::Include
-        || request.is_top_level_navigation()
-    {
-        return;
-    }
-    let is_of_window = |url: &Url| match profile.storage_access {
-        StorageAccess::ToldOfDomains => is_same_domain(&page.top_level, url),
-        _ => site(&page.top_level) == site(url),
-    };
-    let is_apart = !page.has_same_site_ancestors || page.origin == PageOrigin::Opaque;
-    let is_led_away = profile.storage_access == StorageAccess::ToldOfDomains
-        && request.is_redirect_tainted
-        && !is_preflight;
-    let has_all = profile.third_party == ThirdParty::Sent;
-    let access = match is_of_window(&request.url) {
-        _ if is_led_away => None,
-        true if has_all => is_apart.then_some("active"),
-        false if has_all => Some("active"),
-        false => Some("none"),
-        true => is_apart.then_some("inactive"),
-    };
-    if let Some(access) = access.filter(|_| is_trustworthy(&request.url)) {
-        headers.insert("sec-fetch-storage-access", HeaderValue::from_static(access));
-    }
-    if !is_apart || has_all {
-        return;
-    }
-    match profile.storage_access {
-        StorageAccess::Untold => {}
-        StorageAccess::Told => {
-            // The first URL decides about the origin; for a response that no script may read, a
-            // changed method drops it.
-            let first = request.redirected_from.first().unwrap_or(&request.url);
-            let keeps_method = request.method.as_str().eq_ignore_ascii_case(&request.fetch.method);
-            let is_for_script = matches!(request.fetch.mode, Mode::Cors | Mode::SameOrigin);
-            let is_said = is_of_window(first) && (is_for_script || keeps_method);
-            if is_said && !headers.contains_key(header::ORIGIN) {
-                // An image that is upgraded to TLS does not count as redirected to another origin.
-                let origin = match request.was_led_away() {
-                    true => "null".into(),
-                    false => request.origin.to_string(),
-                };
-                insert(headers, header::ORIGIN, &origin);
-            }
-        }
-        StorageAccess::ToldOfDomains => {
-            let is_said = access == Some("inactive") && is_trustworthy(&request.url);
-            if is_said && !headers.contains_key(header::ORIGIN) {
-                let origin = match request.fetch.mode {
-                    Mode::Cors => request.serialized_origin(),
-                    _ => allowed_origin(request),
-                };
-                insert(headers, header::ORIGIN, &origin);
-            }
-        }
     }
 }
 
@@ -395,7 +342,7 @@ fn upgrade(headers: &mut HeaderMap) {
     }
 }
 
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
@@ -489,6 +436,61 @@ mod tests {
             load(&page, Fetch::get("/"), &[response(200, &[])]).last("origin"),
             Some("null")
         );
+    }
+
+    #[test]
+    fn webkit_tells_who_sent_a_beacon_also_after_its_method_has_changed() {
+        let origin = |profile| {
+            let state = State::new(profile, browser().now());
+            let responses = [response(302, &[("location", "/b")]), response(200, &[])];
+            let beacon = Fetch::post("/a").mode(Mode::NoCors);
+            load_in(state, Some(&app()), beacon, &responses).last("origin").map(str::to_owned)
+        };
+        assert_eq!(origin(Profile::WEBKIT).as_deref(), Some("https://app.test"));
+        assert_eq!(origin(Profile::STANDARD), None);
+    }
+
+    #[test]
+    fn elements_with_crossorigin_tell_their_own_host_who_they_are_in_some_engines() {
+        let origin = |profile, url: &str| {
+            let state = State::new(profile, browser().now());
+            let image = Fetch::image(url).mode(Mode::Cors);
+            load_in(state, Some(&app()), image, &[response(200, &[])])
+                .last("origin")
+                .map(str::to_owned)
+        };
+        let told = Some("https://app.test");
+        for (profile, plain, upgraded) in [
+            (Profile::STANDARD, None, None),
+            (Profile::CHROMIUM, told, told),
+            (Profile::FIREFOX, None, told),
+            (Profile::WEBKIT, told, told),
+        ] {
+            assert_eq!(origin(profile, "https://app.test/a").as_deref(), plain, "{}", profile.name);
+            let by_upgrade = origin(profile, "http://app.test/a");
+            assert_eq!(by_upgrade.as_deref(), upgraded, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn a_sandboxed_page_has_a_referrer_in_some_engines() {
+        let page = Page { origin: PageOrigin::Opaque, ..page("https://app.test/a?b") };
+        let referer = |profile, fetch| {
+            let state = State::new(profile, browser().now());
+            let trial = load_in(state, Some(&page), fetch, &[response(200, &[])]);
+            trial.last("referer").map(str::to_owned)
+        };
+        let (address, origin) = (Some("https://app.test/a?b"), Some("https://app.test/"));
+        for (profile, of_fetch, of_image) in [
+            (Profile::STANDARD, None, None),
+            (Profile::CHROMIUM, None, None),
+            (Profile::FIREFOX, None, origin),
+            (Profile::WEBKIT, address, address),
+        ] {
+            let name = profile.name;
+            assert_eq!(referer(profile, Fetch::get("/")).as_deref(), of_fetch, "{name}");
+            assert_eq!(referer(profile, Fetch::image("/")).as_deref(), of_image, "{name}");
+        }
     }
 
     #[test]

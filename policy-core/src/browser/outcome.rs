@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use url::Url;
 
-use super::{Page, PageOrigin};
+use super::{AddressSpace, Page, PageOrigin};
 
 /// How a load ended.
 #[derive(Clone, Debug)]
@@ -140,6 +140,13 @@ pub enum Reason {
     AllowMethods(String),
     /// `Access-Control-Allow-Headers` does not contain this name.
     AllowHeaders(String),
+    /// The status 407, which only proxies use.
+    ProxyStatus,
+    /// A host in this address space, which is more private than that of the page, without the
+    /// permission of the user.
+    LocalNetwork(AddressSpace),
+    /// The same, and the page was loaded without TLS, so that the user is not even asked.
+    InsecureLocalNetwork(AddressSpace),
     /// A redirect in mode `error`.
     Redirect,
     /// More than twenty redirects.

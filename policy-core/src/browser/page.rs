@@ -19,6 +19,9 @@ pub struct Page {
     pub top_level: Url,
     /// Whether all pages around it are of its own site.
     pub has_same_site_ancestors: bool,
+    /// Whether the top-level page is sandboxed by its own response, so that its window belongs to
+    /// no site.
+    pub is_window_sandboxed: bool,
     /// Its referrer policy.
     pub referrer_policy: ReferrerPolicy,
 }
@@ -30,6 +33,7 @@ impl Page {
             origin: PageOrigin::of(&url),
             top_level: url.clone(),
             has_same_site_ancestors: true,
+            is_window_sandboxed: false,
             referrer_policy: ReferrerPolicy::default(),
             url,
         }
@@ -41,6 +45,7 @@ impl Page {
             top_level: self.top_level.clone(),
             has_same_site_ancestors: self.has_same_site_ancestors
                 && is_same_site(&self.origin, &url),
+            is_window_sandboxed: self.is_window_sandboxed,
             ..Self::at(url)
         }
     }

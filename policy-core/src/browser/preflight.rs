@@ -184,6 +184,63 @@ mod tests {
         response(200, &[origin, ("access-control-allow-credentials", "true")])
     }
 
+    /// The methods of two loads of PUT, the second after an answer that fails or not.
+    fn methods_of_two(profile: Profile, max_age: &str, second: &[(&str, &str)]) -> Vec<String> {
+        let methods = "access-control-allow-methods";
+        let age = ("access-control-max-age", max_age);
+        let mut state = State::new(profile, std::time::Duration::from_secs(1));
+        let mut sent = Vec::new();
+        for fields in [second, &[("access-control-allow-origin", "https://app.test")]] {
+            (state, _) = run(state, Some(&app()), Fetch::put(URL), |request| {
+                sent.push(request.method.to_string());
+                let star = ("access-control-allow-origin", "*");
+                match request.is_preflight {
+                    true => response(204, &[star, (methods, "PUT"), age]),
+                    false => response(200, fields),
+                }
+            });
+        }
+        sent
+    }
+
+    #[test]
+    fn webkit_keeps_no_preflight_with_a_negative_age_and_all_others_after_a_failure() {
+        let granted = [("access-control-allow-origin", "https://app.test")];
+        let again = ["OPTIONS", "PUT", "OPTIONS", "PUT"];
+        let kept = ["OPTIONS", "PUT", "PUT"];
+        for (profile, negative, failed) in [
+            (Profile::STANDARD, &kept[..], &again[..]),
+            (Profile::CHROMIUM, &again, &kept),
+            (Profile::WEBKIT, &again, &kept),
+        ] {
+            assert_eq!(methods_of_two(profile, "-1", &granted), negative, "{}", profile.name);
+            assert_eq!(methods_of_two(profile, "60", &[]), failed, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn after_a_preflight_webkit_and_firefox_ask_every_host_on_the_way() {
+        let preflights = |profile| {
+            let state = State::new(profile, std::time::Duration::from_secs(1));
+            let mut count = 0;
+            let fetch = Fetch::get(URL).header("authorization", "Bearer x");
+            let _ = run(state, Some(&app()), fetch, |request| {
+                count += usize::from(request.is_preflight);
+                let star = ("access-control-allow-origin", "*");
+                let names = ("access-control-allow-headers", "authorization");
+                match request.url.host_str() {
+                    Some("api.test") if !request.is_preflight => {
+                        response(302, &[star, ("location", "https://other.test/")])
+                    }
+                    _ => response(200, &[star, names]),
+                }
+            });
+            count
+        };
+        assert_eq!(preflights(Profile::STANDARD), 1, "`Authorization` stays behind");
+        assert_eq!((preflights(Profile::FIREFOX), preflights(Profile::WEBKIT)), (2, 2));
+    }
+
     const METHODS: &str = "access-control-allow-methods";
     const HEADERS: &str = "access-control-allow-headers";
 

@@ -1,14 +1,19 @@
 //! Where engines differ.
-//!
-//! The values for Chromium 156 and Firefox 153 were measured in these browsers, unless a field says
-//! otherwise; those for WebKit come from its source, since WebKitGTK has another cookie store and
-//! another network stack than Safari.
 
 use std::time::Duration;
 
-use super::CacheMode;
+use super::{CacheMode, LocalNetwork};
 
 /// One browser engine, as far as engines differ; each field names the source of the difference.
+///
+/// | profile | source of its values |
+/// |---|---|
+/// | [`CHROMIUM`](Self::CHROMIUM) | measured in Chromium 156, unless a field says otherwise |
+/// | [`FIREFOX`](Self::FIREFOX) | measured in Firefox ESR 153, unless a field says otherwise |
+/// | [`WEBKIT`](Self::WEBKIT) | CORS, `Sec-Fetch-*`, `Origin`, redirects, mixed content and frames: measured in WebKitGTK 2.50. Cookies and the HTTP cache: from the source of WebKit and the settings of Safari, since WebKitGTK has another cookie store and another network stack |
+/// | [`STANDARD`](Self::STANDARD) | the text of the standards; no browser behaves like this |
+///
+/// The [module](super) lists what the model leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
@@ -81,6 +86,18 @@ pub struct Profile {
     /// Whether `Pragma: no-cache` in a response means the same as in `Cache-Control`. The standard
     /// gives it no meaning (RFC 9111, 5.4); all engines do.
     pub obeys_pragma: bool,
+    /// The response directives `no-cache` and `private` that forbid to use a stored response without
+    /// revalidation although they name fields, as in `no-cache="x-a"`. RFC 9111 (5.2.2.4) allows
+    /// both readings of `no-cache`, and `private` (5.2.2.7) concerns shared caches only. Chromium
+    /// ignores both forms, Firefox obeys both.
+    pub qualified_directives: &'static [&'static str],
+    /// Whether an unsafe request with the cache mode `no-store` drops the stored responses of its
+    /// URL (RFC 9111, 4.4). Not in Chromium.
+    pub no_store_invalidates: bool,
+    /// Whether an unsafe request also drops the stored responses of the URLs that `Location` and
+    /// `Content-Location` of its response name, if they have the same host. RFC 9111 (4.4) leaves
+    /// it open; Firefox does so (`nsHttpChannel::MaybeInvalidateCacheEntryForSubsequentGet`).
+    pub drops_named_urls: bool,
     /// Whether an invalid `Expires` means that the response is stale (RFC 9111, 5.3). Chromium
     /// ignores it, unless it is `0`.
     pub bad_expires_is_over: bool,
@@ -131,12 +148,16 @@ pub struct Profile {
     /// as in Firefox.
     pub localhost_is_one_site: bool,
     /// Whether elements with `crossorigin` also send `Origin` to their own origin. Fetch does so
-    /// only after a redirect from another one; Chromium always.
+    /// only after a redirect from another one; Chromium and WebKit always.
     pub elements_tell_origin: bool,
-    /// Whether elements and navigations of a sandboxed page send `Referer`, and not only those of
-    /// other pages (Referrer Policy, 8.3: an opaque origin has no referrer). Firefox sends the
-    /// origin of its URL.
-    pub sandboxed_elements_have_referrer: bool,
+    /// Whether an image with `crossorigin` that is upgraded to `https`, and so to the page's own
+    /// origin, is sent with `Origin`, as in Firefox.
+    pub upgraded_images_tell_origin: bool,
+    /// Whether a request in mode `no-cors` keeps its `Origin` when a redirect changes its method to
+    /// GET, as in WebKit. Fetch sends it with unsafe methods only.
+    pub origin_outlives_method: bool,
+    /// Which loads of a sandboxed page have a `Referer`.
+    pub sandboxed_referrer: SandboxedReferrer,
     /// How many redirects a navigation follows: twenty (Fetch, 4.4), and one less in Chromium.
     pub navigation_redirects: usize,
     /// Whether the redirect mode `error` does not treat a response without a location URL as a
@@ -148,8 +169,17 @@ pub struct Profile {
     /// Whether every redirect to a URL with a user and a password fails, and not only those of the
     /// CORS protocol (Fetch, 4.4). Chromium allows them only for navigations of a window.
     pub redirects_have_no_password: bool,
-    /// Whether a script with a status of 300 to 399 runs, as in Chromium. HTML requires an ok
-    /// status.
+    /// Whether DELETE becomes GET when it is redirected to another origin, with any status. Fetch
+    /// (4.4) changes it with 303 only; WebKitGTK does so (`shouldRedirectAsGET`).
+    pub delete_becomes_get_elsewhere: bool,
+    /// Whether a load that is redirected to its own URL fails, as in WebKit. Fetch counts it like
+    /// other redirects.
+    pub redirects_to_itself_fail: bool,
+    /// Whether the status 407 is a network error, since no proxy was used, as in Chromium and
+    /// WebKit. Firefox treats it like other errors of a client.
+    pub refuses_proxy_status: bool,
+    /// Whether a script with a status of 300 to 399 runs, as in Chromium and WebKit. HTML requires
+    /// an ok status.
     pub scripts_of_300_run: bool,
     /// Whether response lines with an empty value are ignored, if the field has other lines or
     /// comes from the HTTP cache, as in Firefox (`nsHttpHeaderArray`).
@@ -159,6 +189,16 @@ pub struct Profile {
     /// Whether repeated fields are combined before they are checked, as in Chromium, and not
     /// checked one by one (Fetch, "CORS-unsafe request-header names").
     pub joins_fields: bool,
+    /// Whether the client hints `DPR`, `Device-Memory`, `Downlink`, `ECT`, `RTT`, `Save-Data: on`,
+    /// `Viewport-Width` and `Width` need no preflight, as in Chromium. Fetch no longer has them
+    /// among the CORS-safelisted request-headers.
+    pub client_hints_are_safelisted: bool,
+    /// Whether `Range` is safelisted with its unit in any case (`Bytes=0-5`), as in WebKit. Fetch
+    /// (parse a single range header value) requires `bytes`.
+    pub range_ignores_case: bool,
+    /// Whether `*` in `Access-Control-Expose-Headers` counts although an element behind it is not a
+    /// token, as in Firefox. In Fetch the whole field is then invalid.
+    pub star_ends_expose_list: bool,
     /// Whether a script may set `User-Agent` (Fetch, from 2016 on). Chromium drops it.
     pub lets_set_user_agent: bool,
     /// Whether an upload listener on a request without content causes a preflight (XMLHttpRequest,
@@ -189,7 +229,7 @@ pub struct Profile {
     /// in Firefox.
     pub repeats_names: bool,
     /// Whether a load that had a preflight, or began with fields that need one, sends one to each
-    /// URL that it is redirected to, even if these fields are gone, as in Firefox.
+    /// URL that it is redirected to, even if these fields are gone, as in Firefox and WebKit.
     pub preflights_stick: bool,
     /// Whether a permission for `null` is kept for the next load, or for the next URL after a
     /// redirect. Fetch has one origin `null`; in Chromium each opaque origin differs.
@@ -198,10 +238,10 @@ pub struct Profile {
     /// before its response if the cache was read. As in Chromium
     /// (`PreflightCache::CheckIfRequestCanSkipPreflight` and `AppendEntry`).
     pub preflights_forget: bool,
-    /// Whether a network error after a preflight removes its cache entries (Fetch, 4.1). Not in
-    /// Chromium.
+    /// Whether a network error after a preflight removes its cache entries (Fetch, 4.1), as in
+    /// Firefox. Not in Chromium or WebKit.
     pub failures_clear_preflights: bool,
-    /// The same for a redirect in redirect mode `error`. Not in Chromium or Firefox.
+    /// The same for a redirect in redirect mode `error`. Not in any engine.
     pub refused_redirects_clear_preflights: bool,
     /// Whether `Origin` of a preflight is `null` after a redirect by another origin, as that of the
     /// request is (Fetch, 4.8). Not in Firefox, where a preflight that comes back to the page's own
@@ -217,6 +257,12 @@ pub struct Profile {
     /// Whether a preflight has `Sec-Fetch-Mode` even if the URL is not trustworthy, as in Chromium.
     pub preflights_tell_mode: bool,
 
+    /// Whether a request in mode `cors` has `Sec-Fetch-*` after a redirect to another origin (Fetch
+    /// Metadata, 2: every request). Not in WebKit.
+    pub redirected_cors_has_metadata: bool,
+    /// Whether `Sec-Fetch-Dest` of a WebSocket is `websocket`, as in WebKit. In Fetch it is
+    /// `empty`.
+    pub websockets_name_themselves: bool,
     /// Whether the handshake of a WebSocket carries `Sec-Fetch-*` (Fetch Metadata, 2: every
     /// request). Chromium sends none.
     pub websockets_have_metadata: bool,
@@ -224,6 +270,44 @@ pub struct Profile {
     /// `strict-origin-when-cross-origin` allows. Firefox
     /// (`network.http.referer.disallowCrossSiteRelaxingDefault`) and WebKit do so.
     pub trims_referrers: bool,
+
+    /// Whether `http` on loopback is mixed content in a page of `https`, except for images. Mixed
+    /// Content (4.4) allows it, since loopback is trustworthy; WebKit does not.
+    pub loopback_is_mixed: bool,
+    /// Whether pages may reach the network of their user (Local Network Access, not in Fetch): the
+    /// permission of the user, in the engines that ask for it.
+    pub local_network: LocalNetwork,
+    /// Whether that permission covers WebSockets, as in Chromium, but not in Firefox
+    /// (`network.lna.websocket.enabled`).
+    pub local_network_has_sockets: bool,
+    /// Whether the permission also lifts the block of mixed content for `http` to an address that
+    /// is local by its URL, as in Chromium.
+    pub local_network_lifts_mixed_content: bool,
+    /// Whether the path of a source of `frame-ancestors` counts. An ancestor is an origin, whose
+    /// path is `/` (CSP 3, 6.4.2.1), so a source with another path matches nothing. Firefox ignores
+    /// the path.
+    pub ancestors_have_paths: bool,
+    /// Whether a source of `http` that names a port other than 80 matches the page of `https` with
+    /// that port (CSP 3, 6.7.2.8). Not in Chromium.
+    pub ancestors_upgrade_with_port: bool,
+    /// Whether the source `*:port` matches any host with that port (CSP 3, 6.7.2.8). Not in WebKit.
+    pub ancestors_have_any_host_with_port: bool,
+    /// Whether the sources of `ws` and `wss` match pages of `http` and `https` (CSP 3, 6.7.2.8:
+    /// "scheme-part match"). Chromium and Firefox compare the schemes.
+    pub ancestors_have_socket_schemes: bool,
+}
+
+/// Which loads of a sandboxed page have a `Referer`. The standard gives none to an opaque origin
+/// (Referrer Policy, 8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SandboxedReferrer {
+    /// None.
+    Untold,
+    /// Elements and navigations, with the origin of the page's URL: Firefox.
+    OfElements,
+    /// All, as if the page were not sandboxed: WebKit.
+    Told,
 }
 
 /// What the preflight cache must contain for an upload with listeners.
@@ -244,7 +328,7 @@ pub enum WatchedUploads {
 pub enum PreflightAge {
     /// As if it were missing: five seconds (Fetch, 4.8, step 7.9).
     Lenient,
-    /// The same, but a negative number means zero: Chromium.
+    /// The same, but a negative number means zero: Chromium, WebKit.
     NotNegative,
     /// Nothing is cached, unless the value is empty: Firefox.
     Strict,
@@ -328,5 +412,25 @@ impl Profile {
     #[must_use]
     pub const fn third_party(self, third_party: ThirdParty) -> Self {
         Self { third_party, ..self }
+    }
+
+    /// The same profile after another decision of the user about their local network. Engines that
+    /// do not ask for a permission ([`LocalNetwork::Open`]) stay as they are.
+    ///
+    /// ```
+    /// use policy_core::browser::{LocalNetwork, Profile};
+    ///
+    /// assert_eq!(Profile::CHROMIUM.local_network, LocalNetwork::Prompt);
+    /// let allowed = Profile::CHROMIUM.local_network(LocalNetwork::Granted);
+    /// assert_eq!(allowed.local_network, LocalNetwork::Granted);
+    /// let webkit = Profile::WEBKIT.local_network(LocalNetwork::Denied);
+    /// assert_eq!(webkit.local_network, LocalNetwork::Open);
+    /// ```
+    #[must_use]
+    pub const fn local_network(self, permission: LocalNetwork) -> Self {
+        match self.local_network {
+            LocalNetwork::Open => self,
+            _ => Self { local_network: permission, ..self },
+        }
     }
 }

@@ -60,10 +60,14 @@ pub(super) fn follow(
         Mode::Navigate => profile.navigation_redirects,
         _ => MOST,
     };
-    if request.redirected_from.len() == most {
+    let is_circle = request.fetch.mode != Mode::Navigate
+        && profile.redirects_to_itself_fail
+        && request.url == url;
+    if is_circle || request.redirected_from.len() == most {
         return Err(Reason::TooManyRedirects);
     }
     let target = PageOrigin::of(&url);
+    let is_elsewhere = !request.target.is_same(&target);
     let is_cors = request.fetch.mode == Mode::Cors && !request.origin.is_same(&target);
     let is_never = profile.redirects_have_no_password
         && matches!(request.fetch.mode, Mode::NoCors | Mode::Navigate)
@@ -74,17 +78,15 @@ pub(super) fn follow(
     if response.status != 303 && request.body.is_some() && request.fetch.streams_body {
         return Err(Reason::RedirectedStream);
     }
-    let becomes_get = match response.status {
-        301 | 302 => request.method == Method::POST,
-        303 => !matches!(request.method, Method::GET | Method::HEAD),
-        _ => false,
-    };
+    let becomes_get = becomes_get(&request.method, response.status)
+        || profile.delete_becomes_get_elsewhere && is_elsewhere && request.method == Method::DELETE;
     if becomes_get {
         request.method = Method::GET;
         request.body = None;
         request.fields.remove_content();
     }
-    if !request.target.is_same(&target) {
+    if is_elsewhere {
+        request.was_cross_origin_redirected = true;
         request.fields.remove(&header::AUTHORIZATION);
         // Redirect-tainted: a URL of another origin redirected to a third origin.
         request.is_redirect_tainted |= !request.origin.is_same(&request.target);
@@ -98,11 +100,19 @@ pub(super) fn follow(
     Ok(())
 }
 
+fn becomes_get(method: &Method, status: u16) -> bool {
+    match status {
+        301 | 302 => *method == Method::POST,
+        303 => !matches!(*method, Method::GET | Method::HEAD),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::browser::{
-        Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType, State,
+        Fetch, Outcome, Redirect, ReferrerPolicy, ResponseType, State, run,
         trial::{app, browser, load, load_in, page, response},
     };
 
@@ -240,6 +250,90 @@ mod tests {
             origins(&["https://other.test/b", "https://api.test/"]).as_deref(),
             Some("null")
         );
+    }
+
+    /// `Sec-Fetch-Site` of the requests that are no preflights, from a page of `https://app.test`
+    /// through `https://api.test` back to its own origin.
+    fn sites(profile: Profile, status: u16, fetch: Fetch) -> Vec<Option<String>> {
+        let state = State::new(profile, browser().now());
+        let mut sites = Vec::new();
+        let (_, outcome) = run(state, Some(&app()), fetch, |request| {
+            let origin = request.headers["origin"].to_str().unwrap();
+            let granted = [
+                ("access-control-allow-origin", origin),
+                ("access-control-allow-methods", "*"),
+                ("access-control-allow-headers", "*"),
+                ("location", "https://app.test/end"),
+            ];
+            if request.is_preflight {
+                return response(204, &granted[..3]);
+            }
+            let site = request.headers.get("sec-fetch-site");
+            sites.push(site.map(|site| site.to_str().unwrap().to_owned()));
+            match request.url.path() {
+                "/end" => response(200, &granted[..3]),
+                _ => response(status, &granted),
+            }
+        });
+        assert!(outcome.is_readable(), "{outcome:?}");
+        sites
+    }
+
+    #[test]
+    fn a_request_that_comes_back_from_another_origin_is_cross_site() {
+        let url = "https://api.test/go";
+        for (status, fetch) in [
+            (307, Fetch::put(url)),
+            (302, Fetch::post(url)),
+            (307, Fetch::get(url).header("x-a", "1")),
+            (307, Fetch::post(url)),
+            (302, Fetch::get(url)),
+        ] {
+            for profile in [Profile::STANDARD, Profile::FIREFOX, Profile::CHROMIUM] {
+                let sites = sites(profile, status, fetch.clone());
+                let expected = ["cross-site", "cross-site"].map(|site| Some(site.to_owned()));
+                assert_eq!(sites, expected, "{} {fetch:?}", profile.name);
+            }
+        }
+    }
+
+    #[test]
+    fn webkit_says_nothing_of_a_request_that_was_led_to_another_origin() {
+        let sites = sites(Profile::WEBKIT, 302, Fetch::get("https://api.test/go"));
+        assert_eq!(sites, [Some("cross-site".to_owned()), None]);
+        let state = State::new(Profile::WEBKIT, browser().now());
+        let image = Fetch::image("https://api.test/go");
+        let responses = [to(302, "https://app.test/end"), end()];
+        let trial = load_in(state, Some(&app()), image, &responses);
+        assert_eq!(trial.last("sec-fetch-site"), Some("cross-site"));
+    }
+
+    #[test]
+    fn webkit_asks_for_what_was_to_be_deleted_elsewhere() {
+        let methods = |profile, target: &str| {
+            let state = State::new(profile, browser().now());
+            let responses = [to(308, target), end()];
+            let delete = Fetch::delete("/a").redirect(Redirect::Follow);
+            let mut sent = Vec::new();
+            let _ = run(state, Some(&app()), delete, |request| {
+                sent.push(request.method.to_string());
+                match request.url.path() {
+                    "/a" => responses[0].clone(),
+                    _ => responses[1].clone(),
+                }
+            });
+            sent
+        };
+        assert_eq!(methods(Profile::WEBKIT, "https://api.test/b"), ["DELETE", "GET"]);
+        assert_eq!(methods(Profile::WEBKIT, "/b"), ["DELETE", "DELETE"]);
+        assert_eq!(methods(Profile::STANDARD, "https://api.test/b"), ["DELETE", "OPTIONS"]);
+    }
+
+    #[test]
+    fn webkit_follows_no_redirect_to_the_same_url() {
+        let state = State::new(Profile::WEBKIT, browser().now());
+        let trial = load_in(state, Some(&app()), Fetch::get("/a"), &[to(302, "/a")]);
+        assert_eq!(*trial.reason(), Reason::TooManyRedirects);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{
     Blocked, CacheMode, Destination, Fetch, Mode, Page, PageOrigin, Profile, Reason, Redirect,
-    ReferrerPolicy,
+    ReferrerPolicy, SandboxedReferrer,
     headers::{Fields, is_forbidden_method, is_token},
     site::site,
 };
@@ -39,6 +39,10 @@ pub(super) struct Request {
     pub(super) is_redirect_tainted: bool,
     /// Whether a redirect led from one site to another.
     pub(super) was_cross_site_redirected: bool,
+    /// Whether a redirect led from one origin to another, even if a later one led back.
+    pub(super) was_cross_origin_redirected: bool,
+    /// Whether its current URL was upgraded to TLS.
+    pub(super) is_upgraded: bool,
     /// Whether its original fields or its upload need a preflight.
     pub(super) is_unsafe: bool,
     /// Whether one of its URLs needed a preflight.
@@ -79,13 +83,19 @@ impl Request {
         let is_element =
             fetch.mode == Mode::Navigate || fetch.destination != Destination::default();
         let tells_page = |page: &&Page| {
-            let is_told = is_element && profile.sandboxed_elements_have_referrer;
+            let is_told = match profile.sandboxed_referrer {
+                SandboxedReferrer::Untold => false,
+                SandboxedReferrer::OfElements => is_element,
+                SandboxedReferrer::Told => true,
+            };
             fetch.mode != Mode::WebSocket && (page.origin != PageOrigin::Opaque || is_told)
         };
-        // The referrer of a sandboxed page is reduced to the origin of its URL.
-        let source = |page: &Page| match page.origin {
-            PageOrigin::Opaque => page.url.join("/").unwrap_or_else(|_| page.url.clone()),
-            PageOrigin::Tuple(_) => page.url.clone(),
+        let source = |page: &Page| match (&page.origin, profile.sandboxed_referrer) {
+            // The referrer of a sandboxed page is reduced to the origin of its URL.
+            (PageOrigin::Opaque, SandboxedReferrer::OfElements) => {
+                page.url.join("/").unwrap_or_else(|_| page.url.clone())
+            }
+            _ => page.url.clone(),
         };
         fetch.watches_upload &= fetch.body.is_some() || profile.watches_empty_uploads;
         let is_unsafe = fetch.watches_upload || !fields.unsafe_names(profile).is_empty();
@@ -104,6 +114,8 @@ impl Request {
             tainting: Tainting::Basic,
             is_redirect_tainted: false,
             was_cross_site_redirected: false,
+            was_cross_origin_redirected: false,
+            is_upgraded: false,
             is_unsafe,
             is_preflighted: false,
             fetch,

@@ -26,7 +26,7 @@ pub(super) fn load(
     }
     let last = if profile.scripts_of_300_run { 399 } else { 299 };
     if !(200..=last).contains(&response.status) {
-        return Ok(Outcome::Response(filter(request, response, is_cached)));
+        return Ok(Outcome::Response(filter(profile, request, response, is_cached)));
     }
     Ok(Outcome::Script(response.body))
 }

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, mem, time::Duration};
 
 use super::{
-    Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent, ServerResponse,
+    AddressSpace, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent, ServerResponse,
+    address_space::Names,
     main_fetch::{self, Load, Next},
     network::Refresh,
     preflight_cache::PreflightCache,
@@ -20,6 +21,7 @@ pub struct State {
     pub(super) cookies: Jar,
     pub(super) preflights: PreflightCache,
     pub(super) store: Store,
+    pub(super) names: Names,
     loads: BTreeMap<LoadId, Load>,
     /// Requests that a step sends besides the load that it is about.
     pub(super) refreshes: Vec<Refresh>,
@@ -34,9 +36,16 @@ impl State {
             cookies: Jar::default(),
             preflights: PreflightCache::default(),
             store: Store::default(),
+            names: Names::default(),
             loads: BTreeMap::new(),
             refreshes: Vec::new(),
         }
+    }
+
+    /// Says in which address space the addresses of a host name are. Without it, a name is public,
+    /// unless it is `localhost` or ends with `.local`.
+    pub fn resolve(&mut self, host: &str, space: AddressSpace) {
+        self.names.insert(host, space);
     }
 
     /// The engine.

@@ -14,6 +14,7 @@ use super::{
     CacheMode, Profile, Sent, ServerResponse, Variants,
     cache_partition::Partition,
     freshness::{CacheControl, has_pragma},
+    invalidation::invalidated,
     stored::{Entry, Use, is_storable},
 };
 
@@ -87,10 +88,8 @@ impl Store {
         response: &ServerResponse,
     ) -> bool {
         if !request.method.is_safe() {
-            // RFC 9111, 4.4
-            if (200..400).contains(&response.status) {
-                self.entries.retain(|entry| !entry.is_of(key, request));
-            }
+            let urls = invalidated(profile, mode, request, response);
+            self.entries.retain(|entry| !entry.is_one_of(key, &urls));
             return false;
         }
         let is_head = request.method == Method::HEAD;
@@ -345,6 +344,19 @@ mod tests {
         assert!(!stored(302, &[], &[]));
         assert!(stored(302, &[], &[("expires", "0")]));
         assert!(stored(302, &[], &[("cache-control", "public")]));
+    }
+
+    #[test]
+    fn a_change_drops_what_firefox_knows_of_the_place_it_names() {
+        let change = request(Method::POST, "https://api.shop.example/orders", &[]);
+        let finds = |profile| {
+            Browser::new(profile)
+                .keeps(&get(&[]), &response(200, &[MAX_AGE]))
+                .keeps(&change, &response(303, &[("location", "/asset")]))
+                .finds(&get(&[]))
+        };
+        assert_eq!(finds(Profile::FIREFOX), "miss");
+        assert_eq!(finds(Profile::CHROMIUM), "fresh");
     }
 
     #[test]

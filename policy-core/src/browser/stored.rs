@@ -64,8 +64,12 @@ impl Entry {
         }
     }
 
-    pub(super) fn is_of(&self, key: &Partition, request: &Sent) -> bool {
+    fn is_of(&self, key: &Partition, request: &Sent) -> bool {
         self.partition == *key && self.url == request.url
+    }
+
+    pub(super) fn is_one_of(&self, key: &Partition, urls: &[Url]) -> bool {
+        self.partition == *key && urls.contains(&self.url)
     }
 
     /// Whether it can be the response to this request, apart from `Vary`.

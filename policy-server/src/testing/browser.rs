@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use policy_core::browser::{Cookie, Event, Fetch, LoadId, Output, Page, Profile, State, Url, step};
+use policy_core::browser::{
+    AddressSpace, Cookie, Event, Fetch, LoadId, Output, Page, Profile, State, Url, step,
+};
 
 use super::{
     Network, Tab,
@@ -40,17 +42,18 @@ struct Running {
 }
 
 impl Browser {
-    /// A new Chromium as it is installed.
+    /// A new Chromium as it is installed: [`Profile::CHROMIUM`], measured in Chromium 156.
     pub fn chromium() -> Self {
         Self::new(Profile::CHROMIUM)
     }
 
-    /// A new Firefox as it is installed.
+    /// A new Firefox as it is installed: [`Profile::FIREFOX`], measured in Firefox ESR 153.
     pub fn firefox() -> Self {
         Self::new(Profile::FIREFOX)
     }
 
-    /// A new WebKit as it is installed.
+    /// A new WebKit: [`Profile::WEBKIT`], whose cookies and HTTP cache follow the source of WebKit
+    /// and the settings of Safari. All other rules were measured in WebKitGTK 2.50.
     pub fn webkit() -> Self {
         Self::new(Profile::WEBKIT)
     }
@@ -81,6 +84,27 @@ impl Browser {
     /// Loads a document as if a person had typed its address, without an initiating page.
     pub async fn visit(&self, net: &Network, address: impl Into<String>) -> Fetched {
         self.load(net, None, Fetch::navigate(address)).await
+    }
+
+    /// Says in which address space the addresses of a host name are, for Local Network Access.
+    /// Without it, a name is public, unless it is `localhost` or ends with `.local`.
+    ///
+    /// ```
+    /// use policy_server::testing::{AddressSpace, Browser, Fetch, Network, Reason};
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let net = Network::new();
+    /// let browser = Browser::chromium();
+    /// browser.resolve("wiki.corp.example", AddressSpace::Local);
+    /// let page = browser.open("https://app.example");
+    /// let wiki = page.fetch(&net, Fetch::get("https://wiki.corp.example")).await;
+    /// let reason = wiki.blocked().map(|blocked| &blocked.reason);
+    /// assert_eq!(reason, Some(&Reason::LocalNetwork(AddressSpace::Local)));
+    /// # });
+    /// ```
+    pub fn resolve(&self, host: &str, space: AddressSpace) {
+        self.running().state.resolve(host, space);
     }
 
     /// The cookies that it keeps, of all sites.

@@ -95,7 +95,13 @@ fn attributes(outcome: &Outcome, code: &str) -> &'static [&'static str] {
         _ => &[],
     };
     match outcome.blocked().map(|blocked| &blocked.reason) {
-        None | Some(Reason::NoUpgrade(_)) => by_code,
+        None
+        | Some(
+            Reason::NoUpgrade(_)
+            | Reason::LocalNetwork(_)
+            | Reason::InsecureLocalNetwork(_)
+            | Reason::ProxyStatus,
+        ) => by_code,
         Some(Reason::ResourcePolicy(_) | Reason::Framing(_) | Reason::ScriptType(_)) => {
             &["headers"]
         }

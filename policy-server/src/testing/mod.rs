@@ -18,10 +18,10 @@ pub use faulty_store::FaultyStore;
 pub use fetched::Fetched;
 pub use network::Network;
 pub use policy_core::browser::{
-    Blocked, CacheMode, Cookie, Credentials,
+    AddressSpace, Blocked, CacheMode, Cookie, Credentials,
     Credentials::{Include, Omit},
-    Destination, Fetch, Mode, Page, Profile, Reason, Redirect, ReferrerPolicy, Response,
-    ResponseType, Sent, ThirdParty, Url,
+    Destination, Fetch, LocalNetwork, Mode, Page, Profile, Reason, Redirect, ReferrerPolicy,
+    Response, ResponseType, Sent, ThirdParty, Url,
 };
 pub use prove::{Exchange, HandlerBehavior, every_exchange};
 pub use tab::Tab;

@@ -3,12 +3,15 @@
 
 use http::HeaderMap;
 use policy_core::browser::{
-    Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile, Response, ResponseType,
-    Sent, State, step,
+    AddressSpace, Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile, Response,
+    ResponseType, Sent, State, step,
 };
 use serde_json::{Value, json};
 
-use crate::diff::case::{Case, Filling, Servers, Step};
+use crate::diff::{
+    case::{Case, Filling, Servers, Step},
+    generate::HOSTS,
+};
 
 /// Fields that depend on the engine or on the connection.
 const OWN: &[&str] = &[
@@ -47,6 +50,10 @@ pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> 
     let now = filling.now.duration_since(std::time::UNIX_EPOCH).expect("a time after 1970");
     let page = case.place.page();
     let mut state = State::new(profile, now);
+    // The browser resolves all of them to this computer.
+    for host in HOSTS {
+        state.resolve(host, AddressSpace::Loopback);
+    }
     let mut servers = Servers::new(case, filling.id);
     let mut sent = Vec::new();
     let (mut lines, mut steps) = (Vec::new(), Vec::new());
