@@ -184,14 +184,14 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
-/// One decision, among a hundred clients; without a table, only the address.
-fn rate_limit(count: Option<u32>) -> Operation {
+/// One decision, among this many clients; without a table, only the address.
+fn rate_limit(count: Option<u32>, clients: u32) -> Operation {
     let rate = Rate::per_minute(count.unwrap_or(1));
     let table = count.map(|_| RateTable::new(rate, RateCapacity::DEFAULT, [1, 2]));
     let mut asked = 0;
     Box::new(move || {
         asked += 1;
-        let address = black_box(Some(Ipv4Addr::from_bits(asked % 100).into()));
+        let address = black_box(Some(Ipv4Addr::from_bits(asked % clients).into()));
         let now = black_box(Duration::from_millis(u64::from(asked) * 10));
         if let Some(table) = &table {
             let _ = black_box(table.take_address(address, now));
@@ -199,7 +199,7 @@ fn rate_limit(count: Option<u32>) -> Operation {
     })
 }
 
-const CASES: [&str; 18] = [
+const CASES: [&str; 19] = [
     "cors actual.base",
     "cors actual.policy",
     "cors preflight.base",
@@ -208,6 +208,7 @@ const CASES: [&str; 18] = [
     "head.read and admit",
     "rate limit.base",
     "rate limit.granted",
+    "rate limit.newcomer",
     "rate limit.refused",
     "origins of 10.exact",
     "origins of 100000.exact",
@@ -244,9 +245,10 @@ fn case(name: &str) -> Result<Operation, String> {
             let admitted = head.well_formed().and_then(|()| head.target());
             let _ = black_box(admitted.and_then(|()| own.admit(&head)));
         }),
-        "rate limit.base" => rate_limit(None),
-        "rate limit.granted" => rate_limit(Some(1_000)),
-        "rate limit.refused" => rate_limit(Some(1)),
+        "rate limit.base" => rate_limit(None, 100),
+        "rate limit.granted" => rate_limit(Some(1_000), 100),
+        "rate limit.newcomer" => rate_limit(Some(1_000), u32::MAX),
+        "rate limit.refused" => rate_limit(Some(1), 100),
         "hs256.275 bytes, 5 blocks" => {
             token(275, "https://auth.example", "AAAAAAAAAA", Some("read write"))?
         }
