@@ -101,6 +101,11 @@ impl Fields {
         self.0.retain(|(name, _)| !OF_CONTENT.contains(name));
     }
 
+    /// Drops the client hints of the script, valid or not.
+    pub(super) fn remove_client_hints(&mut self) {
+        self.0.retain(|(name, _)| !CLIENT_HINTS.contains(&name.as_str()));
+    }
+
     /// The CORS-unsafe request-header names: lower case, sorted, and without repetition if the
     /// engine removes repeated names.
     pub(super) fn unsafe_names(&self, profile: &Profile) -> Vec<String> {
@@ -262,11 +267,19 @@ fn is_safelisted(profile: &Profile, name: &str, value: &[u8]) -> bool {
         }
 }
 
-/// The client hints that were CORS-safelisted request-headers once.
+/// The client hints that a redirect drops in Chromium; it keeps `Save-Data`.
+const CLIENT_HINTS: &[&str] =
+    &["device-memory", "downlink", "dpr", "ect", "rtt", "viewport-width", "width"];
+
+/// Whether a field is a client hint that was a CORS-safelisted request-header once, with a value that
+/// Chromium takes for one (`IsCorsSafelistedHeader`).
 fn is_client_hint(name: &str, value: &[u8]) -> bool {
+    let is_whole = |digits: &[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     match name {
         "save-data" => value.eq_ignore_ascii_case(b"on"),
-        "device-memory" | "downlink" | "dpr" | "ect" | "rtt" | "viewport-width" | "width" => true,
+        "device-memory" | "downlink" | "dpr" => value.splitn(2, |byte| *byte == b'.').all(is_whole),
+        "ect" => matches!(value, b"slow-2g" | b"2g" | b"3g" | b"4g"),
+        "rtt" | "viewport-width" | "width" => is_whole(value),
         _ => false,
     }
 }
@@ -320,6 +333,20 @@ mod tests {
         let fields = written(&[("Save-Data", "on"), ("Viewport-Width", "320"), ("RTT", "50")]);
         assert!(fields.unsafe_names(&Profile::CHROMIUM).is_empty());
         assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["rtt", "save-data", "viewport-width"]);
+        for (name, value) in [
+            ("dpr", "1."),
+            ("dpr", ".5"),
+            ("dpr", "1.5.5"),
+            ("downlink", "fast"),
+            ("ect", "5g"),
+            ("rtt", "1.5"),
+            ("viewport-width", "-1"),
+            ("width", ""),
+        ] {
+            assert_eq!(written(&[(name, value)]).unsafe_names(&Profile::CHROMIUM), [name]);
+        }
+        let fields = written(&[("DPR", "1.5"), ("Device-Memory", "8"), ("ECT", "slow-2g")]);
+        assert!(fields.unsafe_names(&Profile::CHROMIUM).is_empty());
         let fields = written(&[("Save-Data", "off"), ("X-Width", "320")]);
         assert_eq!(fields.unsafe_names(&Profile::CHROMIUM), ["save-data", "x-width"]);
     }

@@ -1,8 +1,11 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
+use http::header;
+
 use super::{
-    CacheMode, Destination, Fetch, Mode, Outcome, Page, Profile, Reason, Redirect, ResponseType,
-    Sent, ServerResponse, State, ThirdParty, address_space,
+    CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect,
+    ReferrerPolicy, ResponseType, SandboxedReferrer, Sent, ServerResponse, State, ThirdParty,
+    address_space,
     cors_check::cors_check,
     document, filter, mixed_content,
     network::{self, Asked, Network},
@@ -172,7 +175,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
         Mode::Cors => {}
     }
     request.tainting = Tainting::Cors;
-    let unsafe_names = request.fields.unsafe_names(&state.profile);
+    let unsafe_names = asked_names(&state.profile, request);
     if !preflight::is_due(&state.profile, request, &unsafe_names) {
         return send(state, request);
     }
@@ -188,11 +191,30 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
 }
 
+/// The names that a preflight asks for.
+fn asked_names(profile: &Profile, request: &Request) -> Vec<String> {
+    let mut names = request.fields.unsafe_names(profile);
+    let (_, written) = &request.written;
+    let has_lost = written.contains(&header::AUTHORIZATION)
+        && !request.fields.contains(&header::AUTHORIZATION);
+    if profile.preflights_name_authorization && has_lost {
+        names.push(header::AUTHORIZATION.as_str().to_owned());
+        names.sort_unstable();
+    }
+    names
+}
+
 /// Computes the referrer for this URL. If an engine sends less to a site than the policy allows,
 /// the next URL may get more again.
 fn tell_referrer(state: &State, request: &mut Request) {
     let Some(source) = request.referrer.take() else { return };
     let (profile, policy) = (&state.profile, request.referrer_policy);
+    // No URL is of the origin of a sandboxed page.
+    let is_told_of_elements = profile.sandboxed_referrer == SandboxedReferrer::OfElements;
+    let is_sandboxed = request.origin == PageOrigin::Opaque;
+    if policy == ReferrerPolicy::SameOrigin && is_sandboxed && is_told_of_elements {
+        return;
+    }
     request.referrer = referrer::referrer(profile, policy, &source, &request.url);
     let told = network::told_referrer(profile, request);
     // With partitioned windows, a frame that got a shorter referrer keeps it.

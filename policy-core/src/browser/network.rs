@@ -15,6 +15,7 @@ use super::{
     metadata, preflight,
     referrer::{is_relaxed, origin_allowed, referrer},
     request::{Request, Tainting},
+    site::is_same_domain,
     storage_access,
     store::Lookup,
 };
@@ -56,7 +57,9 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
         upgrade(&mut headers);
     }
     describe(&state.profile, &mut headers, request, false);
-    ask_caches(&mut headers, cache_mode(&state.profile, request));
+    if !is_silent(&state.profile, request) {
+        ask_caches(&mut headers, cache_mode(&state.profile, request));
+    }
     storage_access::tell(&state.profile, &mut headers, request, false);
     let mut sent = sent(request, request.method.clone(), headers);
     if includes_credentials(request)
@@ -169,8 +172,7 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
         true => &[][..],
         false => &request.redirected_from,
     };
-    let is_led_away = request.fetch.mode == Mode::Cors && request.was_cross_origin_redirected;
-    if !is_led_away || is_preflight || profile.redirected_cors_has_metadata {
+    if is_preflight || !is_silent(profile, request) {
         metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
     }
     if is_preflight && profile.preflights_tell_mode {
@@ -209,6 +211,12 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
     }
 }
 
+/// Whether a redirect has just led to another origin in an engine that then sends less.
+fn is_silent(profile: &Profile, request: &Request) -> bool {
+    let is_led_away = request.fetch.mode == Mode::Cors && request.comes_from_elsewhere;
+    is_led_away && !profile.redirected_cors_has_metadata
+}
+
 fn is_unsafe(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
 }
@@ -222,18 +230,29 @@ fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
 fn keeps_origin(profile: &Profile, request: &Request) -> bool {
     let started = Method::from_bytes(request.fetch.method.to_ascii_uppercase().as_bytes());
     profile.origin_outlives_method
-        && request.fetch.mode == Mode::NoCors
+        && matches!(request.fetch.mode, Mode::Cors | Mode::NoCors)
         && started.is_ok_and(|method| is_unsafe(&method))
 }
 
 /// The referrer of this request.
 pub(super) fn told_referrer(profile: &Profile, request: &Request) -> Option<Url> {
     let source = request.referrer.as_ref()?;
-    match is_trimmed(profile, request, source) {
-        true => {
-            referrer(profile, ReferrerPolicy::StrictOriginWhenCrossOrigin, source, &request.url)
-        }
-        false => Some(source.clone()),
+    if profile.trims_third_party_referrers && is_third_party(request) {
+        referrer(profile, ReferrerPolicy::Origin, source, &request.url)
+    } else if is_trimmed(profile, request, source) {
+        referrer(profile, ReferrerPolicy::StrictOriginWhenCrossOrigin, source, &request.url)
+    } else {
+        Some(source.clone())
+    }
+}
+
+/// Whether a request goes to another domain than that of the window; after a redirect, for a
+/// navigation of a window, than that of the page.
+fn is_third_party(request: &Request) -> bool {
+    let Some(page) = &request.page else { return false };
+    match request.is_top_level_navigation() {
+        true => !request.redirected_from.is_empty() && !is_same_domain(&page.url, &request.url),
+        false => !is_same_domain(&page.top_level, &request.url),
     }
 }
 
@@ -436,6 +455,21 @@ mod tests {
             load(&page, Fetch::get("/"), &[response(200, &[])]).last("origin"),
             Some("null")
         );
+    }
+
+    #[test]
+    fn webkit_tells_third_parties_the_origin_only() {
+        let referrer = |frame: &str, url: &str| {
+            let mut page = app().framed(Url::parse(frame).unwrap());
+            page.referrer_policy = ReferrerPolicy::UnsafeUrl;
+            let state = State::new(Profile::WEBKIT, browser().now());
+            let trial = load_in(state, Some(&page), Fetch::image(url), &[response(200, &[])]);
+            trial.last("referer").map(str::to_owned)
+        };
+        let evil = "https://evil.test/page";
+        // The window is one of app.test.
+        assert_eq!(referrer(evil, "https://app.test/a").as_deref(), Some(evil));
+        assert_eq!(referrer(evil, "https://evil.test/a").as_deref(), Some("https://evil.test/"));
     }
 
     #[test]

@@ -153,7 +153,7 @@ pub struct Profile {
     /// Whether an image with `crossorigin` that is upgraded to `https`, and so to the page's own
     /// origin, is sent with `Origin`, as in Firefox.
     pub upgraded_images_tell_origin: bool,
-    /// Whether a request in mode `no-cors` keeps its `Origin` when a redirect changes its method to
+    /// Whether a request in mode `cors` or `no-cors` keeps its `Origin` when a redirect changes its method to
     /// GET, as in WebKit. Fetch sends it with unsafe methods only.
     pub origin_outlives_method: bool,
     /// Which loads of a sandboxed page have a `Referer`.
@@ -172,12 +172,13 @@ pub struct Profile {
     /// Whether DELETE becomes GET when it is redirected to another origin, with any status. Fetch
     /// (4.4) changes it with 303 only; WebKitGTK does so (`shouldRedirectAsGET`).
     pub delete_becomes_get_elsewhere: bool,
-    /// Whether a load that is redirected to its own URL fails, as in WebKit. Fetch counts it like
-    /// other redirects.
-    pub redirects_to_itself_fail: bool,
     /// Whether the status 407 is a network error, since no proxy was used, as in Chromium and
     /// WebKit. Firefox treats it like other errors of a client.
     pub refuses_proxy_status: bool,
+    /// Whether fields that a redirect removes, such as `Authorization` and `Content-Type`, come back
+    /// with the next one, unless that removes them too. As in Firefox
+    /// (`FetchDriver::SetRequestHeaders`), which starts from the fields of the script each time.
+    pub redirects_restore_fields: bool,
     /// Whether a script with a status of 300 to 399 runs, as in Chromium and WebKit. HTML requires
     /// an ok status.
     pub scripts_of_300_run: bool,
@@ -190,7 +191,7 @@ pub struct Profile {
     /// checked one by one (Fetch, "CORS-unsafe request-header names").
     pub joins_fields: bool,
     /// Whether the client hints `DPR`, `Device-Memory`, `Downlink`, `ECT`, `RTT`, `Save-Data: on`,
-    /// `Viewport-Width` and `Width` need no preflight, as in Chromium. Fetch no longer has them
+    /// `Viewport-Width` and `Width` need no preflight, and are dropped by redirects, as in Chromium. Fetch no longer has them
     /// among the CORS-safelisted request-headers.
     pub client_hints_are_safelisted: bool,
     /// Whether `Range` is safelisted with its unit in any case (`Bytes=0-5`), as in WebKit. Fetch
@@ -231,6 +232,8 @@ pub struct Profile {
     /// Whether a load that had a preflight, or began with fields that need one, sends one to each
     /// URL that it is redirected to, even if these fields are gone, as in Firefox and WebKit.
     pub preflights_stick: bool,
+    /// Whether a preflight asks for `Authorization` although a redirect has removed it, as in WebKit.
+    pub preflights_name_authorization: bool,
     /// Whether a permission for `null` is kept for the next load, or for the next URL after a
     /// redirect. Fetch has one origin `null`; in Chromium each opaque origin differs.
     pub sandboxed_preflights_are_kept: bool,
@@ -257,8 +260,9 @@ pub struct Profile {
     /// Whether a preflight has `Sec-Fetch-Mode` even if the URL is not trustworthy, as in Chromium.
     pub preflights_tell_mode: bool,
 
-    /// Whether a request in mode `cors` has `Sec-Fetch-*` after a redirect to another origin (Fetch
-    /// Metadata, 2: every request). Not in WebKit.
+    /// Whether a request in mode `cors` has `Sec-Fetch-*` and the fields of its cache mode directly
+    /// after a redirect to another origin (Fetch Metadata, 2: every request). Not in WebKit, which
+    /// then makes a new request; after the next redirect it has `Sec-Fetch-*` again.
     pub redirected_cors_has_metadata: bool,
     /// Whether `Sec-Fetch-Dest` of a WebSocket is `websocket`, as in WebKit. In Fetch it is
     /// `empty`.
@@ -268,8 +272,11 @@ pub struct Profile {
     pub websockets_have_metadata: bool,
     /// Whether cross-site loads other than navigations send no more than
     /// `strict-origin-when-cross-origin` allows. Firefox
-    /// (`network.http.referer.disallowCrossSiteRelaxingDefault`) and WebKit do so.
+    /// (`network.http.referer.disallowCrossSiteRelaxingDefault`) does so.
     pub trims_referrers: bool,
+    /// Whether requests to other domains than that of the window send no more than the origin of
+    /// their referrer, and all others what the policy says, as in WebKit.
+    pub trims_third_party_referrers: bool,
 
     /// Whether `http` on loopback is mixed content in a page of `https`, except for images. Mixed
     /// Content (4.4) allows it, since loopback is trustworthy; WebKit does not.

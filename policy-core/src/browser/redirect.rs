@@ -60,10 +60,7 @@ pub(super) fn follow(
         Mode::Navigate => profile.navigation_redirects,
         _ => MOST,
     };
-    let is_circle = request.fetch.mode != Mode::Navigate
-        && profile.redirects_to_itself_fail
-        && request.url == url;
-    if is_circle || request.redirected_from.len() == most {
+    if request.redirected_from.len() == most {
         return Err(Reason::TooManyRedirects);
     }
     let target = PageOrigin::of(&url);
@@ -78,15 +75,29 @@ pub(super) fn follow(
     if response.status != 303 && request.body.is_some() && request.fetch.streams_body {
         return Err(Reason::RedirectedStream);
     }
-    let becomes_get = becomes_get(&request.method, response.status)
-        || profile.delete_becomes_get_elsewhere && is_elsewhere && request.method == Method::DELETE;
-    if becomes_get {
+    let is_deleted_elsewhere =
+        profile.delete_becomes_get_elsewhere && is_elsewhere && request.method == Method::DELETE;
+    let becomes_get = changes_to_get(response.status, &request.method);
+    if becomes_get || is_deleted_elsewhere {
         request.method = Method::GET;
         request.body = None;
+    }
+    // A DELETE that became GET in this way keeps what described its content.
+    if becomes_get {
         request.fields.remove_content();
     }
+    if profile.redirects_restore_fields && request.fetch.mode != Mode::Navigate {
+        let (method, fields) = &request.written;
+        request.fields = fields.clone();
+        if changes_to_get(response.status, method) {
+            request.fields.remove_content();
+        }
+    }
+    if profile.client_hints_are_safelisted {
+        request.fields.remove_client_hints();
+    }
+    request.comes_from_elsewhere = is_elsewhere;
     if is_elsewhere {
-        request.was_cross_origin_redirected = true;
         request.fields.remove(&header::AUTHORIZATION);
         // Redirect-tainted: a URL of another origin redirected to a third origin.
         request.is_redirect_tainted |= !request.origin.is_same(&request.target);
@@ -100,9 +111,10 @@ pub(super) fn follow(
     Ok(())
 }
 
-fn becomes_get(method: &Method, status: u16) -> bool {
+/// Whether a status changes a method to GET.
+fn changes_to_get(status: u16, method: &Method) -> bool {
     match status {
-        301 | 302 => *method == Method::POST,
+        301 | 302 => method == Method::POST,
         303 => !matches!(*method, Method::GET | Method::HEAD),
         _ => false,
     }
@@ -153,6 +165,81 @@ mod tests {
             assert_eq!(after(status, method), (method.into(), true, true));
         }
         assert_eq!(after(303, "GET"), ("GET".into(), false, true));
+    }
+
+    /// A field of the last request, after redirects to these addresses.
+    fn last(profile: Profile, fetch: Fetch, targets: &[(u16, &str)], name: &str) -> Option<String> {
+        let mut left = targets.iter();
+        let mut value = None;
+        let _ = run(State::new(profile, browser().now()), Some(&app()), fetch, |request| {
+            let granted = [STAR, ("access-control-allow-headers", "authorization, *")];
+            if request.is_preflight {
+                return response(
+                    204,
+                    &[granted[0], granted[1], ("access-control-allow-methods", "*")],
+                );
+            }
+            value = request.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+            left.next().map_or_else(end, |(status, target)| to(*status, target))
+        });
+        assert!(left.next().is_none(), "{value:?}");
+        value
+    }
+
+    #[test]
+    fn chromium_drops_client_hints_on_a_redirect() {
+        for (profile, hint) in [(Profile::STANDARD, Some("50")), (Profile::CHROMIUM, None)] {
+            let fetch = Fetch::get("/a").header("rtt", "50");
+            assert_eq!(last(profile, fetch, &[(302, "/b")], "rtt").as_deref(), hint);
+        }
+    }
+
+    #[test]
+    fn in_firefox_a_field_comes_back_with_the_redirect_after_the_one_that_removed_it() {
+        let away = (302, "https://api.test/a");
+        let fetch = || Fetch::get("/").header("authorization", "Bearer x");
+        for (profile, comes_back) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
+            let authorization =
+                |targets: &[_]| last(profile, fetch(), targets, "authorization").is_some();
+            assert!(!authorization(&[away]));
+            assert_eq!(authorization(&[away, (302, "/b")]), comes_back);
+        }
+        let content = |method, targets: &[_]| {
+            let fetch = Fetch::new(method, "/").header("content-type", "text/plain").body("x");
+            last(Profile::FIREFOX, fetch, targets, "content-type").is_some()
+        };
+        assert!(!content("PATCH", &[(303, "/b")]));
+        assert!(content("PATCH", &[(303, "/b"), (302, "/c")]));
+        assert!(!content("POST", &[(303, "/b"), (302, "/c")]));
+    }
+
+    #[test]
+    fn webkit_sends_the_type_of_a_content_that_was_to_be_deleted_elsewhere() {
+        for (method, status, is_sent) in [("DELETE", 307, true), ("POST", 302, false)] {
+            let fetch = Fetch::new(method, "/").header("content-type", "text/plain").body("x");
+            let target = (status, "https://api.test/a");
+            let value = last(Profile::WEBKIT, fetch, &[target], "content-type");
+            assert_eq!(value.is_some(), is_sent, "{method}");
+        }
+    }
+
+    #[test]
+    fn webkit_asks_for_an_authorization_that_it_does_not_send() {
+        for (profile, asked) in
+            [(Profile::STANDARD, None), (Profile::WEBKIT, Some("authorization"))]
+        {
+            let fetch = Fetch::new("PUT", "/a").header("authorization", "Bearer x");
+            let mut names = None;
+            let _ = run(State::new(profile, browser().now()), Some(&app()), fetch, |request| {
+                if request.is_preflight {
+                    let value = request.headers.get("access-control-request-headers");
+                    names = value.map(|value| value.to_str().unwrap().to_owned());
+                    return response(403, &[]);
+                }
+                to(307, "https://api.test/a")
+            });
+            assert_eq!(names.as_deref(), asked, "{}", profile.name);
+        }
     }
 
     #[test]
@@ -327,13 +414,6 @@ mod tests {
         assert_eq!(methods(Profile::WEBKIT, "https://api.test/b"), ["DELETE", "GET"]);
         assert_eq!(methods(Profile::WEBKIT, "/b"), ["DELETE", "DELETE"]);
         assert_eq!(methods(Profile::STANDARD, "https://api.test/b"), ["DELETE", "OPTIONS"]);
-    }
-
-    #[test]
-    fn webkit_follows_no_redirect_to_the_same_url() {
-        let state = State::new(Profile::WEBKIT, browser().now());
-        let trial = load_in(state, Some(&app()), Fetch::get("/a"), &[to(302, "/a")]);
-        assert_eq!(*trial.reason(), Reason::TooManyRedirects);
     }
 
     #[test]

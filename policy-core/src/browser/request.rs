@@ -27,6 +27,8 @@ pub(super) struct Request {
     pub(super) referrer: Option<Url>,
     pub(super) method: Method,
     pub(super) fields: Fields,
+    /// The method and the fields at the start.
+    pub(super) written: (Method, Fields),
     pub(super) body: Option<Vec<u8>>,
     /// The URL list, without the current one.
     pub(super) redirected_from: Vec<Url>,
@@ -39,8 +41,8 @@ pub(super) struct Request {
     pub(super) is_redirect_tainted: bool,
     /// Whether a redirect led from one site to another.
     pub(super) was_cross_site_redirected: bool,
-    /// Whether a redirect led from one origin to another, even if a later one led back.
-    pub(super) was_cross_origin_redirected: bool,
+    /// Whether the last redirect led from one origin to another.
+    pub(super) comes_from_elsewhere: bool,
     /// Whether its current URL was upgraded to TLS.
     pub(super) is_upgraded: bool,
     /// Whether its original fields or its upload need a preflight.
@@ -105,6 +107,7 @@ impl Request {
             referrer: page.as_ref().filter(tells_page).map(source),
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
             page,
+            written: (method.clone(), fields.clone()),
             method,
             fields,
             body: fetch.body.take(),
@@ -114,7 +117,7 @@ impl Request {
             tainting: Tainting::Basic,
             is_redirect_tainted: false,
             was_cross_site_redirected: false,
-            was_cross_origin_redirected: false,
+            comes_from_elsewhere: false,
             is_upgraded: false,
             is_unsafe,
             is_preflighted: false,
