@@ -29,3 +29,4 @@ pub mod program;
 pub mod random;
 pub mod tls;
 pub mod webdriver;
+pub mod webkit;

@@ -29,7 +29,7 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// The longest that a command may take, generous for a busy machine, so that a browser that hangs
 /// fails the test; scripts get a second less.
-const LIMIT: Duration = Duration::from_secs(180);
+pub(crate) const LIMIT: Duration = Duration::from_secs(180);
 
 /// No background traffic, and nothing that needs a desktop or a kernel feature that containers
 /// lack. QUIC is off, so that the test chooses the protocol.
@@ -217,7 +217,7 @@ impl Drop for Browser {
     }
 }
 
-/// The process of chromedriver.
+/// The process of a driver: chromedriver, unless something else was started.
 #[derive(Debug)]
 pub struct Driver {
     process: Child,
@@ -225,6 +225,7 @@ pub struct Driver {
 }
 
 impl Driver {
+    /// Starts chromedriver.
     pub fn start() -> Result<Self, Failure> {
         let program =
             binary("CHROMEDRIVER", &["chromedriver"]).ok_or("chromedriver is not installed")?;
@@ -247,6 +248,11 @@ impl Driver {
             }
         }
         Err(format!("{} ended at once", program.display()).into())
+    }
+
+    /// A process that listens at a port of the loopback interface, or will soon.
+    pub(crate) fn of(process: Child, port: u16) -> Self {
+        Self { process, port }
     }
 
     /// Sends a command on its own connection and returns the `value` of its response.
@@ -308,7 +314,7 @@ impl Drop for Profile {
     }
 }
 
-/// The body of an HTTP/1.1 response with `Content-Length`, which chromedriver always sends.
+/// The body of an HTTP/1.1 response with `Content-Length`, which drivers always send.
 fn response_body(stream: TcpStream) -> Result<Vec<u8>, Failure> {
     let mut reader = BufReader::new(stream);
     let mut length = None;

@@ -7,7 +7,7 @@ use crate::{
     command::{self, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST},
+    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST, WEBKIT, XVFB},
     test::clippy,
 };
 
@@ -185,7 +185,8 @@ fn requests(arguments: &[&str]) -> Outcome {
     command::run(&mut with_env(test, "POLICY_FUZZ_REQUESTS", count))
 }
 
-/// Each engine as installed and with third-party cookies, with this many cases each.
+/// Each engine as installed, Chromium and Firefox also with third-party cookies, with this many cases
+/// each.
 fn browser_diff(arguments: &[&str]) -> Outcome {
     let (mut cases, mut seed, mut case, mut engine) = ("5000", "1", None, "");
     for pair in arguments.chunks(2) {
@@ -193,16 +194,16 @@ fn browser_diff(arguments: &[&str]) -> Outcome {
             ["--cases", number] => cases = number,
             ["--seed", number] => seed = number,
             ["--case", number] => case = Some(*number),
-            ["--engine", name @ ("chromium" | "firefox")] => engine = name,
+            ["--engine", name @ ("chromium" | "firefox" | "webkit")] => engine = name,
             _ => {
                 return Err(Failure::new(
                     "`browser-diff` takes `--cases N`, `--seed S`, `--case N` and `--engine` with \
-                     `chromium` or `firefox`",
+                     `chromium`, `firefox` or `webkit`",
                 ));
             }
         }
     }
-    setup::require(&[CHROMIUM, CHROMEDRIVER, FIREFOX])?;
+    setup::require(&[CHROMIUM, CHROMEDRIVER, FIREFOX, WEBKIT, XVFB])?;
     let filter = format!("diff::{engine}");
     let shown = [&filter, "--ignored", "--nocapture", "--test-threads=1"];
     let test = with_env(suite("browser", &[], &shown), "POLICY_DIFF_CASES", cases);

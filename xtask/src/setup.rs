@@ -29,6 +29,14 @@ pub(crate) const FIREFOX: Tool = Tool {
     package: "firefox-esr",
     purpose: "the model of a browser against a second engine",
 };
+pub(crate) const WEBKIT: Tool = Tool {
+    names: &["WebKitWebDriver"],
+    package: "webkit2gtk-driver",
+    purpose: "the model of a browser against a third engine",
+};
+/// The tests start Xvfb itself, which would take the questions of `is_there` for a start.
+pub(crate) const XVFB: Tool =
+    Tool { names: &["xvfb-run"], package: "xvfb", purpose: "a display for WebKit" };
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
 pub(crate) const SLOWHTTPTEST: Tool = Tool {
     names: &["slowhttptest"],

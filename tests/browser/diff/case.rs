@@ -1,7 +1,8 @@
 //! A case: a page, its loads in order, and the responses of the servers.
 //!
 //! Texts contain placeholders, so that a case is the same in each run: `{P}` is the port, `{ID}`
-//! the case, and `{T+60}` the date in 60 seconds. All hosts share one port, which serves both HTTP
+//! the case, `{T+60}` the date in 60 seconds, and `{O}` what `Origin` of the request says; a line
+//! with that is left out where the request has none. All hosts share one port, which serves both HTTP
 //! and HTTPS, and paths are `/{ID}/a`, `/{ID}/b`, .., so that cases share no cached responses and
 //! cookies.
 
@@ -27,15 +28,28 @@ pub(crate) struct Case {
 pub(crate) struct Place {
     /// The origin of the window, and of each frame within; the last one is the page.
     pub(crate) origins: Vec<String>,
-    /// Whether the page is a frame with `sandbox`, without `allow-same-origin`.
-    pub(crate) is_sandboxed: bool,
+    pub(crate) sandbox: Sandbox,
     pub(crate) referrer_policy: ReferrerPolicy,
+}
+
+/// What makes the origin of the page opaque, always without `allow-same-origin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sandbox {
+    None,
+    /// The attribute `sandbox` of its frame.
+    Frame,
+    /// `Content-Security-Policy: sandbox` of its own response.
+    Response,
 }
 
 /// What the page does.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Load(Fetch),
+    /// `fetch()` with `keepalive`.
+    Keepalive(Fetch),
+    /// `navigator.sendBeacon()`.
+    Beacon(Fetch),
     WriteCookie(String),
     ReadCookies,
 }
@@ -105,14 +119,15 @@ impl Case {
             steps: self
                 .steps
                 .iter()
-                .map(|step| match step {
-                    Step::Load(fetch) => {
-                        let mut fetch = fetch.clone();
+                .map(|step| {
+                    let mut step = step.clone();
+                    if let Some(fetch) = step.load_mut() {
                         fetch.url = fill(&fetch.url);
-                        Step::Load(fetch)
                     }
-                    Step::WriteCookie(text) => Step::WriteCookie(fill(text)),
-                    Step::ReadCookies => Step::ReadCookies,
+                    if let Step::WriteCookie(text) = &mut step {
+                        *text = fill(text);
+                    }
+                    step
                 })
                 .collect(),
             routes: self
@@ -129,10 +144,32 @@ impl Case {
 
     /// The loads of the case.
     pub(crate) fn loads(&self) -> impl Iterator<Item = &Fetch> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Load(fetch) => Some(fetch),
-            _ => None,
-        })
+        self.steps.iter().filter_map(Step::load)
+    }
+
+    /// All responses, those to preflights too.
+    pub(crate) fn all_responses(&mut self) -> impl Iterator<Item = &mut Canned> {
+        self.routes
+            .iter_mut()
+            .flat_map(|route| route.preflights.iter_mut().chain(&mut route.responses))
+    }
+}
+
+impl Step {
+    /// The request, if it starts one.
+    pub(crate) fn load(&self) -> Option<&Fetch> {
+        match self {
+            Self::Load(fetch) | Self::Keepalive(fetch) | Self::Beacon(fetch) => Some(fetch),
+            Self::WriteCookie(_) | Self::ReadCookies => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub(crate) fn load_mut(&mut self) -> Option<&mut Fetch> {
+        match self {
+            Self::Load(fetch) | Self::Keepalive(fetch) | Self::Beacon(fetch) => Some(fetch),
+            Self::WriteCookie(_) | Self::ReadCookies => None,
+        }
     }
 }
 
@@ -140,6 +177,10 @@ impl Place {
     pub(crate) fn filled(&self, filling: &Filling<'_>) -> Self {
         let origins = self.origins.iter().map(|origin| filling.fill(origin)).collect();
         Self { origins, ..self.clone() }
+    }
+
+    pub(crate) fn is_sandboxed(&self) -> bool {
+        self.sandbox != Sandbox::None
     }
 
     /// The URLs of the window's page and of its nested frames.
@@ -151,11 +192,14 @@ impl Place {
             let mut query = url.query_pairs_mut();
             if let Some(inner) = urls.first() {
                 query.append_pair("frame", inner.as_str());
-                if self.is_sandboxed && index + 2 == self.origins.len() {
-                    query.append_pair("sandbox", "");
+                if self.sandbox == Sandbox::Frame && index + 2 == self.origins.len() {
+                    query.append_pair("sandbox-frame", "");
                 }
             } else {
                 query.append_pair("policy", policy_name(self.referrer_policy));
+                if self.sandbox == Sandbox::Response {
+                    query.append_pair("sandbox", "");
+                }
             }
             drop(query);
             urls.insert(0, url.clone());
@@ -168,12 +212,13 @@ impl Place {
         let urls = self.urls();
         let (top_level, url) = (urls.first().expect("a window"), urls.last().expect("a page"));
         let mut page = Page::at(url.clone());
-        if self.is_sandboxed {
+        if self.is_sandboxed() {
             page.origin = PageOrigin::Opaque;
         }
         page.top_level = top_level.clone();
-        page.has_same_site_ancestors =
-            !self.is_sandboxed && urls.iter().all(|one| site(one) == site(url));
+        page.is_window_sandboxed = self.sandbox == Sandbox::Response && urls.len() == 1;
+        page.has_same_site_ancestors = (!self.is_sandboxed() || urls.len() == 1)
+            && urls.iter().all(|one| site(one) == site(url));
         page.referrer_policy = self.referrer_policy;
         page
     }
@@ -237,7 +282,13 @@ impl Servers {
         let number = *count;
         *count += 1;
         let mut response = ServerResponse::new(canned.status, HeaderMap::new(), Vec::new());
+        let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
         for (name, value) in &canned.headers {
+            let value = match (value.contains("{O}"), origin) {
+                (true, None) => continue,
+                (true, Some(origin)) => value.replace("{O}", origin),
+                (false, _) => value.clone(),
+            };
             let bytes: Vec<u8> = value.chars().map(|sign| sign as u8).collect();
             let value = HeaderValue::from_bytes(&bytes).expect("a field value");
             response.headers.append(HeaderName::from_static(name), value);
@@ -284,12 +335,18 @@ const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
-        let sandbox = if self.place.is_sandboxed { " sandboxed" } else { "" };
+        let sandbox = match self.place.sandbox {
+            Sandbox::None => "",
+            Sandbox::Frame => " sandboxed by its frame",
+            Sandbox::Response => " sandboxed by its response",
+        };
         let policy = policy_name(self.place.referrer_policy);
         writeln!(text, "page{sandbox} {} with {policy}", self.place.origins.join(" > "))?;
         for step in &self.steps {
             match step {
                 Step::Load(fetch) => writeln!(text, "load {fetch:?}")?,
+                Step::Keepalive(fetch) => writeln!(text, "load with keepalive {fetch:?}")?,
+                Step::Beacon(fetch) => writeln!(text, "beacon {fetch:?}")?,
                 Step::WriteCookie(cookie) => writeln!(text, "document.cookie = {cookie:?}")?,
                 Step::ReadCookies => writeln!(text, "document.cookie")?,
             }

@@ -9,10 +9,10 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::diff::{
-    bidi::Bidi,
     case::{Case, Filling, Place},
-    engine::Engine,
+    engine::{Drive, Engine},
     generate::{self, HOSTS},
+    kinds::Kinds,
     random::Random,
     seen::{self, Predicted},
     server::Server,
@@ -38,9 +38,13 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
     let cases = number("POLICY_DIFF_CASES").map_or(CASES, |cases| cases as usize);
     let alone = number("POLICY_DIFF_CASE").map(|case| case as usize);
     let server = Server::start(HOSTS)?;
-    let mut run =
-        Run { browser: engine.start(&server)?, server, engine, seed, count: 0, unsteady: 0 };
+    let browser = engine.start(&server)?;
+    let kinds = Kinds::default();
+    let mut run = Run { browser, server, engine, seed, count: 0, unsteady: 0, kinds };
     println!("{} as {engine:?}, seed {seed}", run.browser.version());
+    if !engine.left_out().is_empty() {
+        println!("left out: {:?}", engine.left_out());
+    }
     let began = Instant::now();
     let mut differences = String::new();
     let mut found = 0;
@@ -49,7 +53,7 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
         None => 0..cases.div_ceil(BLOCK),
     };
     for block in blocks {
-        let generated = generated(seed, block);
+        let generated = generated(engine, seed, block);
         let chosen: Vec<(usize, Case)> = match alone {
             Some(case) => generated.into_iter().filter(|(number, _)| *number == case).collect(),
             None => generated.into_iter().filter(|(number, _)| *number < cases).collect(),
@@ -68,12 +72,17 @@ pub(crate) fn compare(engine: Engine) -> Result<(), Failure> {
     }
     let seconds = began.elapsed().as_secs_f64();
     println!("{engine:?}: {cases} cases in {seconds:.1} s, {found} differences");
+    println!("{}", run.kinds);
     assert!(
         run.unsteady * UNSTEADY <= cases.max(UNSTEADY),
         "{} of {cases} cases differed once, and not again: too many to say what they show",
         run.unsteady
     );
     match found {
+        0 if alone.is_none() => {
+            run.kinds.assert_enough(cases, engine);
+            Ok(())
+        }
         0 => Ok(()),
         _ => panic!("the model and {} differ:\n{differences}", run.browser.version()),
     }
@@ -84,13 +93,13 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// The numbered cases of a block, reproducible by the seed.
-fn generated(seed: u64, block: usize) -> Vec<(usize, Case)> {
+fn generated(engine: Engine, seed: u64, block: usize) -> Vec<(usize, Case)> {
     let number = block as u64;
-    let place = generate::place(&mut Random(Random(seed ^ number.rotate_left(32)).draw()));
+    let place = generate::place(&mut Random(Random(seed ^ number.rotate_left(32)).draw()), block);
     (block * BLOCK..(block + 1) * BLOCK)
         .map(|case| {
             let mut random = Random(Random(seed ^ (case as u64).rotate_left(16)).draw());
-            (case, generate::case(&mut random, &place))
+            (case, generate::case(&mut random, &place, engine.left_out()))
         })
         .collect()
 }
@@ -100,7 +109,7 @@ type Both = (Vec<String>, Vec<String>);
 
 /// A browser and its server.
 pub(crate) struct Run {
-    browser: Bidi,
+    browser: Box<dyn Drive>,
     server: Server,
     engine: Engine,
     seed: u64,
@@ -108,6 +117,8 @@ pub(crate) struct Run {
     count: usize,
     /// The number of cases that differed once and not again.
     unsteady: usize,
+    /// What was generated.
+    kinds: Kinds,
 }
 
 impl Run {
@@ -121,7 +132,11 @@ impl Run {
         self.open(&first.place)?;
         let mut found = 0;
         let all: Vec<&Case> = cases.iter().map(|(_, case)| case).collect();
-        for ((number, case), (model, engine)) in cases.iter().zip(self.both(&all)?) {
+        let results = self.both(&all)?;
+        for (case, (model, _)) in all.iter().zip(&results) {
+            self.kinds.count(case, model);
+        }
+        for ((number, case), (model, engine)) in cases.iter().zip(results) {
             if model == engine {
                 continue;
             }

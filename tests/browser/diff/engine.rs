@@ -2,9 +2,11 @@
 //! the model.
 
 use policy_core::browser::{Profile, ThirdParty};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::diff::{bidi::Bidi, generate::HOSTS, server::Server, webdriver::Failure};
+use crate::diff::{
+    bidi::Bidi, generate::HOSTS, server::Server, webdriver::Failure, webkit::WebKit,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
@@ -12,6 +14,31 @@ pub(crate) enum Engine {
     ChromiumWithThirdPartyCookies,
     Firefox,
     FirefoxWithThirdPartyCookies,
+    WebKit,
+}
+
+/// What cases of an engine do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeftOut {
+    Cookies,
+    HttpCache,
+    /// Bytes of fields that are not ASCII, `Location` without a value, redirects of WebSockets.
+    Details,
+}
+
+/// A browser as the cases need it.
+pub(crate) trait Drive {
+    /// Name and version of the engine.
+    fn version(&self) -> &str;
+
+    /// Forgets all that it has visited.
+    fn reopen(&mut self) -> Result<(), Failure>;
+
+    /// Loads a page and waits until it is complete.
+    fn goto(&mut self, url: &str) -> Result<(), Failure>;
+
+    /// Calls an `async` function of the page with one argument and waits for its result.
+    fn run(&mut self, function: &str, input: &Value) -> Result<Value, Failure>;
 }
 
 impl Engine {
@@ -21,19 +48,54 @@ impl Engine {
             Self::ChromiumWithThirdPartyCookies => Profile::CHROMIUM.third_party(ThirdParty::Sent),
             Self::Firefox => Profile::FIREFOX,
             Self::FirefoxWithThirdPartyCookies => Profile::FIREFOX.third_party(ThirdParty::Sent),
+            Self::WebKit => Profile::WEBKIT,
+        }
+    }
+
+    /// WebKitGTK has the cookies and some details of libsoup, not those of Safari, and when it is
+    /// driven it keeps no responses.
+    pub(crate) fn left_out(self) -> &'static [LeftOut] {
+        match self {
+            Self::WebKit => &[LeftOut::Cookies, LeftOut::HttpCache, LeftOut::Details],
+            _ => &[],
         }
     }
 
     /// A browser that resolves the hosts to the server, and trusts its certificate.
-    pub(crate) fn start(self, server: &Server) -> Result<Bidi, Failure> {
-        match self {
-            Self::Chromium => chromium(server, 1),
-            Self::ChromiumWithThirdPartyCookies => chromium(server, 0),
-            Self::Firefox => firefox(5),
-            Self::FirefoxWithThirdPartyCookies => firefox(0),
-        }
+    pub(crate) fn start(self, server: &Server) -> Result<Box<dyn Drive>, Failure> {
+        Ok(match self {
+            Self::Chromium => Box::new(chromium(server, 1)?),
+            Self::ChromiumWithThirdPartyCookies => Box::new(chromium(server, 0)?),
+            Self::Firefox => Box::new(firefox(5)?),
+            Self::FirefoxWithThirdPartyCookies => Box::new(firefox(0)?),
+            Self::WebKit => Box::new(WebKit::start(server.port())?),
+        })
     }
 }
+
+macro_rules! drive {
+    ($($browser:ty),*) => {$(
+        impl Drive for $browser {
+            fn version(&self) -> &str {
+                self.version()
+            }
+
+            fn reopen(&mut self) -> Result<(), Failure> {
+                self.reopen()
+            }
+
+            fn goto(&mut self, url: &str) -> Result<(), Failure> {
+                self.goto(url)
+            }
+
+            fn run(&mut self, function: &str, input: &Value) -> Result<Value, Failure> {
+                self.run(function, input)
+            }
+        }
+    )*};
+}
+
+drive!(Bidi, WebKit);
 
 /// With a `CookieControlsMode`: 0 allows third-party cookies, 1 blocks them.
 fn chromium(server: &Server, cookie_controls_mode: u8) -> Result<Bidi, Failure> {

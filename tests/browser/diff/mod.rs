@@ -1,15 +1,16 @@
-//! The model of a browser against real ones: generated cases run in headless Chromium and Firefox,
-//! over TLS and with hosts of several sites, and in [`policy_core::browser`]. What pages could
-//! read, which requests reached the servers, and with which cookies, must be the same.
+//! The model of a browser against real ones: generated cases run in headless Chromium, Firefox and
+//! WebKitGTK, over TLS and with hosts of several sites, and in [`policy_core::browser`]. What pages
+//! could read, which requests reached the servers, and with which cookies, must be the same.
 //!
-//! Needs Chromium with chromedriver, and Firefox, which plain `cargo test` cannot expect: `cargo
-//! xtask test` installs them and runs these tests too; `cargo xtask long browser-diff` runs more
-//! cases.
+//! Needs Chromium with chromedriver, Firefox, and WebKitWebDriver with Xvfb, which plain `cargo
+//! test` cannot expect: `cargo xtask test` installs the first two and runs their tests too; `cargo
+//! xtask long browser-diff` runs more cases, and WebKit.
 
 mod case;
 mod compare;
 mod engine;
 mod generate;
+mod kinds;
 mod seen;
 mod server;
 mod shrink;
@@ -17,6 +18,7 @@ mod shrink;
 use policy_tests::{
     bidi, random, tls,
     webdriver::{self, Failure},
+    webkit,
 };
 
 use compare::compare;
@@ -44,4 +46,10 @@ fn firefox_does_what_the_model_says() -> Result<(), Failure> {
 #[ignore = "needs Firefox"]
 fn firefox_with_third_party_cookies_does_what_the_model_says() -> Result<(), Failure> {
     compare(Engine::FirefoxWithThirdPartyCookies)
+}
+
+#[test]
+#[ignore = "needs WebKitWebDriver and Xvfb"]
+fn webkit_does_what_the_model_says() -> Result<(), Failure> {
+    compare(Engine::WebKit)
 }

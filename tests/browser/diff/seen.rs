@@ -3,8 +3,8 @@
 
 use http::HeaderMap;
 use policy_core::browser::{
-    AddressSpace, Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile, Response,
-    ResponseType, Sent, State, step,
+    AddressSpace, CacheMode, Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile,
+    Response, ResponseType, Sent, State, step,
 };
 use serde_json::{Value, json};
 
@@ -59,12 +59,20 @@ pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> 
     let (mut lines, mut steps) = (Vec::new(), Vec::new());
     for one in &case.steps {
         let gave = match one {
-            Step::Load(fetch) => {
+            Step::Load(fetch) | Step::Keepalive(fetch) | Step::Beacon(fetch) => {
+                let mut fetch = fetch.clone();
+                if matches!(one, Step::Beacon(_)) && profile.name == Profile::WEBKIT.name {
+                    // Beacons of WebKit ask caches for a new response.
+                    fetch.cache = CacheMode::NoCache;
+                }
                 let start =
                     Event::Start { id: LoadId(0), page: Some(page.clone()), fetch: fetch.clone() };
                 let outcome;
                 (state, outcome) = load(state, start, &mut servers, &mut sent);
-                shown(fetch, &outcome, filling.id)
+                match one {
+                    Step::Beacon(_) => "sent".into(),
+                    _ => shown(&fetch, &outcome, filling.id),
+                }
             }
             Step::WriteCookie(text) => {
                 let write = Event::WriteCookie { page: page.clone(), text: text.clone() };
@@ -135,7 +143,7 @@ pub(crate) fn script(case: &Case, id: &str, predicted: &Predicted) -> Value {
 
 fn script_of(step: &Step) -> Value {
     match step {
-        Step::Load(fetch) => {
+        Step::Load(fetch) | Step::Keepalive(fetch) => {
             let crossorigin = (fetch.mode == Mode::Cors).then(|| match credentials(fetch) {
                 "include" => "use-credentials",
                 _ => "anonymous",
@@ -152,9 +160,16 @@ fn script_of(step: &Step) -> Value {
                     "credentials": credentials(fetch),
                     "redirect": format!("{:?}", fetch.redirect).to_lowercase(),
                     "cache": cache(fetch),
+                    "keepalive": matches!(step, Step::Keepalive(_)),
                 },
             })
         }
+        Step::Beacon(fetch) => json!({
+            "kind": "beacon",
+            "url": fetch.url,
+            "body": fetch.body.as_ref().map(|body| String::from_utf8_lossy(body)),
+            "type": fetch.headers.first().map_or("", |(_name, value)| value),
+        }),
         Step::WriteCookie(text) => json!({ "kind": "write", "text": text }),
         Step::ReadCookies => json!({ "kind": "read" }),
     }
@@ -192,7 +207,6 @@ fn credentials(fetch: &Fetch) -> &'static str {
 }
 
 fn cache(fetch: &Fetch) -> &'static str {
-    use policy_core::browser::CacheMode;
     match fetch.cache {
         CacheMode::Default => "default",
         CacheMode::NoStore => "no-store",

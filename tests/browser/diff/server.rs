@@ -1,5 +1,5 @@
-//! One server for all hosts, with and without TLS at one port. It sends the responses of the cases,
-//! and records the requests.
+//! One server for all hosts, with and without TLS at one port, and also as the SOCKS proxy that
+//! leads to it. It sends the responses of the cases, and records the requests.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use policy_core::browser::{Sent, ServerResponse, Url};
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     runtime::{Builder, Runtime},
 };
@@ -58,7 +58,7 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let port = listener.local_addr()?.port();
         let cases = Cases::default();
-        runtime.spawn(accept(listener, acceptor, Arc::clone(&cases)));
+        runtime.spawn(accept(listener, port, acceptor, Arc::clone(&cases)));
         Ok(Self { port, authority_hash, cases, _runtime: runtime })
     }
 
@@ -84,13 +84,16 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor, cases: Cases) {
-    while let Ok((stream, _peer)) = listener.accept().await {
+async fn accept(listener: TcpListener, port: u16, acceptor: TlsAcceptor, cases: Cases) {
+    while let Ok((mut stream, _peer)) = listener.accept().await {
         let (acceptor, cases) = (acceptor.clone(), Arc::clone(&cases));
         // Browsers open connections without using them, and close them at any time.
         tokio::spawn(async move {
             stream.set_nodelay(true).ok()?;
-            if starts_with_tls(&stream).await? {
+            if first_byte(&stream).await? == SOCKS {
+                lead_to(port, &mut stream).await?;
+            }
+            if first_byte(&stream).await? == TLS {
                 serve(acceptor.accept(stream).await.ok()?, "https", cases).await
             } else {
                 serve(stream, "http", cases).await
@@ -99,10 +102,34 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, cases: Cases) {
     }
 }
 
-/// Whether the first byte is one of a TLS handshake (RFC 8446, 5.1).
-async fn starts_with_tls(stream: &TcpStream) -> Option<bool> {
+/// The first byte of a TLS handshake (RFC 8446, 5.1).
+const TLS: u8 = 22;
+
+/// The first byte of a client of SOCKS 5 (RFC 1928, 3).
+const SOCKS: u8 = 5;
+
+async fn first_byte(stream: &TcpStream) -> Option<u8> {
     let mut first = [0];
-    (stream.peek(&mut first).await.ok()? == 1).then(|| first == [22])
+    (stream.peek(&mut first).await.ok()? == 1).then_some(first[0])
+}
+
+/// Does what a client of SOCKS 5 asks (RFC 1928, 3 to 6): a connection to any host is one to this
+/// server, if the port is that of this server.
+async fn lead_to(port: u16, stream: &mut TcpStream) -> Option<()> {
+    let [_version, methods] = stream.read_u16().await.ok()?.to_be_bytes();
+    stream.read_exact(&mut vec![0; methods.into()]).await.ok()?;
+    stream.write_all(&[SOCKS, 0]).await.ok()?;
+    let [_version, _command, _reserved, kind] = stream.read_u32().await.ok()?.to_be_bytes();
+    let length: usize = match kind {
+        1 => 4,
+        3 => stream.read_u8().await.ok()?.into(),
+        _ => 16,
+    };
+    stream.read_exact(&mut vec![0; length]).await.ok()?;
+    let is_here = stream.read_u16().await.ok()? == port;
+    let refusal = if is_here { 0 } else { 5 };
+    stream.write_all(&[SOCKS, refusal, 0, 1, 0, 0, 0, 0, 0, 0]).await.ok()?;
+    is_here.then_some(())
 }
 
 async fn serve(
@@ -171,10 +198,13 @@ fn into_http(canned: ServerResponse, websocket_key: Option<&[u8]>) -> Response<F
     response
 }
 
+/// What a sandboxed page may do; the windows that it opens are not sandboxed.
+const ALLOWED: &str = "allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox";
+
 /// A page, with the frame in it that its address names.
 fn page(url: &Url) -> Response<Full<Bytes>> {
     let query = |name: &str| url.query_pairs().find(|(one, _)| one == name).map(|(_, value)| value);
-    let sandbox = query("sandbox").map(|_| "sandbox='allow-scripts allow-forms allow-popups'");
+    let sandbox = query("sandbox-frame").map(|_| format!("sandbox='{ALLOWED}'"));
     let frame = query("frame").map(|inner| {
         let inner = inner.replace('&', "&amp;").replace('"', "&quot;");
         format!("<iframe {} src=\"{inner}\"></iframe>", sandbox.unwrap_or_default())
@@ -186,6 +216,9 @@ fn page(url: &Url) -> Response<Full<Bytes>> {
     let mut response = Response::builder()
         .header(header::CONTENT_TYPE, "text/html; charset=utf-8")
         .header(header::CACHE_CONTROL, "no-store");
+    if query("sandbox").is_some() {
+        response = response.header(header::CONTENT_SECURITY_POLICY, format!("sandbox {ALLOWED}"));
+    }
     if let Some(policy) = query("policy") {
         response = response.header(header::REFERRER_POLICY, &*policy);
     }

@@ -1,5 +1,7 @@
 //! The smallest variant of a case that still shows a difference.
 
+use std::time::{Duration, Instant};
+
 use policy_core::browser::Mode;
 
 use crate::diff::{
@@ -11,10 +13,17 @@ use crate::diff::{
 /// The most variants that are tried.
 const TRIES: usize = 400;
 
+/// The longest that this goes on: each try takes seconds where a request never comes.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// Removes one part after the other, as long as the difference remains.
 pub(crate) fn shrink(run: &mut Run, mut case: Case) -> Result<Case, Failure> {
     let mut index = 0;
+    let until = Instant::now() + LIMIT;
     for _ in 0..TRIES {
+        if Instant::now() > until {
+            break;
+        }
         let Some(smaller) = parts(&case).get(index).map(|part| without(&case, *part)) else {
             break;
         };
@@ -46,7 +55,7 @@ fn parts(case: &Case) -> Vec<Part> {
     parts.extend((0..case.routes.len()).filter(is_idle).map(Part::Route));
     for (index, step) in case.steps.iter().enumerate() {
         // A form sets its own fields.
-        if let Step::Load(fetch) = step
+        if let Step::Load(fetch) | Step::Keepalive(fetch) = step
             && fetch.mode != Mode::Navigate
         {
             parts.extend((0..fetch.headers.len()).map(|field| Part::Field(index, field)));
@@ -86,7 +95,7 @@ fn without(case: &Case, part: Part) -> Case {
         Part::Step(step) => drop(case.steps.remove(step)),
         Part::Route(route) => drop(case.routes.remove(route)),
         Part::Field(step, field) => {
-            if let Step::Load(fetch) = &mut case.steps[step] {
+            if let Some(fetch) = case.steps[step].load_mut() {
                 fetch.headers.remove(field);
             }
         }
