@@ -28,9 +28,9 @@
 //!   in which Chromium sends `Range: BYTES=0-5`.
 //! - In Chromium, the stored response whose `ETag` a script names in its own `If-None-Match`.
 //! - `Available-Dictionary` of a script, for which Chromium sends nothing.
-//! - In Firefox, the `Content-Type` that comes back when a redirect to another origin follows one
-//!   that changed the method to GET; and images of `http` in a page of `https://localhost`, which
-//!   it does not upgrade to `https`.
+//! - In Firefox, the `Content-Type` of a form that comes back when a redirect to another origin
+//!   follows one that changed the method to GET; and images of `http` in a page of
+//!   `https://localhost`, which it does not upgrade to `https`.
 //! - In WebKit, the preflight that is sent to `http` when a page of `https` is redirected there,
 //!   before the request is blocked as mixed content.
 //! - `document.cookie` with values that are not UTF-8.

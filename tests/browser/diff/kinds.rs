@@ -28,7 +28,7 @@ const ENOUGH: &[(&str, usize)] = &[
     ("page sandboxed by its response", 40),
     ("preflight", 10),
     ("QUERY", 150),
-    ("read after a tainted redirect", 150),
+    ("read after a tainted redirect", 1000),
     ("script", 80),
     ("upload", 80),
     ("WebSocket", 80),
