@@ -103,7 +103,13 @@ fn a_layer_that_answers_by_itself_is_found() {
     }));
     breaks(
         app,
-        &[Law::ReadCompleteness, Law::ErrorsReadable, Law::PreflightPurity, Law::UniformRefusal],
+        &[
+            Law::ReadCompleteness,
+            Law::ErrorsReadable,
+            Law::PreflightPurity,
+            Law::UniformRefusal,
+            Law::SecurityHeaders,
+        ],
         "answers_itself.txt",
     );
 }
@@ -130,7 +136,13 @@ fn a_layer_that_calls_every_page_its_own_is_found() {
     }));
     breaks(
         app,
-        &[Law::ReadCompleteness, Law::ErrorsReadable, Law::PreflightPurity, Law::NoAmbientWrite],
+        &[
+            Law::RequestIntegrity,
+            Law::ReadCompleteness,
+            Law::ErrorsReadable,
+            Law::PreflightPurity,
+            Law::NoAmbientWrite,
+        ],
         "own_pages.txt",
     );
 }
@@ -144,7 +156,7 @@ async fn hook() {}
 #[test]
 fn an_exemption_is_listed_with_its_reason() {
     let proof = prove(app().routes(routes![hook]));
-    let lines = proof.outside(Law::NoAmbientWrite);
+    let lines = proof.stated(Law::NoAmbientWrite);
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(
         line.starts_with("outside of it: POST /hook of kit::proof::broken::hook (tests/kit/proof/"),
@@ -152,6 +164,32 @@ fn an_exemption_is_listed_with_its_reason() {
     );
     assert!(line.ends_with("exempt: the sender signs it"), "{line}");
     assert_eq!(proof.refutation(Law::NoAmbientWrite), "");
+}
+
+/// What an app states at its own risk, and where.
+#[get("/widget")]
+#[cors(origins = ["https://*.shop.example", "https://partner.example"], credentials)]
+#[auth(session)]
+#[isolation(none)]
+async fn widget() {}
+
+#[test]
+fn risky_statements_are_listed_with_their_routes() {
+    let proof = prove(app().routes(routes![widget]));
+    let place = "GET /widget of kit::proof::broken::widget (tests/kit/proof/broken.rs:";
+    let lines = proof.stated(Law::ReadSoundness);
+    let [wildcard, partner] = lines.as_slice() else { panic!("{lines:?}") };
+    for (line, origin, risk) in [
+        (wildcard, "https://*.shop.example", "whoever gets a host below this name reads it"),
+        (partner, "https://partner.example", "another site reads it"),
+    ] {
+        let start = format!("stated: credentials for {origin} by #[cors] on {place}");
+        assert!(line.starts_with(&start) && line.contains(risk), "{line}");
+    }
+    let lines = proof.stated(Law::Isolation);
+    let [open] = lines.as_slice() else { panic!("{lines:?}") };
+    assert!(open.starts_with(&format!("stated: no isolation on {place}")), "{open}");
+    assert!(open.contains("pages of every site may load it with the session"), "{open}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! and some that break laws on purpose.
 
 mod broken;
+mod clauses;
 mod every_attribute;
 mod large;
 

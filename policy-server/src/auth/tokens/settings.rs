@@ -238,6 +238,8 @@ impl TokenSettings {
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
         self.store = None;
+        #[cfg(feature = "asym")]
+        self.issuers.iter_mut().for_each(Issuer::take_probe_tokens);
         self
     }
 

@@ -17,7 +17,7 @@ use std::{
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use policy_core::browser::{
     Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile, ReferrerPolicy,
-    ResponseType, Sent, ServerResponse, State, ThirdParty, step,
+    ResponseType, Sent, ServerResponse, State, ThirdParty, Url, step,
 };
 
 use super::{
@@ -160,6 +160,25 @@ pub(super) enum Cookies {
     Own,
 }
 
+/// The relation of a page to an app, as a browser states it.
+fn site_of(browser: &State, page: Page, own: &str) -> Option<HeaderValue> {
+    let event = Event::Start { id: ID, page: Some(page), fetch: Fetch::get(own) };
+    let (_, outputs) = step(browser.clone(), event);
+    outputs.iter().find_map(|output| match output {
+        Output::Request { request, .. } => request.headers.get("sec-fetch-site").cloned(),
+        Output::Done { .. } => None,
+    })
+}
+
+/// Whether a page of this origin is of another site than an app.
+pub(super) fn is_of_other_site(origin: &str, own: &str) -> bool {
+    let Ok(url) = Url::parse(origin) else { return false };
+    let mut page = Page::at(url);
+    page.origin = PageOrigin::Tuple(origin.to_owned());
+    let browser = State::new(PROFILE, Duration::ZERO);
+    site_of(&browser, page, own).is_some_and(|site| site == "cross-site")
+}
+
 /// Browsers in front of one app.
 pub(super) struct Browsing {
     /// One without cookies, one with a session cookie, one with the cookie of a custom scheme.
@@ -233,13 +252,7 @@ impl Browsing {
             return self.stand_ins.get(*index).map(|(_, stand_in)| stand_in.clone());
         }
         let [none, ..] = &self.browsers;
-        let (page, fetch) = (page_case.page.clone(), Fetch::get(own));
-        let event = Event::Start { id: ID, page: Some(page), fetch };
-        let (_, outputs) = step(none.clone(), event);
-        let site = outputs.iter().find_map(|output| match output {
-            Output::Request { request, .. } => request.headers.get("sec-fetch-site").cloned(),
-            Output::Done { .. } => None,
-        });
+        let site = site_of(none, page_case.page.clone(), own);
         let is_opaque = page_case.page.origin == PageOrigin::Opaque;
         let relation =
             format!("{} {is_opaque} {is_no_referrer} {site:?}", page_case.page.url.scheme());

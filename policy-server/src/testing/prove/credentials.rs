@@ -65,6 +65,7 @@ impl<'a> CredentialFactory<'a> {
         }
         if asks(|requirement| requirement.token) {
             self.by_token(&rights, &mut callers);
+            self.by_foreign_token(&rights, &mut callers);
         }
         if asks(|requirement| requirement.ticket) && self.tokens.is_some() {
             self.by_ticket(&rights, &mut callers);
@@ -75,6 +76,34 @@ impl<'a> CredentialFactory<'a> {
             self.by_own_scheme(own.ambient, &rights, &mut callers);
         }
         callers
+    }
+
+    /// Another user with the same rights.
+    pub(super) async fn another(&mut self, of: &Caller) -> Option<Caller> {
+        self.made += 1;
+        let facts = Facts { subject: format!("user-{}", self.made), ..of.facts()?.clone() };
+        let mut caller = Caller { name: format!("{}, another user", of.name), ..of.clone() };
+        match facts.kind {
+            CredentialKind::Session => {
+                let (cookie, csrf) = begin(self.sessions?, &facts, self.number(), true).await?;
+                caller.cookie = Some(cookie);
+                caller.csrf = of.csrf.as_ref().map(|_| csrf);
+            }
+            CredentialKind::Token => {
+                let (now, user) = (self.clock.now(), identity(&facts));
+                let token = match &facts.issuer.foreign {
+                    None => self.tokens?.mint(&user, now, facts.authenticated).ok()?,
+                    Some(issuer) => {
+                        self.tokens?.mint_foreign(issuer, &user, facts.authenticated)?.0
+                    }
+                };
+                caller.authorization = Some(format!("Bearer {token}"));
+            }
+            CredentialKind::Ticket => (),
+            CredentialKind::Own => caller.own = Some(own_credential(&facts)),
+        }
+        caller.state = CredentialState::Known(facts);
+        Some(caller)
     }
 
     fn facts(&mut self, kind: CredentialKind, rights: &Rights) -> Facts {
@@ -222,6 +251,31 @@ impl<'a> CredentialFactory<'a> {
         }
     }
 
+    /// Tokens of the external issuers of the app, with all rights that each may give.
+    fn by_foreign_token(&mut self, rights: &[Rights], callers: &mut Vec<Caller>) {
+        let Some(service) = self.tokens else { return };
+        let best = rights.first().cloned().unwrap_or_else(Rights::none);
+        for name in service.external_names() {
+            let mut facts = self.facts(CredentialKind::Token, &best);
+            let minted = service.mint_foreign(name, &identity(&facts), facts.authenticated);
+            let Some((token, user)) = minted else { continue };
+            let is_given = |given: &[Box<str>], right: &str| given.iter().any(|it| **it == *right);
+            facts.scopes.retain(|scope| is_given(&user.scopes, scope));
+            facts.roles.retain(|role| is_given(&user.roles, role));
+            facts.issuer = Issuer {
+                words: vec![name.to_owned()],
+                is_default: service.only_issuer() == Some(name),
+                foreign: Some(name.to_owned()),
+            };
+            callers.push(Caller {
+                name: format!("a token of a user of `{name}`"),
+                state: CredentialState::Known(facts),
+                authorization: Some(format!("Bearer {token}")),
+                ..Caller::anonymous()
+            });
+        }
+    }
+
     fn own_issuer(&self) -> Issuer {
         let own_name = self.tokens.map(|tokens| tokens.own_name().to_owned());
         let words = [OWN_ISSUER.to_owned()].into_iter().chain(own_name).collect();
@@ -231,8 +285,7 @@ impl<'a> CredentialFactory<'a> {
     fn by_own_scheme(&mut self, is_ambient: bool, rights: &[Rights], callers: &mut Vec<Caller>) {
         for rights in rights {
             let facts = self.facts(CredentialKind::Own, rights);
-            let Facts { subject, scopes, roles, .. } = &facts;
-            let own = format!("{subject}/{}/{}", scopes.join("&"), roles.join("&"));
+            let own = own_credential(&facts);
             callers.push(Caller {
                 name: format!("a credential of the own scheme{}", rights.name),
                 state: CredentialState::Known(facts),
@@ -298,6 +351,11 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
         rights.push(Rights { name: " at an unknown time".to_owned(), age: None, ..all });
     }
     rights
+}
+
+/// A credential that the probe reads in place of a scheme.
+fn own_credential(Facts { subject, scopes, roles, .. }: &Facts) -> String {
+    format!("{subject}/{}/{}", scopes.join("&"), roles.join("&"))
 }
 
 pub(super) fn identity(facts: &Facts) -> Identity {

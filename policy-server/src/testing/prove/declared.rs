@@ -8,6 +8,7 @@ use policy_core::{
     auth::{AuthPolicy, Requirement},
     cors::{CorsSpec, Origins},
     csrf::{self, CsrfPolicy},
+    isolation::Isolation,
     route::{Facet, RoutePolicy},
 };
 
@@ -26,6 +27,8 @@ pub(super) struct Declared {
     /// Under which origin browsers reach it.
     pub(super) own: String,
     pub(super) has_sessions: bool,
+    /// Whether there are layers around the app.
+    pub(super) has_layers: bool,
     /// In the order in which the app registers them.
     pub(super) routes: Vec<Declaration>,
     /// Which origins may read responses for unknown paths.
@@ -41,6 +44,10 @@ pub(super) struct Declaration {
     pub(super) sharing: Option<Arc<Sharing>>,
     pub(super) auth: AuthPolicy,
     pub(super) csrf: CsrfPolicy,
+    /// From which pages it keeps its responses.
+    pub(super) isolation: Option<Isolation>,
+    /// Whether it states that it has no isolation.
+    pub(super) is_open: bool,
     /// Whether the handler takes the session itself.
     pub(super) takes_session: bool,
     /// Nothing for a mounted service.
@@ -97,6 +104,7 @@ impl Declared {
         Self {
             own: app.public_origin.clone().unwrap_or_else(|| DEVELOPMENT.to_owned()),
             has_sessions: app.sessions.is_some(),
+            has_layers: !app.layers.is_empty(),
             routes,
             unknown: reader.sharing(unknown, None),
         }
@@ -142,6 +150,13 @@ impl<'a> Reader<'a> {
             }
         }
         None
+    }
+
+    /// The nearest level that states something about isolation.
+    fn isolation(&self, own: Facet<Isolation>, group: Option<&Defaults>) -> Facet<Isolation> {
+        let levels = [Some(own), group.map(|group| group.isolation), Some(self.app.isolation)];
+        let said = levels.into_iter().flatten().find(|facet| *facet != Facet::Inherit);
+        said.unwrap_or(Facet::Inherit)
     }
 
     fn sharing_of(&self, source: &CorsSource, said_by: String) -> Sharing {
@@ -194,6 +209,8 @@ impl<'a> Reader<'a> {
         let (own, _) = description.policy.level();
         let sharing = self.sharing(("#[cors]", &own.cors.map(CorsSource::Policy)), group);
         let group = group.map(|(_, defaults)| defaults);
+        let isolation = self.isolation(own.isolation, group);
+        let is_script = description.policy.jsonp.is_some();
         let effective: Arc<str> = format!(
             "{:?} {:?} {csrf} {:?} {} {} {group:?}",
             sharing.as_deref().map(Sharing::text),
@@ -215,6 +232,9 @@ impl<'a> Reader<'a> {
                 sharing: sharing.clone(),
                 auth,
                 csrf,
+                // Every page may load a script of JSONP.
+                isolation: set(isolation).filter(|_| !is_script),
+                is_open: isolation == Facet::None,
                 takes_session: description.takes_session,
                 description: Some(*description),
                 effective: Arc::clone(&effective),
@@ -233,6 +253,8 @@ impl<'a> Reader<'a> {
         let stated = format!("mount {prefix}");
         let sharing = self.sharing((&stated, &mount.defaults.cors), group);
         // An app in which nobody says who may call does not start.
+        let isolation =
+            self.isolation(mount.defaults.isolation, group.map(|(_, defaults)| defaults));
         let auth = access.callers.map_or(AuthPolicy::Public, |callers| callers.policy());
         let csrf = access.csrf.unwrap_or_default();
         let effective: Arc<str> = format!(
@@ -248,6 +270,8 @@ impl<'a> Reader<'a> {
                 sharing: sharing.clone(),
                 auth,
                 csrf,
+                isolation: set(isolation),
+                is_open: isolation == Facet::None,
                 takes_session: false,
                 description: None,
                 effective: Arc::clone(&effective),
@@ -290,6 +314,13 @@ impl Declaration {
             names.push(csrf::HEADER);
         }
         names
+    }
+}
+
+fn set<T>(facet: Facet<T>) -> Option<T> {
+    match facet {
+        Facet::Set(value) => Some(value),
+        Facet::None | Facet::Inherit => None,
     }
 }
 

@@ -327,6 +327,11 @@ fn sample(template: &str) -> String {
     template.split('/').map(of).collect::<Vec<_>>().join("/")
 }
 
+/// An origin that a pattern matches.
+pub(super) fn example(pattern: &str) -> String {
+    examples(pattern).0
+}
+
 /// An origin that a pattern matches, and similar ones.
 fn examples(pattern: &str) -> (String, Vec<String>) {
     let Some(parts) = parts(pattern) else { return (pattern.to_owned(), Vec::new()) };

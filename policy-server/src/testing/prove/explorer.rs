@@ -47,6 +47,8 @@ pub(super) struct PathExplorer<'a, 's> {
     pub(super) path: &'s Path<'a>,
     pub(super) pages: Vec<PageCase>,
     pub(super) callers: Vec<Caller>,
+    /// Of each kind of credential two users with all rights.
+    pub(super) rivals: Vec<(Caller, Caller)>,
     /// Whether preflights are known to depend on origin and method alone.
     pub(super) is_pure: bool,
     responses: HashMap<u64, Rc<Reply>>,
@@ -87,8 +89,13 @@ impl<'a> AppExplorer<'a> {
     pub(super) fn path<'s>(&'s mut self, index: usize, path: &'s Path<'a>) -> PathExplorer<'a, 's> {
         let mut factory = CredentialFactory::new(self.server.guard(), index as u64);
         let callers = self.server.wait(factory.callers(&path.routes));
-        let pages = path.pages(self.declared);
-        PathExplorer { app: self, path, pages, callers, is_pure: false, responses: HashMap::new() }
+        let mut rivals = Vec::new();
+        for best in callers.iter().filter(|caller| is_best(caller, &callers)) {
+            let another = self.server.wait(factory.another(best));
+            rivals.extend(another.map(|another| (best.clone(), another)));
+        }
+        let (pages, responses) = (path.pages(self.declared), HashMap::new());
+        PathExplorer { app: self, path, pages, callers, rivals, is_pure: false, responses }
     }
 }
 
@@ -210,6 +217,34 @@ impl PathExplorer<'_, '_> {
         self.app.server.ask(request, script)
     }
 
+    /// The same, where a handler responds with a page; past the layers if `is_bare`.
+    pub(super) fn ask_for_page(
+        &mut self,
+        request: &ProbeRequest,
+        behavior: HandlerBehavior,
+        is_bare: bool,
+    ) -> Option<Reply> {
+        let script = self.script(request.method.as_str(), behavior);
+        let script = ProbeScript { is_page: true, ..script };
+        match is_bare {
+            true => self.app.server.ask_bare(request, script),
+            false => self.app.server.ask(request, script),
+        }
+    }
+
+    /// Sends two requests at the same time.
+    pub(super) fn ask_at_once(&mut self, requests: &[ProbeRequest; 2]) -> [Option<Reply>; 2] {
+        let [first, _] = requests;
+        let script = self.script(first.method.as_str(), HandlerBehavior::Answers);
+        self.app.server.ask_both(requests, script)
+    }
+
+    /// Nobody, and of each kind of credential the caller with the most rights.
+    pub(super) fn best_callers(&self) -> Vec<Caller> {
+        let is_one = |caller: &&Caller| caller.is_anonymous() || is_best(caller, &self.callers);
+        self.callers.iter().filter(is_one).cloned().collect()
+    }
+
     /// The path, with an unused ticket if the caller has one.
     fn target(&self, caller: &Caller) -> String {
         let path = &self.path.sample;
@@ -273,6 +308,8 @@ impl PathExplorer<'_, '_> {
             takes_session: route.is_some_and(|route| route.takes_session),
             exposed: exposed.filter_map(|name| name.parse::<HeaderName>().ok()).collect(),
             cookie: Some(self.app.cookie.clone()).filter(|name| !name.is_empty()),
+            is_page: false,
+            is_slow: false,
         }
     }
 

@@ -10,8 +10,10 @@ mod equivalence_classes;
 mod exchange;
 mod explorer;
 mod laws;
+mod passage;
 mod probe;
 mod server;
+mod stated;
 mod tally;
 
 use std::{
@@ -20,8 +22,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-
-use policy_core::csrf::CsrfPolicy;
 
 pub use exchange::Exchange;
 #[doc(hidden)]
@@ -103,7 +103,7 @@ impl Proof {
                 println!("{}: {tried} cases; {}, in {took:.1} s", law.text(), self.summary());
             }
         }
-        for line in self.outside(law) {
+        for line in self.stated(law) {
             println!("{line}");
         }
     }
@@ -116,7 +116,15 @@ impl Proof {
         if self.bare.as_ref().is_some_and(|bare| bare.of(law).broken == 0) {
             text.push_str("  cause     a layer of `App::layer`: without layers the law holds\n");
         }
-        let _ = writeln!(text, "  help      {}", law.help());
+        let nearer = |(cause, _): &(Law, &str)| {
+            (*cause as usize) < law as usize && self.tallies.of(*cause).broken > 0
+        };
+        let _ = match Law::CAUSES.into_iter().find(nearer) {
+            Some((_, test)) => {
+                writeln!(text, "  help      mend `{test}` first: this may follow from it")
+            }
+            None => writeln!(text, "  help      {}", law.help()),
+        };
         let more = tally.broken - 1;
         let _ = write!(text, "\n{more} more of {} cases break it; {}", tally.tried, self.summary());
         text
@@ -128,30 +136,9 @@ impl Proof {
         format!("{paths} paths of {kinds} kinds, {} combinations", tallies.combinations)
     }
 
-    /// The cases that a law leaves out, because the app declares them as exceptions.
-    pub fn outside(&self, law: Law) -> Vec<String> {
-        let mut lines = Vec::new();
-        for route in &self.declared.routes {
-            let location = || match &route.description {
-                Some(description) => {
-                    format!("{} ({}:{})", description.handler, description.file, description.line)
-                }
-                None => format!("what is mounted at {}", route.path),
-            };
-            let (method, path) = (&route.method, &route.path);
-            match route.csrf {
-                CsrfPolicy::Exempt(reason) if law == Law::NoAmbientWrite => lines.push(format!(
-                    "outside of it: {method} {path} of {}, exempt: {reason}",
-                    location()
-                )),
-                _ => (),
-            }
-            let dangers = route.sharing.iter().flat_map(|sharing| &sharing.dangers);
-            for danger in dangers.filter(|_| law == Law::ReadSoundness) {
-                lines.push(format!("stated: {danger} on {method} {path} of {}", location()));
-            }
-        }
-        lines
+    /// What the app states that a law leaves out, or that weakens what it says, with the reasons.
+    pub fn stated(&self, law: Law) -> Vec<String> {
+        stated::lines(&self.declared, law)
     }
 }
 
@@ -216,6 +203,7 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.clock = Clock::at(NOW);
     app.sessions = app.sessions.map(crate::auth::session::SessionSettings::forgetful);
     app.tokens = app.tokens.map(crate::auth::tokens::TokenSettings::forgetful);
+    passage::watch(&mut app.layers);
     let mut plan = crate::build::compile(app)?;
     plan.assembled.replace_own_code(probe::handler, &probe::fallback(), probe::scheme);
     plan.in_memory()
@@ -321,6 +309,16 @@ macro_rules! policy_tests {
             }
 
             #[test]
+            fn requests_reach_the_gates_as_they_were_sent() {
+                check(Law::RequestIntegrity);
+            }
+
+            #[test]
+            fn responses_reach_only_their_caller() {
+                check(Law::OwnResponse);
+            }
+
+            #[test]
             fn pages_read_only_what_is_granted() {
                 check(Law::ReadSoundness);
             }
@@ -373,6 +371,16 @@ macro_rules! policy_tests {
             #[test]
             fn session_cookies_are_as_declared() {
                 check(Law::Cookies);
+            }
+
+            #[test]
+            fn security_headers_survive_layers() {
+                check(Law::SecurityHeaders);
+            }
+
+            #[test]
+            fn isolated_routes_keep_pages_out() {
+                check(Law::Isolation);
             }
         }
     };

@@ -25,6 +25,8 @@ pub(super) const OWN_CREDENTIAL: &str = "x-policy-credential";
 pub(super) const BAD_CREDENTIAL: &str = "wrong";
 /// A response header that no policy exposes.
 const HIDDEN: HeaderName = HeaderName::from_static("x-policy-hidden");
+/// What stands in a body before and after the principal that it was made for.
+const MADE_FOR: [&str; 2] = [r#"{"policy-probe-made-for":""#, r#""}"#];
 
 /// The behaviour of a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +52,10 @@ pub(super) struct ProbeScript {
     pub(super) exposed: Vec<HeaderName>,
     /// The cookie of the sessions, which the probe tries to plant.
     pub(super) cookie: Option<String>,
+    /// Whether it responds with a page.
+    pub(super) is_page: bool,
+    /// Whether other requests arrive while it works.
+    pub(super) is_slow: bool,
 }
 
 /// That a handler ran.
@@ -91,13 +97,17 @@ pub(super) fn handler(mut call: Call) -> BoxFuture {
             }
         }
         let principal = auth.as_ref().and_then(|auth| auth.principal());
-        note(principal.map(|principal| principal.subject().into()));
+        let principal: Option<Box<str>> = principal.map(|principal| principal.subject().into());
+        note(principal.clone());
+        for _ in 0..if script.is_slow { 8 } else { 0 } {
+            tokio::task::yield_now().await;
+        }
         if let (HandlerBehavior::LogsIn, Some(sessions)) = (script.behavior, sessions)
             && let Err(error) = sessions.login("policy-probe-login").await
         {
             return crate::base::problem::Problem::from(error).into_response();
         }
-        respond(&script)
+        respond(&script, principal.as_deref())
     })
 }
 
@@ -106,7 +116,7 @@ pub(super) fn fallback() -> SharedService {
     SharedService::from_fn(|_: Request| async {
         note(None);
         let script = PROBE.with_borrow(|probe| probe.0.clone());
-        script.map_or_else(|| ().into_response(), |script| respond(&script))
+        script.map_or_else(|| ().into_response(), |script| respond(&script, None))
     })
 }
 
@@ -114,7 +124,14 @@ fn note(principal: Option<Box<str>>) {
     PROBE.with_borrow_mut(|probe| probe.1 = Some(ProbeReport { principal }));
 }
 
-fn respond(script: &ProbeScript) -> Response {
+/// The principal for whom a probe made this body.
+pub(super) fn made_for(body: &[u8]) -> Option<Box<str>> {
+    let [before, after] = MADE_FOR;
+    let (_, rest) = str::from_utf8(body).ok()?.split_once(before)?;
+    Some(rest.split_once(after)?.0.into())
+}
+
+fn respond(script: &ProbeScript, principal: Option<&str>) -> Response {
     let status = match script.behavior {
         HandlerBehavior::Answers | HandlerBehavior::LogsIn => StatusCode::OK,
         HandlerBehavior::Fails(status) => {
@@ -123,9 +140,14 @@ fn respond(script: &ProbeScript) -> Response {
         // As a panic, but for the message on standard error.
         HandlerBehavior::Panics => resume_unwind(Box::new("the probe panics")),
     };
-    let mut response = (status, Body::from("{}")).into_response();
+    let [before, after] = MADE_FOR;
+    let body = principal.map_or_else(|| "{}".to_owned(), |who| format!("{before}{who}{after}"));
+    let mut response = (status, Body::from(body)).into_response();
     let headers = response.headers_mut();
     adverse(headers);
+    if script.is_page {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
+    }
     for name in &script.exposed {
         headers.insert(name.clone(), HeaderValue::from_static("1"));
     }

@@ -9,6 +9,8 @@ use policy_core::{
 
 use serde_json::Value;
 
+#[cfg(feature = "testing")]
+use super::probe;
 use super::{
     Foreign, Keys,
     fetch::{Address, Document},
@@ -65,6 +67,9 @@ pub struct Issuer {
     max_len: usize,
     has_fractional_dates: bool,
     mapping: ClaimMapping,
+    /// Whether its tokens are those of a proof.
+    #[cfg(feature = "testing")]
+    is_probed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -102,6 +107,8 @@ impl Issuer {
             max_len: 4096,
             has_fractional_dates: false,
             mapping: ClaimMapping::default(),
+            #[cfg(feature = "testing")]
+            is_probed: false,
         }
     }
 
@@ -294,6 +301,12 @@ impl Issuer {
         self.leeway
     }
 
+    /// Replaces its keys and the form of its tokens, once they are checked.
+    #[cfg(feature = "testing")]
+    pub(in super::super) fn take_probe_tokens(&mut self) {
+        self.is_probed = true;
+    }
+
     /// Combines keys and profile, or reports the first problem.
     pub(super) fn build(self, app: &Context<'_>) -> Result<Foreign, StartProblem> {
         let location = format!("App::tokens: issuer `{}`", self.name.escape_debug());
@@ -320,6 +333,10 @@ impl Issuer {
                 Keys::JwkSet(Arc::new(JwkSet::new(document, clock, random)))
             }
         };
+        #[cfg(feature = "testing")]
+        if self.is_probed {
+            return probe::issuer(self.name, app.audience, self.mapping).map_err(broken);
+        }
         let audience = self.audience.unwrap_or_else(|| app.audience.into());
         let (name, mapping) = (self.name, self.mapping);
         Ok(Foreign { name, audience, verifier: Verifier::new(profile), mapping, keys })

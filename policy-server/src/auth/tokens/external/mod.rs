@@ -25,6 +25,8 @@ mod fetch;
 mod issuer;
 mod jwks;
 mod mapping;
+#[cfg(feature = "testing")]
+mod probe;
 
 use std::sync::Arc;
 

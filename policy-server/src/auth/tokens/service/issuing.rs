@@ -62,6 +62,39 @@ impl TokenService {
         Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
     }
 
+    /// The names of the external issuers.
+    #[cfg(feature = "testing")]
+    pub(crate) fn external_names(&self) -> Vec<&str> {
+        #[cfg(feature = "asym")]
+        let names = self.issuers.names().collect();
+        #[cfg(not(feature = "asym"))]
+        let names = Vec::new();
+        names
+    }
+
+    /// A token of an external issuer that claims all rights of a user, and the user with those that
+    /// the issuer may give.
+    #[cfg(all(feature = "testing", feature = "asym"))]
+    pub(crate) fn mint_foreign(
+        &self,
+        issuer: &str,
+        user: &Identity,
+        authenticated: Option<Timestamp>,
+    ) -> Option<(String, Identity)> {
+        self.issuers.mint(issuer, user, self.clock.now(), authenticated)
+    }
+
+    /// Without the feature there are no external issuers.
+    #[cfg(all(feature = "testing", not(feature = "asym")))]
+    pub(crate) fn mint_foreign(
+        &self,
+        _issuer: &str,
+        _user: &Identity,
+        _authenticated: Option<Timestamp>,
+    ) -> Option<(String, Identity)> {
+        None
+    }
+
     /// An access token as of a login at `authenticated`, if it states that.
     #[cfg(feature = "testing")]
     pub(crate) fn mint(

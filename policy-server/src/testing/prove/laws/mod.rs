@@ -4,9 +4,13 @@
 mod caching;
 mod callers;
 mod cookies;
+mod isolation;
 mod origins;
 mod preflights;
 mod reading;
+mod recipients;
+mod requests;
+mod security_headers;
 mod writing;
 
 use policy_core::csrf::CsrfPolicy;
@@ -22,6 +26,8 @@ use super::{
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
+    RequestIntegrity,
+    OwnResponse,
     ReadSoundness,
     ReadCompleteness,
     ErrorsReadable,
@@ -33,11 +39,15 @@ pub enum Law {
     AuthBeforeHandler,
     UniformRefusal,
     Cookies,
+    SecurityHeaders,
+    Isolation,
 }
 
 impl Law {
-    /// Every law.
-    pub const ALL: [Self; 11] = [
+    /// Every law. What breaks one of the first often breaks later ones, too.
+    pub const ALL: [Self; 15] = [
+        Self::RequestIntegrity,
+        Self::OwnResponse,
         Self::ReadSoundness,
         Self::ReadCompleteness,
         Self::ErrorsReadable,
@@ -49,11 +59,21 @@ impl Law {
         Self::AuthBeforeHandler,
         Self::UniformRefusal,
         Self::Cookies,
+        Self::SecurityHeaders,
+        Self::Isolation,
+    ];
+
+    /// The laws of which a violation may be the cause of others, with the names of their tests.
+    pub(super) const CAUSES: [(Self, &'static str); 2] = [
+        (Self::RequestIntegrity, "requests_reach_the_gates_as_they_were_sent"),
+        (Self::OwnResponse, "responses_reach_only_their_caller"),
     ];
 
     /// The law in words.
     pub(super) const fn text(self) -> &'static str {
         match self {
+            Self::RequestIntegrity => "the gates see each request as it was sent",
+            Self::OwnResponse => "a response that was made for one caller reaches no other",
             Self::ReadSoundness => "a page reads only what the policy grants it",
             Self::ReadCompleteness => "a page reads what the policy grants it",
             Self::ErrorsReadable => "a page reads the errors of routes that the policy grants it",
@@ -78,12 +98,23 @@ impl Law {
                 "refusals of missing, wrong and expired credentials differ only in their code"
             }
             Self::Cookies => "the session cookie is set only by the app, as it declares it",
+            Self::SecurityHeaders => "security headers are those that the app writes",
+            Self::Isolation => "pages that isolation keeps out load nothing",
         }
     }
 
     /// How to fix a violation.
     pub(super) const fn help(self) -> &'static str {
         match self {
+            Self::RequestIntegrity => {
+                "let layers add to a request and read it; for another path use \
+                 `Group`, `Mount::strip_prefix` or a proxy, for credentials of your own a `Scheme`"
+            }
+            Self::OwnResponse => {
+                "keep what a layer stores or shares apart by the caller, or leave out responses \
+                 whose `Cache-Control` has `private` or `no-store` and requests with a credential; \
+                 a cache belongs around what is the same for everybody"
+            }
             Self::ReadSoundness | Self::OriginEcho => {
                 "let nothing but the policy write `Access-Control-*`: name the origin in \
                  `#[cors(origins = [..])]`, or remove what writes it"
@@ -105,6 +136,12 @@ impl Law {
             Self::AuthBeforeHandler => "state who may call in `#[auth]`, and nowhere else",
             Self::UniformRefusal => "leave refusals as the app writes them",
             Self::Cookies => "log in by `Sessions::login`, and leave `Set-Cookie` as it is",
+            Self::SecurityHeaders => {
+                "state them in `#[headers]` or `App::headers`, and let nothing else write them"
+            }
+            Self::Isolation => {
+                "let `Sec-Fetch-Site` and `Origin` reach the app, and no layer respond in its place"
+            }
         }
     }
 
@@ -112,6 +149,11 @@ impl Law {
     pub(super) fn silence(self, declared: &Declared) -> Option<&'static str> {
         let any = |of: fn(&Declaration) -> bool| declared.routes.iter().any(of);
         let (applies, otherwise) = match self {
+            Self::RequestIntegrity | Self::SecurityHeaders => {
+                (declared.has_layers, "no layer is around the app")
+            }
+            Self::OwnResponse => (any(recipients::is_personal), "no response is for one caller"),
+            Self::Isolation => (any(isolation::keeps_out), "no route keeps pages out"),
             Self::ReadSoundness => (true, ""),
             Self::ReadCompleteness | Self::ErrorsReadable | Self::PreflightPurity => (
                 declared.routes.iter().any(|route| route.sharing.is_some()),
@@ -171,7 +213,9 @@ type Judge = fn(&Exchange<'_>) -> Verdict;
 
 /// Puts every law about exchanges to the test.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
-    let laws: [(Law, Judge); 8] = [
+    let laws: [(Law, Judge); 11] = [
+        (Law::RequestIntegrity, requests::of_exchange),
+        (Law::OwnResponse, recipients::of_exchange),
         (Law::ReadSoundness, reading::sound),
         (Law::ReadCompleteness, reading::complete),
         (Law::ErrorsReadable, reading::errors),
@@ -180,6 +224,7 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
         (Law::NoAmbientWrite, writing::no_ambient),
         (Law::AuthBeforeHandler, callers::before_handler),
         (Law::Cookies, cookies::of_exchange),
+        (Law::Isolation, isolation::of_exchange),
     ];
     for (law, judge) in laws {
         tallies.exchange(law, exchange, judge(exchange));
@@ -188,6 +233,10 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
 
 /// Checks every law about the responses of one path.
 pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    // First, while no cache has anything.
+    recipients::of_callers(explorer, tallies);
+    requests::baited(explorer, tallies);
+    security_headers::survive(explorer, tallies);
     preflights::pure(explorer, tallies);
     origins::odd(explorer, tallies);
     caching::vary(explorer, tallies);

@@ -1,0 +1,53 @@
+//! Isolation: pages of other sites load nothing of an isolated route.
+
+use policy_core::{
+    browser::{Destination, Mode},
+    isolation::Isolation,
+};
+
+use super::{Fault, Verdict};
+use crate::testing::prove::{
+    declared::{Declaration, Sharing},
+    exchange::Exchange,
+};
+
+/// A page that is neither own, nor granted, nor of the same site where these are let in, gets a
+/// refusal, unless it is left for the response as by a link (Fetch Metadata; `Origin` where there
+/// is none).
+pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+    let Some(route) = exchange.route() else { return Verdict::Silent };
+    let (Some(isolation), Some((node, _))) = (route.isolation, &exchange.sent) else {
+        return Verdict::Silent;
+    };
+    let Some(sent) = node.sent() else { return Verdict::Silent };
+    let fetch = exchange.fetch();
+    let is_old = exchange.page_case.lacks_fetch_metadata;
+    let is_link = fetch.mode == Mode::Navigate
+        && fetch.destination == Destination::Document
+        && matches!(exchange.method(), "GET" | "HEAD")
+        && !is_old;
+    // Nothing tells it from a program.
+    let is_unknown = is_old && !sent.headers.contains_key("origin");
+    let site = sent.headers.get("sec-fetch-site").filter(|_| !is_old);
+    let is_near = isolation == Isolation::SameSite && site.is_some_and(|site| site == "same-site");
+    let sharing = exchange.path.sharing(exchange.method());
+    let is_granted = sharing.is_some_and(|sharing| sharing.names(exchange.page()));
+    if exchange.is_own_page() || is_link || is_unknown || is_near || is_granted {
+        return Verdict::Silent;
+    }
+    let is_refused =
+        !exchange.handler_ran() && exchange.status().is_none_or(|status| status >= 400);
+    Verdict::unless(!is_refused, || Fault {
+        expected: "a refusal: the route is isolated, and nothing lets this page load it".to_owned(),
+        seen: match exchange.handler_ran() {
+            true => "the handler ran".to_owned(),
+            false => "a response that is no refusal".to_owned(),
+        },
+        attribute: "isolation",
+    })
+}
+
+/// Whether there are pages that a route keeps out.
+pub(super) fn keeps_out(route: &Declaration) -> bool {
+    route.isolation.is_some() && !route.sharing.as_deref().is_some_and(Sharing::is_for_all)
+}

@@ -1,0 +1,131 @@
+//! Recipients: a response that was made for one principal reaches no other.
+
+use http::{HeaderName, HeaderValue, Method, header};
+
+use super::{Fault, Law, Verdict};
+use crate::testing::prove::{
+    caller::Caller,
+    declared::Declaration,
+    exchange::Exchange,
+    explorer::PathExplorer,
+    probe::HandlerBehavior,
+    server::{ProbeRequest, Reply},
+    tally::Tallies,
+};
+
+/// Caches of repeated requests go by it, whoever sends it.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// In which order the first caller, the second and nobody ask: each after each, and some twice.
+const ORDER: [usize; 8] = [0, 1, 2, 1, 0, 0, 1, 2];
+
+/// What a page gets was made for the user whose credential its request carried.
+pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+    let Some(reply) = exchange.reply() else { return Verdict::Silent };
+    let is_carried = !exchange.caller.has_ambient() || exchange.is_carried();
+    judged(reply, exchange.caller.facts().filter(|_| is_carried).map(|facts| &*facts.subject))
+}
+
+/// Two users and nobody ask for the same, one after another and at the same time; and two log in.
+pub(super) fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    for route in explorer.path.routes.clone() {
+        if route.method == Method::HEAD {
+            continue;
+        }
+        // First, while no cache has a response of another kind.
+        if route.takes_session {
+            logins(explorer, route, tallies);
+        }
+        if !is_personal(route) {
+            continue;
+        }
+        for (first, second) in explorer.rivals.clone() {
+            let callers = [first, second, Caller::anonymous()];
+            in_turns(explorer, route, &callers, tallies);
+            let [first, second, _] = &callers;
+            at_once(explorer, route, [first, second], tallies);
+        }
+    }
+}
+
+/// Whether its responses depend on who asks.
+pub(super) fn is_personal(route: &Declaration) -> bool {
+    route.requirement().is_some()
+}
+
+fn in_turns(
+    explorer: &mut PathExplorer<'_, '_>,
+    route: &Declaration,
+    callers: &[Caller; 3],
+    tallies: &mut Tallies,
+) {
+    let mut sent: Vec<(ProbeRequest, Option<&str>)> = Vec::new();
+    for caller in ORDER.iter().filter_map(|index| callers.get(*index)) {
+        let request = request(explorer, caller, route);
+        let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
+        let subject = caller.facts().map(|facts| &*facts.subject);
+        let verdict = judged(&reply, subject);
+        let of_owner = |(_, of): &&(ProbeRequest, Option<&str>)| *of == reply.made_for.as_deref();
+        let earlier = sent.iter().find(of_owner).filter(|_| matches!(verdict, Verdict::Broken(_)));
+        let both: Vec<_> =
+            earlier.map(|(earlier, _)| earlier).into_iter().chain([&request]).collect();
+        let method = route.method.as_str();
+        tallies.requests(Law::OwnResponse, explorer.path, method, &both, verdict);
+        sent.push((request, subject));
+    }
+}
+
+fn at_once(
+    explorer: &mut PathExplorer<'_, '_>,
+    route: &Declaration,
+    callers: [&Caller; 2],
+    tallies: &mut Tallies,
+) {
+    let requests = callers.map(|caller| request(explorer, caller, route));
+    let replies = explorer.ask_at_once(&requests);
+    let [first, second] = &requests;
+    for (caller, reply) in callers.into_iter().zip(replies) {
+        let Some(reply) = reply else { continue };
+        let verdict = judged(&reply, caller.facts().map(|facts| &*facts.subject));
+        let method = route.method.as_str();
+        tallies.requests(Law::OwnResponse, explorer.path, method, &[first, second], verdict);
+    }
+}
+
+/// Who logs in gets a session of their own.
+fn logins(explorer: &mut PathExplorer<'_, '_>, route: &Declaration, tallies: &mut Tallies) {
+    let request = request(explorer, &Caller::anonymous(), route);
+    let prefix = format!("{}=", explorer.app.cookie);
+    let mut cookie = || {
+        let reply = explorer.ask(&request, HandlerBehavior::LogsIn)?;
+        let mut lines = reply.headers.get_all(header::SET_COOKIE).iter();
+        lines.rfind(|line| line.as_bytes().starts_with(prefix.as_bytes())).cloned()
+    };
+    let Some((first, second)) = cookie().zip(cookie()) else { return };
+    let verdict = Verdict::unless(first == second, || Fault {
+        expected: "the second login begins a session of its own".to_owned(),
+        seen: "it gets the session cookie of the first one: both users share a session".to_owned(),
+        attribute: "auth",
+    });
+    let method = route.method.as_str();
+    tallies.requests(Law::OwnResponse, explorer.path, method, &[&request, &request], verdict);
+}
+
+fn request(explorer: &PathExplorer<'_, '_>, caller: &Caller, route: &Declaration) -> ProbeRequest {
+    let own = explorer.app.declared.own.as_str();
+    let mut request = explorer.by(caller, &route.method, Some(own));
+    request.headers.insert(IDEMPOTENCY_KEY, HeaderValue::from_static("policy-probe"));
+    request
+}
+
+/// Whether a response may reach this user, or nobody.
+fn judged(reply: &Reply, subject: Option<&str>) -> Verdict {
+    let Some(made_for) = reply.made_for.as_deref() else { return Verdict::Silent };
+    Verdict::unless(subject != Some(made_for), || Fault {
+        expected: match subject {
+            Some(subject) => format!("{subject} gets a response that was made for {subject}"),
+            None => "nobody gets a response that was made for a user".to_owned(),
+        },
+        seen: format!("the response that the app made for {made_for}"),
+        attribute: "auth",
+    })
+}

@@ -1,0 +1,68 @@
+//! Caches reuse a response only for requests that would get an equal one.
+
+use super::*;
+
+const APP: CorsPolicy = CorsPolicy::origins(&["https://app.shop.example"]).credentials().build();
+
+#[get("/orders")]
+#[auth(session)]
+async fn orders() {}
+
+#[get("/drafts")]
+#[cors(APP)]
+#[auth(session)]
+#[cache(private, max_age = 30)]
+async fn drafts() {}
+
+#[get("/stock")]
+#[cors(APP)]
+#[auth(public)]
+#[cache(public, max_age = 60)]
+async fn stock() {}
+
+/// Changes responses, and expects words of the law about caches.
+fn cached(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
+    breaks(responding(app, edit), &[Law::VarySoundness], words);
+}
+
+#[test]
+fn a_shared_cache_has_the_response_of_a_user() {
+    let edit = |_: &Parts, response: &mut Response| {
+        if response.status() == 200 {
+            set(response.headers_mut(), "cache-control", "public, max-age=60");
+            response.headers_mut().remove("vary");
+        }
+    };
+    cached(with_sessions().routes(routes![orders]), edit, "for user-1");
+}
+
+#[test]
+fn a_private_cache_has_the_response_to_another_page() {
+    let edit = |_: &Parts, response: &mut Response| {
+        if text(response.headers(), "cache-control").contains("private") {
+            response.headers_mut().remove("vary");
+        }
+    };
+    cached(with_sessions().routes(routes![drafts]), edit, "cache-control: private");
+}
+
+#[test]
+fn a_cache_keeps_an_error_without_being_told() {
+    let edit = |_: &Parts, response: &mut Response| {
+        if response.status() == 404 {
+            response.headers_mut().remove("vary");
+            response.headers_mut().remove("cache-control");
+        }
+    };
+    cached(app().cors(APP).routes(routes![stock]), edit, "vary: none, cache-control: none");
+}
+
+#[test]
+fn a_cache_goes_by_another_field() {
+    let edit = |_: &Parts, response: &mut Response| {
+        if response.status() == 200 {
+            set(response.headers_mut(), "vary", "accept-language");
+        }
+    };
+    cached(app().routes(routes![stock]), edit, "vary: accept-language");
+}

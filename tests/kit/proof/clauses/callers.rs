@@ -1,0 +1,149 @@
+//! Handlers run for admitted callers, and refusals are alike.
+
+use std::sync::{Arc, Mutex};
+
+use policy_server::{Body, http::Extensions, testing::every_exchange, tokens};
+
+use super::*;
+
+#[get("/orders")]
+#[auth(session)]
+async fn orders() {}
+
+#[get("/lists")]
+#[auth(session | token)]
+async fn lists() {}
+
+#[get("/offers")]
+#[auth(session, optional)]
+async fn offers() {}
+
+#[get("/reports")]
+#[auth(token)]
+async fn reports() {}
+
+#[test]
+fn a_handler_runs_for_nobody() {
+    let app = requesting(with_tokens().routes(routes![reports]), |request| {
+        if !request.headers().contains_key("authorization") {
+            request.headers_mut().insert("authorization", token_of("user-1"));
+        }
+    });
+    let text = prove(app).refutation(Law::AuthBeforeHandler);
+    assert!(text.contains("the handler does not run for nobody"), "{text}");
+}
+
+/// It has the extensions of the first request, which say what the gates decided.
+#[test]
+fn a_handler_runs_for_another_user() {
+    let first: Arc<Mutex<Option<Extensions>>> = Arc::default();
+    let swap = MapRequestLayer::new(move |request: Request| {
+        let (mut head, body) = request.into_parts();
+        let mut first = first.lock().expect("no panic");
+        head.extensions = first.get_or_insert(head.extensions).clone();
+        Request::<Body>::from_parts(head, body)
+    });
+    let app = with_tokens().sessions(Sessions::memory());
+    let app = app.group("/v1", Group::new().layer(swap).routes(routes![lists]));
+    let text = prove(app).refutation(Law::AuthBeforeHandler);
+    assert!(text.contains("seen      it ran for user-1"), "{text}");
+}
+
+#[test]
+fn a_handler_runs_without_the_user() {
+    let app = requesting(with_sessions().routes(routes![offers]), |request| {
+        request.headers_mut().remove("cookie");
+    });
+    let laws = [Law::RequestIntegrity, Law::AuthBeforeHandler];
+    breaks(app, &laws, "one was sent, none arrives");
+}
+
+/// Changes refusals, and expects words of the law about them.
+fn refused(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
+    breaks(responding(app, edit), &[Law::UniformRefusal], words);
+}
+
+#[test]
+fn a_wrong_cookie_has_another_status_than_none() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if response.status() == 401 && sent.headers.contains_key("cookie") {
+            *response.status_mut() = StatusCode::FORBIDDEN;
+        }
+    };
+    refused(with_sessions().routes(routes![orders]), edit, "seen      status 403");
+}
+
+#[test]
+fn a_wrong_cookie_has_another_field_than_none() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if response.status() == 401 && sent.headers.contains_key("cookie") {
+            set(response.headers_mut(), "x-reason", "no such session");
+        }
+    };
+    refused(with_sessions().routes(routes![orders]), edit, "x-reason: no such session");
+}
+
+#[test]
+fn an_expired_token_has_another_field_than_an_unknown_one() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        let is_long = text(&sent.headers, "authorization").len() > 20;
+        if response.status() == 401 && is_long {
+            set(response.headers_mut(), "x-reason", "expired");
+        }
+    };
+    refused(with_tokens().routes(routes![reports]), edit, "x-reason: expired");
+}
+
+#[test]
+fn a_malformed_authorization_has_the_status_of_a_wrong_token() {
+    let edit = |_: &Parts, response: &mut Response| {
+        if response.status() == 400 {
+            *response.status_mut() = StatusCode::UNAUTHORIZED;
+        }
+    };
+    refused(with_tokens().routes(routes![reports]), edit, "expected  status 400");
+}
+
+const PARTNER: &str = "https://id.partner.example";
+
+#[get("/stock")]
+#[auth(token, issuers = ["https://id.partner.example"], scopes = ["stock:read"])]
+async fn stock(_caller: Caller) {}
+
+#[get("/prices")]
+#[auth(token, issuers = ["https://id.partner.example"], scopes = ["prices:read"])]
+async fn prices(_caller: Caller) {}
+
+/// An issuer that may give one of two scopes, which it has another word for.
+fn partner() -> tokens::Issuer {
+    let issuer = tokens::Issuer::new(PARTNER).jwks("https://id.partner.example/keys");
+    issuer.scope_as("Stock.Read", "stock:read")
+}
+
+#[test]
+fn tokens_of_other_issuers_get_where_they_are_named_with_what_these_may_give() {
+    let settings = Tokens::hs256([("k1", secret())]).expect("a key").accept(partner());
+    let app = app().tokens(settings).routes(routes![stock, prices, reports]);
+    let (mut tried, mut ran) = (Vec::new(), Vec::new());
+    every_exchange(app, |exchange| {
+        if exchange.caller() == format!("a token of a user of `{PARTNER}`") {
+            tried.push(exchange.path().to_owned());
+            ran.extend(exchange.handler_ran().then(|| exchange.path().to_owned()));
+        }
+    });
+    for paths in [&mut tried, &mut ran] {
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    assert_eq!(tried, ["/prices", "/reports", "/stock"]);
+    assert_eq!(ran, ["/stock"]);
+}
+
+#[test]
+fn an_app_that_signs_no_tokens_is_put_to_the_test() {
+    let app = app().tokens(Tokens::accepting(partner())).routes(routes![stock]);
+    let proof = prove(app);
+    for law in Law::ALL {
+        proof.check(law);
+    }
+}

@@ -1,0 +1,128 @@
+//! Each clause of each law, and an app that breaks it: mostly by one layer.
+
+mod caching;
+mod callers;
+mod cookies;
+mod isolation;
+mod origins;
+mod preflights;
+mod reading;
+mod recipients;
+mod requests;
+mod security_headers;
+mod writing;
+
+use std::convert::Infallible;
+
+use policy_core::{
+    time::Timestamp,
+    token::{Key, KeyRing, NewClaims, RingKey},
+};
+use policy_server::{
+    __private::{Law, prove},
+    Request, Response, SharedService,
+    http::{HeaderMap, HeaderName, HeaderValue, request::Parts},
+    prelude::*,
+    tokens::SecretKey,
+};
+use tower::{ServiceExt as _, layer::layer_fn, service_fn, util::MapRequestLayer};
+
+const OWN: &str = "https://api.shop.example";
+
+/// An app at this address.
+fn app() -> App<()> {
+    App::new(()).public_origin(OWN)
+}
+
+fn with_sessions() -> App<()> {
+    app().sessions(Sessions::memory())
+}
+
+fn with_tokens() -> App<()> {
+    app().tokens(Tokens::hs256([("k1", secret())]).expect("a key"))
+}
+
+fn secret() -> SecretKey {
+    SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde")
+}
+
+/// A token of such an app, at the time of all proofs.
+fn token_of(user: &str) -> HeaderValue {
+    let key = Key::hs256("k1", &secret()).expect("a key");
+    let keys = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
+    let now = Timestamp::from_seconds(1_800_000_000);
+    let token = keys.sign(&NewClaims::new(OWN, OWN, user, "id", now), now).expect("a token");
+    HeaderValue::try_from(format!("Bearer {token}")).expect("a value")
+}
+
+/// The app in a layer that changes responses, by the request as well.
+fn responding(app: App<()>, edit: fn(&Parts, &mut Response)) -> App<()> {
+    app.layer(layer_fn(move |inner: SharedService| {
+        service_fn(move |request: Request| {
+            let inner = inner.clone();
+            async move {
+                let (head, body) = request.into_parts();
+                let sent = head.clone();
+                let mut response = inner.oneshot(Request::from_parts(head, body)).await?;
+                edit(&sent, &mut response);
+                Ok::<_, Infallible>(response)
+            }
+        })
+    }))
+}
+
+/// The app in a layer that changes requests.
+fn requesting(app: App<()>, edit: fn(&mut Request)) -> App<()> {
+    app.layer(MapRequestLayer::new(move |mut request: Request| {
+        edit(&mut request);
+        request
+    }))
+}
+
+/// Asserts which laws an app breaks, and that the text of the first has these words.
+#[track_caller]
+fn breaks(app: App<()>, laws: &[Law], words: &str) {
+    let proof = prove(app);
+    let broken: Vec<_> =
+        Law::ALL.into_iter().filter(|law| !proof.refutation(*law).is_empty()).collect();
+    let texts: Vec<_> = broken.iter().map(|law| proof.refutation(*law)).collect();
+    assert_eq!(broken, laws, "{}", texts.join("\n\n"));
+    let first = texts.first().map_or("", String::as_str);
+    assert!(first.contains(words), "`{words}` in\n{first}");
+}
+
+/// Asserts that this law is the first that an app breaks, and that all others refer to it.
+#[track_caller]
+fn breaks_first(app: App<()>, law: Law, words: &str) {
+    let proof = prove(app);
+    let mut broken = Law::ALL.into_iter().filter(|law| !proof.refutation(*law).is_empty());
+    let text = proof.refutation(law);
+    assert_eq!(broken.next(), Some(law), "{text}");
+    assert!(text.contains(words), "`{words}` in\n{text}");
+    for other in broken {
+        let text = proof.refutation(other);
+        assert!(text.contains("` first: this may follow from it"), "{text}");
+    }
+}
+
+/// Asserts that an app breaks no law.
+#[track_caller]
+fn breaks_none(app: App<()>) {
+    breaks(app, &[], "");
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn set(headers: &mut HeaderMap, name: &'static str, value: &str) {
+    let value = HeaderValue::from_str(value).expect("a value");
+    headers.insert(HeaderName::from_static(name), value);
+}
+
+fn is_preflight(sent: &Parts) -> bool {
+    sent.headers.contains_key("access-control-request-method")
+}
+
+const ALLOW_ORIGIN: &str = "access-control-allow-origin";
+const EXPOSE: &str = "access-control-expose-headers";

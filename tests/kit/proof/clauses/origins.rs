@@ -1,0 +1,122 @@
+//! Responses name the origin of a granted page, or none.
+
+use super::*;
+
+#[get("/stock")]
+#[post("/stock")]
+#[cors(origins = ["https://app.shop.example", "https://till.shop.example"])]
+#[auth(public)]
+async fn stock() {}
+
+#[get("/prices")]
+#[cors(origins = ["*"])]
+#[auth(public)]
+async fn prices() {}
+
+fn shop() -> App<()> {
+    app().routes(routes![stock])
+}
+
+/// Changes responses, and expects words of the law about names.
+fn named(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
+    breaks(responding(app, edit), &[Law::OriginEcho], words);
+}
+
+/// Whether no `fetch()` reads the response, so that no other law looks at its fields.
+fn is_load(sent: &Parts) -> bool {
+    !matches!(text(&sent.headers, "sec-fetch-mode"), "" | "cors")
+}
+
+#[test]
+fn every_origin_with_credentials() {
+    let edit = |_: &Parts, response: &mut Response| {
+        if text(response.headers(), ALLOW_ORIGIN) == "*" {
+            set(response.headers_mut(), "access-control-allow-credentials", "true");
+        }
+    };
+    named(app().routes(routes![prices]), edit, "access-control-allow-credentials: true");
+}
+
+#[test]
+fn every_origin_where_some_are_granted() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if is_load(sent) {
+            set(response.headers_mut(), ALLOW_ORIGIN, "*");
+        }
+    };
+    named(shop(), edit, "access-control-allow-origin: *");
+}
+
+#[test]
+fn the_origin_of_a_page_that_is_not_granted() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        // `null` breaks another clause, since pages without a name send it too.
+        let origin = text(&sent.headers, "origin");
+        if is_load(sent) && origin.starts_with("http") {
+            set(response.headers_mut(), ALLOW_ORIGIN, origin);
+        }
+    };
+    named(shop(), edit, "expected  no `Access-Control-Allow-Origin` but that of a granted page");
+}
+
+#[test]
+fn the_granted_origin_of_another_page() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if is_load(sent) {
+            set(response.headers_mut(), ALLOW_ORIGIN, "https://till.shop.example");
+        }
+    };
+    named(shop(), edit, "access-control-allow-origin: https://till.shop.example");
+}
+
+#[test]
+fn a_stranger_in_the_response_to_its_preflight() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        let neighbour = "https://policy-neighbour.shop.example";
+        if is_preflight(sent) && text(&sent.headers, "origin") == neighbour {
+            set(response.headers_mut(), ALLOW_ORIGIN, neighbour);
+        }
+    };
+    named(shop(), edit, "(a page of the same site)");
+}
+
+#[test]
+fn an_origin_in_capitals() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if !is_preflight(sent) && text(&sent.headers, "origin") == "HTTPS://APP.SHOP.EXAMPLE" {
+            set(response.headers_mut(), ALLOW_ORIGIN, "https://app.shop.example");
+        }
+    };
+    named(shop(), edit, "this is no origin of the policy");
+}
+
+#[test]
+fn an_origin_in_capitals_in_a_preflight() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if is_preflight(sent) && text(&sent.headers, "origin") == "HTTPS://APP.SHOP.EXAMPLE" {
+            set(response.headers_mut(), ALLOW_ORIGIN, "https://app.shop.example");
+        }
+    };
+    named(shop(), edit, "curl -i -X OPTIONS");
+}
+
+#[test]
+fn the_first_of_two_origins() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if sent.headers.get_all("origin").iter().count() > 1 {
+            set(response.headers_mut(), ALLOW_ORIGIN, text(&sent.headers, "origin"));
+        }
+    };
+    named(shop(), edit, "this is no origin of the policy");
+}
+
+#[test]
+fn an_origin_from_the_referrer() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        let is_stranger = text(&sent.headers, "origin") == "https://stranger.example";
+        if is_stranger && text(&sent.headers, "referer") == "https://app.shop.example" {
+            set(response.headers_mut(), ALLOW_ORIGIN, "https://app.shop.example");
+        }
+    };
+    named(shop(), edit, "access-control-allow-origin: https://app.shop.example");
+}

@@ -1,0 +1,146 @@
+//! Requests wait for their preflight, and a preflight is decided by origin and method alone.
+
+use super::*;
+
+const METHODS: &str = "access-control-allow-methods";
+const HEADERS: &str = "access-control-allow-headers";
+const ASKED: &str = "access-control-request-headers";
+
+#[get("/stock")]
+#[put("/stock")]
+#[cors(origins = ["https://app.shop.example"])]
+#[auth(public)]
+async fn stock() {}
+
+#[put("/orders")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(session)]
+async fn order() {}
+
+#[put("/reports")]
+#[cors(origins = ["https://app.shop.example"])]
+#[auth(token)]
+async fn report() {}
+
+fn shop() -> App<()> {
+    app().routes(routes![stock])
+}
+
+#[test]
+fn a_method_that_is_not_granted_is_sent() {
+    let app = responding(shop(), |sent, response| {
+        if response.headers().contains_key(METHODS) {
+            set(response.headers_mut(), METHODS, "PUT, DELETE");
+        }
+        if sent.method == "DELETE" {
+            response.headers_mut().remove(ALLOW_ORIGIN);
+        }
+    });
+    breaks(app, &[Law::PreflightGate], "access-control-allow-methods: PUT, DELETE");
+}
+
+#[test]
+fn a_field_that_is_not_granted_is_sent() {
+    let app = responding(shop(), |sent, response| {
+        if response.headers().contains_key(HEADERS) {
+            set(response.headers_mut(), HEADERS, "content-type, x-policy-fresh");
+        }
+        if sent.headers.contains_key("x-policy-fresh") {
+            response.headers_mut().remove(ALLOW_ORIGIN);
+        }
+    });
+    breaks(app, &[Law::PreflightGate], "\"x-policy-fresh\": \"1\"");
+}
+
+#[test]
+fn a_request_of_a_stranger_is_sent() {
+    let app = responding(shop(), |sent, response| {
+        let is_stranger = text(&sent.headers, "origin") == "https://stranger.example";
+        if is_preflight(sent) && is_stranger {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            set(response.headers_mut(), ALLOW_ORIGIN, "https://stranger.example");
+            set(response.headers_mut(), METHODS, "GET, PUT");
+            set(response.headers_mut(), HEADERS, "content-type");
+        }
+    });
+    // A preflight that grants a stranger names it, too.
+    breaks(app, &[Law::PreflightGate, Law::OriginEcho], "https://stranger.example");
+}
+
+#[test]
+fn a_handler_runs_for_a_preflight() {
+    let app = shop().layer(layer_fn(|inner: SharedService| {
+        service_fn(move |request: Request| {
+            let inner = inner.clone();
+            async move {
+                let (head, body) = request.into_parts();
+                if is_preflight(&head) {
+                    let warm = Request::get("/stock").header("host", text(&head.headers, "host"));
+                    let warm = warm.body(policy_server::Body::empty()).expect("a request");
+                    inner.clone().oneshot(warm).await?;
+                }
+                inner.oneshot(Request::from_parts(head, body)).await
+            }
+        })
+    }));
+    // The request that the layer made is no request that was sent.
+    breaks(app, &[Law::RequestIntegrity, Law::PreflightPurity], "OPTIONS was sent, GET arrives");
+}
+
+/// Changes responses to preflights.
+fn impure(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
+    breaks(responding(app, edit), &[Law::PreflightPurity], words);
+}
+
+#[test]
+fn a_preflight_sets_a_cookie() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if is_preflight(sent) {
+            set(response.headers_mut(), "set-cookie", "visitor=1");
+        }
+    };
+    impure(shop(), edit, "with a cookie");
+}
+
+#[test]
+fn a_granted_preflight_is_no_success() {
+    // No browser sends such a preflight: other laws do not see it.
+    let edit = |sent: &Parts, response: &mut Response| {
+        let is_simple = text(&sent.headers, "access-control-request-method") == "GET";
+        if is_simple && !sent.headers.contains_key(ASKED) {
+            *response.status_mut() = StatusCode::FORBIDDEN;
+        }
+    };
+    impure(shop(), edit, "expected  a status of 200 to 299");
+}
+
+#[test]
+fn a_preflight_depends_on_a_cookie() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if is_preflight(sent) && sent.headers.contains_key("cookie") {
+            set(response.headers_mut(), "x-user", "1");
+        }
+    };
+    impure(with_sessions().routes(routes![order]), edit, "the same response as without `cookie`");
+}
+
+#[test]
+fn a_preflight_depends_on_a_token() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if is_preflight(sent) && sent.headers.contains_key("authorization") {
+            *response.status_mut() = StatusCode::OK;
+        }
+    };
+    let app = with_tokens().routes(routes![report]);
+    impure(app, edit, "the same response as without `authorization`");
+}
+
+#[test]
+fn a_preflight_depends_on_the_fields_that_it_names() {
+    let edit = |sent: &Parts, response: &mut Response| {
+        if text(&sent.headers, ASKED).contains("x-policy-fresh") {
+            response.headers_mut().remove(METHODS);
+        }
+    };
+    impure(shop(), edit, "the same response as without `access-control-request-headers`");
+}

@@ -1,0 +1,172 @@
+//! What was made for one caller reaches no other.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use axum::body::to_bytes;
+use policy_server::{Body, http::response};
+use tokio::sync::OnceCell;
+
+use super::*;
+
+#[get("/orders")]
+#[auth(session)]
+async fn orders() {}
+
+#[post("/payments")]
+#[auth(token)]
+async fn pay() {}
+
+#[post("/login")]
+#[auth(public)]
+async fn login(_sessions: Sessions) {}
+
+type Stored = (response::Parts, axum::body::Bytes);
+
+/// What a cache goes by; `None` for what it leaves alone.
+type Key = fn(&Parts) -> Option<String>;
+
+/// A layer that keeps every response. It joins requests that arrive while the first is served if
+/// it is told to, and forgets the response then.
+fn cache(
+    key: Key,
+    is_joining: bool,
+) -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+    let kept: Arc<Mutex<HashMap<String, Arc<OnceCell<Stored>>>>> = Arc::default();
+    layer_fn(move |inner: SharedService| {
+        let kept = Arc::clone(&kept);
+        service_fn(move |request: Request| {
+            let (inner, kept) = (inner.clone(), Arc::clone(&kept));
+            async move {
+                let (head, body) = request.into_parts();
+                let Some(key) = key(&head) else {
+                    return inner.oneshot(Request::from_parts(head, body)).await;
+                };
+                let cell =
+                    Arc::clone(kept.lock().expect("no panic").entry(key.clone()).or_default());
+                let stored = cell.get_or_init(async || {
+                    let served = inner.oneshot(Request::from_parts(head, body)).await;
+                    let (head, body) = served.unwrap_or_else(|never| match never {}).into_parts();
+                    (head, to_bytes(body, usize::MAX).await.expect("a body"))
+                });
+                let (head, body) = stored.await.clone();
+                if is_joining {
+                    kept.lock().expect("no panic").remove(&key);
+                }
+                Ok::<_, Infallible>(Response::from_parts(head, Body::from(body)))
+            }
+        })
+    })
+}
+
+/// The service of such a layer.
+trait CacheService:
+    tower::Service<Request, Response = Response, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<T> CacheService for T where
+    T: tower::Service<Request, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+fn by_path(sent: &Parts) -> Option<String> {
+    Some(format!("{} {}", sent.method, sent.uri))
+}
+
+const OTHER: &str = "seen      the response that the app made for user-";
+
+#[test]
+fn a_cache_goes_by_the_path() {
+    let app = with_sessions().routes(routes![orders]).layer(cache(by_path, false));
+    breaks_first(app, Law::OwnResponse, OTHER);
+}
+
+/// Users get their own, and who has no cookie what the last of them got.
+#[test]
+fn nobody_gets_what_was_made_for_a_user() {
+    let last: Arc<Mutex<Option<Stored>>> = Arc::default();
+    let layer = layer_fn(move |inner: SharedService| {
+        let last = Arc::clone(&last);
+        service_fn(move |request: Request| {
+            let (inner, last) = (inner.clone(), Arc::clone(&last));
+            async move {
+                let is_known = request.headers().contains_key("cookie");
+                let kept = last.lock().expect("no panic").clone().filter(|_| !is_known);
+                if let Some((head, body)) = kept {
+                    return Ok(Response::from_parts(head, Body::from(body)));
+                }
+                let (head, body) = inner.oneshot(request).await?.into_parts();
+                let body = to_bytes(body, usize::MAX).await.expect("a body");
+                if is_known && head.status == 200 {
+                    *last.lock().expect("no panic") = Some((head.clone(), body.clone()));
+                }
+                Ok::<_, Infallible>(Response::from_parts(head, Body::from(body)))
+            }
+        })
+    });
+    let app = with_sessions().routes(routes![orders]).layer(layer);
+    breaks_first(app, Law::OwnResponse, "nobody gets a response that was made for a user");
+}
+
+#[test]
+fn a_cache_goes_by_whether_there_is_a_credential() {
+    let key = |sent: &Parts| {
+        let is_known = sent.headers.contains_key("cookie");
+        Some(format!("{:?} {} {is_known}", by_path(sent), text(&sent.headers, "origin")))
+    };
+    let app = with_sessions().routes(routes![orders]).layer(cache(key, false));
+    // Not only callers whose session is dead.
+    breaks_first(app, Law::OwnResponse, "gets a response that was made for user-");
+}
+
+#[test]
+fn a_cache_is_behind_the_gates() {
+    let layer = cache(by_path, false);
+    let app = with_sessions().group("/v1", Group::new().layer(layer).routes(routes![orders]));
+    breaks_first(app, Law::OwnResponse, OTHER);
+}
+
+#[test]
+fn a_repeated_request_is_known_by_its_key_alone() {
+    let key = |sent: &Parts| {
+        Some(text(&sent.headers, "idempotency-key").to_owned()).filter(|key| !key.is_empty())
+    };
+    let app = with_tokens().routes(routes![pay]).layer(cache(key, false));
+    breaks_first(app, Law::OwnResponse, OTHER);
+}
+
+#[test]
+fn requests_at_the_same_time_are_joined() {
+    let app = with_sessions().routes(routes![orders]).layer(cache(by_path, true));
+    breaks(app, &[Law::OwnResponse], OTHER);
+}
+
+#[test]
+fn two_users_log_in_and_get_one_session() {
+    let key = |sent: &Parts| by_path(sent).filter(|_| sent.method == "POST");
+    let app = with_sessions().routes(routes![login]).layer(cache(key, false));
+    breaks_first(app, Law::OwnResponse, "both users share a session");
+}
+
+#[test]
+fn a_cache_of_each_user_breaks_nothing() {
+    let key = |sent: &Parts| {
+        let is_safe = sent.method == "GET" && !is_preflight(sent);
+        let all = format!("{:?} {:?}", by_path(sent), sent.headers);
+        Some(all).filter(|_| is_safe && sent.headers.contains_key("cookie"))
+    };
+    // What a handler does next is not asked of this cache.
+    let app = with_sessions().routes(routes![orders]).layer(cache(key, true));
+    breaks_none(app);
+}

@@ -1,0 +1,176 @@
+//! The gates see each request as it was sent.
+
+use policy_server::http::{Method, Uri};
+
+use super::*;
+
+#[get("/orders")]
+#[post("/orders")]
+#[auth(public)]
+async fn orders() {}
+
+#[get("/reports")]
+#[auth(token)]
+async fn reports() {}
+
+/// Changes requests, and expects that this law alone says so.
+#[track_caller]
+fn altered(edit: fn(&mut Request), words: &str) {
+    breaks(requesting(app().routes(routes![orders]), edit), &[Law::RequestIntegrity], words);
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut pairs = text(headers, "cookie").split("; ").filter_map(|pair| pair.split_once('='));
+    pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
+fn query<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
+    let mut pairs = uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
+#[test]
+fn a_cookie_becomes_a_token() {
+    let edit = |request: &mut Request| {
+        if let Some(token) = cookie(request.headers(), "jwt").map(|token| format!("Bearer {token}"))
+        {
+            set(request.headers_mut(), "authorization", &token);
+        }
+    };
+    altered(edit, "any page can have a browser send, and no CSRF protection asks about it");
+    altered(edit, "none was sent, one arrives, made of the cookie `jwt`");
+    altered(edit, "Group");
+}
+
+#[test]
+fn a_query_becomes_a_token() {
+    let edit = |request: &mut Request| {
+        if let Some(token) = query(request.uri(), "access_token").map(|it| format!("Bearer {it}")) {
+            set(request.headers_mut(), "authorization", &token);
+        }
+    };
+    altered(edit, "one arrives, made of `access_token` in the query");
+}
+
+#[test]
+fn a_query_becomes_a_session() {
+    let edit = |request: &mut Request| {
+        if let Some(session) = query(request.uri(), "sid").map(|sid| format!("__Host-sid={sid}")) {
+            set(request.headers_mut(), "cookie", &session);
+        }
+    };
+    altered(edit, "`cookie` reaches the gates as it was sent");
+}
+
+#[test]
+fn a_token_is_replaced() {
+    let app = requesting(with_tokens().routes(routes![reports]), |request| {
+        if request.headers().contains_key("authorization") {
+            request.headers_mut().insert("authorization", token_of("user-1"));
+        }
+    });
+    breaks_first(app, Law::RequestIntegrity, "another one arrives than was sent");
+}
+
+#[test]
+fn a_key_of_ones_own_is_made() {
+    let edit = |request: &mut Request| set(request.headers_mut(), "x-api-key", "partner");
+    altered(edit, "`x-api-key` reaches the gates as it was sent");
+}
+
+#[test]
+fn the_token_of_a_session_is_made() {
+    let edit = |request: &mut Request| set(request.headers_mut(), "x-csrf-token", "1");
+    altered(edit, "`x-csrf-token` reaches the gates as it was sent");
+}
+
+#[test]
+fn the_query_decides_the_method() {
+    altered(
+        |request| {
+            if let Some(method) = query(request.uri(), "_method") {
+                *request.method_mut() = Method::from_bytes(method.as_bytes()).expect("a method");
+            }
+        },
+        "the method reaches the gates as it was sent: a form or a link sends GET and POST without",
+    );
+}
+
+#[test]
+fn a_field_decides_the_method() {
+    altered(
+        |request| {
+            if !text(request.headers(), "x-http-method-override").is_empty() {
+                *request.method_mut() = Method::DELETE;
+            }
+        },
+        "DELETE arrives, made of `x-http-method-override`",
+    );
+}
+
+#[test]
+fn another_path_is_served() {
+    altered(
+        |request| {
+            if request.uri().path() == "/orders" {
+                *request.uri_mut() = Uri::from_static("/other");
+            }
+        },
+        "the path reaches the gates as it was sent",
+    );
+}
+
+#[test]
+fn another_host_is_named() {
+    altered(
+        |request| {
+            if request.method() == "POST" {
+                set(request.headers_mut(), "host", "API.shop.example");
+            }
+        },
+        "api.shop.example was sent, API.shop.example arrives",
+    );
+}
+
+#[test]
+fn another_origin_is_named() {
+    altered(
+        |request| {
+            if request.method() == "POST" && request.headers().contains_key("origin") {
+                set(request.headers_mut(), "origin", "https://other.shop.example");
+            }
+        },
+        "CORS, CSRF protection and isolation would decide about another page",
+    );
+}
+
+#[test]
+fn what_a_browser_says_about_the_page_is_dropped() {
+    altered(
+        |request| drop(request.headers_mut().remove("sec-fetch-site")),
+        "`sec-fetch-site` reaches the gates as it was sent",
+    );
+    altered(
+        |request| drop(request.headers_mut().remove("referer")),
+        "`referer` reaches the gates as it was sent",
+    );
+}
+
+/// What others do by layers: request ids, other spellings of a path, a prefix of a proxy.
+#[test]
+fn layers_that_add_and_read_break_nothing() {
+    let app = requesting(with_sessions().routes(routes![orders]), |request| {
+        set(request.headers_mut(), "x-request-id", "1");
+        let path = request.uri().path();
+        let short = path.strip_prefix("/api").unwrap_or(path).trim_end_matches('/');
+        if short != path && !short.is_empty() {
+            *request.uri_mut() = short.parse().expect("a path");
+        }
+    });
+    let app = responding(app, |_, response| {
+        set(response.headers_mut(), "x-served-by", "1");
+        let policy = HeaderValue::from_static("frame-src 'none'");
+        response.headers_mut().append("content-security-policy", policy);
+    });
+    breaks_none(app);
+}
