@@ -101,6 +101,12 @@ impl Fields {
         self.0.retain(|(name, _)| !OF_CONTENT.contains(name));
     }
 
+    /// Restores the fields that describe the content, as they are in `written`.
+    pub(super) fn restore_content(&mut self, written: &Self) {
+        self.remove_content();
+        self.0.extend(written.0.iter().filter(|(name, _)| OF_CONTENT.contains(name)).cloned());
+    }
+
     /// Drops the client hints of the script, valid or not.
     pub(super) fn remove_client_hints(&mut self) {
         self.0.retain(|(name, _)| !CLIENT_HINTS.contains(&name.as_str()));

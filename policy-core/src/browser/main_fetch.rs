@@ -1,7 +1,5 @@
 //! One load, from its start to its outcome (Fetch, 4.1 main fetch and 4.3 HTTP fetch).
 
-use http::header;
-
 use super::{
     CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect,
     ReferrerPolicy, ResponseType, SandboxedReferrer, Sent, ServerResponse, State, ThirdParty,
@@ -160,6 +158,9 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     address_space::check(state, request)?;
     tell_referrer(state, request);
+    if request.redirected_from.is_empty() {
+        request.first_referrer.clone_from(&request.referrer);
+    }
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
         Mode::Navigate | Mode::WebSocket => return send(state, request),
@@ -193,15 +194,9 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
 
 /// The names that a preflight asks for.
 fn asked_names(profile: &Profile, request: &Request) -> Vec<String> {
-    let mut names = request.fields.unsafe_names(profile);
     let (_, written) = &request.written;
-    let has_lost = written.contains(&header::AUTHORIZATION)
-        && !request.fields.contains(&header::AUTHORIZATION);
-    if profile.preflights_name_authorization && has_lost {
-        names.push(header::AUTHORIZATION.as_str().to_owned());
-        names.sort_unstable();
-    }
-    names
+    let fields = if profile.preflights_name_removed_fields { written } else { &request.fields };
+    fields.unsafe_names(profile)
 }
 
 /// Computes the referrer for this URL. If an engine sends less to a site than the policy allows,
@@ -216,7 +211,7 @@ fn tell_referrer(state: &State, request: &mut Request) {
         return;
     }
     request.referrer = referrer::referrer(profile, policy, &source, &request.url);
-    let told = network::told_referrer(profile, request);
+    let told = network::told_referrer(profile, request, request.referrer.as_ref());
     // With partitioned windows, a frame that got a shorter referrer keeps it.
     let is_frame =
         request.fetch.mode == Mode::Navigate && profile.third_party == ThirdParty::Partitioned;
@@ -267,8 +262,11 @@ fn respond(
                 if state.profile.manual_needs_address {
                     redirect::address(request, &response.headers)?;
                 }
-                let response = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
-                return Ok(Step::Done(Outcome::Response(response)));
+                let mut shown = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
+                if is_idle && state.profile.manual_shows_content {
+                    shown.body = response.body;
+                }
+                return Ok(Step::Done(Outcome::Response(shown)));
             }
             Redirect::Follow if is_idle => {}
             Redirect::Follow => {

@@ -165,7 +165,11 @@ fn hide_credentials(url: &mut Url) {
 /// Adds `Referer`, `Sec-Fetch-*` and `Origin`.
 fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
     let (page, policy) = (request.page.as_ref(), request.referrer_policy);
-    if let Some(referrer) = told_referrer(profile, request) {
+    let source = match is_preflight && profile.preflights_keep_referrer {
+        true => &request.first_referrer,
+        false => &request.referrer,
+    };
+    if let Some(referrer) = told_referrer(profile, request, source.as_ref()) {
         insert(headers, header::REFERER, referrer.as_str());
     }
     let redirected_from = match is_preflight && !profile.preflights_know_redirects {
@@ -174,6 +178,13 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
     };
     if is_preflight || !is_silent(profile, request) {
         metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
+    }
+    let is_tainted = is_preflight && request.is_redirect_tainted;
+    if is_tainted
+        && profile.tainted_preflights_are_cross_site
+        && let Some(site) = headers.get_mut("sec-fetch-site")
+    {
+        *site = HeaderValue::from_static("cross-site");
     }
     if is_preflight && profile.preflights_tell_mode {
         headers.insert("sec-fetch-mode", HeaderValue::from_static("cors"));
@@ -229,14 +240,21 @@ fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
 /// Whether the method of the start decides about `Origin`, after a redirect has changed it to GET.
 fn keeps_origin(profile: &Profile, request: &Request) -> bool {
     let started = Method::from_bytes(request.fetch.method.to_ascii_uppercase().as_bytes());
-    profile.origin_outlives_method
-        && matches!(request.fetch.mode, Mode::Cors | Mode::NoCors)
-        && started.is_ok_and(|method| is_unsafe(&method))
+    let is_kept = match request.fetch.mode {
+        Mode::Cors => true,
+        Mode::NoCors | Mode::SameOrigin => !request.was_led_away(),
+        Mode::Navigate | Mode::WebSocket => false,
+    };
+    profile.origin_outlives_method && is_kept && started.is_ok_and(|method| is_unsafe(&method))
 }
 
-/// The referrer of this request.
-pub(super) fn told_referrer(profile: &Profile, request: &Request) -> Option<Url> {
-    let source = request.referrer.as_ref()?;
+/// What is sent of the referrer of this request.
+pub(super) fn told_referrer(
+    profile: &Profile,
+    request: &Request,
+    source: Option<&Url>,
+) -> Option<Url> {
+    let source = source?;
     if profile.trims_third_party_referrers && is_third_party(request) {
         referrer(profile, ReferrerPolicy::Origin, source, &request.url)
     } else if is_trimmed(profile, request, source) {

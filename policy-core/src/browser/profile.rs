@@ -153,8 +153,9 @@ pub struct Profile {
     /// Whether an image with `crossorigin` that is upgraded to `https`, and so to the page's own
     /// origin, is sent with `Origin`, as in Firefox.
     pub upgraded_images_tell_origin: bool,
-    /// Whether a request in mode `cors` or `no-cors` keeps its `Origin` when a redirect changes its method to
-    /// GET, as in WebKit. Fetch sends it with unsafe methods only.
+    /// Whether a `fetch()` keeps its `Origin` when a redirect changes its method to GET, as in WebKit,
+    /// but outside of mode `cors` only until a redirect leads to another origin. Fetch sends it with
+    /// unsafe methods only.
     pub origin_outlives_method: bool,
     /// Which loads of a sandboxed page have a `Referer`.
     pub sandboxed_referrer: SandboxedReferrer,
@@ -166,6 +167,9 @@ pub struct Profile {
     /// Whether the redirect mode `manual` fails if `Location` is not a valid URL, as in Chromium.
     /// In Fetch (4.3) it is a redirect like the others.
     pub manual_needs_address: bool,
+    /// Whether the redirect mode `manual` shows the content of a redirect without a location URL, as
+    /// in WebKit.
+    pub manual_shows_content: bool,
     /// Whether every redirect to a URL with a user and a password fails, and not only those of the
     /// CORS protocol (Fetch, 4.4). Chromium allows them only for navigations of a window.
     pub redirects_have_no_password: bool,
@@ -179,6 +183,10 @@ pub struct Profile {
     /// with the next one, unless that removes them too. As in Firefox
     /// (`FetchDriver::SetRequestHeaders`), which starts from the fields of the script each time.
     pub redirects_restore_fields: bool,
+    /// Whether the fields of the content, which a redirect removes when it changes the method to GET,
+    /// come back with the next one: with any status in the CORS protocol, and elsewhere with 307 and
+    /// 308. As in WebKit (`NetworkLoadChecker::checkCORSRedirectedRequest`).
+    pub redirects_restore_content: bool,
     /// Whether a script with a status of 300 to 399 runs, as in Chromium and WebKit. HTML requires
     /// an ok status.
     pub scripts_of_300_run: bool,
@@ -232,8 +240,12 @@ pub struct Profile {
     /// Whether a load that had a preflight, or began with fields that need one, sends one to each
     /// URL that it is redirected to, even if these fields are gone, as in Firefox and WebKit.
     pub preflights_stick: bool,
-    /// Whether a preflight asks for `Authorization` although a redirect has removed it, as in WebKit.
-    pub preflights_name_authorization: bool,
+    /// Whether a preflight asks for all fields of the script, even those that a redirect has removed,
+    /// as in WebKit (`NetworkLoadChecker::checkCORSRequestWithPreflight`).
+    pub preflights_name_removed_fields: bool,
+    /// Whether a preflight has the referrer of the first URL, even if the policy allows less for the
+    /// one after a redirect, as in WebKit.
+    pub preflights_keep_referrer: bool,
     /// Whether a permission for `null` is kept for the next load, or for the next URL after a
     /// redirect. Fetch has one origin `null`; in Chromium each opaque origin differs.
     pub sandboxed_preflights_are_kept: bool,
@@ -257,6 +269,9 @@ pub struct Profile {
     /// Whether the result of a preflight is cached even for a request with the cache mode
     /// `no-store`. Fetch does not exclude it; Chromium does not cache it.
     pub no_store_keeps_preflights: bool,
+    /// Whether `Sec-Fetch-Site` of a preflight is `cross-site` when its `Origin` is `null` after a
+    /// redirect by another origin, as in WebKit.
+    pub tainted_preflights_are_cross_site: bool,
     /// Whether a preflight has `Sec-Fetch-Mode` even if the URL is not trustworthy, as in Chromium.
     pub preflights_tell_mode: bool,
 

@@ -86,6 +86,13 @@ pub(super) fn follow(
     if becomes_get {
         request.fields.remove_content();
     }
+    let starts_again =
+        is_cors || request.fetch.mode == Mode::Cors && request.tainting == Tainting::Cors;
+    let restores = starts_again && !becomes_get || matches!(response.status, 307 | 308);
+    if profile.redirects_restore_content && restores {
+        let (_, written) = &request.written;
+        request.fields.restore_content(written);
+    }
     if profile.redirects_restore_fields && request.fetch.mode != Mode::Navigate {
         let (method, fields) = &request.written;
         request.fields = fields.clone();
@@ -240,6 +247,90 @@ mod tests {
             });
             assert_eq!(names.as_deref(), asked, "{}", profile.name);
         }
+    }
+
+    #[test]
+    fn in_webkit_the_type_of_a_content_comes_back_after_the_redirect_that_removed_it() {
+        let [here, there] = ["/b", "https://api.test/c"];
+        let has_type = |profile, targets: &[_]| {
+            let fetch = Fetch::post("/").header("content-type", "text/plain").body("x");
+            last(profile, fetch, targets, "content-type").is_some()
+        };
+        for (targets, comes_back) in [
+            ([(302, here), (302, here)], false),
+            ([(302, here), (307, here)], true),
+            ([(302, here), (302, there)], true),
+            ([(302, there), (302, "/d")], true),
+            ([(307, here), (302, there)], false),
+        ] {
+            assert_eq!(has_type(Profile::WEBKIT, &targets), comes_back, "{targets:?}");
+            assert!(!has_type(Profile::STANDARD, &targets), "{targets:?}");
+        }
+    }
+
+    /// A field of the preflight after a redirect.
+    fn asked(profile: Profile, fetch: Fetch, target: (u16, &str), name: &str) -> Option<String> {
+        let mut value = None;
+        let mut is_led_away = false;
+        let page = page("https://app.test/page");
+        let _ = run(State::new(profile, browser().now()), Some(&page), fetch, |request| {
+            if request.is_preflight && is_led_away {
+                value = request.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+                return response(403, &[]);
+            }
+            is_led_away |= !request.is_preflight;
+            let methods = ("access-control-allow-methods", "*");
+            let fields = [STAR, methods, ("location", target.1)];
+            response(if request.is_preflight { 204 } else { target.0 }, &fields)
+        });
+        value
+    }
+
+    #[test]
+    fn preflights_of_webkit_after_a_redirect_are_those_of_another_request() {
+        let away = "https://api.app.test/";
+        let typed = || Fetch::put("/a").header("content-type", "application/json").body("x");
+        for (profile, [names, referrer, site]) in [
+            (Profile::STANDARD, [None, Some("https://app.test/"), Some("same-site")]),
+            (
+                Profile::WEBKIT,
+                [Some("content-type"), Some("https://app.test/page"), Some("cross-site")],
+            ),
+        ] {
+            let named = typed().header("x-a", "1");
+            let value = asked(profile, named, (303, away), "access-control-request-headers");
+            let all = names.map_or("x-a".to_owned(), |names| format!("{names},x-a"));
+            assert_eq!(value, Some(all), "{}", profile.name);
+            let value = asked(profile, Fetch::put("/a"), (307, away), "referer");
+            assert_eq!(value.as_deref(), referrer, "{}", profile.name);
+            let value =
+                asked(profile, Fetch::put(away), (307, "https://app.test/b"), "sec-fetch-site");
+            assert_eq!(value.as_deref(), site, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn webkit_shows_the_content_of_a_redirect_to_nowhere() {
+        let shown = |profile, fields: &[_]| {
+            let fetch = Fetch::get("/a").redirect(Redirect::Manual);
+            let state = State::new(profile, browser().now());
+            let trial = load_in(state, Some(&app()), fetch, &[response(302, fields)]);
+            !trial.outcome.response().unwrap().body.is_empty()
+        };
+        assert!(shown(Profile::WEBKIT, &[]) && !shown(Profile::STANDARD, &[]));
+        assert!(!shown(Profile::WEBKIT, &[("location", "/b")]));
+    }
+
+    #[test]
+    fn webkit_forgets_the_origin_of_a_post_that_leads_to_another_origin_as_a_get() {
+        let origin = |profile, mode, target| {
+            last(profile, Fetch::post("/a").mode(mode), &[(302, target)], "origin")
+        };
+        for mode in [Mode::NoCors, Mode::SameOrigin] {
+            assert_eq!(origin(Profile::WEBKIT, mode, "/b").as_deref(), Some("https://app.test"));
+            assert_eq!(origin(Profile::STANDARD, mode, "/b"), None);
+        }
+        assert_eq!(origin(Profile::WEBKIT, Mode::NoCors, "https://api.test/b"), None);
     }
 
     #[test]

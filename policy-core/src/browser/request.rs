@@ -25,6 +25,8 @@ pub(super) struct Request {
     pub(super) referrer_policy: ReferrerPolicy,
     /// The referrer; a redirect can shorten it, and later ones do not restore it.
     pub(super) referrer: Option<Url>,
+    /// The referrer of the first URL.
+    pub(super) first_referrer: Option<Url>,
     pub(super) method: Method,
     pub(super) fields: Fields,
     /// The method and the fields at the start.
@@ -105,6 +107,7 @@ impl Request {
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
             referrer: page.as_ref().filter(tells_page).map(source),
+            first_referrer: None,
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
             page,
             written: (method.clone(), fields.clone()),

@@ -22,7 +22,9 @@ pub(crate) enum Engine {
 pub(crate) enum LeftOut {
     Cookies,
     HttpCache,
-    /// Bytes of fields that are not ASCII, `Location` without a value, redirects of WebSockets.
+    /// Bytes of fields that are not ASCII; `Location` without a value, with a password, or to `http`
+    /// from `https`; redirects of WebSockets; cached preflights of
+    /// uploads, and those that allow `*`.
     Details,
 }
 

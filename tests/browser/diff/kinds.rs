@@ -38,7 +38,7 @@ const ENOUGH: &[(&str, usize)] = &[
 
 const COOKIE: &str = "cookie of a script";
 
-/// The smallest run that must have enough.
+/// The smallest run that must have enough, or more for a kind that is rarer.
 const RUN: usize = 300;
 
 impl Kinds {
@@ -77,7 +77,7 @@ impl Kinds {
     pub(crate) fn assert_enough(&self, cases: usize, engine: Engine) {
         for (kind, one_in) in ENOUGH {
             let is_left_out = *kind == COOKIE && engine.left_out().contains(&LeftOut::Cookies);
-            if cases < RUN || is_left_out {
+            if cases < RUN.max(*one_in) || is_left_out {
                 continue;
             }
             let count = self.0.get(kind).copied().unwrap_or_default();
