@@ -130,7 +130,7 @@ impl Fields {
 
     /// The fields as they are sent. A byte that is not allowed in a value is sent as a space (RFC
     /// 9110 5.5).
-    pub(super) fn to_map(&self) -> HeaderMap {
+    pub(super) fn to_map(&self, profile: &Profile) -> HeaderMap {
         let mut map = HeaderMap::with_capacity(self.0.len() + 8);
         for (name, value) in &self.0 {
             let sendable = HeaderValue::from_bytes(value).or_else(|_| {
@@ -138,7 +138,11 @@ impl Fields {
                 let value = value.iter().map(|&byte| if is_control(byte) { b' ' } else { byte });
                 HeaderValue::from_bytes(&value.collect::<Vec<u8>>())
             });
-            if let Ok(value) = sendable {
+            let Ok(value) = sendable else { continue };
+            let is_alone = value.is_empty() || map.get(name).is_some_and(HeaderValue::is_empty);
+            if is_alone && profile.drops_empty_lines {
+                map.insert(name, value);
+            } else {
                 map.append(name, value);
             }
         }
@@ -382,7 +386,10 @@ mod tests {
         let written = [("accept", "a"), ("range", "bytes=0-"), ("content-type", "text/json")];
         let written = written.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(
-            Fields::fill(&Profile::STANDARD, &written, true, false).unwrap().to_map().len(),
+            Fields::fill(&Profile::STANDARD, &written, true, false)
+                .unwrap()
+                .to_map(&Profile::STANDARD)
+                .len(),
             1
         );
     }
@@ -422,6 +429,19 @@ mod tests {
     fn a_control_byte_is_sent_as_a_space() {
         let fields = written(&[("content-language", "a\u{1}b")]);
         assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["content-language"]);
-        assert_eq!(fields.to_map()["content-language"], "a b");
+        assert_eq!(fields.to_map(&Profile::STANDARD)["content-language"], "a b");
+    }
+
+    #[test]
+    fn in_firefox_an_empty_field_replaces_those_before_it() {
+        for (values, expected) in [(["", ""], ""), (["1", ""], ""), (["", "1"], "1")] {
+            let written = values.map(|value| ("x-a".to_owned(), value.to_owned()));
+            let lines = |profile: &Profile| {
+                let map = Fields::fill(profile, &written, false, false).unwrap().to_map(profile);
+                map.get_all("x-a").iter().cloned().collect::<Vec<HeaderValue>>()
+            };
+            assert_eq!(lines(&Profile::FIREFOX), [expected]);
+            assert_eq!(lines(&Profile::STANDARD), values);
+        }
     }
 }

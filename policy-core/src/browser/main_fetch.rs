@@ -82,14 +82,13 @@ impl Load {
                 let judged = preflight::judge(&state.profile, &request, &unsafe_names, &response);
                 match judged {
                     Ok(allowed) => {
-                        let cap = state.profile.preflight_cap;
                         let is_kept = request.fetch.cache != CacheMode::NoStore
                             || state.profile.no_store_keeps_preflights;
                         if is_kept && state.profile.preflights_forget {
                             state.preflights.clear(&request);
                         }
                         if is_kept {
-                            state.preflights.keep(&request, allowed, state.now, cap);
+                            state.preflights.keep(&state.profile, &request, allowed, state.now);
                         }
                         proceed(state, request, send)
                     }
@@ -195,7 +194,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
 /// The names that a preflight asks for.
 fn asked_names(profile: &Profile, request: &Request) -> Vec<String> {
     let (_, written) = &request.written;
-    let fields = if profile.preflights_name_removed_fields { written } else { &request.fields };
+    let others = request.asked.as_ref().unwrap_or(&request.fields);
+    let fields = if profile.preflights_name_removed_fields { written } else { others };
     fields.unsafe_names(profile)
 }
 

@@ -13,7 +13,14 @@ pub(super) fn is_blocked(profile: &Profile, request: &Request) -> bool {
     let is_protected = page.url.scheme() == "https" || page.top_level.scheme() == "https";
     let is_lifted =
         profile.local_network_lifts_mixed_content && address_space::is_local_by_url(request);
-    is_protected && !request.is_top_level_navigation() && !is_safe(profile, request) && !is_lifted
+    let is_image_of_loopback = !profile.loopback_upgrades_images
+        && request.fetch.destination == Destination::Image
+        && is_loopback(&page.url);
+    is_protected
+        && !request.is_top_level_navigation()
+        && !is_safe(profile, request)
+        && !is_lifted
+        && !is_image_of_loopback
 }
 
 /// Whether nobody between the browser and the server can change the response.
@@ -27,7 +34,6 @@ fn is_safe(profile: &Profile, request: &Request) -> bool {
 
 /// Upgrades an image to TLS (4.1), unless its host is an IP address.
 pub(super) fn upgrade_image(profile: &Profile, request: &mut Request) {
-    request.is_upgraded = false;
     let has_name = request.url.host_str().is_some_and(|host| !is_address(host));
     if request.fetch.destination == Destination::Image
         && has_name
@@ -35,7 +41,7 @@ pub(super) fn upgrade_image(profile: &Profile, request: &mut Request) {
         && request.url.set_scheme("https").is_ok()
     {
         request.target = PageOrigin::of(&request.url);
-        request.is_upgraded = true;
+        request.was_upgraded = true;
     }
 }
 
@@ -43,7 +49,7 @@ pub(super) fn upgrade_image(profile: &Profile, request: &mut Request) {
 mod tests {
     use crate::browser::{
         Blocked, Fetch, Profile, Reason, ServerResponse, State, run,
-        trial::{app, browser, load, page, response},
+        trial::{app, browser, load, load_in, page, response},
     };
 
     #[test]
@@ -59,6 +65,19 @@ mod tests {
         load(&page("http://localhost/"), Fetch::image("http://a.test/"), &[response(200, &[])]);
         let redirect = response(302, &[("location", "http://api.test/")]);
         assert_eq!(*load(&app(), Fetch::script("/"), &[redirect]).reason(), Reason::MixedContent);
+    }
+
+    #[test]
+    fn firefox_upgrades_no_image_of_a_page_on_loopback() {
+        let local = page("https://localhost/");
+        for (profile, url) in
+            [(Profile::STANDARD, "https://api.test/"), (Profile::FIREFOX, "http://api.test/")]
+        {
+            let state = State::new(profile, browser().now());
+            let image = Fetch::image("http://api.test/");
+            let trial = load_in(state, Some(&local), image, &[response(200, &[])]);
+            assert_eq!(trial.sent[0].url.as_str(), url, "{}", profile.name);
+        }
     }
 
     #[test]

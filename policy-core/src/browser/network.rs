@@ -49,7 +49,7 @@ pub(super) struct Refresh {
 
 /// Prepares a request for the network.
 pub(super) fn send(state: &mut State, request: &Request) -> Network {
-    let mut headers = request.fields.to_map();
+    let mut headers = request.fields.to_map(&state.profile);
     if !headers.contains_key(header::ACCEPT) {
         headers.insert(header::ACCEPT, HeaderValue::from_static(accepted(request)));
     }
@@ -216,7 +216,7 @@ fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_pr
                 }
             }
             Mode::Cors => request.serialized_origin(),
-            _ => allowed_origin(request),
+            _ => allowed_origin(profile, request),
         };
         insert(headers, header::ORIGIN, &origin);
     }
@@ -234,7 +234,7 @@ fn is_unsafe(method: &Method) -> bool {
 
 /// Whether an element with `crossorigin` tells its origin even to its own host.
 fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
-    profile.elements_tell_origin || request.is_upgraded && profile.upgraded_images_tell_origin
+    profile.elements_tell_origin || request.was_upgraded && profile.upgraded_images_tell_origin
 }
 
 /// Whether the method of the start decides about `Origin`, after a redirect has changed it to GET.
@@ -282,8 +282,14 @@ pub(super) fn is_trimmed(profile: &Profile, request: &Request, source: &Url) -> 
 }
 
 /// The origin, as far as the referrer policy allows.
-pub(super) fn allowed_origin(request: &Request) -> Cow<'_, str> {
-    match origin_allowed(request.referrer_policy, &request.origin, &request.url) {
+pub(super) fn allowed_origin<'a>(profile: &Profile, request: &'a Request) -> Cow<'a, str> {
+    let is_trimmed =
+        request.page.as_ref().is_some_and(|page| is_trimmed(profile, request, &page.url));
+    let policy = match is_trimmed {
+        true => ReferrerPolicy::StrictOriginWhenCrossOrigin,
+        false => request.referrer_policy,
+    };
+    match origin_allowed(policy, &request.origin, &request.url) {
         true => request.serialized_origin(),
         false => Cow::Borrowed("null"),
     }
@@ -521,6 +527,30 @@ mod tests {
             assert_eq!(origin(profile, "https://app.test/a").as_deref(), plain, "{}", profile.name);
             let by_upgrade = origin(profile, "http://app.test/a");
             assert_eq!(by_upgrade.as_deref(), upgraded, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn an_image_that_firefox_has_upgraded_tells_its_origin_after_a_redirect_too() {
+        for (profile, told) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
+            let state = State::new(profile, browser().now());
+            let image = Fetch::image("http://app.test/a").mode(Mode::Cors);
+            let responses = [response(302, &[("location", "/b")]), response(200, &[])];
+            let trial = load_in(state, Some(&app()), image, &responses);
+            assert_eq!(trial.last("origin").is_some(), told, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn firefox_tells_other_sites_no_more_of_the_origin_than_of_the_referrer() {
+        let page = Page { referrer_policy: ReferrerPolicy::UnsafeUrl, ..app() };
+        let own = "https://app.test";
+        for (profile, told) in [(Profile::STANDARD, own), (Profile::FIREFOX, "null")] {
+            let profile = profile.local_network(crate::browser::LocalNetwork::Granted);
+            let state = State::new(profile, browser().now());
+            let beacon = Fetch::post("http://localhost/").mode(Mode::NoCors);
+            let trial = load_in(state, Some(&page), beacon, &[response(200, &[])]);
+            assert_eq!(trial.last("origin"), Some(told), "{}", profile.name);
         }
     }
 

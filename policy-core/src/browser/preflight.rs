@@ -33,11 +33,12 @@ pub(super) fn is_cached(
     request: &Request,
     unsafe_names: &[String],
 ) -> bool {
-    let is_anew = !profile.sandboxed_preflights_are_kept && request.is_redirect_tainted;
+    let is_anew = (!profile.sandboxed_preflights_are_kept && request.is_redirect_tainted)
+        || (!profile.tainted_preflights_are_kept && request.was_tainted_before);
     if is_anew || profile.asks_anew.contains(&cache_mode(profile, request)) {
         return false;
     }
-    let matching = cache.matching(request);
+    let matching = cache.matching(profile, request);
     let has_method = || matching.has_method(&request.method, profile.stars_are_kept);
     let is_allowed = match is_safelisted(&request.method) {
         false => has_method(),

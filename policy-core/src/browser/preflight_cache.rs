@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Method;
 use url::Url;
 
-use super::{Credentials, preflight::Allowed, request::Request};
+use super::{Credentials, Profile, preflight::Allowed, request::Request};
 
 /// The results of preflights.
 #[derive(Clone, Debug, Default)]
@@ -49,31 +49,32 @@ impl PreflightCache {
         self.entries.retain(|entry| entry.expires > now);
     }
 
-    pub(super) fn matching(&self, request: &Request) -> Matching<'_> {
+    pub(super) fn matching(&self, profile: &Profile, request: &Request) -> Matching<'_> {
         if self.entries.is_empty() {
             return Matching(Vec::new());
         }
         let partition = request.partition();
-        let entries = self.entries.iter().filter(|entry| entry.matches(request, &partition));
+        let entries =
+            self.entries.iter().filter(|entry| entry.matches(profile, request, &partition));
         Matching(entries.map(|entry| &entry.allowed).collect())
     }
 
     /// Stores what a preflight has allowed. Entries that already match get the same expiry.
     pub(super) fn keep(
         &mut self,
+        profile: &Profile,
         request: &Request,
         allowed: Allowed,
         now: Duration,
-        cap: Duration,
     ) {
         let partition = request.partition();
-        let expires = now + Duration::from_secs(allowed.max_age).min(cap);
+        let expires = now + Duration::from_secs(allowed.max_age).min(profile.preflight_cap);
         let methods = allowed.methods.into_iter().map(Item::Method);
         let names = allowed.names.into_iter().map(|name| Item::Name(name.to_ascii_lowercase()));
         for item in methods.chain(names) {
             let mut is_known = false;
             for entry in &mut self.entries {
-                if entry.allowed == item && entry.matches(request, &partition) {
+                if entry.allowed == item && entry.matches(profile, request, &partition) {
                     entry.expires = expires;
                     is_known = true;
                 }
@@ -115,9 +116,10 @@ impl Entry {
     }
 
     /// Cache entry match: an entry with credentials also matches requests without them.
-    fn matches(&self, request: &Request, partition: &str) -> bool {
-        (self.with_credentials || request.fetch.credentials != Credentials::Include)
-            && self.is_of(request, partition)
+    fn matches(&self, profile: &Profile, request: &Request, partition: &str) -> bool {
+        let is_included = request.fetch.credentials == Credentials::Include;
+        let covers = self.with_credentials && profile.permissions_cover_fewer_credentials;
+        (covers || self.with_credentials == is_included) && self.is_of(request, partition)
     }
 }
 
@@ -138,12 +140,56 @@ impl Matching<'_> {
 #[cfg(test)]
 mod tests {
     use crate::browser::{
-        CacheMode, Event, Fetch, Page, Profile, Redirect, ServerResponse, State, Url, run, step,
+        CacheMode, Credentials, Event, Fetch, Page, Profile, Redirect, ServerResponse, State, Url,
+        run, step,
         trial::{app, browser, load_in, response},
     };
     use std::time::Duration;
 
     const URL: &str = "https://api.test/";
+
+    /// How many preflights a load sends, if everything is granted and these redirects follow.
+    fn preflights(state: State, fetch: Fetch, redirects: &[&str]) -> (State, usize) {
+        let (mut count, mut left) = (0, redirects.iter());
+        let (state, _) = run(state, Some(&app()), fetch, |request| {
+            let origin =
+                request.headers.get("origin").map_or("*", |origin| origin.to_str().unwrap());
+            let mut fields = vec![
+                ("access-control-allow-origin", origin),
+                ("access-control-allow-credentials", "true"),
+                ("access-control-allow-methods", "PUT"),
+            ];
+            if request.is_preflight {
+                count += 1;
+                return response(204, &fields);
+            }
+            let next = left.next();
+            fields.extend(next.map(|url| ("location", *url)));
+            response(if next.is_some() { 307 } else { 200 }, &fields)
+        });
+        (state, count)
+    }
+
+    #[test]
+    fn firefox_keeps_what_it_may_send_with_and_without_credentials_apart() {
+        for (profile, again) in [(Profile::STANDARD, 0), (Profile::FIREFOX, 1)] {
+            let state = State::new(profile, browser().now());
+            let with = Fetch::put(URL).credentials(Credentials::Include);
+            let (state, count) = preflights(state, with, &[]);
+            assert_eq!(count, 1);
+            let without = Fetch::put(URL).credentials(Credentials::Omit);
+            assert_eq!(preflights(state, without, &[]).1, again, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn firefox_asks_again_at_each_redirect_of_a_request_of_null() {
+        for (profile, count) in [(Profile::STANDARD, 2), (Profile::FIREFOX, 4)] {
+            let state = State::new(profile, browser().now());
+            let loops = ["https://evil.test/", "https://evil.test/", "https://evil.test/"];
+            assert_eq!(preflights(state, Fetch::put(URL), &loops).1, count, "{}", profile.name);
+        }
+    }
 
     /// Whether a fetch sends a preflight; it is then allowed for `age` seconds.
     fn asks(state: State, page: &Page, url: &str, age: &str) -> (State, bool) {

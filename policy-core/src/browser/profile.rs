@@ -151,7 +151,7 @@ pub struct Profile {
     /// only after a redirect from another one; Chromium and WebKit always.
     pub elements_tell_origin: bool,
     /// Whether an image with `crossorigin` that is upgraded to `https`, and so to the page's own
-    /// origin, is sent with `Origin`, as in Firefox.
+    /// origin, is sent with `Origin`, also after redirects, as in Firefox.
     pub upgraded_images_tell_origin: bool,
     /// Whether a `fetch()` keeps its `Origin` when a redirect changes its method to GET, as in WebKit,
     /// but outside of mode `cors` only until a redirect leads to another origin. Fetch sends it with
@@ -181,7 +181,8 @@ pub struct Profile {
     pub refuses_proxy_status: bool,
     /// Whether fields that a redirect removes, such as `Authorization` and `Content-Type`, come back
     /// with the next one, unless that removes them too. As in Firefox
-    /// (`FetchDriver::SetRequestHeaders`), which starts from the fields of the script each time.
+    /// (`FetchDriver::SetRequestHeaders`), which starts from the fields of the script each time. A
+    /// preflight then asks for the fields of the content even if they are removed again.
     pub redirects_restore_fields: bool,
     /// Whether the fields of the content, which a redirect removes when it changes the method to GET,
     /// come back with the next one: with any status in the CORS protocol, and elsewhere with 307 and
@@ -191,7 +192,8 @@ pub struct Profile {
     /// an ok status.
     pub scripts_of_300_run: bool,
     /// Whether response lines with an empty value are ignored, if the field has other lines or
-    /// comes from the HTTP cache, as in Firefox (`nsHttpHeaderArray`).
+    /// comes from the HTTP cache, as in Firefox (`nsHttpHeaderArray`). In a request such a line also
+    /// replaces those before it.
     pub drops_empty_lines: bool,
     /// Whether a form submission with POST asks HTTP caches for a new response, as in Chromium.
     pub forms_ask_caches: bool,
@@ -199,8 +201,9 @@ pub struct Profile {
     /// checked one by one (Fetch, "CORS-unsafe request-header names").
     pub joins_fields: bool,
     /// Whether the client hints `DPR`, `Device-Memory`, `Downlink`, `ECT`, `RTT`, `Save-Data: on`,
-    /// `Viewport-Width` and `Width` need no preflight, and are dropped by redirects, as in Chromium. Fetch no longer has them
-    /// among the CORS-safelisted request-headers.
+    /// `Viewport-Width` and `Width` need no preflight, and are dropped by redirects to another
+    /// origin than that of the page and its window, as in Chromium. Fetch no longer has them among
+    /// the CORS-safelisted request-headers.
     pub client_hints_are_safelisted: bool,
     /// Whether `Range` is safelisted with its unit in any case (`Bytes=0-5`), as in WebKit. Fetch
     /// (parse a single range header value) requires `bytes`.
@@ -219,6 +222,9 @@ pub struct Profile {
     /// Whether `*` in a preflight response also matches methods and names in the cache (Fetch,
     /// 4.10). Firefox sends a new preflight.
     pub stars_are_kept: bool,
+    /// Whether a permission for requests with credentials is also one for requests without them
+    /// (Fetch, 4.10: "cache entry match"). Firefox keeps them apart (`nsPreflightCache`).
+    pub permissions_cover_fewer_credentials: bool,
     /// Which invalid values of `Access-Control-Max-Age` mean five seconds.
     pub max_age: PreflightAge,
     /// The cache modes that also bypass the preflight cache. None in Fetch.
@@ -249,6 +255,9 @@ pub struct Profile {
     /// Whether a permission for `null` is kept for the next load, or for the next URL after a
     /// redirect. Fetch has one origin `null`; in Chromium each opaque origin differs.
     pub sandboxed_preflights_are_kept: bool,
+    /// Whether a permission is used by the further redirects of a request that has become one of
+    /// `null` by a redirect. Firefox sends a new preflight each time.
+    pub tainted_preflights_are_kept: bool,
     /// Whether a new preflight removes the entries of earlier ones: when it is granted, and also
     /// before its response if the cache was read. As in Chromium
     /// (`PreflightCache::CheckIfRequestCanSkipPreflight` and `AppendEntry`).
@@ -293,6 +302,9 @@ pub struct Profile {
     /// their referrer, and all others what the policy says, as in WebKit.
     pub trims_third_party_referrers: bool,
 
+    /// Whether images of `http` are upgraded to `https` in pages of `https` on loopback too (Mixed
+    /// Content, 4.1). Firefox loads them over `http`.
+    pub loopback_upgrades_images: bool,
     /// Whether `http` on loopback is mixed content in a page of `https`, except for images. Mixed
     /// Content (4.4) allows it, since loopback is trustworthy; WebKit does not.
     pub loopback_is_mixed: bool,

@@ -99,11 +99,20 @@ pub(super) fn follow(
         if changes_to_get(response.status, method) {
             request.fields.remove_content();
         }
+        let mut asked = fields.clone();
+        if becomes_get {
+            asked.remove_content();
+        }
+        if is_elsewhere {
+            asked.remove(&header::AUTHORIZATION);
+        }
+        request.asked = Some(asked);
     }
-    if profile.client_hints_are_safelisted {
+    if profile.client_hints_are_safelisted && !gets_hints(request, &target) {
         request.fields.remove_client_hints();
     }
     request.comes_from_elsewhere = is_elsewhere;
+    request.was_tainted_before = request.is_redirect_tainted;
     if is_elsewhere {
         request.fields.remove(&header::AUTHORIZATION);
         // Redirect-tainted: a URL of another origin redirected to a third origin.
@@ -116,6 +125,15 @@ pub(super) fn follow(
     request.redirected_from.push(std::mem::replace(&mut request.url, url));
     request.target = target;
     Ok(())
+}
+
+/// Whether a page tells client hints to an origin unasked: to its own, unless another origin or a
+/// sandbox is around it (`FindClientHintsToRemove`: the default `Permissions-Policy` is `self`).
+fn gets_hints(request: &Request, target: &PageOrigin) -> bool {
+    request.page.as_ref().is_some_and(|page| {
+        let is_own_window = page.origin.is_same(&PageOrigin::of(&page.top_level));
+        page.origin.is_same(target) && is_own_window && page.has_same_site_ancestors
+    })
 }
 
 /// Whether a status changes a method to GET.
@@ -195,9 +213,12 @@ mod tests {
 
     #[test]
     fn chromium_drops_client_hints_on_a_redirect() {
-        for (profile, hint) in [(Profile::STANDARD, Some("50")), (Profile::CHROMIUM, None)] {
-            let fetch = Fetch::get("/a").header("rtt", "50");
-            assert_eq!(last(profile, fetch, &[(302, "/b")], "rtt").as_deref(), hint);
+        let hint = |profile, to| {
+            last(profile, Fetch::get("/a").header("rtt", "50"), &[(302, to)], "rtt").is_some()
+        };
+        for (profile, is_kept) in [(Profile::STANDARD, true), (Profile::CHROMIUM, false)] {
+            assert_eq!(hint(profile, "https://api.test/"), is_kept);
+            assert!(hint(profile, "/b"));
         }
     }
 
@@ -218,6 +239,26 @@ mod tests {
         assert!(!content("PATCH", &[(303, "/b")]));
         assert!(content("PATCH", &[(303, "/b"), (302, "/c")]));
         assert!(!content("POST", &[(303, "/b"), (302, "/c")]));
+    }
+
+    #[test]
+    fn firefox_asks_for_the_type_of_a_content_that_it_no_longer_sends() {
+        for (profile, asked) in
+            [(Profile::STANDARD, None), (Profile::FIREFOX, Some("content-type"))]
+        {
+            let mut names = None;
+            let mut targets = [(302, "/b"), (302, "https://api.test/")].into_iter();
+            let fetch = Fetch::post("/a").header("content-type", "application/json").body("x");
+            let _ = run(State::new(profile, browser().now()), Some(&app()), fetch, |request| {
+                if request.is_preflight {
+                    let value = request.headers.get("access-control-request-headers");
+                    names = value.map(|value| value.to_str().unwrap().to_owned());
+                    return response(403, &[]);
+                }
+                targets.next().map_or_else(end, |(status, target)| to(status, target))
+            });
+            assert_eq!(names.as_deref(), asked, "{}", profile.name);
+        }
     }
 
     #[test]

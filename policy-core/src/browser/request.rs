@@ -29,6 +29,8 @@ pub(super) struct Request {
     pub(super) first_referrer: Option<Url>,
     pub(super) method: Method,
     pub(super) fields: Fields,
+    /// The fields that a preflight asks for, if they are others.
+    pub(super) asked: Option<Fields>,
     /// The method and the fields at the start.
     pub(super) written: (Method, Fields),
     pub(super) body: Option<Vec<u8>>,
@@ -41,12 +43,14 @@ pub(super) struct Request {
     pub(super) tainting: Tainting,
     /// Whether its origin is redirect-tainted.
     pub(super) is_redirect_tainted: bool,
+    /// Whether it was so before the last redirect.
+    pub(super) was_tainted_before: bool,
     /// Whether a redirect led from one site to another.
     pub(super) was_cross_site_redirected: bool,
     /// Whether the last redirect led from one origin to another.
     pub(super) comes_from_elsewhere: bool,
-    /// Whether its current URL was upgraded to TLS.
-    pub(super) is_upgraded: bool,
+    /// Whether one of its URLs was upgraded to TLS.
+    pub(super) was_upgraded: bool,
     /// Whether its original fields or its upload need a preflight.
     pub(super) is_unsafe: bool,
     /// Whether one of its URLs needed a preflight.
@@ -110,6 +114,7 @@ impl Request {
             first_referrer: None,
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
             page,
+            asked: None,
             written: (method.clone(), fields.clone()),
             method,
             fields,
@@ -119,9 +124,10 @@ impl Request {
             target,
             tainting: Tainting::Basic,
             is_redirect_tainted: false,
+            was_tainted_before: false,
             was_cross_site_redirected: false,
             comes_from_elsewhere: false,
-            is_upgraded: false,
+            was_upgraded: false,
             is_unsafe,
             is_preflighted: false,
             fetch,

@@ -78,7 +78,7 @@ pub(super) fn tell(
             if is_said && !headers.contains_key(header::ORIGIN) {
                 let origin = match request.fetch.mode {
                     Mode::Cors => request.serialized_origin(),
-                    _ => allowed_origin(request),
+                    _ => allowed_origin(profile, request),
                 };
                 insert(headers, header::ORIGIN, &origin);
             }
