@@ -29,8 +29,8 @@
 //! - In Chromium, the stored response whose `ETag` a script names in its own `If-None-Match`.
 //! - `Available-Dictionary` of a script, for which Chromium sends nothing.
 //! - In Firefox, the `Content-Type` of a form that comes back when a redirect to another origin
-//!   follows one that changed the method to GET; and the permission of an earlier preflight of the
-//!   page that a request finds after a redirect by another origin.
+//!   follows one that changed the method to GET; and which permissions of earlier preflights a request
+//!   finds after a redirect by another origin.
 //! - In WebKit, the preflight that is sent to `http` when a page of `https` is redirected there,
 //!   before the request is blocked as mixed content, and the one that is sent to a URL with a
 //!   password; which preflights of uploads with listeners are cached after redirects; and that a

@@ -33,8 +33,7 @@ pub(super) fn is_cached(
     request: &Request,
     unsafe_names: &[String],
 ) -> bool {
-    let is_anew = (!profile.sandboxed_preflights_are_kept && request.is_redirect_tainted)
-        || (!profile.tainted_preflights_are_kept && request.was_tainted_before);
+    let is_anew = !profile.sandboxed_preflights_are_kept && request.is_redirect_tainted;
     if is_anew || profile.asks_anew.contains(&cache_mode(profile, request)) {
         return false;
     }

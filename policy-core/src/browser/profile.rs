@@ -255,9 +255,6 @@ pub struct Profile {
     /// Whether a permission for `null` is kept for the next load, or for the next URL after a
     /// redirect. Fetch has one origin `null`; in Chromium each opaque origin differs.
     pub sandboxed_preflights_are_kept: bool,
-    /// Whether a permission is used by the further redirects of a request that has become one of
-    /// `null` by a redirect. Firefox sends a new preflight each time.
-    pub tainted_preflights_are_kept: bool,
     /// Whether a new preflight removes the entries of earlier ones: when it is granted, and also
     /// before its response if the cache was read. As in Chromium
     /// (`PreflightCache::CheckIfRequestCanSkipPreflight` and `AppendEntry`).

@@ -112,7 +112,6 @@ pub(super) fn follow(
         request.fields.remove_client_hints();
     }
     request.comes_from_elsewhere = is_elsewhere;
-    request.was_tainted_before = request.is_redirect_tainted;
     if is_elsewhere {
         request.fields.remove(&header::AUTHORIZATION);
         // Redirect-tainted: a URL of another origin redirected to a third origin.

@@ -43,8 +43,6 @@ pub(super) struct Request {
     pub(super) tainting: Tainting,
     /// Whether its origin is redirect-tainted.
     pub(super) is_redirect_tainted: bool,
-    /// Whether it was so before the last redirect.
-    pub(super) was_tainted_before: bool,
     /// Whether a redirect led from one site to another.
     pub(super) was_cross_site_redirected: bool,
     /// Whether the last redirect led from one origin to another.
@@ -124,7 +122,6 @@ impl Request {
             target,
             tainting: Tainting::Basic,
             is_redirect_tainted: false,
-            was_tainted_before: false,
             was_cross_site_redirected: false,
             comes_from_elsewhere: false,
             was_upgraded: false,
