@@ -5,7 +5,7 @@ use super::{
     ReferrerPolicy, ResponseType, SandboxedReferrer, Sent, ServerResponse, State, ThirdParty,
     address_space,
     cors_check::cors_check,
-    document, filter, mixed_content,
+    document, filter, initiator, mixed_content,
     network::{self, Asked, Network},
     preflight, redirect, referrer,
     request::{Request, Tainting},
@@ -211,13 +211,13 @@ fn tell_referrer(state: &State, request: &mut Request) {
         return;
     }
     request.referrer = referrer::referrer(profile, policy, &source, &request.url);
-    let told = network::told_referrer(profile, request, request.referrer.as_ref());
+    let told = initiator::told_referrer(profile, request, request.referrer.as_ref());
     // With partitioned windows, a frame that got a shorter referrer keeps it.
     let is_frame =
         request.fetch.mode == Mode::Navigate && profile.third_party == ThirdParty::Partitioned;
     if told.is_none() || is_frame {
         request.referrer = told;
-    } else if network::is_trimmed(profile, request, &source) {
+    } else if initiator::is_trimmed(profile, request, &source) {
         request.referrer = Some(source);
     }
 }

@@ -56,6 +56,7 @@ mod filter;
 mod framing;
 mod freshness;
 mod headers;
+mod initiator;
 mod invalidation;
 mod jar;
 mod main_fetch;

@@ -1,21 +1,17 @@
 //! HTTP-network-or-cache fetch (Fetch, 4.5): which fields the browser adds to a request, and what
 //! it stores of the response.
 
-use std::borrow::Cow;
-
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use url::Url;
 
 use super::{
-    CacheMode, Credentials, Destination, Mode, Profile, ReferrerPolicy, Sent, ServerResponse,
-    State,
+    CacheMode, Credentials, Destination, Mode, Profile, Sent, ServerResponse, State,
     cache_partition::{LoadKind, Partition},
     cookie_context::CookieContext,
     headers::trim,
-    metadata, preflight,
-    referrer::{is_relaxed, origin_allowed, referrer},
+    initiator::{describe, is_silent},
+    preflight,
     request::{Request, Tainting},
-    site::is_same_domain,
     storage_access,
     store::Lookup,
 };
@@ -162,139 +158,6 @@ fn hide_credentials(url: &mut Url) {
     let _ = url.set_password(None);
 }
 
-/// Adds `Referer`, `Sec-Fetch-*` and `Origin`.
-fn describe(profile: &Profile, headers: &mut HeaderMap, request: &Request, is_preflight: bool) {
-    let (page, policy) = (request.page.as_ref(), request.referrer_policy);
-    let source = match is_preflight && profile.preflights_keep_referrer {
-        true => &request.first_referrer,
-        false => &request.referrer,
-    };
-    if let Some(referrer) = told_referrer(profile, request, source.as_ref()) {
-        insert(headers, header::REFERER, referrer.as_str());
-    }
-    let redirected_from = match is_preflight && !profile.preflights_know_redirects {
-        true => &[][..],
-        false => &request.redirected_from,
-    };
-    if is_preflight || !is_silent(profile, request) {
-        metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
-    }
-    let is_tainted = is_preflight && request.is_redirect_tainted;
-    if is_tainted
-        && profile.tainted_preflights_are_cross_site
-        && let Some(site) = headers.get_mut("sec-fetch-site")
-    {
-        *site = HeaderValue::from_static("cross-site");
-    }
-    if is_preflight && profile.preflights_tell_mode {
-        headers.insert("sec-fetch-mode", HeaderValue::from_static("cors"));
-    }
-    let is_element = matches!(request.fetch.destination, Destination::Script | Destination::Image);
-    let is_cors = request.tainting == Tainting::Cors
-        || request.fetch.mode == Mode::WebSocket
-        || (is_element && request.fetch.mode == Mode::Cors && tells_own_origin(profile, request));
-    if is_cors {
-        let origin = match is_preflight {
-            true => request.preflight_origin(profile),
-            false => request.serialized_origin(),
-        };
-        insert(headers, header::ORIGIN, &origin);
-    } else if is_unsafe(&request.method) || keeps_origin(profile, request) {
-        let origin = match request.fetch.mode {
-            Mode::NoCors | Mode::SameOrigin if profile.fetch_tells_origin => {
-                match request.was_led_away() {
-                    true => Cow::Borrowed("null"),
-                    false => request.serialized_origin(),
-                }
-            }
-            Mode::Navigate if profile.navigations_keep_origin => {
-                let first = request.page.as_ref().map_or(policy, |page| page.referrer_policy);
-                let is_allowed = origin_allowed(first, &request.origin, &request.url);
-                match is_allowed && !request.was_led_away() {
-                    true => request.serialized_origin(),
-                    false => Cow::Borrowed("null"),
-                }
-            }
-            Mode::Cors => request.serialized_origin(),
-            _ => allowed_origin(profile, request),
-        };
-        insert(headers, header::ORIGIN, &origin);
-    }
-}
-
-/// Whether a redirect has just led to another origin in an engine that then sends less.
-fn is_silent(profile: &Profile, request: &Request) -> bool {
-    let is_led_away = request.fetch.mode == Mode::Cors && request.comes_from_elsewhere;
-    is_led_away && !profile.redirected_cors_has_metadata
-}
-
-fn is_unsafe(method: &Method) -> bool {
-    !matches!(*method, Method::GET | Method::HEAD)
-}
-
-/// Whether an element with `crossorigin` tells its origin even to its own host.
-fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
-    profile.elements_tell_origin || request.was_upgraded && profile.upgraded_images_tell_origin
-}
-
-/// Whether the method of the start decides about `Origin`, after a redirect has changed it to GET.
-fn keeps_origin(profile: &Profile, request: &Request) -> bool {
-    let started = Method::from_bytes(request.fetch.method.to_ascii_uppercase().as_bytes());
-    let is_kept = match request.fetch.mode {
-        Mode::Cors => true,
-        Mode::NoCors | Mode::SameOrigin => !request.was_led_away(),
-        Mode::Navigate | Mode::WebSocket => false,
-    };
-    profile.origin_outlives_method && is_kept && started.is_ok_and(|method| is_unsafe(&method))
-}
-
-/// What is sent of the referrer of this request.
-pub(super) fn told_referrer(
-    profile: &Profile,
-    request: &Request,
-    source: Option<&Url>,
-) -> Option<Url> {
-    let source = source?;
-    if profile.trims_third_party_referrers && is_third_party(request) {
-        referrer(profile, ReferrerPolicy::Origin, source, &request.url)
-    } else if is_trimmed(profile, request, source) {
-        referrer(profile, ReferrerPolicy::StrictOriginWhenCrossOrigin, source, &request.url)
-    } else {
-        Some(source.clone())
-    }
-}
-
-/// Whether a request goes to another domain than that of the window; after a redirect, for a
-/// navigation of a window, than that of the page.
-fn is_third_party(request: &Request) -> bool {
-    let Some(page) = &request.page else { return false };
-    match request.is_top_level_navigation() {
-        true => !request.redirected_from.is_empty() && !is_same_domain(&page.url, &request.url),
-        false => !is_same_domain(&page.top_level, &request.url),
-    }
-}
-
-/// Whether the referrer is shorter than its policy allows.
-pub(super) fn is_trimmed(profile: &Profile, request: &Request, source: &Url) -> bool {
-    profile.trims_referrers
-        && !request.is_top_level_navigation()
-        && is_relaxed(request.referrer_policy, source, &request.url)
-}
-
-/// The origin, as far as the referrer policy allows.
-pub(super) fn allowed_origin<'a>(profile: &Profile, request: &'a Request) -> Cow<'a, str> {
-    let is_trimmed =
-        request.page.as_ref().is_some_and(|page| is_trimmed(profile, request, &page.url));
-    let policy = match is_trimmed {
-        true => ReferrerPolicy::StrictOriginWhenCrossOrigin,
-        false => request.referrer_policy,
-    };
-    match origin_allowed(policy, &request.origin, &request.url) {
-        true => request.serialized_origin(),
-        false => Cow::Borrowed("null"),
-    }
-}
-
 /// Whether the request includes credentials, and cookies of its response are stored.
 fn includes_credentials(request: &Request) -> bool {
     match request.fetch.credentials {
@@ -385,17 +248,11 @@ fn upgrade(headers: &mut HeaderMap) {
     }
 }
 
-pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::browser::{
-        Fetch, Page, PageOrigin, Reason, ReferrerPolicy, run,
+        Fetch, Page, Reason, run,
         trial::{Trial, app, browser, load, load_in, page, response},
     };
 
@@ -450,132 +307,6 @@ mod tests {
     }
 
     #[test]
-    fn origin_is_told_to_others_and_with_unsafe_methods() {
-        let origin =
-            |fetch| load(&app(), fetch, &[response(200, &[])]).last("origin").map(str::to_owned);
-        let app = Some("https://app.test");
-        assert_eq!(origin(Fetch::get("/")), None);
-        assert_eq!(origin(Fetch::post("/")).as_deref(), app);
-        assert_eq!(origin(Fetch::get("https://api.test/")).as_deref(), app);
-        assert_eq!(origin(Fetch::image("https://api.test/")), None);
-        assert_eq!(origin(Fetch::post("https://api.test/").mode(Mode::NoCors)).as_deref(), app);
-    }
-
-    #[test]
-    fn the_referrer_policy_hides_the_origin_where_cors_is_not_used() {
-        let page = Page { referrer_policy: ReferrerPolicy::NoReferrer, ..app() };
-        let form = Fetch::form("https://api.test/", [("a", "b")]);
-        assert_eq!(load(&page, form, &[response(200, &[])]).last("origin"), Some("null"));
-        let fetch = Fetch::post("https://api.test/");
-        let trial = load(&page, fetch, &[response(200, &[])]);
-        assert_eq!(trial.last("origin"), Some("https://app.test"));
-        assert_eq!(trial.last("referer"), None);
-    }
-
-    #[test]
-    fn a_sandboxed_page_is_null_even_at_home() {
-        let page = Page { origin: PageOrigin::Opaque, ..app() };
-        assert_eq!(
-            load(&page, Fetch::get("/"), &[response(200, &[])]).last("origin"),
-            Some("null")
-        );
-    }
-
-    #[test]
-    fn webkit_tells_third_parties_the_origin_only() {
-        let referrer = |frame: &str, url: &str| {
-            let mut page = app().framed(Url::parse(frame).unwrap());
-            page.referrer_policy = ReferrerPolicy::UnsafeUrl;
-            let state = State::new(Profile::WEBKIT, browser().now());
-            let trial = load_in(state, Some(&page), Fetch::image(url), &[response(200, &[])]);
-            trial.last("referer").map(str::to_owned)
-        };
-        let evil = "https://evil.test/page";
-        // The window is one of app.test.
-        assert_eq!(referrer(evil, "https://app.test/a").as_deref(), Some(evil));
-        assert_eq!(referrer(evil, "https://evil.test/a").as_deref(), Some("https://evil.test/"));
-    }
-
-    #[test]
-    fn webkit_tells_who_sent_a_beacon_also_after_its_method_has_changed() {
-        let origin = |profile| {
-            let state = State::new(profile, browser().now());
-            let responses = [response(302, &[("location", "/b")]), response(200, &[])];
-            let beacon = Fetch::post("/a").mode(Mode::NoCors);
-            load_in(state, Some(&app()), beacon, &responses).last("origin").map(str::to_owned)
-        };
-        assert_eq!(origin(Profile::WEBKIT).as_deref(), Some("https://app.test"));
-        assert_eq!(origin(Profile::STANDARD), None);
-    }
-
-    #[test]
-    fn elements_with_crossorigin_tell_their_own_host_who_they_are_in_some_engines() {
-        let origin = |profile, url: &str| {
-            let state = State::new(profile, browser().now());
-            let image = Fetch::image(url).mode(Mode::Cors);
-            load_in(state, Some(&app()), image, &[response(200, &[])])
-                .last("origin")
-                .map(str::to_owned)
-        };
-        let told = Some("https://app.test");
-        for (profile, plain, upgraded) in [
-            (Profile::STANDARD, None, None),
-            (Profile::CHROMIUM, told, told),
-            (Profile::FIREFOX, None, told),
-            (Profile::WEBKIT, told, told),
-        ] {
-            assert_eq!(origin(profile, "https://app.test/a").as_deref(), plain, "{}", profile.name);
-            let by_upgrade = origin(profile, "http://app.test/a");
-            assert_eq!(by_upgrade.as_deref(), upgraded, "{}", profile.name);
-        }
-    }
-
-    #[test]
-    fn an_image_that_firefox_has_upgraded_tells_its_origin_after_a_redirect_too() {
-        for (profile, told) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
-            let state = State::new(profile, browser().now());
-            let image = Fetch::image("http://app.test/a").mode(Mode::Cors);
-            let responses = [response(302, &[("location", "/b")]), response(200, &[])];
-            let trial = load_in(state, Some(&app()), image, &responses);
-            assert_eq!(trial.last("origin").is_some(), told, "{}", profile.name);
-        }
-    }
-
-    #[test]
-    fn firefox_tells_other_sites_no_more_of_the_origin_than_of_the_referrer() {
-        let page = Page { referrer_policy: ReferrerPolicy::UnsafeUrl, ..app() };
-        let own = "https://app.test";
-        for (profile, told) in [(Profile::STANDARD, own), (Profile::FIREFOX, "null")] {
-            let profile = profile.local_network(crate::browser::LocalNetwork::Granted);
-            let state = State::new(profile, browser().now());
-            let beacon = Fetch::post("http://localhost/").mode(Mode::NoCors);
-            let trial = load_in(state, Some(&page), beacon, &[response(200, &[])]);
-            assert_eq!(trial.last("origin"), Some(told), "{}", profile.name);
-        }
-    }
-
-    #[test]
-    fn a_sandboxed_page_has_a_referrer_in_some_engines() {
-        let page = Page { origin: PageOrigin::Opaque, ..page("https://app.test/a?b") };
-        let referer = |profile, fetch| {
-            let state = State::new(profile, browser().now());
-            let trial = load_in(state, Some(&page), fetch, &[response(200, &[])]);
-            trial.last("referer").map(str::to_owned)
-        };
-        let (address, origin) = (Some("https://app.test/a?b"), Some("https://app.test/"));
-        for (profile, of_fetch, of_image) in [
-            (Profile::STANDARD, None, None),
-            (Profile::CHROMIUM, None, None),
-            (Profile::FIREFOX, None, origin),
-            (Profile::WEBKIT, address, address),
-        ] {
-            let name = profile.name;
-            assert_eq!(referer(profile, Fetch::get("/")).as_deref(), of_fetch, "{name}");
-            assert_eq!(referer(profile, Fetch::image("/")).as_deref(), of_image, "{name}");
-        }
-    }
-
-    #[test]
     fn a_websocket_is_asked_for_with_origin_and_upgrade() {
         let trial = load(&app(), Fetch::websocket("wss://api.test/live"), &[response(101, &[])]);
         assert!(matches!(trial.outcome, crate::browser::Outcome::Open));
@@ -625,43 +356,6 @@ mod tests {
         assert!(asks_again(CacheMode::Reload, &unseen));
         assert!(!asks_again(CacheMode::NoStore, &unseen));
         assert!(!asks_again(CacheMode::NoCache, &holds));
-    }
-
-    /// `Origin` of the request after a redirect, in Chromium and with the default referrer policy.
-    fn origin_after(page: &Page, fetch: Fetch, status: u16, location: &str) -> Option<String> {
-        let state = State::new(Profile::CHROMIUM, browser().now());
-        let responses = [response(status, &[("location", location)]), response(200, &[])];
-        load_in(state, Some(page), fetch, &responses).last("origin").map(str::to_owned)
-    }
-
-    #[test]
-    fn a_form_that_is_led_to_another_origin_does_not_tell_its_own_in_chromium() {
-        let form = || Fetch::form("https://app.test/", [("a", "1")]);
-        let origin = |location| origin_after(&app(), form(), 307, location);
-        assert_eq!(origin("/next").as_deref(), Some("https://app.test"));
-        assert_eq!(origin("https://evil.test/").as_deref(), Some("null"));
-    }
-
-    #[test]
-    fn an_image_that_is_asked_for_over_tls_instead_has_not_left_in_chromium() {
-        let page = Page { has_same_site_ancestors: false, ..app() };
-        let image = || Fetch::image("https://www.app.test/");
-        let origin = |location| origin_after(&page, image(), 302, location);
-        assert_eq!(origin("http://www.app.test/a").as_deref(), Some("https://app.test"));
-        assert_eq!(origin("http://other.app.test/a").as_deref(), Some("null"));
-    }
-
-    #[test]
-    fn chromium_drops_the_origin_with_the_method_where_no_script_reads() {
-        let page = app().framed(Url::parse("https://evil.test/").unwrap());
-        let post = || Fetch::post("https://app.test/").mode(Mode::NoCors);
-        let origin =
-            |status| origin_after(&page, post().credentials(Credentials::Include), status, "/next");
-        assert_eq!(origin(303), None);
-        assert_eq!(origin(307).as_deref(), Some("https://evil.test"));
-        let page = Page { has_same_site_ancestors: false, ..app() };
-        let post = Fetch::post("https://app.test/").credentials(Credentials::Include);
-        assert_eq!(origin_after(&page, post, 303, "/next").as_deref(), Some("https://app.test"));
     }
 
     /// The first response of `/`, and the outcome of a second fetch of it, whose response is

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{
     Credentials, Mode, PageOrigin, Profile, StorageAccess, ThirdParty,
-    network::{allowed_origin, insert},
+    initiator::{allowed_origin, insert},
     request::Request,
     site::{is_same_domain, is_trustworthy, site},
 };
