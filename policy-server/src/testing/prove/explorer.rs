@@ -245,6 +245,19 @@ impl PathExplorer<'_, '_> {
         self.callers.iter().filter(is_one).cloned().collect()
     }
 
+    /// Each method of the path with each of the best callers, if layers are around the app.
+    pub(super) fn through_layers(&self) -> Vec<(Method, Caller)> {
+        if !self.app.declared.has_layers {
+            return Vec::new();
+        }
+        let names = self.path.methods();
+        let methods = names.iter().filter_map(|name| Method::from_bytes(name.as_bytes()).ok());
+        let callers = self.best_callers();
+        methods
+            .flat_map(|method| callers.iter().map(move |caller| (method.clone(), caller.clone())))
+            .collect()
+    }
+
     /// The path, with an unused ticket if the caller has one.
     fn target(&self, caller: &Caller) -> String {
         let path = &self.path.sample;
@@ -258,6 +271,11 @@ impl PathExplorer<'_, '_> {
             self.app.server.wait(ticket).ok()
         });
         format!("{path}?ticket={}", ticket.as_deref().unwrap_or("none"))
+    }
+
+    /// The request of a caller with this method, from a page of the app itself.
+    pub(super) fn by_own_page(&self, caller: &Caller, method: &Method) -> ProbeRequest {
+        self.by(caller, method, Some(&self.app.declared.own))
     }
 
     /// The request of a caller with this method, from a page of this origin.

@@ -111,8 +111,7 @@ fn logins(explorer: &mut PathExplorer<'_, '_>, route: &Declaration, tallies: &mu
 }
 
 fn request(explorer: &PathExplorer<'_, '_>, caller: &Caller, route: &Declaration) -> ProbeRequest {
-    let own = explorer.app.declared.own.as_str();
-    let mut request = explorer.by(caller, &route.method, Some(own));
+    let mut request = explorer.by_own_page(caller, &route.method);
     request.headers.insert(IDEMPOTENCY_KEY, HeaderValue::from_static("policy-probe"));
     request
 }

@@ -1,6 +1,6 @@
 //! Requests: the gates decide about what was sent, not about what a layer made of it.
 
-use http::{HeaderName, HeaderValue, Method, header};
+use http::{HeaderName, HeaderValue, header};
 use policy_core::headers::groups::may_be_credential;
 
 use super::{Fault, Law, Verdict};
@@ -73,28 +73,21 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 
 /// So does a request with everything of which a layer may make another part of it.
 pub(super) fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    if !explorer.app.declared.has_layers {
-        return;
-    }
-    let own = explorer.app.declared.own.clone();
-    let callers = explorer.best_callers();
-    for method in explorer.path.methods() {
-        let Ok(name) = Method::from_bytes(method.as_bytes()) else { continue };
-        for caller in &callers {
-            let plain = explorer.by(caller, &name, Some(&own));
-            let mut request = with(&plain, &BAITS);
-            let verdict = match passed(explorer, &request) {
-                None => Verdict::Silent,
-                Some(Ok(())) => Verdict::Holds,
-                Some(Err(alteration)) => {
-                    let (simplest, alteration, bait) = simplest(explorer, &plain, alteration)
-                        .unwrap_or_else(|alteration| (request.clone(), alteration, None));
-                    request = simplest;
-                    Verdict::Broken(fault(&alteration, bait))
-                }
-            };
-            tallies.requests(Law::RequestIntegrity, explorer.path, method, &[&request], verdict);
-        }
+    for (method, caller) in explorer.through_layers() {
+        let plain = explorer.by_own_page(&caller, &method);
+        let mut request = with(&plain, &BAITS);
+        let verdict = match passed(explorer, &request) {
+            None => Verdict::Silent,
+            Some(Ok(())) => Verdict::Holds,
+            Some(Err(alteration)) => {
+                let (simplest, alteration, bait) = simplest(explorer, &plain, alteration)
+                    .unwrap_or_else(|alteration| (request.clone(), alteration, None));
+                request = simplest;
+                Verdict::Broken(fault(&alteration, bait))
+            }
+        };
+        let method = method.as_str();
+        tallies.requests(Law::RequestIntegrity, explorer.path, method, &[&request], verdict);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Security headers: layers keep what the app tells browsers.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::{Fault, Law, Verdict};
 use crate::testing::prove::{
@@ -23,22 +23,15 @@ static NAMES: [HeaderName; 9] = [
 /// Every response has the security headers that it has without the layers: pages of handlers, and
 /// refusals, errors and panics as pages.
 pub(super) fn survive(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    if !explorer.app.declared.has_layers {
-        return;
-    }
-    let own = explorer.app.declared.own.clone();
-    let callers = explorer.best_callers();
-    for method in explorer.path.methods() {
-        let Ok(name) = Method::from_bytes(method.as_bytes()) else { continue };
-        let is_served = explorer.path.served(method).is_some();
+    for (method, caller) in explorer.through_layers() {
+        let method_name = method.as_str();
+        let is_served = explorer.path.served(method_name).is_some();
         let behaviors =
             [HandlerBehavior::Answers, HandlerBehavior::Fails(404), HandlerBehavior::Panics];
-        let behaviors = behaviors.iter().take(if is_served { 3 } else { 1 });
-        for (caller, behavior) in
-            callers.iter().flat_map(|caller| behaviors.clone().map(move |end| (caller, *end)))
-        {
+        for behavior in behaviors.into_iter().take(if is_served { 3 } else { 1 }) {
+            // Each with a ticket of its own.
             let mut ask = |is_bare| {
-                let mut request = explorer.by(caller, &name, Some(&own));
+                let mut request = explorer.by_own_page(&caller, &method);
                 request.headers.insert(header::ACCEPT, HeaderValue::from_static("text/html"));
                 let reply = explorer.ask_for_page(&request, behavior, is_bare)?;
                 Some((request, reply))
@@ -61,7 +54,13 @@ pub(super) fn survive(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies
                     attribute: "headers",
                 })
             });
-            tallies.requests(Law::SecurityHeaders, explorer.path, method, &[&request], verdict);
+            tallies.requests(
+                Law::SecurityHeaders,
+                explorer.path,
+                method_name,
+                &[&request],
+                verdict,
+            );
         }
     }
 }
