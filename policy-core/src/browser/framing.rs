@@ -11,7 +11,7 @@ use super::{
     request::Request,
 };
 
-/// Checks the parent and the top-level page. The pages between them are not known here.
+/// Checks all pages around the document.
 pub(super) fn check(
     profile: &Profile,
     parent: &Page,
@@ -19,15 +19,16 @@ pub(super) fn check(
     headers: &HeaderMap,
 ) -> Result<(), Reason> {
     let top_level = PageOrigin::of(&parent.top_level);
-    let ancestors = [&parent.origin, &top_level];
+    let around = parent.ancestor_origins.iter();
+    let ancestors = || [&parent.origin, &top_level].into_iter().chain(around.clone());
     let mut is_named = false;
     for policy in csp(headers) {
         let Some(sources) = directive(&policy, "frame-ancestors") else { continue };
         is_named = true;
-        let allows = |ancestor: &&PageOrigin| {
+        let allows = |ancestor: &PageOrigin| {
             sources.iter().any(|source| matches(profile, source, ancestor, request))
         };
-        if !ancestors.iter().all(allows) {
+        if !ancestors().all(allows) {
             return Err(Reason::Framing(format!("frame-ancestors {}", sources.join(" "))));
         }
     }
@@ -43,7 +44,7 @@ pub(super) fn check(
     let is_refused = match &*values {
         [value] if value == "deny" => true,
         [value] if value == "sameorigin" => {
-            !ancestors.iter().all(|ancestor| ancestor.is_same(&request.target))
+            !ancestors().all(|ancestor| ancestor.is_same(&request.target))
         }
         [_] => false,
         several => several.iter().any(is_known),
@@ -162,6 +163,23 @@ mod tests {
             "wss://shop.test",
         ] {
             assert!(!csp(sources), "{sources}");
+        }
+    }
+
+    #[test]
+    fn the_pages_between_the_window_and_the_frame_count() {
+        let app = page("https://app.shop.test/");
+        let between = |url: &str| app.framed(page(url).url).framed(app.url.clone());
+        let is_framed = |parent: &Page, field| {
+            let frame = Fetch::frame("https://app.shop.test/");
+            load(parent, frame, &[response(200, &[field])]).outcome.page().is_some()
+        };
+        for field in [
+            ("x-frame-options", "sameorigin"),
+            ("content-security-policy", "frame-ancestors 'self'"),
+        ] {
+            assert!(is_framed(&between("https://app.shop.test/"), field));
+            assert!(!is_framed(&between("https://evil.test/"), field));
         }
     }
 

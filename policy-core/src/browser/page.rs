@@ -17,6 +17,8 @@ pub struct Page {
     pub origin: PageOrigin,
     /// The URL of the top-level page, which differs for a frame.
     pub top_level: Url,
+    /// The origins of the pages around it, that of its parent first (HTML, `ancestorOrigins`).
+    pub ancestor_origins: Vec<PageOrigin>,
     /// Whether all pages around it are of its own site.
     pub has_same_site_ancestors: bool,
     /// Whether the top-level page is sandboxed by its own response, so that its window belongs to
@@ -32,6 +34,7 @@ impl Page {
         Self {
             origin: PageOrigin::of(&url),
             top_level: url.clone(),
+            ancestor_origins: Vec::new(),
             has_same_site_ancestors: true,
             is_window_sandboxed: false,
             referrer_policy: ReferrerPolicy::default(),
@@ -43,6 +46,11 @@ impl Page {
     pub fn framed(&self, url: Url) -> Self {
         Self {
             top_level: self.top_level.clone(),
+            ancestor_origins: [&self.origin]
+                .into_iter()
+                .chain(&self.ancestor_origins)
+                .cloned()
+                .collect(),
             has_same_site_ancestors: self.has_same_site_ancestors
                 && is_same_site(&self.origin, &url),
             is_window_sandboxed: self.is_window_sandboxed,
