@@ -1,5 +1,7 @@
 //! The loads of a page.
 
+use super::mime::Mime;
+
 /// A load of a page: a call of `fetch()`, or anything else that makes a browser send a request
 /// (Fetch, 2.2.5: requests).
 ///
@@ -38,6 +40,8 @@ pub struct Fetch {
     pub watches_upload: bool,
     /// Whether the content is a stream, which can be sent only once and causes a preflight.
     pub streams_body: bool,
+    /// Whether it is a beacon (`navigator.sendBeacon()`).
+    pub is_beacon: bool,
 }
 
 impl Fetch {
@@ -55,6 +59,7 @@ impl Fetch {
             destination: Destination::Empty,
             watches_upload: false,
             streams_body: false,
+            is_beacon: false,
         }
     }
 
@@ -123,6 +128,20 @@ impl Fetch {
     /// `new WebSocket(url)`; `ws:`, `wss:`, and their `http` forms.
     pub fn websocket(url: impl Into<String>) -> Self {
         Self { mode: Mode::WebSocket, ..Self::element(Destination::Empty, url) }
+    }
+
+    /// `navigator.sendBeacon(url, new Blob([content], { type }))` (Beacon, 3.2): mode `no-cors` for the
+    /// types of forms, otherwise `cors`.
+    pub fn beacon(url: impl Into<String>, kind: &str, content: impl Into<Vec<u8>>) -> Self {
+        let is_form = Mime::parse(kind.as_bytes()).is_some_and(|mime| mime.is_form());
+        let mode = if kind.is_empty() || is_form { Mode::NoCors } else { Mode::Cors };
+        let beacon = Self {
+            mode,
+            credentials: Credentials::Include,
+            is_beacon: true,
+            ..Self::post(url).body(content)
+        };
+        if kind.is_empty() { beacon } else { beacon.header("content-type", kind) }
     }
 
     fn element(destination: Destination, url: impl Into<String>) -> Self {

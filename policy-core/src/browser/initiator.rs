@@ -90,7 +90,7 @@ fn is_unsafe(method: &Method) -> bool {
 
 /// Whether an element with `crossorigin` tells its origin even to its own host.
 fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
-    profile.elements_tell_origin || request.was_upgraded && profile.upgraded_images_tell_origin
+    profile.elements_tell_origin || request.upgrades > 0 && profile.upgraded_images_tell_origin
 }
 
 /// Whether the method of the start decides about `Origin`, after a redirect has changed it to GET.
@@ -113,8 +113,8 @@ pub(super) fn told_referrer(
     let source = source?;
     if profile.trims_third_party_referrers && is_third_party(request) {
         referrer(profile, ReferrerPolicy::Origin, source, &request.url)
-    } else if is_trimmed(profile, request, source) {
-        referrer(profile, ReferrerPolicy::StrictOriginWhenCrossOrigin, source, &request.url)
+    } else if is_trimmed(profile, request) {
+        referrer(profile, ReferrerPolicy::StrictOrigin, source, &request.url)
     } else {
         Some(source.clone())
     }
@@ -131,17 +131,15 @@ fn is_third_party(request: &Request) -> bool {
 }
 
 /// Whether the referrer is shorter than its policy allows.
-pub(super) fn is_trimmed(profile: &Profile, request: &Request, source: &Url) -> bool {
+pub(super) fn is_trimmed(profile: &Profile, request: &Request) -> bool {
     profile.trims_referrers
         && !request.is_top_level_navigation()
-        && is_relaxed(request.referrer_policy, source, &request.url)
+        && is_relaxed(request.referrer_policy, &request.origin, &request.url)
 }
 
 /// The origin, as far as the referrer policy allows.
 pub(super) fn allowed_origin<'a>(profile: &Profile, request: &'a Request) -> Cow<'a, str> {
-    let is_trimmed =
-        request.page.as_ref().is_some_and(|page| is_trimmed(profile, request, &page.url));
-    let policy = match is_trimmed {
+    let policy = match is_trimmed(profile, request) {
         true => ReferrerPolicy::StrictOriginWhenCrossOrigin,
         false => request.referrer_policy,
     };
@@ -271,6 +269,16 @@ mod tests {
     }
 
     #[test]
+    fn firefox_tells_its_own_domain_all_with_another_scheme_too() {
+        let mut page = page("http://localhost/page");
+        page.referrer_policy = ReferrerPolicy::UnsafeUrl;
+        let state = State::new(Profile::FIREFOX, browser().now());
+        let fetch = Fetch::get("https://localhost/");
+        let trial = load_in(state, Some(&page), fetch, &[response(200, &[])]);
+        assert_eq!(trial.last("referer"), Some("http://localhost/page"));
+    }
+
+    #[test]
     fn a_sandboxed_page_has_a_referrer_in_some_engines() {
         let page = Page { origin: PageOrigin::Opaque, ..page("https://app.test/a?b") };
         let referer = |profile, fetch| {
@@ -288,6 +296,23 @@ mod tests {
             let name = profile.name;
             assert_eq!(referer(profile, Fetch::get("/")).as_deref(), of_fetch, "{name}");
             assert_eq!(referer(profile, Fetch::image("/")).as_deref(), of_image, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_a_sandboxed_page_opens_is_told_what_other_origins_are_in_firefox() {
+        for (policy, told) in [
+            (ReferrerPolicy::NoReferrerWhenDowngrade, Some("https://app.test/a")),
+            (ReferrerPolicy::StrictOriginWhenCrossOrigin, Some("https://app.test/")),
+            (ReferrerPolicy::OriginWhenCrossOrigin, Some("https://app.test/")),
+            (ReferrerPolicy::SameOrigin, None),
+        ] {
+            let mut page = page("https://app.test/a");
+            (page.origin, page.referrer_policy) = (PageOrigin::Opaque, policy);
+            let state = State::new(Profile::FIREFOX, browser().now());
+            let open = Fetch::navigate("https://app.test/b");
+            let trial = load_in(state, Some(&page), open, &[response(200, &[])]);
+            assert_eq!(trial.last("referer"), told, "{policy:?}");
         }
     }
 

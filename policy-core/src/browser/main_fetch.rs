@@ -2,8 +2,7 @@
 
 use super::{
     CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect,
-    ReferrerPolicy, ResponseType, SandboxedReferrer, Sent, ServerResponse, State, ThirdParty,
-    address_space,
+    ResponseType, SandboxedReferrer, Sent, ServerResponse, State, ThirdParty, address_space,
     cors_check::cors_check,
     document, filter, initiator, mixed_content,
     network::{self, Asked, Network},
@@ -85,7 +84,7 @@ impl Load {
                         let is_kept = request.fetch.cache != CacheMode::NoStore
                             || state.profile.no_store_keeps_preflights;
                         if is_kept && state.profile.preflights_forget {
-                            state.preflights.clear(&request);
+                            state.preflights.clear(&state.profile, &request);
                         }
                         if is_kept {
                             state.preflights.keep(&state.profile, &request, allowed, state.now);
@@ -140,8 +139,10 @@ fn fail(state: &mut State, request: &Request, in_preflight: bool, reason: Reason
         Reason::Redirect => refused_redirects_clear_preflights,
         _ => failures_clear_preflights,
     };
-    if request.is_preflighted && clears {
-        state.preflights.clear(request);
+    let is_asked = request.is_preflighted
+        || state.profile.any_failure_clears_preflights && request.tainting == Tainting::Cors;
+    if is_asked && clears {
+        state.preflights.clear(&state.profile, request);
     }
     Next::Done(Outcome::Blocked(request.blocked(in_preflight, reason)))
 }
@@ -185,7 +186,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     let cache_mode = network::cache_mode(&state.profile, request);
     if state.profile.preflights_forget && !state.profile.asks_anew.contains(&cache_mode) {
-        state.preflights.clear(request);
+        state.preflights.clear(&state.profile, request);
     }
     let sent = network::preflight(&state.profile, request, &unsafe_names);
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
@@ -203,13 +204,14 @@ fn asked_names(profile: &Profile, request: &Request) -> Vec<String> {
 /// the next URL may get more again.
 fn tell_referrer(state: &State, request: &mut Request) {
     let Some(source) = request.referrer.take() else { return };
-    let (profile, policy) = (&state.profile, request.referrer_policy);
-    // No URL is of the origin of a sandboxed page.
+    let profile = &state.profile;
     let is_told_of_elements = profile.sandboxed_referrer == SandboxedReferrer::OfElements;
-    let is_sandboxed = request.origin == PageOrigin::Opaque;
-    if policy == ReferrerPolicy::SameOrigin && is_sandboxed && is_told_of_elements {
-        return;
-    }
+    let policy = match request.origin {
+        PageOrigin::Opaque if is_told_of_elements => {
+            referrer::across_origins(request.referrer_policy)
+        }
+        _ => request.referrer_policy,
+    };
     request.referrer = referrer::referrer(profile, policy, &source, &request.url);
     let told = initiator::told_referrer(profile, request, request.referrer.as_ref());
     // With partitioned windows, a frame that got a shorter referrer keeps it.
@@ -217,7 +219,7 @@ fn tell_referrer(state: &State, request: &mut Request) {
         request.fetch.mode == Mode::Navigate && profile.third_party == ThirdParty::Partitioned;
     if told.is_none() || is_frame {
         request.referrer = told;
-    } else if initiator::is_trimmed(profile, request, &source) {
+    } else if initiator::is_trimmed(profile, request) {
         request.referrer = Some(source);
     }
 }

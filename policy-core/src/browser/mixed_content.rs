@@ -41,7 +41,7 @@ pub(super) fn upgrade_image(profile: &Profile, request: &mut Request) {
         && request.url.set_scheme("https").is_ok()
     {
         request.target = PageOrigin::of(&request.url);
-        request.was_upgraded = true;
+        request.upgrades += 1;
     }
 }
 

@@ -20,8 +20,8 @@
 //! - Service workers, HTTP authentication by a dialog or by the URL, HSTS, opaque response blocking
 //!   by content, blocked ports, and every scheme but `http`, `https` and those of WebSockets.
 //! - Destinations other than those of [`Destination`]: styles, fonts, modules, media.
-//! - `EventSource` and `navigator.sendBeacon()` as such: they are a `fetch()` with the same fields.
-//!   In Firefox, those of a sandboxed page have a `Referer`.
+//! - `EventSource` as such: it is a `fetch()` with the same fields.
+//! - In Firefox, the `Referer` of beacons of a sandboxed page.
 //! - `keepalive`. In Chromium, `Sec-Fetch-Site` of such a request depends on each URL alone, and it
 //!   follows redirects to a URL with a password; in Firefox it has no `Sec-Fetch-Storage-Access`.
 //! - Ranges of stored responses, when `stale-while-revalidate` sends its request, and the spelling
@@ -29,8 +29,7 @@
 //! - In Chromium, the stored response whose `ETag` a script names in its own `If-None-Match`.
 //! - `Available-Dictionary` of a script, for which Chromium sends nothing.
 //! - In Firefox, the `Content-Type` of a form that comes back when a redirect to another origin
-//!   follows one that changed the method to GET; and which permissions of earlier preflights a request
-//!   finds after a redirect by another origin.
+//!   follows one that changed the method to GET.
 //! - In WebKit, the preflight that is sent to `http` when a page of `https` is redirected there,
 //!   before the request is blocked as mixed content, and the one that is sent to a URL with a
 //!   password; which preflights of uploads with listeners are cached after redirects; and that a

@@ -67,7 +67,10 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     let key = partition(&state.profile, request);
     let lookup = match request.fetch.mode {
         Mode::WebSocket => Lookup::Miss,
-        _ => state.store.lookup(&state.profile, state.now, &key, request.fetch.cache, &sent),
+        _ => {
+            let mode = cache_mode(&state.profile, request);
+            state.store.lookup(&state.profile, state.now, &key, mode, &sent)
+        }
     };
     let (cached, conditions) = match lookup {
         Lookup::Fresh(response) => return Network::Cached(response),
@@ -119,7 +122,8 @@ pub(super) fn received(
             (store.revalidated(profile, *now, key, sent, &response).unwrap_or(response), false)
         }
         _ => {
-            let is_stored = store.keep(profile, *now, key, request.fetch.cache, sent, &response);
+            let mode = cache_mode(profile, request);
+            let is_stored = store.keep(profile, *now, key, mode, sent, &response);
             (response, is_stored)
         }
     }
@@ -389,6 +393,44 @@ mod tests {
         let fetch = Fetch::get("/").header("if-none-match", "\"1\"");
         let trial = load(&app(), fetch, &[response(304, &[])]);
         assert_eq!(trial.outcome.response().unwrap().status, 304);
+    }
+
+    #[test]
+    fn conditions_of_a_script_keep_a_response_out_of_the_cache_by_default_only() {
+        use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
+        for (profile, all) in [(Profile::FIREFOX, false), (Profile::CHROMIUM, true)] {
+            for (mode, is_stored) in [
+                (Default, false),
+                (NoStore, false),
+                (Reload, true),
+                (NoCache, true),
+                (ForceCache, true),
+            ] {
+                let mut state = State::new(profile, browser().now());
+                let own = Fetch::get("/").header("if-none-match", "\"1\"").cache(mode);
+                let said = response(200, &[("cache-control", "max-age=60")]);
+                let mut count = 0;
+                for fetch in [own, Fetch::get("/")] {
+                    state = run(state, Some(&app()), fetch, |_| {
+                        count += 1;
+                        said.clone()
+                    })
+                    .0;
+                }
+                assert_eq!(count == 1, is_stored && !all, "{} {mode:?}", profile.name);
+            }
+        }
+    }
+
+    #[test]
+    fn conditions_of_an_upload_leave_the_cache_mode_alone_in_firefox() {
+        for (profile, control) in [(Profile::STANDARD, Some("no-cache")), (Profile::FIREFOX, None)]
+        {
+            let state = State::new(profile, browser().now());
+            let fetch = Fetch::get("/").header("if-none-match", "\"1\"").watch_upload();
+            let trial = load_in(state, Some(&app()), fetch, &[response(200, &[])]);
+            assert_eq!(trial.last("cache-control"), control, "{}", profile.name);
+        }
     }
 
     #[test]

@@ -22,7 +22,9 @@ pub(super) struct Allowed {
 
 /// Whether a cross-origin request needs a preflight at all (Fetch, 4.1).
 pub(super) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {
-    let sticks = profile.preflights_stick && (request.is_preflighted || request.is_unsafe);
+    let sticks = profile.preflights_stick
+        && !(profile.beacons_lose_fields && request.fetch.is_beacon)
+        && (request.is_preflighted || request.is_unsafe);
     sticks || is_forced(request) || !is_safelisted(&request.method) || !unsafe_names.is_empty()
 }
 
@@ -39,7 +41,9 @@ pub(super) fn is_cached(
     }
     let matching = cache.matching(profile, request);
     let has_method = || matching.has_method(&request.method, profile.stars_are_kept);
-    let is_allowed = match is_safelisted(&request.method) {
+    let needs_no_method = is_safelisted(&request.method)
+        && !(profile.heads_need_methods && request.method == Method::HEAD);
+    let is_allowed = match needs_no_method {
         false => has_method(),
         true if !is_forced(request) && !unsafe_names.is_empty() => true,
         true => match profile.watched_uploads {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Method;
 use url::Url;
 
-use super::{Credentials, Profile, preflight::Allowed, request::Request};
+use super::{Credentials, Profile, WatchedUploads, preflight::Allowed, request::Request};
 
 /// The results of preflights.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct PreflightCache {
 struct Entry {
     /// The site of the window.
     partition: String,
-    /// Serialised: all opaque origins are `null`.
+    /// The `Origin` of the preflight: all opaque origins are `null`.
     origin: String,
     url: Url,
     with_credentials: bool,
@@ -28,6 +28,8 @@ struct Entry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
+    /// That the preflight was granted, whatever it allowed.
+    Grant,
     Method(String),
     /// In lower case.
     Name(String),
@@ -71,7 +73,9 @@ impl PreflightCache {
         let expires = now + Duration::from_secs(allowed.max_age).min(profile.preflight_cap);
         let methods = allowed.methods.into_iter().map(Item::Method);
         let names = allowed.names.into_iter().map(|name| Item::Name(name.to_ascii_lowercase()));
-        for item in methods.chain(names) {
+        let keeps_grants = profile.watched_uploads == WatchedUploads::Anything;
+        let grant = keeps_grants.then_some(Item::Grant);
+        for item in methods.chain(names).chain(grant) {
             let mut is_known = false;
             for entry in &mut self.entries {
                 if entry.allowed == item && entry.matches(profile, request, &partition) {
@@ -82,7 +86,7 @@ impl PreflightCache {
             if !is_known && expires > now {
                 self.entries.push(Entry {
                     partition: partition.clone(),
-                    origin: request.serialized_origin().into_owned(),
+                    origin: request.preflight_origin(profile).into_owned(),
                     url: request.url.clone(),
                     with_credentials: request.fetch.credentials == Credentials::Include,
                     expires,
@@ -99,19 +103,19 @@ impl PreflightCache {
     }
 
     /// Drops the entries of an origin for a URL, because a request ended in a network error.
-    pub(super) fn clear(&mut self, request: &Request) {
+    pub(super) fn clear(&mut self, profile: &Profile, request: &Request) {
         if self.entries.is_empty() {
             return;
         }
         let partition = request.partition();
-        self.entries.retain(|entry| !entry.is_of(request, &partition));
+        self.entries.retain(|entry| !entry.is_of(profile, request, &partition));
     }
 }
 
 impl Entry {
-    fn is_of(&self, request: &Request, partition: &str) -> bool {
+    fn is_of(&self, profile: &Profile, request: &Request, partition: &str) -> bool {
         self.url == request.url
-            && self.origin == request.serialized_origin()
+            && self.origin == request.preflight_origin(profile)
             && self.partition == partition
     }
 
@@ -119,7 +123,7 @@ impl Entry {
     fn matches(&self, profile: &Profile, request: &Request, partition: &str) -> bool {
         let is_included = request.fetch.credentials == Credentials::Include;
         let covers = self.with_credentials && profile.permissions_cover_fewer_credentials;
-        (covers || self.with_credentials == is_included) && self.is_of(request, partition)
+        (covers || self.with_credentials == is_included) && self.is_of(profile, request, partition)
     }
 }
 
@@ -277,8 +281,8 @@ mod tests {
     }
 
     #[test]
-    fn chromium_keeps_that_an_upload_was_granted_and_firefox_what() {
-        let asks_again = |profile| {
+    fn engines_keep_that_an_upload_was_granted() {
+        for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
             let mut state = State::new(profile, browser().now());
             let mut count = 0;
             for _ in 0..2 {
@@ -289,8 +293,50 @@ mod tests {
                 })
                 .0;
             }
-            count == 2
-        };
-        assert!(!asks_again(Profile::CHROMIUM) && asks_again(Profile::FIREFOX));
+            assert_eq!(count, 1, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn firefox_asks_again_for_a_head_that_was_not_listed() {
+        for (profile, count) in [(Profile::STANDARD, 1), (Profile::FIREFOX, 2)] {
+            let mut state = State::new(profile, browser().now());
+            let mut asked = 0;
+            for _ in 0..2 {
+                let fetch = Fetch::new("HEAD", URL).header("x-a", "1");
+                state = run(state, Some(&app()), fetch, |request| {
+                    asked += usize::from(request.is_preflight);
+                    let star = ("access-control-allow-origin", "*");
+                    response(200, &[star, ("access-control-allow-headers", "x-a")])
+                })
+                .0;
+            }
+            assert_eq!(asked, count, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn after_a_redirect_by_another_origin_firefox_finds_what_the_page_may_do() {
+        for (profile, again) in [(Profile::STANDARD, true), (Profile::FIREFOX, false)] {
+            let (state, _) = preflights(State::new(profile, browser().now()), Fetch::put(URL));
+            let mut asks = false;
+            run(state, Some(&app()), Fetch::put("https://evil.test/"), |request| {
+                let is_target = request.url.as_str() == URL;
+                asks |= is_target && request.is_preflight;
+                let methods = ("access-control-allow-methods", "PUT");
+                let fields = [("access-control-allow-origin", "*"), methods, ("location", URL)];
+                response(if is_target || request.is_preflight { 200 } else { 307 }, &fields)
+            });
+            assert_eq!(asks, again, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn in_firefox_a_refused_request_without_preflight_makes_it_forget() {
+        for (profile, forgets) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
+            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let state = load_in(state, Some(&app()), Fetch::get(URL), &[response(200, &[])]).state;
+            assert_eq!(asks(state, &app(), URL, "60").1, forgets, "{}", profile.name);
+        }
     }
 }

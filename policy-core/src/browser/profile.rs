@@ -161,6 +161,9 @@ pub struct Profile {
     pub sandboxed_referrer: SandboxedReferrer,
     /// How many redirects a navigation follows: twenty (Fetch, 4.4), and one less in Chromium.
     pub navigation_redirects: usize,
+    /// Whether an upgrade of an image to `https` counts as one of them, as in Firefox, where it is an
+    /// internal redirect.
+    pub upgrades_are_redirects: bool,
     /// Whether the redirect mode `error` does not treat a response without a location URL as a
     /// redirect, as in Chromium. Fetch (4.3) looks only at the status.
     pub redirects_need_location: bool,
@@ -214,7 +217,7 @@ pub struct Profile {
     /// Whether a script may set `User-Agent` (Fetch, from 2016 on). Chromium drops it.
     pub lets_set_user_agent: bool,
     /// Whether an upload listener on a request without content causes a preflight (XMLHttpRequest,
-    /// `send`: "upload listener flag"). Not in Chromium or Firefox.
+    /// `send`: "upload listener flag"). Not in Chromium.
     pub watches_empty_uploads: bool,
     /// What the preflight cache must contain for an upload with listeners, and for other requests
     /// that ask for a safelisted method and nothing else.
@@ -222,6 +225,9 @@ pub struct Profile {
     /// Whether `*` in a preflight response also matches methods and names in the cache (Fetch,
     /// 4.10). Firefox sends a new preflight.
     pub stars_are_kept: bool,
+    /// Whether the preflight cache must contain the method HEAD although a preflight need not allow
+    /// it, as in Firefox (`nsPreflightCache::CacheEntry::CheckRequest`).
+    pub heads_need_methods: bool,
     /// Whether a permission for requests with credentials is also one for requests without them
     /// (Fetch, 4.10: "cache entry match"). Firefox keeps them apart (`nsPreflightCache`).
     pub permissions_cover_fewer_credentials: bool,
@@ -232,7 +238,12 @@ pub struct Profile {
     /// The cache mode of a request with its own conditions, such as `If-None-Match`: `NoStore` in
     /// Fetch (4.5, step 8.16), `NoCache` in Chromium.
     pub own_conditions: CacheMode,
-    /// Whether that also applies to `XMLHttpRequest`. Not in Firefox.
+    /// Whether a request with its own conditions neither reads nor writes the HTTP cache in any
+    /// cache mode, as in Chromium and WebKit. In Fetch and Firefox, other cache modes than `default`
+    /// stay as they are: the script's conditions are sent instead of those of the cache, and the
+    /// response is stored.
+    pub own_conditions_go_past: bool,
+    /// Whether `own_conditions` also applies to `XMLHttpRequest`. Not in Firefox.
     pub uploads_have_conditions: bool,
     /// Whether the cache mode also applies to the preflight: a request that bypasses the caches
     /// causes a new preflight, with `Cache-Control`. Chromium and Firefox do so.
@@ -246,6 +257,10 @@ pub struct Profile {
     /// Whether a load that had a preflight, or began with fields that need one, sends one to each
     /// URL that it is redirected to, even if these fields are gone, as in Firefox and WebKit.
     pub preflights_stick: bool,
+    /// Whether [`redirects_restore_fields`](Self::redirects_restore_fields) and
+    /// [`preflights_stick`](Self::preflights_stick) do not apply to beacons, as in Firefox, where they
+    /// are rules of `fetch()` and `XMLHttpRequest`.
+    pub beacons_lose_fields: bool,
     /// Whether a preflight asks for all fields of the script, even those that a redirect has removed,
     /// as in WebKit (`NetworkLoadChecker::checkCORSRequestWithPreflight`).
     pub preflights_name_removed_fields: bool,
@@ -264,6 +279,9 @@ pub struct Profile {
     pub failures_clear_preflights: bool,
     /// The same for a redirect in redirect mode `error`. Not in any engine.
     pub refused_redirects_clear_preflights: bool,
+    /// Whether the network error of a request to another origin that needed no preflight removes them
+    /// too, as in Firefox (`nsCORSListenerProxy::OnStartRequest`).
+    pub any_failure_clears_preflights: bool,
     /// Whether `Origin` of a preflight is `null` after a redirect by another origin, as that of the
     /// request is (Fetch, 4.8). Not in Firefox, where a preflight that comes back to the page's own
     /// origin needs no `Access-Control-Allow-Origin` either.
@@ -291,7 +309,7 @@ pub struct Profile {
     /// Whether the handshake of a WebSocket carries `Sec-Fetch-*` (Fetch Metadata, 2: every
     /// request). Chromium sends none.
     pub websockets_have_metadata: bool,
-    /// Whether cross-site loads other than navigations send no more than
+    /// Whether loads of other domains, except navigations of a window, send no more than
     /// `strict-origin-when-cross-origin` allows. Firefox
     /// (`network.http.referer.disallowCrossSiteRelaxingDefault`) does so.
     pub trims_referrers: bool,
@@ -335,7 +353,7 @@ pub struct Profile {
 pub enum SandboxedReferrer {
     /// None.
     Untold,
-    /// Elements and navigations, with the origin of the page's URL: Firefox.
+    /// Elements and navigations, as if all URLs were of other origins: Firefox.
     OfElements,
     /// All, as if the page were not sandboxed: WebKit.
     Told,
@@ -347,9 +365,9 @@ pub enum SandboxedReferrer {
 pub enum WatchedUploads {
     /// Its method (Fetch, 4.3).
     Method,
-    /// Any permission: Firefox.
+    /// A granted preflight of any request, whatever it allowed: Firefox.
     Anything,
-    /// A granted preflight, whatever it allowed: Chromium.
+    /// A granted preflight of an upload, whatever it allowed, or any permission: Chromium.
     Grant,
 }
 

@@ -60,7 +60,8 @@ pub(super) fn follow(
         Mode::Navigate => profile.navigation_redirects,
         _ => MOST,
     };
-    if request.redirected_from.len() == most {
+    let upgrades = if profile.upgrades_are_redirects { request.upgrades } else { 0 };
+    if request.redirected_from.len() + upgrades >= most {
         return Err(Reason::TooManyRedirects);
     }
     let target = PageOrigin::of(&url);
@@ -93,7 +94,9 @@ pub(super) fn follow(
         let (_, written) = &request.written;
         request.fields.restore_content(written);
     }
-    if profile.redirects_restore_fields && request.fetch.mode != Mode::Navigate {
+    let is_script = request.fetch.mode != Mode::Navigate
+        && !(profile.beacons_lose_fields && request.fetch.is_beacon);
+    if profile.redirects_restore_fields && is_script {
         let (method, fields) = &request.written;
         request.fields = fields.clone();
         if changes_to_get(response.status, method) {
@@ -261,6 +264,24 @@ mod tests {
     }
 
     #[test]
+    fn in_firefox_a_beacon_has_only_what_redirects_leave_it() {
+        let plain = Fetch::post("/").header("content-type", "text/plain").body("x");
+        let beacon = Fetch::beacon("/", "text/plain", "x");
+        for (fetch, comes_back) in [(plain, true), (beacon, false)] {
+            let targets = [(303, "/b"), (307, "/c")];
+            let value = last(Profile::FIREFOX, fetch, &targets, "content-type");
+            assert_eq!(value.is_some(), comes_back);
+        }
+        let json = Fetch::post("/").header("content-type", "application/json").body("x");
+        let beacon = Fetch::beacon("/", "application/json", "x");
+        for (fetch, is_asked) in [(json, true), (beacon, false)] {
+            let target = (303, "https://api.test/");
+            let method = asked(Profile::FIREFOX, fetch, target, "access-control-request-method");
+            assert_eq!(method.is_some(), is_asked);
+        }
+    }
+
+    #[test]
     fn webkit_sends_the_type_of_a_content_that_was_to_be_deleted_elsewhere() {
         for (method, status, is_sent) in [("DELETE", 307, true), ("POST", 302, false)] {
             let fetch = Fetch::new(method, "/").header("content-type", "text/plain").body("x");
@@ -389,6 +410,19 @@ mod tests {
         assert!(load(&app(), Fetch::get("/a"), &responses).outcome.is_readable());
         let trial = load(&app(), Fetch::get("/a"), &vec![to(302, "/a"); 21]);
         assert_eq!(*trial.reason(), Reason::TooManyRedirects);
+    }
+
+    #[test]
+    fn an_image_that_firefox_has_upgraded_follows_one_redirect_less() {
+        for (profile, count) in [(Profile::STANDARD, 21), (Profile::FIREFOX, 20)] {
+            let mut sent = 0;
+            let image = Fetch::image("http://app.test/a");
+            run(State::new(profile, browser().now()), Some(&app()), image, |_| {
+                sent += 1;
+                to(302, "/a")
+            });
+            assert_eq!(sent, count, "{}", profile.name);
+        }
     }
 
     #[test]

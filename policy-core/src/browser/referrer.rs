@@ -5,7 +5,7 @@ use url::Url;
 
 use super::{
     PageOrigin, Profile, ReferrerPolicy,
-    site::{is_same_site, is_trustworthy},
+    site::{is_of_domain, is_trustworthy},
 };
 
 /// The maximum length of `Referer`; a longer one is reduced to the origin (Referrer Policy, 8.3,
@@ -73,14 +73,25 @@ pub(super) fn referrer(
     stripped(source, part)
 }
 
+/// What a policy means for other origins, such as all are for a sandboxed page.
+pub(super) fn across_origins(policy: ReferrerPolicy) -> ReferrerPolicy {
+    match policy {
+        ReferrerPolicy::SameOrigin => ReferrerPolicy::NoReferrer,
+        ReferrerPolicy::OriginWhenCrossOrigin => ReferrerPolicy::Origin,
+        ReferrerPolicy::StrictOriginWhenCrossOrigin => ReferrerPolicy::StrictOrigin,
+        same => same,
+    }
+}
+
 /// Whether an engine that limits cross-site referrers to the default policy does so here.
-pub(super) fn is_relaxed(policy: ReferrerPolicy, source: &Url, url: &Url) -> bool {
+/// The scheme does not count there (`ReferrerInfo::IsCrossSiteRequest`).
+pub(super) fn is_relaxed(policy: ReferrerPolicy, origin: &PageOrigin, url: &Url) -> bool {
     matches!(
         policy,
         ReferrerPolicy::NoReferrerWhenDowngrade
             | ReferrerPolicy::OriginWhenCrossOrigin
             | ReferrerPolicy::UnsafeUrl
-    ) && !is_same_site(&PageOrigin::of(source), url)
+    ) && !is_of_domain(origin, url)
 }
 
 /// How much of a URL is sent.
@@ -186,10 +197,14 @@ mod tests {
     fn another_site_may_be_told_no_more_than_the_origin() {
         let [_, other, _] = TARGETS.map(url);
         let sister = url("https://api.shop.example/");
-        let whole = url(WHOLE.unwrap());
-        assert!(is_relaxed(ReferrerPolicy::UnsafeUrl, &whole, &other));
-        assert!(!is_relaxed(ReferrerPolicy::UnsafeUrl, &whole, &sister));
-        assert!(!is_relaxed(ReferrerPolicy::Origin, &whole, &other));
+        let over_http = url("http://shop.example/");
+        let origin = PageOrigin::of(&url(PAGE));
+        assert!(is_relaxed(ReferrerPolicy::UnsafeUrl, &origin, &other));
+        assert!(is_relaxed(ReferrerPolicy::UnsafeUrl, &PageOrigin::Opaque, &sister));
+        for own in [&sister, &over_http] {
+            assert!(!is_relaxed(ReferrerPolicy::UnsafeUrl, &origin, own), "{own}");
+        }
+        assert!(!is_relaxed(ReferrerPolicy::Origin, &origin, &other));
     }
 
     #[test]

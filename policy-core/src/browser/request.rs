@@ -47,8 +47,8 @@ pub(super) struct Request {
     pub(super) was_cross_site_redirected: bool,
     /// Whether the last redirect led from one origin to another.
     pub(super) comes_from_elsewhere: bool,
-    /// Whether one of its URLs was upgraded to TLS.
-    pub(super) was_upgraded: bool,
+    /// How many of its URLs were upgraded to TLS.
+    pub(super) upgrades: usize,
     /// Whether its original fields or its upload need a preflight.
     pub(super) is_unsafe: bool,
     /// Whether one of its URLs needed a preflight.
@@ -96,19 +96,12 @@ impl Request {
             };
             fetch.mode != Mode::WebSocket && (page.origin != PageOrigin::Opaque || is_told)
         };
-        let source = |page: &Page| match (&page.origin, profile.sandboxed_referrer) {
-            // The referrer of a sandboxed page is reduced to the origin of its URL.
-            (PageOrigin::Opaque, SandboxedReferrer::OfElements) => {
-                page.url.join("/").unwrap_or_else(|_| page.url.clone())
-            }
-            _ => page.url.clone(),
-        };
         fetch.watches_upload &= fetch.body.is_some() || profile.watches_empty_uploads;
         let is_unsafe = fetch.watches_upload || !fields.unsafe_names(profile).is_empty();
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
-            referrer: page.as_ref().filter(tells_page).map(source),
+            referrer: page.as_ref().filter(tells_page).map(|page| page.url.clone()),
             first_referrer: None,
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
             page,
@@ -124,7 +117,7 @@ impl Request {
             is_redirect_tainted: false,
             was_cross_site_redirected: false,
             comes_from_elsewhere: false,
-            was_upgraded: false,
+            upgrades: 0,
             is_unsafe,
             is_preflighted: false,
             fetch,

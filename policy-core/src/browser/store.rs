@@ -56,13 +56,15 @@ impl Store {
         if !is_head && request.method != Method::GET || goes_past(profile, mode, request) {
             return Lookup::Miss;
         }
+        let has_own = has_conditions(request);
         let asked = CacheControl::parse(profile, &request.headers);
         let Some((index, is_match)) = self.find(profile, key, request) else {
             return Lookup::Miss;
         };
         let entry = self.entries.remove(index);
         let conditions = entry.conditions(profile, is_match);
-        let use_of = entry.use_of(now, mode, asked).filter(|_| is_match);
+        let is_usable = is_match && (!has_own || mode == CacheMode::ForceCache);
+        let use_of = entry.use_of(now, mode, asked).filter(|_| is_usable);
         let mut response = entry.response.clone();
         if is_head {
             response.body.clear();
@@ -71,7 +73,7 @@ impl Store {
         match use_of {
             Some(Use::Fresh) => Lookup::Fresh(response),
             Some(Use::InGrace) if !is_head => Lookup::Refresh(response, conditions),
-            _ if conditions.is_empty() => Lookup::Miss,
+            _ if has_own || conditions.is_empty() => Lookup::Miss,
             _ => Lookup::Stale(conditions),
         }
     }
@@ -98,7 +100,7 @@ impl Store {
             self.forget(profile, key, request);
         }
         let is_kept = request.method == Method::GET || is_head && !profile.head_uses_get;
-        if !is_kept || key.is_transient || effective(mode, request) == CacheMode::NoStore {
+        if !is_kept || key.is_transient || effective(profile, mode, request) == CacheMode::NoStore {
             return false;
         }
         self.entries.retain(|entry| {
@@ -179,16 +181,21 @@ fn goes_past(profile: &Profile, mode: CacheMode, request: &Sent) -> bool {
         let asked = CacheControl::parse(profile, &request.headers);
         asked.no_cache || has_pragma(&request.headers)
     };
-    matches!(effective(mode, request), CacheMode::NoStore | CacheMode::Reload)
+    matches!(effective(profile, mode, request), CacheMode::NoStore | CacheMode::Reload)
         || profile.no_cache_goes_past && is_told()
 }
 
-/// A request that has its own conditions or a range bypasses the cache (Fetch,
-/// "HTTP-network-or-cache fetch", step 8.16).
-fn effective(mode: CacheMode, request: &Sent) -> CacheMode {
-    let own = [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE];
-    let has_own = own.iter().any(|name| request.headers.contains_key(name));
-    if has_own { CacheMode::NoStore } else { mode }
+/// A request with a range bypasses the cache, and in some engines one with its own conditions.
+fn effective(profile: &Profile, mode: CacheMode, request: &Sent) -> CacheMode {
+    let goes_past = request.headers.contains_key(RANGE)
+        || profile.own_conditions_go_past && has_conditions(request);
+    if goes_past { CacheMode::NoStore } else { mode }
+}
+
+/// Whether a script has written the conditions of a request.
+fn has_conditions(request: &Sent) -> bool {
+    let own = [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE];
+    own.iter().any(|name| request.headers.contains_key(name))
 }
 
 /// Drops fields with an empty value, which some engines do not store.
@@ -590,24 +597,31 @@ mod tests {
 
     #[test]
     fn a_request_with_conditions_or_a_range_goes_past_the_cache() {
-        for own in [
-            "if-match",
-            "if-none-match",
-            "if-modified-since",
-            "if-unmodified-since",
-            "if-range",
-            "range",
+        let said = response(200, &[MAX_AGE, TAG]);
+        for (own, is_stored) in [
+            ("if-match", true),
+            ("if-none-match", true),
+            ("if-modified-since", true),
+            ("if-unmodified-since", true),
+            ("if-range", true),
+            ("range", false),
         ] {
-            assert_eq!(
-                after(&get(&[]), &response(200, &[MAX_AGE]), &get(&[(own, "x")])),
-                "miss",
-                "{own}"
-            );
-            assert_eq!(
-                after(&get(&[(own, "x")]), &response(200, &[MAX_AGE]), &get(&[])),
-                "miss",
-                "{own}"
-            );
+            let own = get(&[(own, "x")]);
+            assert_eq!(after(&get(&[]), &said, &own), "miss", "{own:?}");
+            assert_eq!(after(&own, &said, &get(&[])) == "fresh", is_stored, "{own:?}");
+            let mut chromium = Browser::new(Profile::CHROMIUM).keeps(&own, &said);
+            assert_eq!(chromium.finds(&get(&[])), "miss", "{own:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_with_conditions_uses_what_is_forced_from_the_cache() {
+        let said = response(200, &[MAX_AGE, TAG]);
+        let own = get(&[("if-none-match", "\"x\"")]);
+        for (profile, expected) in [(Profile::STANDARD, "fresh"), (Profile::CHROMIUM, "miss")] {
+            let mut browser = Browser::new(profile).keeps(&get(&[]), &said);
+            assert_eq!(name(&browser.looks(CacheMode::ForceCache, &own)), expected);
+            assert_eq!(name(&browser.looks(CacheMode::NoCache, &own)), "miss");
         }
     }
 

@@ -70,9 +70,7 @@ pub(super) fn beacon(random: &mut Random, url: String) -> Fetch {
         "application/x-www-form-urlencoded",
         "application/json",
     ]);
-    let mode = if kind == "application/json" { Mode::Cors } else { Mode::NoCors };
-    let fetch = Fetch::post(url).mode(mode).credentials(Credentials::Include).body("content");
-    if kind.is_empty() { fetch } else { fetch.header("Content-Type", kind) }
+    Fetch::beacon(url, kind, "content")
 }
 
 /// `XMLHttpRequest` with a listener for its upload.
