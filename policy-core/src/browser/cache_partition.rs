@@ -4,7 +4,7 @@ use url::Url;
 
 use super::{
     CacheKey, Page, PageOrigin, Profile,
-    site::{is_same_site, site},
+    site::{is_of_domain, is_same_site, site},
 };
 
 /// A partition of the HTTP cache, so that no page can find out what pages of another site have
@@ -14,6 +14,8 @@ pub(super) struct Partition {
     top_level: String,
     /// The other parts of the key.
     within: String,
+    /// Whether it has only what scripts fetch of other sites, which no unsafe request drops.
+    is_foreign_fetch: bool,
     /// Whether the cache is not used at all.
     pub(super) is_transient: bool,
 }
@@ -25,7 +27,9 @@ pub(super) enum LoadKind {
     Window,
     /// The document of a frame.
     Frame,
-    /// A subresource of the page that loads it.
+    /// `fetch()` and `XMLHttpRequest` of a page.
+    Fetch,
+    /// Another subresource of the page that loads it.
     Subresource,
 }
 
@@ -56,9 +60,19 @@ impl Partition {
             }
         };
         let is_transient = profile.cache_key == CacheKey::Frame
-            && kind == LoadKind::Subresource
+            && matches!(kind, LoadKind::Subresource | LoadKind::Fetch)
             && page.is_some_and(|page| page.origin == PageOrigin::Opaque);
-        Self { top_level: site(top_level), within, is_transient }
+        let is_foreign_fetch = profile.cache_key == CacheKey::Foreign
+            && kind == LoadKind::Fetch
+            && page.is_some_and(|page| {
+                !page.has_same_site_ancestors || !is_of_domain(&page.origin, url)
+            });
+        Self { top_level: site(top_level), within, is_foreign_fetch, is_transient }
+    }
+
+    /// The partition of what is loaded otherwise than by scripts.
+    pub(super) fn of_elements(&self) -> Self {
+        Self { is_foreign_fetch: false, ..self.clone() }
     }
 }
 
@@ -115,6 +129,18 @@ mod tests {
         };
         assert_eq!(share(WIDGET), [true, false, true, true], "foreign in both");
         assert_eq!(share(APP), [true, false, false, true], "foreign in one");
+    }
+
+    #[test]
+    fn what_scripts_fetch_of_other_sites_is_apart_in_firefox() {
+        let app = page(APP);
+        let share = |url| {
+            let load = |kind| (&app, kind, url, true);
+            let loads = [load(LoadKind::Fetch), load(LoadKind::Subresource)];
+            PROFILES.map(|profile| share(&profile, loads))
+        };
+        assert_eq!(share(WIDGET), [true, true, false, true]);
+        assert_eq!(share(APP), [true; 4]);
     }
 
     #[test]

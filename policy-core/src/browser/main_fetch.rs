@@ -84,7 +84,7 @@ impl Load {
                         let is_kept = request.fetch.cache != CacheMode::NoStore
                             || state.profile.no_store_keeps_preflights;
                         if is_kept && state.profile.preflights_forget {
-                            state.preflights.clear(&state.profile, &request);
+                            state.preflights.clear(&state.profile, &request, &request.url);
                         }
                         if is_kept {
                             state.preflights.keep(&state.profile, &request, allowed, state.now);
@@ -96,8 +96,7 @@ impl Load {
             }
             Waiting::Response(asked) => proceed(state, request, |state, request| {
                 let (response, is_stored) = network::received(state, request, &asked, response);
-                let is_dropped = is_stored && !state.profile.stores_refused;
-                if is_dropped && may_see(request, &response).is_err() {
+                if is_stored && is_dropped(&state.profile, request, &response) {
                     network::forget(state, &asked);
                 }
                 respond(state, request, response, false)
@@ -142,7 +141,11 @@ fn fail(state: &mut State, request: &Request, in_preflight: bool, reason: Reason
     let is_asked = request.is_preflighted
         || state.profile.any_failure_clears_preflights && request.tainting == Tainting::Cors;
     if is_asked && clears {
-        state.preflights.clear(&state.profile, request);
+        let is_blocked_redirect =
+            reason == Reason::MixedContent && state.profile.blocked_redirects_clear_preflights;
+        let redirecting = request.redirected_from.last().filter(|_| is_blocked_redirect);
+        let url = redirecting.unwrap_or(&request.url);
+        state.preflights.clear(&state.profile, request, url);
     }
     Next::Done(Outcome::Blocked(request.blocked(in_preflight, reason)))
 }
@@ -186,7 +189,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     }
     let cache_mode = network::cache_mode(&state.profile, request);
     if state.profile.preflights_forget && !state.profile.asks_anew.contains(&cache_mode) {
-        state.preflights.clear(&state.profile, request);
+        state.preflights.clear(&state.profile, request, &request.url);
     }
     let sent = network::preflight(&state.profile, request, &unsafe_names);
     Ok(Step::Send(Waiting::Preflight(unsafe_names), sent))
@@ -238,6 +241,16 @@ fn may_see(request: &Request, response: &ServerResponse) -> Result<(), Reason> {
         Tainting::Opaque => resource_policy::check(request, &response.headers),
         Tainting::Basic => Ok(()),
     }
+}
+
+/// Whether an engine does not store a response after all, because the page may not have it.
+fn is_dropped(profile: &Profile, request: &Request, response: &ServerResponse) -> bool {
+    let is_refused = || may_see(request, response).is_err();
+    let is_blocked = || match request.fetch.destination {
+        Destination::Script if script::check_type(&response.headers).is_err() => true,
+        _ => request.tainting == Tainting::Opaque && is_refused(),
+    };
+    !profile.stores_refused && is_refused() || !profile.stores_blocked && is_blocked()
 }
 
 /// HTTP fetch, after a response has arrived.

@@ -223,6 +223,7 @@ fn partition(profile: &Profile, request: &Request) -> Partition {
     let kind = match request.fetch.destination {
         _ if request.is_top_level_navigation() => LoadKind::Window,
         Destination::Frame => LoadKind::Frame,
+        Destination::Empty if !request.fetch.is_beacon => LoadKind::Fetch,
         _ => LoadKind::Subresource,
     };
     let page = request.page.as_ref();
@@ -360,6 +361,33 @@ mod tests {
         assert!(asks_again(CacheMode::Reload, &unseen));
         assert!(!asks_again(CacheMode::NoStore, &unseen));
         assert!(!asks_again(CacheMode::NoCache, &holds));
+    }
+
+    #[test]
+    fn firefox_stores_nothing_that_it_blocks() {
+        let fresh = ("cache-control", "max-age=60");
+        let is_stored = |profile, fetch: &Fetch, field| {
+            let mut state = State::new(profile, browser().now());
+            let mut count = 0;
+            for _ in 0..2 {
+                state = run(state, Some(&app()), fetch.clone(), |_| {
+                    count += 1;
+                    response(200, &[fresh, field])
+                })
+                .0;
+            }
+            count == 1
+        };
+        let (script, image) = (Fetch::script("/a"), Fetch::image("https://api.test/a"));
+        for (fetch, field, in_firefox) in [
+            (&script, ("content-type", "image/gif"), false),
+            (&script, ("content-type", "text/javascript"), true),
+            (&image, ("cross-origin-resource-policy", "same-origin"), false),
+            (&image, ("cross-origin-resource-policy", "cross-origin"), true),
+        ] {
+            assert!(is_stored(Profile::STANDARD, fetch, field), "{field:?}");
+            assert_eq!(is_stored(Profile::FIREFOX, fetch, field), in_firefox, "{field:?}");
+        }
     }
 
     /// The first response of `/`, and the outcome of a second fetch of it, whose response is

@@ -103,18 +103,18 @@ impl PreflightCache {
     }
 
     /// Drops the entries of an origin for a URL, because a request ended in a network error.
-    pub(super) fn clear(&mut self, profile: &Profile, request: &Request) {
+    pub(super) fn clear(&mut self, profile: &Profile, request: &Request, url: &Url) {
         if self.entries.is_empty() {
             return;
         }
         let partition = request.partition();
-        self.entries.retain(|entry| !entry.is_of(profile, request, &partition));
+        self.entries.retain(|entry| !entry.is_of(profile, request, url, &partition));
     }
 }
 
 impl Entry {
-    fn is_of(&self, profile: &Profile, request: &Request, partition: &str) -> bool {
-        self.url == request.url
+    fn is_of(&self, profile: &Profile, request: &Request, url: &Url, partition: &str) -> bool {
+        self.url == *url
             && self.origin == request.preflight_origin(profile)
             && self.partition == partition
     }
@@ -123,7 +123,8 @@ impl Entry {
     fn matches(&self, profile: &Profile, request: &Request, partition: &str) -> bool {
         let is_included = request.fetch.credentials == Credentials::Include;
         let covers = self.with_credentials && profile.permissions_cover_fewer_credentials;
-        (covers || self.with_credentials == is_included) && self.is_of(profile, request, partition)
+        (covers || self.with_credentials == is_included)
+            && self.is_of(profile, request, &request.url, partition)
     }
 }
 
@@ -328,6 +329,17 @@ mod tests {
                 response(if is_target || request.is_preflight { 200 } else { 307 }, &fields)
             });
             assert_eq!(asks, again, "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn in_firefox_a_redirect_that_is_blocked_makes_it_forget_who_redirects() {
+        for (profile, forgets) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
+            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let star = ("access-control-allow-origin", "*");
+            let away = response(307, &[star, ("location", "http://api.test/b")]);
+            let state = load_in(state, Some(&app()), Fetch::put(URL), &[away]).state;
+            assert_eq!(asks(state, &app(), URL, "60").1, forgets, "{}", profile.name);
         }
     }
 

@@ -73,7 +73,7 @@ pub struct Profile {
     /// How the cache implements `Vary`.
     pub variants: Variants,
     /// Whether a stored response to GET can be the response to HEAD (RFC 9111, 4). Firefox stores
-    /// responses to HEAD separately.
+    /// responses to HEAD separately, and no unsafe request drops them.
     pub head_uses_get: bool,
     /// Whether a stored response that HEAD revalidated is dropped, unless the server confirms it,
     /// as in Chromium (`HttpCache::Transaction::DoOverwriteCachedResponse`). RFC 9111 (4.3.5)
@@ -110,6 +110,10 @@ pub struct Profile {
     /// Whether a response that the page may not read is stored. Chromium closes the connection and
     /// drops the response, unless it had to read all of it to determine its type.
     pub stores_refused: bool,
+    /// Whether a response is stored that its `Cross-Origin-Resource-Policy` blocks, or its type, if a
+    /// script was requested. Firefox checks both before it stores the response
+    /// (`nsHttpChannel::ContinueProcessNormal`).
+    pub stores_blocked: bool,
     /// The statuses of stored responses that are revalidated with conditions, if not all: 200 in
     /// Chromium (`HttpCache::Transaction::ConditionalizeRequest`).
     pub validated_statuses: Option<&'static [u16]>,
@@ -174,7 +178,8 @@ pub struct Profile {
     /// in WebKit.
     pub manual_shows_content: bool,
     /// Whether every redirect to a URL with a user and a password fails, and not only those of the
-    /// CORS protocol (Fetch, 4.4). Chromium allows them only for navigations of a window.
+    /// CORS protocol (Fetch, 4.4). Chromium allows them only for navigations of a window and for
+    /// beacons.
     pub redirects_have_no_password: bool,
     /// Whether DELETE becomes GET when it is redirected to another origin, with any status. Fetch
     /// (4.4) changes it with 303 only; WebKitGTK does so (`shouldRedirectAsGET`).
@@ -282,6 +287,9 @@ pub struct Profile {
     /// Whether the network error of a request to another origin that needed no preflight removes them
     /// too, as in Firefox (`nsCORSListenerProxy::OnStartRequest`).
     pub any_failure_clears_preflights: bool,
+    /// Whether a redirect that is blocked as mixed content removes those of the URL that redirects, as
+    /// in Firefox. Fetch clears those of the URL that it leads to.
+    pub blocked_redirects_clear_preflights: bool,
     /// Whether `Origin` of a preflight is `null` after a redirect by another origin, as that of the
     /// request is (Fetch, 4.8). Not in Firefox, where a preflight that comes back to the page's own
     /// origin needs no `Access-Control-Allow-Origin` either.
@@ -432,7 +440,9 @@ pub enum CacheKey {
     /// `HttpCache::GenerateCacheKey`).
     Frame,
     /// That, and whether another site is between the window and the URL; and whether the request
-    /// had credentials (Firefox: `OriginAttributes`, and `LOAD_ANONYMOUS`).
+    /// had credentials (Firefox: `OriginAttributes`, and `LOAD_ANONYMOUS`). What scripts fetch of other
+    /// sites is apart from that, and no unsafe request drops it
+    /// (`network.fetch.cache_partition_cross_origin`, `nsHttpChannel::DoInvalidateCacheEntry`).
     Foreign,
 }
 

@@ -69,7 +69,8 @@ pub(super) fn follow(
     let is_cors = request.fetch.mode == Mode::Cors && !request.origin.is_same(&target);
     let is_never = profile.redirects_have_no_password
         && matches!(request.fetch.mode, Mode::NoCors | Mode::Navigate)
-        && !request.is_top_level_navigation();
+        && !request.is_top_level_navigation()
+        && !request.fetch.is_beacon;
     if includes_credentials(&url) && (is_cors || request.tainting == Tainting::Cors || is_never) {
         return Err(Reason::RedirectTarget(url.into()));
     }
@@ -461,6 +462,21 @@ mod tests {
         let target = "https://u:p@api.test/b";
         let other = load(&app(), Fetch::get("/a"), &[to(302, target)]);
         assert_eq!(*other.reason(), Reason::RedirectTarget(target.into()));
+    }
+
+    #[test]
+    fn a_password_in_the_target_is_for_beacons_too_in_chromium() {
+        let target = "https://u:p@api.test/b";
+        let post = Fetch::post("/a").mode(Mode::NoCors).body("x");
+        for (fetch, is_sent) in [(post, false), (Fetch::beacon("/a", "", "x"), true)] {
+            let mut sent = 0;
+            let state = State::new(Profile::CHROMIUM, browser().now());
+            let _ = run(state, Some(&app()), fetch, |_| {
+                sent += 1;
+                if sent == 1 { to(302, target) } else { end() }
+            });
+            assert_eq!(sent == 2, is_sent);
+        }
     }
 
     #[test]

@@ -17,18 +17,23 @@ pub(super) fn load(
     response: ServerResponse,
     is_cached: bool,
 ) -> Result<Outcome, Reason> {
-    let mime = Mime::extract(&response.headers);
-    let is_script = mime.as_ref().is_some_and(Mime::is_script);
-    let is_never_script = mime.as_ref().is_some_and(Mime::is_never_script);
-    if is_never_script || (is_nosniff(&response.headers) && !is_script) {
-        let written = text(&response.headers, "content-type").unwrap_or_default();
-        return Err(Reason::ScriptType(written));
-    }
+    check_type(&response.headers)?;
     let last = if profile.scripts_of_300_run { 399 } else { 299 };
     if !(200..=last).contains(&response.status) {
         return Ok(Outcome::Response(filter(profile, request, response, is_cached)));
     }
     Ok(Outcome::Script(response.body))
+}
+
+/// Should the response be blocked due to its MIME type, or due to nosniff (Fetch, 2.9 and 3.6).
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), Reason> {
+    let mime = Mime::extract(headers);
+    let is_script = mime.as_ref().is_some_and(Mime::is_script);
+    let is_never_script = mime.as_ref().is_some_and(Mime::is_never_script);
+    if is_never_script || (is_nosniff(headers) && !is_script) {
+        return Err(Reason::ScriptType(text(headers, "content-type").unwrap_or_default()));
+    }
+    Ok(())
 }
 
 /// Determine nosniff (Fetch, 3.6): the first value counts.

@@ -91,7 +91,7 @@ impl Store {
     ) -> bool {
         if !request.method.is_safe() {
             let urls = invalidated(profile, mode, request, response);
-            self.entries.retain(|entry| !entry.is_one_of(key, &urls));
+            self.entries.retain(|entry| !entry.is_dropped(key, &urls));
             return false;
         }
         let is_head = request.method == Method::HEAD;
@@ -737,7 +737,24 @@ mod tests {
         assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("fresh", "fresh"));
         let deleted = request(Method::DELETE, ASSET, &[]);
         let mut browser = browser.keeps(&deleted, &said);
-        assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("miss", "miss"));
+        assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("fresh", "miss"));
+    }
+
+    #[test]
+    fn in_firefox_a_change_leaves_what_scripts_fetch_of_other_sites() {
+        let finds = |profile, page: Page| {
+            let mut browser = Browser::new(profile);
+            let url = Url::parse(ASSET).unwrap();
+            browser.key = Partition::for_load(&profile, Some(&page), LoadKind::Fetch, &url, true);
+            let said = response(200, &[MAX_AGE]);
+            let change = request(Method::DELETE, ASSET, &[]);
+            browser.keeps(&get(&[]), &said).keeps(&change, &said).finds(&get(&[]))
+        };
+        let (own, other) = ("https://app.shop.example/", "https://other.example/");
+        for (profile, kept) in [(Profile::STANDARD, "miss"), (Profile::FIREFOX, "fresh")] {
+            assert_eq!(finds(profile, page(own)), "miss", "{}", profile.name);
+            assert_eq!(finds(profile, page(other)), kept, "{}", profile.name);
+        }
     }
 
     #[test]

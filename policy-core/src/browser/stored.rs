@@ -68,8 +68,12 @@ impl Entry {
         self.partition == *key && self.url == request.url
     }
 
-    pub(super) fn is_one_of(&self, key: &Partition, urls: &[Url]) -> bool {
-        self.partition == *key && urls.contains(&self.url)
+    /// Whether an unsafe request drops it that concerns these URLs. Where responses to HEAD are stored
+    /// too, they stay, and so does what scripts fetch of other sites.
+    pub(super) fn is_dropped(&self, key: &Partition, urls: &[Url]) -> bool {
+        self.method == Method::GET
+            && self.partition == key.of_elements()
+            && urls.contains(&self.url)
     }
 
     /// Whether it can be the response to this request, apart from `Vary`.
