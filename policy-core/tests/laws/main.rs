@@ -17,3 +17,13 @@ mod headers;
 mod http;
 mod limits;
 mod tables;
+
+use policy_core_tests::law::{Precondition, holds};
+use proptest::strategy::Strategy;
+
+/// By a limit of proptest, which does not depend on the number of cases, it would be ended.
+#[test]
+fn a_law_whose_cases_are_rare_is_tested_with_all_of_them() {
+    let rare = (0..100_u8).prop_filter("another number", |number| *number == 0);
+    holds("rare", 100, rare, |_zero| Ok(Precondition::Met));
+}

@@ -15,6 +15,9 @@ use proptest::{
 /// The number of cases for each law, unless `PROPTEST_CASES` is set.
 const CASES: u32 = 1000;
 
+/// How many values the filters of a strategy may reject for each case.
+const REJECTS: u32 = 1000;
+
 /// Whether a case meets the precondition of the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
@@ -41,14 +44,17 @@ where
     S: Strategy<Value: Debug>,
 {
     let number = env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    let number = number.unwrap_or(CASES);
     let config = Config::default();
     let seed = match config.rng_seed {
         RngSeed::Fixed(seed) => seed,
         RngSeed::Random => RandomState::new().hash_one(law),
     };
     let config = Config {
-        cases: number.unwrap_or(CASES),
+        cases: number,
         failure_persistence: None,
+        // The default is one number, however many cases there are.
+        max_local_rejects: number.saturating_mul(REJECTS),
         rng_seed: RngSeed::Fixed(seed),
         ..config
     };
