@@ -35,17 +35,22 @@ const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 /// assert_eq!(admit_login(&Method::GET, &headers), Err(Refusal::LoginNavigation));
 /// ```
 pub fn admit_login(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
-    let is_unstated = [SEC_FETCH_SITE, SEC_FETCH_MODE, SEC_FETCH_DEST]
-        .iter()
-        .all(|name| !headers.contains_key(name));
-    if !method::is_safe(method.as_str()) || is_unstated {
+    if !method::is_safe(method.as_str()) {
         return Ok(());
     }
-    // A browser that loads a page ahead says so here (Fetch 3.3.4), and asks again for the user.
-    let is_ahead = headers.contains_key(&SEC_PURPOSE);
-    let is_navigation = Single::of(headers, &SEC_FETCH_MODE).is("navigate")
-        && Single::of(headers, &SEC_FETCH_DEST).is("document");
-    if is_navigation && !is_ahead { Ok(()) } else { Err(Refusal::LoginNavigation) }
+    // Every handler that takes a session asks this, so no field is looked up that cannot matter.
+    let mode = Single::of(headers, &SEC_FETCH_MODE);
+    let is_admitted = if mode.is("navigate") && Single::of(headers, &SEC_FETCH_DEST).is("document")
+    {
+        // A browser that loads a page ahead says so here (Fetch 3.3.4), and asks again for the user.
+        !headers.contains_key(&SEC_PURPOSE)
+    } else {
+        // Who states nothing is no browser.
+        mode == Single::Absent
+            && !headers.contains_key(&SEC_FETCH_DEST)
+            && !headers.contains_key(&SEC_FETCH_SITE)
+    };
+    if is_admitted { Ok(()) } else { Err(Refusal::LoginNavigation) }
 }
 
 #[cfg(test)]
