@@ -99,7 +99,7 @@ impl<'a> Endpoint<'a> {
         let bounds = self.bounds();
         let expansion = self.attributes.emit(&self.context());
         let (items, description) = (&expansion.items, self.description(&expansion));
-        let layer = &expansion.layer;
+        let (layer, reads) = (&expansion.layer, self.reads());
         let call = self.call(&via);
         quote! {
             use #krate::__private as __policy;
@@ -112,6 +112,7 @@ impl<'a> Endpoint<'a> {
             {
                 const DESCRIPTION: __policy::Description = #description;
                 #layer
+                #reads
                 #call
             }
         }
@@ -168,6 +169,21 @@ impl<'a> Endpoint<'a> {
                 attributes: &[#(#attributes),*],
             }
         }
+    }
+
+    /// The media type of the queries that the handler reads.
+    fn reads(&self) -> Option<TokenStream> {
+        let krate = &self.krate;
+        let last = self.arguments.extractors.last()?;
+        self.routes.iter().any(|(method, _)| method == "QUERY").then(|| {
+            quote! {
+                const READS: ::core::option::Option<&'static ::core::primitive::str> = {
+                    #[allow(unused_imports)]
+                    use #krate::__private::ReadsAnyMediaType as _;
+                    <__policy::MediaTypeOf<#last>>::MEDIA_TYPE
+                };
+            }
+        })
     }
 
     /// The one call: the library extracts the arguments and calls the handler. It is spanned at the

@@ -63,7 +63,7 @@ fn expansions_are_the_golden_ones() {
         let wanted = fs::read_to_string(&golden).unwrap_or_default();
         assert_eq!(found, wanted, "{name}: `UPDATE_GOLDEN=1 cargo test` writes it anew");
     }
-    assert_eq!(count, 16);
+    assert_eq!(count, 17);
 }
 
 /// Without the use markers, which depend on the position of an attribute.

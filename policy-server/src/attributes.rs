@@ -156,7 +156,8 @@ pub use policy_macros::any;
 ///   sends it.
 /// - The content needs a **`Content-Type`** (RFC 10008 2.1): a request without one gets 415
 ///   `request.media-type`, as does one with a type that [`Json`](crate::extract::Json) or
-///   [`Form`](crate::extract::Form) does not read; then `Accept-Query` names the type that they do.
+///   [`Form`](crate::extract::Form) does not read. `Accept-Query` names the type that they do, in
+///   these responses and in those to OPTIONS.
 /// - **Caches keep nothing** of it: every response has `Cache-Control: no-store`, since a cache that
 ///   does not know the method could answer one query with the result of another. To let caches help,
 ///   answer 303 with the address of a GET route (RFC 10008 2.5), or name it in `Location` (2.4).

@@ -359,6 +359,7 @@ pub mod __private {
         handler::{
             BoxFuture, Call, Description, Endpoint, Respond,
             arguments::{Arguments, Extract, ExtractParts},
+            extract::content::media_type::{MediaTypeOf, ReadsAnyMediaType, ReadsMediaType},
             invoke,
             parameters::{FromParam, Parameters},
             service::{RouteLayer, SharedService},

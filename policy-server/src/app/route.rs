@@ -17,13 +17,15 @@ pub(crate) struct Entry {
     pub(crate) description: Description,
     pub(crate) call: fn(Call) -> BoxFuture,
     pub(crate) layer: Option<fn(SharedService) -> SharedService>,
+    pub(crate) reads: Option<&'static str>,
 }
 
 impl<S> Route<S> {
     /// The route of a handler's marker.
     #[doc(hidden)]
     pub fn of<Via, E: Endpoint<S, Via>>(_marker: E) -> Self {
-        let entry = Entry { description: E::DESCRIPTION, call: E::call, layer: E::LAYER };
+        let (description, layer, reads) = (E::DESCRIPTION, E::LAYER, E::READS);
+        let entry = Entry { description, call: E::call, layer, reads };
         Self { entry, state: PhantomData }
     }
 }

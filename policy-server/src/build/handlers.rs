@@ -48,7 +48,8 @@ impl Builder<'_> {
         }
     }
 
-    pub(super) fn handler(&mut self, Entry { description, call, layer }: Entry, outer: &Outer<'_>) {
+    pub(super) fn handler(&mut self, entry: Entry, outer: &Outer<'_>) {
+        let Entry { description, call, layer, reads } = entry;
         let &Outer { prefix, level: ref group, access, .. } = outer;
         let own = layer.map(|wrap| wrap(target::behind_layers()));
         let layers: Vec<_> = outer.layer.iter().cloned().chain(own).collect();
@@ -103,6 +104,7 @@ impl Builder<'_> {
                 csrf_level,
                 asks_caller,
                 layers: layers.clone(),
+                reads,
                 ..CompiledRoute::new(info, Arc::clone(&rules), guard.clone(), target)
             };
             self.add(&location, route, [path], by_credentials, |_| route_text.clone());

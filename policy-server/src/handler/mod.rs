@@ -52,6 +52,9 @@ pub trait Endpoint<S, Via>: 'static {
     /// Wraps the handler in the layers of its `#[layer(..)]`.
     const LAYER: Option<fn(SharedService) -> SharedService> = None;
 
+    /// The one media type of what its last argument reads, if it is known: stated for QUERY only.
+    const READS: Option<&'static str> = None;
+
     /// Extracts the arguments and runs the function.
     fn call(call: Call) -> BoxFuture;
 }

@@ -59,6 +59,8 @@ pub(crate) struct CompiledRoute {
     pub(crate) target: Target,
     /// The layers around the target, the outermost first.
     pub(crate) layers: Vec<SharedService>,
+    /// The media type of what the target reads of a QUERY, if it is known.
+    pub(crate) reads: Option<&'static str>,
     /// Whether it is a health probe, which an orchestrator requests under any host name.
     pub(crate) is_probe: bool,
     /// Whether what answers never takes two paths for one resource.
@@ -121,6 +123,7 @@ impl CompiledRoute {
             asks_caller: false,
             target,
             layers: Vec::new(),
+            reads: None,
             is_probe: false,
             tells_paths_apart: true,
         }

@@ -1,12 +1,21 @@
 //! QUERY (RFC 10008): a request that changes nothing and asks with its content.
 
-use policy_server::testing::{Browser, Fetch, Network};
+use policy_server::{
+    extract::{JsonRejection, MatchedRoute},
+    testing::{Browser, Fetch, Network},
+};
 
 use super::*;
 
 #[derive(Deserialize)]
 struct Filter {
     words: String,
+}
+
+impl Validate for Filter {
+    fn validate(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
 }
 
 #[query("/lamps")]
@@ -17,6 +26,7 @@ async fn find(Json(filter): Json<Filter>) -> ([(&'static str, &'static str); 1],
 
 #[query("/forms")]
 #[get("/forms")]
+#[get("/pages")]
 #[auth(public)]
 async fn find_by_form(Form(filter): Form<Filter>) -> String {
     filter.words
@@ -28,6 +38,19 @@ async fn find_raw(text: String) -> String {
     text
 }
 
+#[query("/checked")]
+#[auth(public)]
+#[layer(tower::layer::util::Identity::new())]
+async fn find_checked(Valid(Json(filter)): Valid<Json<Filter>>) -> String {
+    filter.words
+}
+
+#[any("/any")]
+#[auth(public)]
+async fn find_any(_route: MatchedRoute, filter: Result<Json<Filter>, JsonRejection>) -> StatusCode {
+    filter.map_or(StatusCode::OK, |_| StatusCode::NO_CONTENT)
+}
+
 /// What caches may keep, at an address of its own.
 #[query("/stored")]
 #[auth(public)]
@@ -36,7 +59,8 @@ async fn find_stored() -> (StatusCode, [(&'static str, &'static str); 1]) {
 }
 
 fn app() -> App<()> {
-    App::new(()).cors(SHOP).routes(routes![find, find_by_form, find_raw, find_stored])
+    let routes = routes![find, find_by_form, find_checked, find_any, find_raw, find_stored];
+    App::new(()).cors(SHOP).routes(routes)
 }
 
 const JSON: &str = "content-type: application/json";
@@ -77,6 +101,31 @@ async fn a_query_says_what_it_is_written_in() {
         assert_eq!(code(&response), (415, "request.media-type".to_owned()), "{path}");
         assert_eq!(response.header("accept-query"), Some(expected), "{path}");
         assert_eq!(response.header("cache-control"), Some("no-store"), "{path}");
+    }
+}
+
+/// RFC 10008 3: where the extractor says which type it reads.
+#[tokio::test]
+async fn a_path_says_what_its_queries_are_written_in() {
+    let server = Running::start(app()).await;
+    let (json, form) = (Some("application/json"), Some("application/x-www-form-urlencoded"));
+    for (path, expected) in [
+        ("/lamps", json),
+        ("/forms", form),
+        ("/checked", json),
+        ("/any", json),
+        ("/raw", None),
+        ("/stored", None),
+        ("/pages", None),
+    ] {
+        let response = ask(&server, &format!("OPTIONS {path}"), &[PAGE]).await;
+        assert_eq!((response.status, response.header("accept-query")), (204, expected), "{path}");
+        assert_eq!(response.sharing(), SHARED, "{path}");
+        let response = ask_with(&server, &format!("QUERY {path}"), &[], "x").await;
+        assert_eq!(response.status, if path == "/pages" { 405 } else { 415 }, "{path}");
+        for name in ["accept-query", "accept"] {
+            assert_eq!(response.header(name), expected, "{path}");
+        }
     }
 }
 

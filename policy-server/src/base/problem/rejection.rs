@@ -8,7 +8,7 @@ use super::Problem;
 /// Makes a rejection a response, and convertible by `?`, through the problem that its method
 /// `problem` returns. A variant for an unsupported `Content-Type` names the one that is read.
 macro_rules! rejection {
-    ($rejection:ty $(, $unsupported:ident => $media_type:literal)?) => {
+    ($rejection:ty $(, $unsupported:ident => $media_type:ident)?) => {
         impl From<$rejection> for $crate::base::problem::Problem {
             fn from(rejection: $rejection) -> Self {
                 rejection.problem()

@@ -27,7 +27,7 @@
 
 mod accept;
 mod client_addr;
-mod content;
+pub(crate) mod content;
 mod context;
 mod csp_nonce;
 mod matched_route;

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::response::{IntoResponse, Response};
-use http::{HeaderValue, Method, StatusCode, header::ALLOW};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header::ALLOW};
 #[cfg(feature = "gateway")]
 use policy_core::reverse_proxy::is_last_hop;
 use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, method};
@@ -13,7 +13,11 @@ use super::Gate;
 use crate::{gateway::trace, pipeline::compiled_app::Target};
 use crate::{
     handler::parameters::Values,
-    pipeline::{compiled_app::CompiledRoute, request_head::RequestHead},
+    pipeline::{
+        compiled_app::{CompiledApp, CompiledRoute},
+        request_head::RequestHead,
+        respond::ACCEPT_QUERY,
+    },
     route::router::{Path, Served},
 };
 
@@ -125,7 +129,9 @@ fn not_served(request: &RequestHead<'_>, path: &Path) -> Response {
     let policy = path.shared().map_or(&app.no_route_policy, |served| &served.rules);
     let grant = request.grant(policy);
     let mut response = if head.method == Method::OPTIONS {
-        StatusCode::NO_CONTENT.into_response()
+        let mut response = StatusCode::NO_CONTENT.into_response();
+        state_queries(response.headers_mut(), app, path);
+        response
     } else if is_method_known(request) {
         request.problem(Refusal::MethodNotAllowed)
     } else {
@@ -134,6 +140,15 @@ fn not_served(request: &RequestHead<'_>, path: &Path) -> Response {
     let allow = path.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"));
     response.headers_mut().insert(ALLOW, allow);
     request.respond(response, ResponseFacts::default(), policy, grant)
+}
+
+/// Names the media type of the queries that the path serves (RFC 10008 3).
+fn state_queries(headers: &mut HeaderMap, app: &CompiledApp, path: &Path) {
+    let served = path.served(&Method::QUERY);
+    let route = served.and_then(|served| app.route(served.route));
+    if let Some(media_type) = route.and_then(|route| route.reads) {
+        headers.insert(ACCEPT_QUERY, HeaderValue::from_static(media_type));
+    }
 }
 
 /// Whether a standard defines the method, or any route of the app serves it.

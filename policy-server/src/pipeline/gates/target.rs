@@ -6,7 +6,10 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{Method, Request, Uri, header::CONTENT_TYPE};
+use http::{
+    HeaderValue, Method, Request, Uri,
+    header::{ACCEPT, CONTENT_TYPE},
+};
 use policy_core::{Refusal, jsonp::JsonpPolicy};
 
 #[cfg(feature = "gateway")]
@@ -81,7 +84,12 @@ impl TargetRequest {
         let Self { route, values, client, .. } = self;
         match &route.target {
             Target::Handler(_) if lacks_media_type(&request) => {
-                answered(self.app.auth.refuse(Refusal::MediaType, &request))
+                let mut response = self.app.auth.refuse(Refusal::MediaType, &request);
+                if let Some(media_type) = route.reads {
+                    let media_type = HeaderValue::from_static(media_type);
+                    response.headers_mut().insert(ACCEPT, media_type);
+                }
+                answered(response)
             }
             Target::Handler(call) => {
                 let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));

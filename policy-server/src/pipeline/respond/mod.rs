@@ -3,4 +3,4 @@
 pub(crate) mod head;
 mod policy;
 
-pub(crate) use policy::ResponsePolicy;
+pub(crate) use policy::{ACCEPT_QUERY, ResponsePolicy};

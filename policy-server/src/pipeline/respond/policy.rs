@@ -187,4 +187,4 @@ fn state_accept_query(headers: &mut HeaderMap) {
     }
 }
 
-const ACCEPT_QUERY: HeaderName = HeaderName::from_static("accept-query");
+pub(crate) const ACCEPT_QUERY: HeaderName = HeaderName::from_static("accept-query");

@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     body,
-    media_type::is_form,
+    media_type::{FORM, ReadsMediaType, is_form},
     mismatch::Mismatch,
     query::{QueryRejection, parse_pairs, parse_query},
 };
@@ -90,7 +90,11 @@ impl FormRejection {
     }
 }
 
-rejection!(FormRejection, MediaType => "application/x-www-form-urlencoded");
+rejection!(FormRejection, MediaType => FORM);
+
+impl<T> ReadsMediaType for Form<T> {
+    const MEDIA_TYPE: &'static str = FORM;
+}
 
 impl<T, S> FromRequest<S> for Form<T>
 where
@@ -123,8 +127,7 @@ impl<T: Serialize> IntoResponse for Form<T> {
 /// Not generic, so that it is compiled once for all `T`.
 fn answer(body: String) -> Response {
     let mut response = Response::new(Body::from(body));
-    let media_type = HeaderValue::from_static("application/x-www-form-urlencoded");
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(FORM));
     response
 }
 
@@ -173,8 +176,6 @@ mod tests {
             Err(rejection) => rejection.problem().to_string(),
         }
     }
-
-    const FORM: &str = "application/x-www-form-urlencoded";
 
     #[tokio::test]
     async fn a_form_stands_in_the_query_or_in_the_body() {

@@ -12,7 +12,11 @@ use policy_core::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
-use super::{body, media_type::is_json, mismatch::Mismatch};
+use super::{
+    body,
+    media_type::{JSON, ReadsMediaType, is_json},
+    mismatch::Mismatch,
+};
 use crate::{
     base::{
         body::BodyRejection,
@@ -91,7 +95,11 @@ impl JsonRejection {
     }
 }
 
-rejection!(JsonRejection, MediaType => "application/json");
+rejection!(JsonRejection, MediaType => JSON);
+
+impl<T> ReadsMediaType for Json<T> {
+    const MEDIA_TYPE: &'static str = JSON;
+}
 
 impl<T, S> FromRequest<S> for Json<T>
 where
@@ -147,8 +155,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
 /// Not generic, so that it is compiled once for all `T`.
 pub(crate) fn answer(body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
-    let media_type = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
 }
 

@@ -1,0 +1,63 @@
+async fn find(State(db): State<Db>, Json(filter): Json<Filter>) -> Json<Vec<Order>> {
+    db.find(filter).await
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct find {}
+#[auth(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
+    for find
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        State<Db>: __policy::ExtractParts<__PolicyState>,
+        Json<Filter>: __policy::Extract<__PolicyState, __PolicyVia>,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("QUERY", "/orders")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                auth: __policy::policy_core::auth::AuthPolicy::Public,
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: true,
+            takes_session: false,
+            takes_user: false,
+            handler: ::core::concat!(::core::module_path!(), "::find"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+            attributes: &[("auth", ::core::line!()), ("query", ::core::line!())],
+        };
+        const READS: ::core::option::Option<&'static ::core::primitive::str> = {
+            #[allow(unused_imports)]
+            use ::policy_server::__private::ReadsAnyMediaType as _;
+            <__policy::MediaTypeOf<Json<Filter>>>::MEDIA_TYPE
+        };
+        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                __PolicyVia,
+                (),
+                (State<Db>, Json<Filter>),
+                _,
+                _,
+            >(
+                __policy_call,
+                |(), (__policy_argument0, __policy_argument1)| find(
+                    __policy_argument0,
+                    __policy_argument1,
+                ),
+            )
+        }
+    }
+};
