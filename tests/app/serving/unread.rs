@@ -46,15 +46,14 @@ async fn asked(client: &mut http2::Client, count: usize) -> Vec<h2::client::Resp
 }
 
 /// The length of a body that is read to its end.
-async fn length(response: h2::client::ResponseFuture) -> usize {
-    let mut body = soon(response).await.expect("a response").into_body();
+async fn length(mut body: h2::RecvStream) -> Result<usize, h2::Error> {
     let mut length = 0;
     while let Some(data) = soon(body.data()).await {
-        let data = data.expect("a body");
-        body.flow_control().release_capacity(data.len()).expect("its window");
+        let data = data?;
+        body.flow_control().release_capacity(data.len())?;
         length += data.len();
     }
-    length
+    Ok(length)
 }
 
 #[tokio::test]
@@ -70,10 +69,30 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     assert_hello(&mut server.connect().await).await;
     assert_eq!(made.load(SeqCst), 4);
     // Whoever reads gets everything.
-    let rest = responses.map(|response| tokio::spawn(length(response))).collect::<Vec<_>>();
+    let rest = responses
+        .map(|response| tokio::spawn(async { length(soon(response).await?.into_body()).await }));
+    let rest: Vec<_> = rest.collect();
     drop(first);
     for read in rest {
-        assert_eq!(read.await.expect("no panic"), MIB);
+        assert_eq!(read.await.expect("no panic").expect("a body"), MIB);
+    }
+    assert_eq!(made.load(SeqCst), REQUESTS);
+}
+
+/// Over HTTP/1.1, where a client may send requests before it has read the responses to others.
+#[tokio::test]
+async fn pipelined_requests_wait_for_a_reader() {
+    const REQUESTS: usize = 3;
+    let made = Made::default();
+    let server = serving(&made, ServerSettings::default().unsent_per_connection(LARGE)).await;
+    let mut connection = narrow(&server).await;
+    connection.send(get("/large-block").repeat(REQUESTS)).await;
+    assert_eq!(connection.head().await.status, 200);
+    assert_hello(&mut server.connect().await).await;
+    assert_eq!(made.load(SeqCst), 1);
+    assert_eq!(connection.exactly(LARGE).await.len(), LARGE);
+    for _ in 1..REQUESTS {
+        assert_eq!(connection.response().await.body.len(), LARGE);
     }
     assert_eq!(made.load(SeqCst), REQUESTS);
 }
@@ -112,6 +131,30 @@ async fn of_all_connections_the_oldest_unread_ones_are_closed() {
             assert!(soon(connection.rest()).await.len() < LARGE, "{nth}");
         } else {
             assert_eq!(connection.exactly(LARGE).await.len(), LARGE);
+        }
+    }
+}
+
+/// Over HTTP/2: the streams of a client that leaves more unread than its own bound end before those
+/// of one that has not read for longer.
+#[tokio::test]
+async fn of_all_connections_one_above_its_own_bound_is_closed_first() {
+    let settings =
+        ServerSettings::default().unsent_in_all(3 * MIB + MIB / 2).unsent_per_connection(2 * MIB);
+    let server = serving(&Made::default(), settings).await;
+    let mut connections = Vec::new();
+    for requests in [1, 2, 1] {
+        let (mut client, connection) = http2::connect(&server).await;
+        let mut bodies = Vec::new();
+        for response in asked(&mut client, requests).await {
+            bodies.push(soon(response).await.expect("a response").into_body());
+        }
+        connections.push((client, connection, bodies));
+    }
+    for (nth, (_client, _connection, bodies)) in connections.into_iter().enumerate() {
+        for body in bodies {
+            let read = length(body).await;
+            assert_eq!(read.ok(), (nth != 1).then_some(MIB), "{nth}");
         }
     }
 }
