@@ -210,6 +210,34 @@ async fn a_layer_changes_what_a_handler_sees_but_not_what_the_gates_decided_abou
     assert_eq!(response.text(), "7 GET /items/{id} /items/7?a=b yes");
 }
 
+#[tokio::test]
+async fn layers_of_a_fallback_are_behind_its_gates() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let forge = MapRequestLayer::new(|mut request: Request| {
+        *request.uri_mut() = "/other".parse().expect("a path");
+        request
+    });
+    let fallback = Fallback::handler(async |request: Request| {
+        format!("{} {}", request.uri(), marks(request.headers()))
+    });
+    let near = Mark("near", Arc::clone(&seen));
+    let fallback =
+        fallback.layer(near).layer(once("far")).layer(forge).auth(AuthRequirement::session());
+    let app = App::new(()).sessions(Sessions::memory()).cors(EVERYBODY_OF_APP);
+    let client = app.routes(routes![login]).fallback(fallback).test();
+    let refused = client.get("/nowhere").origin("https://app.example").send().await;
+    assert_eq!((refused.status().as_u16(), seen.load(Ordering::Relaxed)), (401, 0));
+
+    let login = client.post("/login").origin("http://localhost").send().await;
+    let cookie = login.header("set-cookie").expect("a cookie").split(';').next().expect("a pair");
+    let request = client.get("/nowhere?a").header("cookie", cookie);
+    let response = request.origin("https://app.example").send().await;
+    assert_eq!(response.text(), "/nowhere?a far near");
+    assert_eq!(marks(response.headers()), "near far");
+    assert_eq!(response.header("access-control-allow-origin"), Some("https://app.example"));
+    assert_eq!(response.header("cache-control"), Some("private, no-cache"));
+}
+
 /// One limit for all routes of the group, as for a layer around a router.
 #[tokio::test]
 async fn a_layer_of_a_group_is_one_for_all_its_routes() {

@@ -7,7 +7,7 @@ use crate::{
         access::{Access, access_methods},
         defaults::{Defaults, policy_methods},
     },
-    handler::service::{HttpService, SharedService},
+    handler::service::{HttpService, RouteLayer, SharedLayer, SharedService},
 };
 
 /// Serves the paths without a route, in place of a 404. Pass it to
@@ -32,6 +32,7 @@ pub struct Fallback {
     pub(crate) service: SharedService,
     pub(crate) access: Access,
     pub(crate) defaults: Defaults,
+    pub(crate) layers: Vec<SharedLayer>,
 }
 
 impl Fallback {
@@ -50,7 +51,35 @@ impl Fallback {
     }
 
     pub(crate) fn of(service: SharedService) -> Self {
-        Self { service, access: Access::default(), defaults: Defaults::default() }
+        Self {
+            service,
+            access: Access::default(),
+            defaults: Defaults::default(),
+            layers: Vec::new(),
+        }
+    }
+
+    /// Wraps it in a `tower` layer, as [`Group::layer`](crate::Group::layer) wraps the routes of a
+    /// group: behind the gates, inside its protections. Later layers wrap earlier ones.
+    ///
+    /// ```
+    /// use policy_server::{http, prelude::*};
+    /// use tower::util::MapResponseLayer;
+    ///
+    /// let layer = MapResponseLayer::new(|mut response: Response| {
+    ///     response.headers_mut().insert("x-served-by", http::HeaderValue::from_static("us"));
+    ///     response
+    /// });
+    /// let page = Fallback::handler(async |_| "the page").public().layer(layer);
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let response = App::new(()).fallback(page).test().get("/settings").send().await;
+    /// assert_eq!(response.header("x-served-by"), Some("us"));
+    /// # });
+    /// ```
+    pub fn layer(mut self, layer: impl RouteLayer + Clone + Send + Sync + 'static) -> Self {
+        self.layers.push(SharedLayer::new(layer));
+        self
     }
 
     access_methods!(access, "it");

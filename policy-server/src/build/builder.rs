@@ -176,10 +176,10 @@ impl<'a> Builder<'a> {
         auth: RouteAuth,
         asks_caller: bool,
         target: Target,
-    ) -> Arc<CompiledRoute> {
+    ) -> CompiledRoute {
         let info = self.info(String::new(), None);
         let route = CompiledRoute::new(info, Arc::clone(rules), auth, target);
-        Arc::new(CompiledRoute { asks_caller, ..route })
+        CompiledRoute { asks_caller, ..route }
     }
 
     /// A health probe, which is exempt from every policy of the app.

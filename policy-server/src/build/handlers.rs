@@ -32,10 +32,8 @@ impl Builder<'_> {
         self.check_csrf(&location, group.access.csrf);
         let level = self.level(&location, group.defaults);
         // Applied once, so that one layer serves the whole group.
-        let wrapped = group.layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
-            Some(layer(inner.unwrap_or_else(target::behind_layers)))
-        });
-        let outer = Outer { prefix, level, access: group.access, layer: wrapped };
+        let layer = wrapped(group.layers);
+        let outer = Outer { prefix, level, access: group.access, layer };
         for route in group.routes {
             self.handler(route, &outer);
         }
@@ -110,4 +108,14 @@ impl Builder<'_> {
             self.add(&location, route, [path], by_credentials, |_| route_text.clone());
         }
     }
+}
+
+/// Layers as one, of which the last is the outermost.
+pub(super) fn wrapped<W>(layers: impl IntoIterator<Item = W>) -> Option<SharedService>
+where
+    W: FnOnce(SharedService) -> SharedService,
+{
+    layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
+        Some(layer(inner.unwrap_or_else(target::behind_layers)))
+    })
 }

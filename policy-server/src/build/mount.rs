@@ -14,6 +14,7 @@ use policy_core::{
 use super::{
     builder::Builder,
     callers::{Guarded, violations_of_callers},
+    handlers::wrapped,
     route_policy::CompiledLevel,
 };
 #[cfg(feature = "gateway")]
@@ -135,11 +136,13 @@ impl Builder<'_> {
     }
 
     pub(super) fn fallback(&mut self, fallback: Fallback) -> Arc<CompiledRoute> {
-        let Fallback { service, access, defaults } = fallback;
+        let Fallback { service, access, defaults, layers } = fallback;
         let stated = Stated { defaults, access, extracts: true };
         let resolved = self.resolve("fallback", "", stated, &Outer::default(), &["GET"]);
         let Resolved { rules, guard, asks_caller, .. } = resolved;
-        self.unlisted(&rules, guard, asks_caller, Target::Service(service))
+        let route = self.unlisted(&rules, guard, asks_caller, Target::Service(service));
+        let layers = wrapped(layers.into_iter().map(|layer| move |inner| layer.wrap(inner)));
+        Arc::new(CompiledRoute { layers: layers.into_iter().collect(), ..route })
     }
 
     /// The policy that the nearest level states. Nobody is let in where no level says who may call.

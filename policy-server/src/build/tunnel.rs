@@ -40,7 +40,7 @@ impl Builder<'_> {
             Ok(opens) => {
                 let asks_caller = guard.auth != AuthPolicy::Public;
                 let target = Target::Tunnel(Arc::new(opens));
-                Some(self.unlisted(rules, guard, asks_caller, target))
+                Some(Arc::new(self.unlisted(rules, guard, asks_caller, target)))
             }
             Err(problems) => {
                 self.problems.extend(problems);
