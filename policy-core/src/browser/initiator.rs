@@ -279,6 +279,22 @@ mod tests {
     }
 
     #[test]
+    fn after_another_domain_firefox_tells_the_page_its_whole_referrer_again() {
+        let mut page = page("https://app.test/page");
+        page.referrer_policy = ReferrerPolicy::OriginWhenCrossOrigin;
+        for (profile, told) in
+            [(Profile::STANDARD, "https://app.test/"), (Profile::FIREFOX, "https://app.test/page")]
+        {
+            let star = ("access-control-allow-origin", "*");
+            let to = |url| response(302, &[star, ("location", url)]);
+            let way = [to("https://evil.test/"), to("https://app.test/b"), response(200, &[star])];
+            let state = State::new(profile, browser().now());
+            let trial = load_in(state, Some(&page), Fetch::get("https://api.app.test/"), &way);
+            assert_eq!(trial.last("referer"), Some(told), "{}", profile.name);
+        }
+    }
+
+    #[test]
     fn a_sandboxed_page_has_a_referrer_in_some_engines() {
         let page = Page { origin: PageOrigin::Opaque, ..page("https://app.test/a?b") };
         let referer = |profile, fetch| {

@@ -204,7 +204,7 @@ fn asked_names(profile: &Profile, request: &Request) -> Vec<String> {
 }
 
 /// Computes the referrer for this URL. If an engine sends less to a site than the policy allows,
-/// the next URL may get more again.
+/// the next URL may get all of the page's again (`ReferrerInfo::ComputeReferrer`).
 fn tell_referrer(state: &State, request: &mut Request) {
     let Some(source) = request.referrer.take() else { return };
     let profile = &state.profile;
@@ -223,7 +223,7 @@ fn tell_referrer(state: &State, request: &mut Request) {
     if told.is_none() || is_frame {
         request.referrer = told;
     } else if initiator::is_trimmed(profile, request) {
-        request.referrer = Some(source);
+        request.referrer = request.page.as_ref().map(|page| page.url.clone());
     }
 }
 

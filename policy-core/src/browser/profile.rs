@@ -79,6 +79,10 @@ pub struct Profile {
     /// as in Chromium (`HttpCache::Transaction::DoOverwriteCachedResponse`). RFC 9111 (4.3.5)
     /// compares the fields.
     pub head_drops: bool,
+    /// Whether a request with `Authorization` revalidates the stored response to one without, in any
+    /// cache mode, as in Firefox (`nsHttpChannel::OnCacheEntryCheck`). Nothing in RFC 9111 says so for a
+    /// private cache.
+    pub authorization_revalidates: bool,
     /// Whether `Cache-Control: no-cache` in a request, as a script sets it, bypasses the cache,
     /// instead of only revalidating the stored response (RFC 9111, 5.2.1.4). Chromium does so
     /// (`LOAD_BYPASS_CACHE`).

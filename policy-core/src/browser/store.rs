@@ -5,8 +5,8 @@ use std::time::Duration;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{
-        IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE,
-        SET_COOKIE,
+        AUTHORIZATION, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
+        RANGE, SET_COOKIE,
     },
 };
 
@@ -63,7 +63,10 @@ impl Store {
         };
         let entry = self.entries.remove(index);
         let conditions = entry.conditions(profile, is_match);
-        let is_usable = is_match && (!has_own || mode == CacheMode::ForceCache);
+        let is_authorized = entry.has_authorization
+            || !profile.authorization_revalidates
+            || !request.headers.contains_key(AUTHORIZATION);
+        let is_usable = is_match && is_authorized && (!has_own || mode == CacheMode::ForceCache);
         let use_of = entry.use_of(now, mode, asked).filter(|_| is_usable);
         let mut response = entry.response.clone();
         if is_head {
@@ -611,6 +614,20 @@ mod tests {
             assert_eq!(after(&own, &said, &get(&[])) == "fresh", is_stored, "{own:?}");
             let mut chromium = Browser::new(Profile::CHROMIUM).keeps(&own, &said);
             assert_eq!(chromium.finds(&get(&[])), "miss", "{own:?}");
+        }
+    }
+
+    #[test]
+    fn firefox_asks_with_an_authorization_for_what_was_given_without() {
+        let with = get(&[("authorization", "Bearer x")]);
+        let finds = |profile, first: &Sent, mode| {
+            let mut browser = Browser::new(profile).keeps(first, &response(200, &[MAX_AGE, TAG]));
+            name(&browser.looks(mode, &with))
+        };
+        for mode in [CacheMode::Default, CacheMode::ForceCache] {
+            assert_eq!(finds(Profile::STANDARD, &get(&[]), mode), "fresh");
+            assert_eq!(finds(Profile::FIREFOX, &get(&[]), mode), "stale");
+            assert_eq!(finds(Profile::FIREFOX, &with, mode), "fresh");
         }
     }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
-    header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, SET_COOKIE, VARY},
+    header::{
+        AUTHORIZATION, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, SET_COOKIE, VARY,
+    },
 };
 use url::Url;
 
@@ -27,6 +29,8 @@ pub(super) struct Entry {
     chosen_by: Vec<(HeaderName, Vec<HeaderValue>)>,
     /// Whether its `Vary` is `*`, which matches no request.
     is_unique: bool,
+    /// Whether its request had `Authorization`.
+    pub(super) has_authorization: bool,
     pub(super) response: ServerResponse,
     pub(super) freshness: Freshness,
 }
@@ -59,6 +63,7 @@ impl Entry {
             url: request.url.clone(),
             chosen_by,
             is_unique,
+            has_authorization: request.headers.contains_key(AUTHORIZATION),
             freshness: Freshness::new(profile, now, &response),
             response,
         }

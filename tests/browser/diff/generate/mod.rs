@@ -4,8 +4,8 @@
 //! - lifetimes that end while a case runs: `max-age` and `Max-Age` of a few seconds
 //! - a second `<img>` or `<script>` with the same URL in one document, which reuses the first
 //! - streams as request bodies, which Chromium sends over HTTP/2 only and Firefox not at all
-//! - documents that scripts and images request: Chromium blocks them by their content (Opaque
-//!   Response Blocking)
+//! - documents that scripts and images request, and stored ones that are requested in mode `no-cors`:
+//!   Chromium blocks them by their content (Opaque Response Blocking)
 //! - stored responses with another status than 200: their lifetimes, and whether they are
 //!   revalidated, differ by status
 //! - ranges of stored responses, which Chromium serves itself

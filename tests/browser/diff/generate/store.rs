@@ -1,6 +1,6 @@
 //! What caches may store.
 
-use policy_core::browser::Fetch;
+use policy_core::browser::{Fetch, Mode};
 
 use super::add;
 use crate::diff::{case::Case, random::Random};
@@ -14,7 +14,10 @@ pub(super) fn store(
 ) {
     const CONTROL: &str = "cache-control";
     let has_range = |fetch: &Fetch| fetch.headers.iter().any(|(name, _)| name == "Range");
-    if status != 200 || case.loads().any(has_range) {
+    let opens = case.loads().any(|fetch| fetch.mode == Mode::Navigate);
+    let is_opaque = |fetch: &Fetch| fetch.mode == Mode::NoCors;
+    let is_blocked = opens && case.loads().any(is_opaque);
+    if status != 200 || case.loads().any(has_range) || is_blocked {
         return add(headers, CONTROL, "no-store".into());
     }
     match random.below(12) {
