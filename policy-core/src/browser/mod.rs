@@ -23,7 +23,8 @@
 //! - `EventSource` as such: it is a `fetch()` with the same fields.
 //! - In Firefox, the `Referer` of beacons of a sandboxed page.
 //! - `keepalive`. In Chromium, `Sec-Fetch-Site` of such a request depends on each URL alone, and it
-//!   follows redirects to a URL with a password; in Firefox it has no `Sec-Fetch-Storage-Access`.
+//!   follows redirects to a URL with a password; in Firefox it has no `Sec-Fetch-Storage-Access`,
+//!   and its refused response is not stored.
 //! - Ranges of stored responses, when `stale-while-revalidate` sends its request, and the spelling
 //!   in which Chromium sends `Range: BYTES=0-5`.
 //! - In Chromium, the stored response whose `ETag` a script names in its own `If-None-Match`.

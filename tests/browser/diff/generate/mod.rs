@@ -18,8 +18,8 @@
 //! - 206 to a request without `Range`
 //! - downloads and 204 in frames and windows, for which no event fires
 //! - `document.cookie` of sandboxed pages, which throws
-//! - what [`policy_core::browser`] leaves out: `keepalive` with credentials and redirects, and
-//!   beacons of sandboxed pages
+//! - what [`policy_core::browser`] leaves out: `keepalive` with credentials, redirects and stored
+//!   responses, and beacons of sandboxed pages
 //! - beacons that are redirected twenty times: Chromium follows one less than of other requests
 //! - redirects of images to `http`: engines differ in whether the upgrade to `https` comes before the
 //!   question which origin redirects to which

@@ -3,7 +3,10 @@
 use policy_core::browser::{Fetch, Mode};
 
 use super::add;
-use crate::diff::{case::Case, random::Random};
+use crate::diff::{
+    case::{Case, Step},
+    random::Random,
+};
 
 /// Fields for caches.
 pub(super) fn store(
@@ -17,7 +20,8 @@ pub(super) fn store(
     let opens = case.loads().any(|fetch| fetch.mode == Mode::Navigate);
     let is_opaque = |fetch: &Fetch| fetch.mode == Mode::NoCors;
     let is_blocked = opens && case.loads().any(is_opaque);
-    if status != 200 || case.loads().any(has_range) || is_blocked {
+    let is_keepalive = case.steps.iter().any(|step| matches!(step, Step::Keepalive(_)));
+    if status != 200 || case.loads().any(has_range) || is_blocked || is_keepalive {
         return add(headers, CONTROL, "no-store".into());
     }
     match random.below(12) {
