@@ -5,17 +5,16 @@ use http::HeaderMap;
 use super::{
     Credentials, Reason,
     headers::{combined, text},
-    request::Request,
 };
 
 /// CORS check, for the origin that the request sent.
 pub(super) fn cors_check(
-    request: &Request,
+    credentials: Credentials,
     origin: &str,
     response: &HeaderMap,
 ) -> Result<(), Reason> {
     const ALLOW_CREDENTIALS: &str = "access-control-allow-credentials";
-    let includes_credentials = request.fetch.credentials == Credentials::Include;
+    let includes_credentials = credentials == Credentials::Include;
     let Some(allowed) = text(response, "access-control-allow-origin") else {
         return Err(Reason::NoAllowOrigin);
     };

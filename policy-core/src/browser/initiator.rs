@@ -3,14 +3,14 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use url::Url;
 
 use super::{
     Destination, Mode, Profile, ReferrerPolicy, metadata,
     referrer::{is_relaxed, origin_allowed, referrer},
-    request::{Request, Tainting},
-    site::is_same_domain,
+    request::{Request, Tainting, is_unsafe},
+    site::{is_same_domain, is_trustworthy},
 };
 
 /// Adds `Referer`, `Sec-Fetch-*` and `Origin`.
@@ -32,7 +32,12 @@ pub(super) fn describe(
         true => &[][..],
         false => &request.redirected_from,
     };
-    if is_preflight || !is_silent(profile, request) {
+    let first = request.redirected_from.first().unwrap_or(&request.url);
+    let has_metadata = match is_preflight {
+        true => !profile.first_url_allows_metadata || is_trustworthy(first),
+        false => !is_silent(profile, request),
+    };
+    if has_metadata {
         metadata::write(profile, headers, &request.fetch, page, redirected_from, &request.url);
     }
     let is_tainted = is_preflight && request.is_redirect_tainted;
@@ -55,7 +60,9 @@ pub(super) fn describe(
             false => request.serialized_origin(),
         };
         insert(headers, header::ORIGIN, &origin);
-    } else if is_unsafe(&request.method) || keeps_origin(profile, request) {
+    } else if let Some(origin) = kept_origin(profile, request) {
+        insert(headers, header::ORIGIN, &origin);
+    } else if is_unsafe(&request.method) {
         let origin = match request.fetch.mode {
             Mode::NoCors | Mode::SameOrigin if profile.fetch_tells_origin => {
                 match request.was_led_away() {
@@ -84,24 +91,19 @@ pub(super) fn is_silent(profile: &Profile, request: &Request) -> bool {
     is_led_away && !profile.redirected_cors_has_metadata
 }
 
-fn is_unsafe(method: &Method) -> bool {
-    !matches!(*method, Method::GET | Method::HEAD)
-}
-
 /// Whether an element with `crossorigin` tells its origin even to its own host.
 fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
     profile.elements_tell_origin || request.upgrades > 0 && profile.upgraded_images_tell_origin
 }
 
-/// Whether the method of the start decides about `Origin`, after a redirect has changed it to GET.
-fn keeps_origin(profile: &Profile, request: &Request) -> bool {
-    let started = Method::from_bytes(request.fetch.method.to_ascii_uppercase().as_bytes());
-    let is_kept = match request.fetch.mode {
-        Mode::Cors => true,
-        Mode::NoCors | Mode::SameOrigin => !request.was_led_away(),
-        Mode::Navigate | Mode::WebSocket => false,
+/// The origin that was decided earlier.
+fn kept_origin<'a>(profile: &Profile, request: &'a Request) -> Option<Cow<'a, str>> {
+    let origin = match request.fetch.mode {
+        Mode::Cors if is_unsafe(&request.written.0) => Some(request.serialized_origin()),
+        Mode::NoCors | Mode::SameOrigin => request.kept_origin.as_deref().map(Cow::Borrowed),
+        Mode::Cors | Mode::Navigate | Mode::WebSocket => None,
     };
-    profile.origin_outlives_method && is_kept && started.is_ok_and(|method| is_unsafe(&method))
+    origin.filter(|_| profile.origin_outlives_method)
 }
 
 /// What is sent of the referrer of this request.
@@ -159,7 +161,7 @@ pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 mod tests {
     use super::*;
     use crate::browser::{
-        Credentials, Fetch, LocalNetwork, Page, PageOrigin, State,
+        Credentials, Fetch, LocalNetwork, Page, PageOrigin, State, run,
         trial::{app, browser, load, load_in, page, response},
     };
 
@@ -211,6 +213,25 @@ mod tests {
     }
 
     #[test]
+    fn webkit_describes_no_preflight_of_a_load_that_began_without_tls() {
+        let is_described = |profile, url: &str| {
+            let state = State::new(profile, browser().now());
+            let mut is_described = None;
+            let _ = run(state, Some(&page("http://app.test/")), Fetch::put(url), |request| {
+                if request.is_preflight {
+                    is_described = Some(request.headers.contains_key("sec-fetch-site"));
+                    return response(403, &[]);
+                }
+                response(307, &[("location", "https://api.test/")])
+            });
+            is_described
+        };
+        assert_eq!(is_described(Profile::STANDARD, "/"), Some(true));
+        assert_eq!(is_described(Profile::WEBKIT, "/"), Some(false));
+        assert_eq!(is_described(Profile::WEBKIT, "https://api.test/"), Some(true));
+    }
+
+    #[test]
     fn webkit_tells_who_sent_a_beacon_also_after_its_method_has_changed() {
         let origin = |profile| {
             let state = State::new(profile, browser().now());
@@ -220,6 +241,22 @@ mod tests {
         };
         assert_eq!(origin(Profile::WEBKIT).as_deref(), Some("https://app.test"));
         assert_eq!(origin(Profile::STANDARD), None);
+    }
+
+    #[test]
+    fn webkit_hides_the_origin_of_a_post_only_until_another_origin_gets_it() {
+        let page = Page { referrer_policy: ReferrerPolicy::NoReferrer, ..app() };
+        let origins = |profile| {
+            let state = State::new(profile, browser().now());
+            let to = |location| response(307, &[("location", location)]);
+            let responses = [to("/b"), to("https://api.test/c"), response(200, &[])];
+            let post = Fetch::post("/a").mode(Mode::NoCors);
+            let sent = load_in(state, Some(&page), post, &responses).sent;
+            let origins = sent.iter().map(|sent| sent.headers["origin"].to_str().unwrap());
+            origins.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(origins(Profile::STANDARD), ["null", "null", "null"]);
+        assert_eq!(origins(Profile::WEBKIT), ["null", "null", "https://app.test"]);
     }
 
     #[test]

@@ -47,9 +47,7 @@ enum Step {
 
 /// Starts a load of a page.
 pub(super) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next {
-    if !state.profile.sandboxed_preflights_are_kept {
-        state.preflights.clear_opaque();
-    }
+    state.preflights.clear_opaque(&state.profile);
     match Request::new(&state.profile, page, fetch) {
         Ok(request) => proceed(state, request, main_fetch),
         Err(blocked) => Next::Done(Outcome::Blocked(*blocked)),
@@ -78,19 +76,8 @@ impl Load {
         }
         match self.waits_for {
             Waiting::Preflight(unsafe_names) => {
-                let judged = preflight::judge(&state.profile, &request, &unsafe_names, &response);
-                match judged {
-                    Ok(allowed) => {
-                        let is_kept = request.fetch.cache != CacheMode::NoStore
-                            || state.profile.no_store_keeps_preflights;
-                        if is_kept && state.profile.preflights_forget {
-                            state.preflights.clear(&state.profile, &request, &request.url);
-                        }
-                        if is_kept {
-                            state.preflights.keep(&state.profile, &request, allowed, state.now);
-                        }
-                        proceed(state, request, send)
-                    }
+                match judge_preflight(state, &request, &unsafe_names, &response) {
+                    Ok(()) => proceed(state, request, send),
                     Err(reason) => fail(state, &request, true, reason),
                 }
             }
@@ -117,6 +104,26 @@ impl Load {
         };
         fail(state, &self.request, in_preflight, Reason::Unreachable)
     }
+}
+
+/// Whether a preflight response allows its request, after what it allows was cached.
+fn judge_preflight(
+    state: &mut State,
+    request: &Request,
+    unsafe_names: &[String],
+    response: &ServerResponse,
+) -> Result<(), Reason> {
+    let State { profile, preflights, now, .. } = state;
+    let allowed = preflight::read(profile, request, response)?;
+    let judged = preflight::judge(profile, request, unsafe_names, &allowed);
+    let is_stored = request.fetch.cache != CacheMode::NoStore || profile.no_store_keeps_preflights;
+    if is_stored && (judged.is_ok() || profile.refused_preflights_are_kept) {
+        if profile.preflights_forget {
+            preflights.clear(profile, request, &request.url);
+        }
+        preflights.keep(profile, request, allowed, *now);
+    }
+    judged
 }
 
 fn proceed(
@@ -163,6 +170,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     tell_referrer(state, request);
     if request.redirected_from.is_empty() {
         request.first_referrer.clone_from(&request.referrer);
+        request.keep_origin(initiator::allowed_origin(&state.profile, request).into_owned());
     }
     let is_basic = request.tainting == Tainting::Basic;
     match request.fetch.mode {
@@ -237,7 +245,10 @@ fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
 /// Whether the page may have the response at all.
 fn may_see(request: &Request, response: &ServerResponse) -> Result<(), Reason> {
     match request.tainting {
-        Tainting::Cors => cors_check(request, &request.serialized_origin(), &response.headers),
+        Tainting::Cors => {
+            let origin = request.serialized_origin();
+            cors_check(request.fetch.credentials, &origin, &response.headers)
+        }
         Tainting::Opaque => resource_policy::check(request, &response.headers),
         Tainting::Basic => Ok(()),
     }
@@ -286,6 +297,7 @@ fn respond(
             Redirect::Follow if is_idle => {}
             Redirect::Follow => {
                 if let Some(url) = redirect::location(request, &response.headers)? {
+                    redirect::check(&state.profile, request, &response.headers)?;
                     redirect::follow(&state.profile, request, &response, url)?;
                     return main_fetch(state, request);
                 }

@@ -33,8 +33,7 @@
 //!   follows one that changed the method to GET.
 //! - In WebKit, the preflight that is sent to `http` when a page of `https` is redirected there,
 //!   before the request is blocked as mixed content, and the one that is sent to a URL with a
-//!   password; which preflights of uploads with listeners are cached after redirects; and that a
-//!   preflight which does not allow the request is cached nevertheless.
+//!   password.
 //! - `document.cookie` with values that are not UTF-8.
 //! - Local Network Access in frames, which needs the permission of all pages around it, and the
 //!   option `targetAddressSpace` of `fetch()`.

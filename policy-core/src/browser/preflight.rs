@@ -40,7 +40,9 @@ pub(super) fn is_cached(
         return false;
     }
     let matching = cache.matching(profile, request);
-    let has_method = || matching.has_method(&request.method, profile.stars_are_kept);
+    let is_star_kept = profile.stars_are_kept
+        && (!profile.kept_stars_are_checked || request.fetch.credentials != Credentials::Include);
+    let has_method = || matching.has_method(&request.method, is_star_kept);
     let needs_no_method = is_safelisted(&request.method)
         && !(profile.heads_need_methods && request.method == Method::HEAD);
     let is_allowed = match needs_no_method {
@@ -48,10 +50,13 @@ pub(super) fn is_cached(
         true if !is_forced(request) && !unsafe_names.is_empty() => true,
         true => match profile.watched_uploads {
             WatchedUploads::Method => has_method(),
-            WatchedUploads::Anything | WatchedUploads::Grant => !matching.is_empty(),
+            WatchedUploads::Anything => !matching.is_empty(),
         },
     };
-    let by_star = |name: &str| profile.stars_are_kept && name != "authorization";
+    let by_star = |name: &str| match profile.kept_stars_are_checked {
+        true => is_star_kept && covers(profile, name),
+        false => is_star_kept && name != "authorization",
+    };
     is_allowed && unsafe_names.iter().all(|name| matching.has_name(name, by_star(name)))
 }
 
@@ -70,16 +75,15 @@ pub(super) fn ask(request: &Request, unsafe_names: &[String]) -> HeaderMap {
     headers
 }
 
-/// From step 7: whether the response allows the request.
-pub(super) fn judge(
+/// Step 7, until the lists are read: what the response allows.
+pub(super) fn read(
     profile: &Profile,
     request: &Request,
-    unsafe_names: &[String],
     response: &ServerResponse,
 ) -> Result<Allowed, Reason> {
     let headers = &response.headers;
     if profile.preflights_know_taint || !request.is_same_origin() {
-        cors_check(request, &request.preflight_origin(profile), headers)?;
+        cors_check(request.fetch.credentials, &request.preflight_origin(profile), headers)?;
     }
     if !(200..=299).contains(&response.status) {
         return Err(Reason::PreflightStatus(response.status));
@@ -87,30 +91,12 @@ pub(super) fn judge(
     let list = |name| tokens(headers, name).map_err(Reason::PreflightSyntax);
     let methods = list("access-control-allow-methods")?;
     let names = list("access-control-allow-headers")?.unwrap_or_default();
-    let asked = request.method.as_str();
-    let mut methods = match methods {
+    let methods = match methods {
         None if is_forced(request) && !profile.uploads_need_methods => {
-            vec![asked.to_owned()]
+            vec![request.method.to_string()]
         }
         methods => methods.unwrap_or_default(),
     };
-    let with_star = |list: &[String]| {
-        request.fetch.credentials != Credentials::Include && list.iter().any(|one| one == "*")
-    };
-    if !methods.iter().any(|method| method == asked)
-        && !is_safelisted(&request.method)
-        && !with_star(&methods)
-    {
-        return Err(Reason::AllowMethods(asked.to_owned()));
-    }
-    let with_star = with_star(&names);
-    for name in unsafe_names {
-        let is_allowed = names.iter().any(|one| one.eq_ignore_ascii_case(name))
-            || (with_star && covers(profile, name));
-        if !is_allowed {
-            return Err(Reason::AllowHeaders(name.clone()));
-        }
-    }
     let max_age = text(headers, "access-control-max-age");
     let is_bad = max_age.as_ref().is_some_and(|digits| !is_number(digits));
     let is_nothing =
@@ -123,12 +109,37 @@ pub(super) fn judge(
         return Ok(Allowed { methods, names, max_age: 0 });
     }
     let max_age = max_age.filter(|_| !is_bad);
-    if profile.watched_uploads == WatchedUploads::Grant && is_forced(request) {
-        methods.push(asked.to_owned());
-    }
     // A number that is too large for this type exceeds the limit of every browser.
     let max_age = max_age.map_or(5, |digits| digits.parse().unwrap_or(u64::MAX));
     Ok(Allowed { methods, names, max_age })
+}
+
+/// The rest of step 7: whether that includes the request.
+pub(super) fn judge(
+    profile: &Profile,
+    request: &Request,
+    unsafe_names: &[String],
+    allowed: &Allowed,
+) -> Result<(), Reason> {
+    let asked = request.method.as_str();
+    let with_star = |list: &[String]| {
+        request.fetch.credentials != Credentials::Include && list.iter().any(|one| one == "*")
+    };
+    if !allowed.methods.iter().any(|method| method == asked)
+        && !is_safelisted(&request.method)
+        && !with_star(&allowed.methods)
+    {
+        return Err(Reason::AllowMethods(asked.to_owned()));
+    }
+    let with_star = with_star(&allowed.names);
+    for name in unsafe_names {
+        let is_allowed = allowed.names.iter().any(|one| one.eq_ignore_ascii_case(name))
+            || (with_star && covers(profile, name));
+        if !is_allowed {
+            return Err(Reason::AllowHeaders(name.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// The method of preflights.

@@ -1,11 +1,14 @@
-//! CORS-preflight cache (Fetch, 4.10): one entry for each method and each header name.
+//! CORS-preflight cache (Fetch, 4.10): one entry for each method and each header name, and in some
+//! engines one for the response.
 
 use std::time::Duration;
 
 use http::Method;
 use url::Url;
 
-use super::{Credentials, Profile, WatchedUploads, preflight::Allowed, request::Request};
+use super::{
+    Credentials, PageOrigin, Profile, WatchedUploads, preflight::Allowed, request::Request,
+};
 
 /// The results of preflights.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +22,8 @@ struct Entry {
     partition: String,
     /// The `Origin` of the preflight: all opaque origins are `null`.
     origin: String,
+    /// Whether only this load has that origin, where opaque origins differ.
+    is_of_one_load: bool,
     url: Url,
     with_credentials: bool,
     /// When the entry expires, since 1970.
@@ -28,7 +33,7 @@ struct Entry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
-    /// That the preflight was granted, whatever it allowed.
+    /// That there was a response, whatever it allowed.
     Grant,
     Method(String),
     /// In lower case.
@@ -87,6 +92,7 @@ impl PreflightCache {
                 self.entries.push(Entry {
                     partition: partition.clone(),
                     origin: request.preflight_origin(profile).into_owned(),
+                    is_of_one_load: has_own_origin(profile, request),
                     url: request.url.clone(),
                     with_credentials: request.fetch.credentials == Credentials::Include,
                     expires,
@@ -97,9 +103,12 @@ impl PreflightCache {
         self.expire(now);
     }
 
-    /// Drops the entries of the origin `null`.
-    pub(super) fn clear_opaque(&mut self) {
-        self.entries.retain(|entry| entry.origin != "null");
+    /// Drops the entries of the origins that no later load has.
+    pub(super) fn clear_opaque(&mut self, profile: &Profile) {
+        if !profile.sandboxed_preflights_are_kept {
+            self.entries.retain(|entry| entry.origin != "null");
+        }
+        self.entries.retain(|entry| !entry.is_of_one_load);
     }
 
     /// Drops the entries of an origin for a URL, because a request ended in a network error.
@@ -124,8 +133,15 @@ impl Entry {
         let is_included = request.fetch.credentials == Credentials::Include;
         let covers = self.with_credentials && profile.permissions_cover_fewer_credentials;
         (covers || self.with_credentials == is_included)
+            && self.is_of_one_load == has_own_origin(profile, request)
             && self.is_of(profile, request, &request.url, partition)
     }
+}
+
+/// Whether a request has an opaque origin that no other load has. A sandboxed page keeps its own.
+fn has_own_origin(profile: &Profile, request: &Request) -> bool {
+    let has_tuple = matches!(request.origin, PageOrigin::Tuple(_));
+    !profile.tainted_preflights_are_kept && request.is_redirect_tainted && has_tuple
 }
 
 impl Matching<'_> {
@@ -145,8 +161,8 @@ impl Matching<'_> {
 #[cfg(test)]
 mod tests {
     use crate::browser::{
-        CacheMode, Credentials, Event, Fetch, Page, Profile, Redirect, ServerResponse, State, Url,
-        run, step,
+        CacheMode, Credentials, Event, Fetch, Page, PageOrigin, Profile, Redirect, ServerResponse,
+        State, Url, run, step,
         trial::{app, browser, load_in, response},
     };
     use std::time::Duration;
@@ -279,6 +295,97 @@ mod tests {
         assert!(forgets(Fetch::patch(URL).cache(CacheMode::NoCache), &patch));
         assert!(!forgets(Fetch::patch(URL).cache(CacheMode::NoCache), &response(403, &[])));
         assert!(!forgets(Fetch::put(URL).cache(CacheMode::NoStore), &put));
+    }
+
+    /// How many preflights two loads of a page send if the responses have these fields, besides a
+    /// grant to the origin that asks.
+    fn preflights_of_two(
+        profile: Profile,
+        page: &Page,
+        loads: [Fetch; 2],
+        fields: &[(&str, &str)],
+    ) -> usize {
+        let mut state = State::new(profile, browser().now());
+        let mut count = 0;
+        for fetch in loads {
+            state = run(state, Some(page), fetch, |request| {
+                count += usize::from(request.is_preflight);
+                let origin = request.headers["origin"].to_str().unwrap();
+                let granted = [
+                    ("access-control-allow-origin", origin),
+                    ("access-control-allow-credentials", "true"),
+                ];
+                let is_first = request.url.as_str() == URL && !request.is_preflight;
+                response(if is_first { 307 } else { 200 }, &[&granted[..], fields].concat())
+            })
+            .0;
+        }
+        count
+    }
+
+    #[test]
+    fn webkit_keeps_a_permission_for_a_tainted_origin_only_during_its_load() {
+        let fields = [("access-control-allow-methods", "PUT"), ("location", "https://b.test/")];
+        let loads = || [Fetch::put(URL), Fetch::put(URL)];
+        let sandboxed = Page { origin: PageOrigin::Opaque, ..app() };
+        for (profile, tainted) in [(Profile::STANDARD, 2), (Profile::WEBKIT, 3)] {
+            let name = profile.name;
+            assert_eq!(preflights_of_two(profile, &app(), loads(), &fields), tainted, "{name}");
+            assert_eq!(preflights_of_two(profile, &sandboxed, loads(), &fields), 2, "{name}");
+        }
+        let mut count = 0;
+        let mut led_back = false;
+        let state = State::new(Profile::WEBKIT, browser().now());
+        let _ = run(state, Some(&app()), Fetch::put(URL), |request| {
+            count += usize::from(request.is_preflight);
+            let origin = request.headers["origin"].to_str().unwrap();
+            let granted = ("access-control-allow-origin", origin);
+            let goes_on = !request.is_preflight && !led_back;
+            led_back |= goes_on && request.url.as_str() != URL;
+            let status = if goes_on { 307 } else { 200 };
+            response(status, &[granted, fields[0], fields[1]])
+        });
+        assert_eq!(count, 2, "the second URL is requested twice");
+    }
+
+    #[test]
+    fn webkit_keeps_what_a_preflight_allowed_instead() {
+        let loads = || [Fetch::put(URL), Fetch::patch(URL)];
+        for (profile, count) in [(Profile::STANDARD, 2), (Profile::WEBKIT, 1)] {
+            let fields = [("access-control-allow-methods", "PATCH")];
+            assert_eq!(preflights_of_two(profile, &app(), loads(), &fields), count);
+        }
+        let upload = || Fetch::post(URL).body("x").watch_upload();
+        let any = preflights_of_two(Profile::WEBKIT, &app(), [Fetch::put(URL), upload()], &[]);
+        assert_eq!(any, 1);
+    }
+
+    #[test]
+    fn a_star_in_the_cache_of_webkit_is_one_without_credentials() {
+        let with = |method| Fetch::new(method, URL).credentials(Credentials::Include);
+        let fields = [("access-control-allow-methods", "PUT, *")];
+        let fetches = || [with("PUT"), with("PATCH")];
+        for (profile, count) in [(Profile::STANDARD, 1), (Profile::WEBKIT, 2)] {
+            assert_eq!(preflights_of_two(profile, &app(), fetches(), &fields), count);
+        }
+        let fields = [("access-control-allow-headers", "*, authorization")];
+        let get = |name| Fetch::get(URL).header(name, "1");
+        let loads = || [get("x-a"), get("authorization")];
+        assert_eq!(preflights_of_two(Profile::WEBKIT, &app(), loads(), &fields[..]), 1);
+        let fields = [("access-control-allow-headers", "*")];
+        assert_eq!(preflights_of_two(Profile::WEBKIT, &app(), loads(), &fields), 1);
+    }
+
+    #[test]
+    fn webkit_keeps_the_last_response_of_a_url() {
+        let forgets = |profile| {
+            let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
+            let granted =
+                [("access-control-allow-origin", "*"), ("access-control-allow-methods", "PATCH")];
+            let state = run(state, Some(&app()), Fetch::patch(URL), |_| response(200, &granted)).0;
+            asks(state, &app(), URL, "60").1
+        };
+        assert!(forgets(Profile::WEBKIT) && !forgets(Profile::STANDARD));
     }
 
     #[test]

@@ -161,9 +161,9 @@ pub struct Profile {
     /// Whether an image with `crossorigin` that is upgraded to `https`, and so to the page's own
     /// origin, is sent with `Origin`, also after redirects, as in Firefox.
     pub upgraded_images_tell_origin: bool,
-    /// Whether a `fetch()` keeps its `Origin` when a redirect changes its method to GET, as in WebKit,
-    /// but outside of mode `cors` only until a redirect leads to another origin. Fetch sends it with
-    /// unsafe methods only.
+    /// Whether `Origin` of a `fetch()` is decided at its start and, outside of mode `cors`, by
+    /// redirects to another origin, as in WebKit: it stays when a redirect changes the method to GET,
+    /// and the referrer policy counts at the start only. Fetch decides for each URL, by its method.
     pub origin_outlives_method: bool,
     /// Which loads of a sandboxed page have a `Referer`.
     pub sandboxed_referrer: SandboxedReferrer,
@@ -279,10 +279,23 @@ pub struct Profile {
     /// Whether a permission for `null` is kept for the next load, or for the next URL after a
     /// redirect. Fetch has one origin `null`; in Chromium each opaque origin differs.
     pub sandboxed_preflights_are_kept: bool,
+    /// Whether a permission for a request with `Origin: null` after a redirect by another origin is
+    /// kept for the next load. Not in WebKit, where each such load has an opaque origin of its own,
+    /// unless its page is sandboxed.
+    pub tainted_preflights_are_kept: bool,
     /// Whether a new preflight removes the entries of earlier ones: when it is granted, and also
     /// before its response if the cache was read. As in Chromium
-    /// (`PreflightCache::CheckIfRequestCanSkipPreflight` and `AppendEntry`).
+    /// (`PreflightCache::CheckIfRequestCanSkipPreflight` and `AppendEntry`) and in WebKit
+    /// (`CrossOriginPreflightResultCache`).
     pub preflights_forget: bool,
+    /// Whether the cache also contains what a preflight response allows if that is not the request
+    /// that asked, as in WebKit (`validatePreflightResponse`).
+    pub refused_preflights_are_kept: bool,
+    /// Whether the rules for `*` in a preflight response also apply to the cache: nothing with
+    /// credentials, and `Authorization` if [`star_allows_authorization`](Self::star_allows_authorization).
+    /// As in WebKit (`CrossOriginPreflightResultCacheItem::allowsRequest`). In Fetch (4.10) `*` in the
+    /// cache matches everything but `Authorization`.
+    pub kept_stars_are_checked: bool,
     /// Whether a network error after a preflight removes its cache entries (Fetch, 4.1), as in
     /// Firefox. Not in Chromium or WebKit.
     pub failures_clear_preflights: bool,
@@ -310,6 +323,13 @@ pub struct Profile {
     pub tainted_preflights_are_cross_site: bool,
     /// Whether a preflight has `Sec-Fetch-Mode` even if the URL is not trustworthy, as in Chromium.
     pub preflights_tell_mode: bool,
+    /// Whether a preflight has `Sec-Fetch-*` only if the first URL of the load is trustworthy too, as
+    /// in WebKit, where a redirected request begins with the fields of the first one.
+    pub first_url_allows_metadata: bool,
+    /// Whether the CORS check of a redirect requires a grant with credentials if the load began at the
+    /// page's own origin with the credentials mode `same-origin`. As in WebKit, which decides about
+    /// credentials once for all redirects (`checkRedirectionCrossOriginAccessControl`).
+    pub redirects_know_own_credentials: bool,
 
     /// Whether a request in mode `cors` has `Sec-Fetch-*` and the fields of its cache mode directly
     /// after a redirect to another origin (Fetch Metadata, 2: every request). Not in WebKit, which
@@ -377,10 +397,8 @@ pub enum SandboxedReferrer {
 pub enum WatchedUploads {
     /// Its method (Fetch, 4.3).
     Method,
-    /// A granted preflight of any request, whatever it allowed: Firefox.
+    /// A preflight response, whatever it allowed: all engines.
     Anything,
-    /// A granted preflight of an upload, whatever it allowed, or any permission: Chromium.
-    Grant,
 }
 
 /// How an invalid `Access-Control-Max-Age` is read.

@@ -4,7 +4,8 @@ use http::{HeaderMap, Method, header};
 use url::Url;
 
 use super::{
-    Mode, PageOrigin, Profile, Reason, ServerResponse,
+    Credentials, Mode, PageOrigin, Profile, Reason, ServerResponse,
+    cors_check::cors_check,
     headers::trim,
     referrer,
     request::{Request, Tainting, includes_credentials},
@@ -45,6 +46,26 @@ pub(super) fn address(
     match request.url.join(&text) {
         Ok(url) if lines.next().is_none() => Ok(Some((url, text))),
         _ => Err(Reason::RedirectTarget(text)),
+    }
+}
+
+/// The CORS check of engines that decide about credentials once for all redirects.
+pub(super) fn check(
+    profile: &Profile,
+    request: &Request,
+    response: &HeaderMap,
+) -> Result<(), Reason> {
+    let began_at_home = request
+        .redirected_from
+        .first()
+        .is_some_and(|url| request.origin.is_same(&PageOrigin::of(url)));
+    let is_checked = profile.redirects_know_own_credentials
+        && request.tainting == Tainting::Cors
+        && request.fetch.credentials == Credentials::SameOrigin
+        && began_at_home;
+    match is_checked {
+        true => cors_check(Credentials::Include, &request.serialized_origin(), response),
+        false => Ok(()),
     }
 }
 
@@ -120,6 +141,7 @@ pub(super) fn follow(
         request.fields.remove(&header::AUTHORIZATION);
         // Redirect-tainted: a URL of another origin redirected to a third origin.
         request.is_redirect_tainted |= !request.origin.is_same(&request.target);
+        request.keep_origin(request.serialized_origin().into_owned());
     }
     if let Some(policy) = referrer::policy(&response.headers) {
         request.referrer_policy = policy;
@@ -315,7 +337,8 @@ mod tests {
     fn in_webkit_the_type_of_a_content_comes_back_after_the_redirect_that_removed_it() {
         let [here, there] = ["/b", "https://api.test/c"];
         let has_type = |profile, targets: &[_]| {
-            let fetch = Fetch::post("/").header("content-type", "text/plain").body("x");
+            let fetch = Fetch::post("/").credentials(Credentials::Omit);
+            let fetch = fetch.header("content-type", "text/plain").body("x");
             last(profile, fetch, targets, "content-type").is_some()
         };
         for (targets, comes_back) in [
@@ -393,6 +416,41 @@ mod tests {
             assert_eq!(origin(Profile::STANDARD, mode, "/b"), None);
         }
         assert_eq!(origin(Profile::WEBKIT, Mode::NoCors, "https://api.test/b"), None);
+        let away = "https://api.test/b";
+        for (targets, told) in [
+            (&[(307, away), (302, "/c")][..], true),
+            (&[(302, "/b"), (302, away)], false),
+            (&[(302, away), (302, "/c")], false),
+        ] {
+            let post = || Fetch::post("/a").mode(Mode::NoCors);
+            let origin = |profile| last(profile, post(), targets, "origin");
+            assert_eq!(origin(Profile::WEBKIT).is_some(), told, "{targets:?}");
+            assert_eq!(origin(Profile::STANDARD), None, "{targets:?}");
+        }
+    }
+
+    #[test]
+    fn webkit_decides_about_the_credentials_of_all_redirects_at_the_start() {
+        let is_led_on = |profile, fetch: Fetch, credentials| {
+            let granted = ("access-control-allow-origin", "https://app.test");
+            let credentials = ("access-control-allow-credentials", credentials);
+            let mut count = 0;
+            let state = State::new(profile, browser().now());
+            let _ = run(state, Some(&app()), fetch, |request| {
+                count += 1;
+                match request.url.path() {
+                    "/own" => to(302, "https://api.test/a"),
+                    "/a" => response(302, &[granted, credentials, ("location", "/b")]),
+                    _ => end(),
+                }
+            });
+            count == 3
+        };
+        let own = || Fetch::get("/own");
+        assert!(is_led_on(Profile::STANDARD, own(), "false"));
+        assert!(!is_led_on(Profile::WEBKIT, own(), "false"));
+        assert!(is_led_on(Profile::WEBKIT, own(), "true"));
+        assert!(is_led_on(Profile::WEBKIT, own().credentials(Credentials::Omit), "false"));
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub(super) struct Request {
     pub(super) was_cross_site_redirected: bool,
     /// Whether the last redirect led from one origin to another.
     pub(super) comes_from_elsewhere: bool,
+    /// `Origin` outside of mode `cors`, in engines that decide it at the start and by redirects to
+    /// another origin.
+    pub(super) kept_origin: Option<String>,
     /// How many of its URLs were upgraded to TLS.
     pub(super) upgrades: usize,
     /// Whether its original fields or its upload need a preflight.
@@ -97,7 +100,7 @@ impl Request {
             fetch.mode != Mode::WebSocket && (page.origin != PageOrigin::Opaque || is_told)
         };
         fetch.watches_upload &= fetch.body.is_some() || profile.watches_empty_uploads;
-        let is_unsafe = fetch.watches_upload || !fields.unsafe_names(profile).is_empty();
+        let needs_preflight = fetch.watches_upload || !fields.unsafe_names(profile).is_empty();
         fetch.streams_body &= fetch.body.is_some();
         Ok(Self {
             origin: page.as_ref().map_or_else(|| target.clone(), |page| page.origin.clone()),
@@ -107,6 +110,7 @@ impl Request {
             page,
             asked: None,
             written: (method.clone(), fields.clone()),
+            kept_origin: None,
             method,
             fields,
             body: fetch.body.take(),
@@ -118,7 +122,7 @@ impl Request {
             was_cross_site_redirected: false,
             comes_from_elsewhere: false,
             upgrades: 0,
-            is_unsafe,
+            is_unsafe: needs_preflight,
             is_preflighted: false,
             fetch,
         })
@@ -139,6 +143,11 @@ impl Request {
     /// Whether a redirect led from one origin to another.
     pub(super) fn was_led_away(&self) -> bool {
         self.redirected_from.iter().any(|url| !PageOrigin::of(url).is_same(&self.target))
+    }
+
+    /// Whether it has `Origin` because of its method, and with this value.
+    pub(super) fn keep_origin(&mut self, origin: String) {
+        self.kept_origin = is_unsafe(&self.method).then_some(origin);
     }
 
     /// The value of `Origin` in a preflight.
@@ -216,6 +225,11 @@ fn method(fetch: &Fetch) -> Result<Method, Reason> {
         return Err(Reason::Content);
     }
     Ok(method)
+}
+
+/// Whether a method is neither GET nor HEAD, so that a request has `Origin` (Fetch, 3.2).
+pub(super) fn is_unsafe(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD)
 }
 
 /// CORS-safelisted method (Fetch, 2.2.1).

@@ -23,8 +23,7 @@ pub(crate) enum LeftOut {
     Cookies,
     HttpCache,
     /// Bytes of fields that are not ASCII; `Location` without a value, with a password, or to `http`
-    /// from `https`; redirects of WebSockets; cached preflights of
-    /// uploads, and those that allow `*`.
+    /// from `https`; redirects of WebSockets.
     Details,
 }
 

@@ -49,9 +49,13 @@ async function runAll(cases) {
 // A step is over once all requests have come that the model sends up to here.
 async function run(step, id) {
     const result = await kinds[step.kind](step, id);
+    await arrived(step, id);
+    return result;
+}
+
+async function arrived(step, id) {
     const until = Date.now() + LATE;
     while (await count(id) < step.requests && Date.now() < until) await sleep(20);
-    return result;
 }
 
 // How many requests of a case have reached the server.
@@ -121,7 +125,8 @@ const kinds = {
         return settled(image);
     },
 
-    async frame({ url, init, body, document: isDue }) {
+    async frame(step, id) {
+        const { url, init, body, document: isDue } = step;
         const frame = document.createElement('iframe');
         frame.name = unusedName();
         let loaded;
@@ -136,16 +141,20 @@ const kinds = {
         // One that is blocked may have no end.
         const result = isDue ? await arrival(frame.name)
             : await none(frame.name, Promise.race([loaded, sleep(5000)]).then(() => sleep(1000)));
+        // Removing it ends its load.
+        await arrived(step, id);
         frame.remove();
         return result;
     },
 
-    async window({ url, init, body, document: isDue }) {
+    async window(step, id) {
+        const { url, init, body, document: isDue } = step;
         const name = unusedName();
         const opened = window.open(init.method === 'GET' ? url : 'about:blank', name);
         if (!opened) return 'no window';
         if (init.method !== 'GET') submit(url, init.method, body, name);
         const result = await (isDue ? arrival(name) : none(name, sleep(6000)));
+        await arrived(step, id);
         opened.close();
         return result;
     },

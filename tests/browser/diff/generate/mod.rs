@@ -177,32 +177,12 @@ fn remove_details(case: &mut Case) {
     for fetch in case.steps.iter_mut().filter_map(Step::load_mut) {
         fetch.headers.retain(|(_, value)| value.is_ascii());
     }
-    let allows_all = case
-        .routes
-        .iter()
-        .flat_map(|route| &route.preflights)
-        .flat_map(|canned| &canned.headers)
-        .any(|(name, value)| {
-            matches!(&**name, "access-control-allow-headers" | "access-control-allow-methods")
-                && value.contains('*')
-        });
-    if allows_all || case.loads().any(|fetch| fetch.watches_upload) {
-        keep_no_preflights(case);
-    }
     for canned in case.all_responses() {
         canned.headers.retain(|(name, value)| {
             let is_refused = value.contains('@') || is_secure && value.starts_with("http:");
             let is_left_out = value.is_empty() || has_sockets || is_refused;
             value.is_ascii() && (*name != "location" || !is_left_out)
         });
-    }
-}
-
-fn keep_no_preflights(case: &mut Case) {
-    const MAX_AGE: &str = "access-control-max-age";
-    for canned in case.routes.iter_mut().flat_map(|route| &mut route.preflights) {
-        canned.headers.retain(|(name, _)| *name != MAX_AGE);
-        add(&mut canned.headers, MAX_AGE, "0".into());
     }
 }
 
