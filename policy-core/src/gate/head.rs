@@ -1,13 +1,6 @@
 //! The headers of a request that gates use, collected in one pass.
 
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
-    header::{
-        ACCEPT, ACCESS_CONTROL_REQUEST_METHOD, CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST,
-        IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, ORIGIN, RANGE,
-        TE, TRANSFER_ENCODING, UPGRADE,
-    },
-};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 
 use crate::headers::groups::is_about_sender;
 
@@ -123,33 +116,35 @@ impl<'a> Head<'a> {
             has_preference: false,
         };
         for (name, value) in request.headers() {
-            match *name {
-                HOST => head.host = head.host.and(value),
-                ORIGIN => head.origin = head.origin.and(value),
-                ACCESS_CONTROL_REQUEST_METHOD => {
+            match name.as_str().as_bytes() {
+                b"host" => head.host = head.host.and(value),
+                b"origin" => head.origin = head.origin.and(value),
+                b"access-control-request-method" => {
                     head.request_method = head.request_method.and(value);
                 }
-                CONTENT_LENGTH => head.content_length = head.content_length.and(value),
-                UPGRADE => {
+                b"content-length" => head.content_length = head.content_length.and(value),
+                b"upgrade" => {
                     head.has_upgrade = true;
                     head.has_connection_field = true;
                 }
-                TRANSFER_ENCODING => {
+                b"transfer-encoding" => {
                     head.transfer_encoding = head.transfer_encoding.and(value);
                     head.has_connection_field = true;
                 }
-                CONNECTION => head.has_connection_field = true,
-                TE => head.has_connection_field |= value != "trailers",
-                EXPECT => head.expect = head.expect.and(value),
-                ACCEPT => head.has_preference |= value != "*/*",
-                IF_MATCH | IF_NONE_MATCH | IF_MODIFIED_SINCE | IF_UNMODIFIED_SINCE | IF_RANGE
-                | RANGE => head.is_conditional = true,
-                FORWARDED => head.is_forwarded = true,
-                _ => match name.as_str() {
-                    "early-data" => head.is_early = true,
-                    "keep-alive" | "proxy-connection" => head.has_connection_field = true,
-                    name => head.is_forwarded |= is_about_sender(name),
-                },
+                b"connection" => head.has_connection_field = true,
+                b"te" => head.has_connection_field |= value != "trailers",
+                b"expect" => head.expect = head.expect.and(value),
+                b"accept" => head.has_preference |= value != "*/*",
+                b"if-match"
+                | b"if-none-match"
+                | b"if-modified-since"
+                | b"if-unmodified-since"
+                | b"if-range"
+                | b"range" => head.is_conditional = true,
+                b"forwarded" => head.is_forwarded = true,
+                b"early-data" => head.is_early = true,
+                b"keep-alive" | b"proxy-connection" => head.has_connection_field = true,
+                _ => head.is_forwarded |= is_about_sender(name.as_str()),
             }
         }
         head

@@ -18,7 +18,7 @@ use http::{
 };
 pub use invalid::Invalid;
 pub(crate) use invalid::escaped;
-pub(crate) use negotiate::negotiate;
+pub(crate) use negotiate::{formats, negotiate};
 use own::{Own, RESERVED, listed_body, status_of};
 use policy_core::Refusal;
 use serde::Serialize;

@@ -41,11 +41,23 @@ impl Preferred {
     }
 }
 
-/// Converts a response that is a problem into the format that the lines of `Accept` prefer. Every
+/// A copy of the lines of `Accept`, one behind another.
+pub(crate) fn formats(headers: &HeaderMap) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for line in headers.get_all(ACCEPT) {
+        if !lines.is_empty() {
+            lines.push(b'\n');
+        }
+        lines.extend_from_slice(line.as_bytes());
+    }
+    lines
+}
+
+/// Converts a response that is a problem into the format that these [`formats`] prefer. Every
 /// problem lists `Accept` in its `Vary`, whatever its format.
 ///
 /// A response whose body was replaced or encoded meanwhile is not changed.
-pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
+pub(crate) fn negotiate(formats: &[u8], response: &mut Response) {
     if response.extensions().is_empty() {
         return;
     }
@@ -60,8 +72,9 @@ pub(crate) fn negotiate(accept: &[HeaderValue], response: &mut Response) {
         return;
     }
     vary::add(headers, Token::Accept);
-    let accept = accept.iter().map(|line| (ACCEPT, line.clone())).collect();
-    let (media_type, body) = match Preferred::negotiate(&accept) {
+    let lines = formats.split(|byte| *byte == b'\n');
+    let lines = lines.filter_map(|line| Some((ACCEPT, HeaderValue::from_bytes(line).ok()?)));
+    let (media_type, body) = match Preferred::negotiate(&lines.collect()) {
         Preferred::Json => return,
         Preferred::Html => {
             let page_policy = HeaderValue::from_static(render::PAGE_POLICY);
@@ -88,6 +101,19 @@ mod tests {
     fn preferred(lines: &[&'static str]) -> Preferred {
         let value = |line: &&'static str| (ACCEPT, HeaderValue::from_static(line));
         Preferred::negotiate(&lines.iter().map(value).collect())
+    }
+
+    #[test]
+    fn every_line_is_copied() {
+        let mut headers = HeaderMap::new();
+        assert!(formats(&headers).is_empty());
+        for line in ["text/html;q=0.1", "text/plain;a=\"", "text/plain"] {
+            headers.append(ACCEPT, HeaderValue::from_static(line));
+        }
+        assert_eq!(formats(&headers), b"text/html;q=0.1\ntext/plain;a=\"\ntext/plain");
+        let mut response = Problem::not_found().into_response();
+        negotiate(&formats(&headers), &mut response);
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/plain; charset=utf-8");
     }
 
     #[test]
@@ -140,10 +166,6 @@ mod tests {
         String::from_utf8(body.to_vec()).unwrap()
     }
 
-    fn lines(accept: &'static str) -> [HeaderValue; 1] {
-        [HeaderValue::from_static(accept)]
-    }
-
     #[tokio::test]
     async fn the_same_problem_is_sent_in_three_forms() {
         for (accept, media_type, part) in [
@@ -152,7 +174,7 @@ mod tests {
             ("text/plain", "text/plain; charset=utf-8", "code: route.not-found"),
         ] {
             let mut response = Problem::from(Refusal::RouteNotFound).into_response();
-            negotiate(&lines(accept), &mut response);
+            negotiate(accept.as_bytes(), &mut response);
             assert_eq!(response.status(), StatusCode::NOT_FOUND);
             assert_eq!(response.headers()[CONTENT_TYPE], media_type);
             assert_eq!(response.headers()[VARY], "accept");
@@ -168,7 +190,7 @@ mod tests {
         let written =
             (StatusCode::GONE, [("vary", "origin"), ("x-order", "7")], Problem::not_found());
         let mut response = written.into_response();
-        negotiate(&lines("text/plain"), &mut response);
+        negotiate(b"text/plain", &mut response);
         assert_eq!(response.status(), StatusCode::GONE);
         assert_eq!(response.headers()["x-order"], "7");
         let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
@@ -184,7 +206,7 @@ mod tests {
             [Json(7).into_response(), replaced.into_response(), encoded.into_response()]
         {
             let before = response.headers().clone();
-            negotiate(&lines("text/html"), &mut response);
+            negotiate(b"text/html", &mut response);
             assert_eq!(*response.headers(), before);
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum_core::response::Response;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::ACCEPT};
+use http::{HeaderMap, HeaderName, Method, StatusCode, header::ACCEPT};
 use policy_core::{
     Refusal,
     cache::{self, CacheExchange, ResponseFacts},
@@ -39,6 +39,9 @@ pub(crate) struct ResponsePolicy {
     /// cookie.
     guard: Option<Arc<AuthService>>,
     taken: Taken,
+    /// The preferred formats of a problem: the lines of `Accept`, one behind another. It is a copy,
+    /// since a clone would keep the connection from reading into its buffer again.
+    accept: Vec<u8>,
     /// What only few requests need.
     optional: Option<Box<OptionalContext>>,
 }
@@ -47,8 +50,6 @@ pub(crate) struct ResponsePolicy {
 #[derive(Debug, Default)]
 struct OptionalContext {
     conditions: Option<Box<Conditions>>,
-    /// The preferred formats of a problem document.
-    accept: Vec<HeaderValue>,
     nonce: Option<Nonce>,
     #[cfg(feature = "gateway")]
     is_of_tunnel: bool,
@@ -68,10 +69,7 @@ impl ResponsePolicy {
             let conditions = Conditions::read(head.method, headers);
             optional = Some(Box::new(OptionalContext { conditions, ..OptionalContext::default() }));
         }
-        if head.has_preference {
-            optional.get_or_insert_default().accept =
-                headers.get_all(ACCEPT).iter().cloned().collect();
-        }
+        let accept = if head.has_preference { problem::formats(headers) } else { Vec::new() };
         Self {
             rules: Arc::clone(rules),
             grant,
@@ -80,6 +78,7 @@ impl ResponsePolicy {
             is_refused: false,
             guard: None,
             taken: Taken::default(),
+            accept,
             optional,
         }
     }
@@ -124,7 +123,8 @@ impl ResponsePolicy {
 
     /// Writes everything, CORS last.
     pub(crate) fn apply(self, mut response: Response, mut facts: ResponseFacts) -> Response {
-        let Self { rules, grant, method, is_secure, is_refused, guard, taken, optional } = self;
+        let Self { rules, grant, method, is_secure, is_refused, guard, taken, accept, optional } =
+            self;
         let optional = optional.as_deref();
         #[cfg(feature = "gateway")]
         if optional.is_some_and(|optional| optional.is_of_tunnel) {
@@ -138,7 +138,7 @@ impl ResponsePolicy {
         }
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
-        problem::negotiate(optional.map_or(&[], |optional| &optional.accept), &mut response);
+        problem::negotiate(&accept, &mut response);
         let status = response.status();
         let exchange = CacheExchange { method: &method, status, facts };
         let headers = response.headers_mut();
