@@ -29,7 +29,7 @@ use crate::{
         principal::{AuthScheme, Principal},
         session::{CommitError, Committed, Load, Outcome, RequestSession},
     },
-    base::problem::Problem,
+    base::{problem::Problem, slot::Slot},
 };
 
 /// The header in which scripts send the CSRF token.
@@ -62,9 +62,9 @@ pub(crate) struct RequestAuth {
     /// Initialised on first use.
     cut_offs: OnceLock<Arc<CutOffs>>,
     /// Initialised on first use.
-    session: OnceLock<Arc<RequestSession>>,
+    session: Slot<Arc<RequestSession>>,
     form_token: OnceLock<Vec<u8>>,
-    principal: OnceLock<Principal>,
+    principal: Slot<Principal>,
     /// Whether the response contains a newly issued token or ticket.
     has_issued: AtomicBool,
 }
@@ -102,9 +102,9 @@ impl RequestAuth {
             known_of_sessions: AtomicU64::new(known.sessions),
             known_of_tokens: known.tokens,
             cut_offs: OnceLock::new(),
-            session: OnceLock::new(),
+            session: Slot::new(),
             form_token: OnceLock::new(),
-            principal: OnceLock::new(),
+            principal: Slot::new(),
             has_issued: AtomicBool::new(false),
         }
     }
@@ -138,12 +138,14 @@ impl RequestAuth {
 
     /// Sets the caller before this is shared.
     pub(crate) fn set_principal(&mut self, principal: Option<Principal>) {
-        self.principal = principal.map_or_else(OnceLock::new, OnceLock::from);
+        if let Some(principal) = principal {
+            self.principal.fill(principal);
+        }
     }
 
     /// Sets the caller.
     pub(crate) fn know(&self, principal: Principal) {
-        let _ = self.principal.set(principal);
+        self.principal.get_or_init(|| principal);
     }
 
     /// Sets the CSRF token that a form contained.
@@ -171,7 +173,7 @@ impl RequestAuth {
     pub(crate) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
         let mut session = self.presented(headers).ok()?;
         session.load_early();
-        self.session = OnceLock::from(Arc::new(session));
+        self.session.fill(Arc::new(session));
         self.session.get()?.load_now()
     }
 

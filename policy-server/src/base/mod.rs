@@ -13,5 +13,6 @@ pub(crate) mod problem;
 pub(crate) mod relay;
 pub(crate) mod secret_file;
 pub(crate) mod sent_target;
+pub(crate) mod slot;
 #[cfg(any(feature = "asym", feature = "gateway"))]
 pub(crate) mod tls_roots;

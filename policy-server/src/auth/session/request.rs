@@ -17,7 +17,7 @@ use policy_core::{
 use super::{SessionError, SessionService};
 use crate::{
     auth::{CutOffs, Known},
-    base::{clock::RandomError, event::log},
+    base::{clock::RandomError, event::log, slot::Slot},
     store::{Answer, Loaded, StoreError},
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct RequestSession {
     presented: Presented,
     /// The key under which the presented id is stored.
     presented_key: Option<SessionKey>,
-    pub(super) found: OnceLock<Found>,
+    pub(super) found: Slot<Found>,
     /// Created when a handler first reads a value or changes something.
     work: OnceLock<Mutex<Work>>,
     is_token_rendered: AtomicBool,
@@ -79,7 +79,7 @@ impl RequestSession {
             service,
             presented,
             presented_key,
-            found: OnceLock::new(),
+            found: Slot::new(),
             work: OnceLock::new(),
             is_token_rendered: AtomicBool::new(false),
             is_committed: AtomicBool::new(false),
@@ -91,7 +91,9 @@ impl RequestSession {
     /// shared cell costs more than a lookup in memory.
     pub(crate) fn load_early(&mut self) {
         let found = self.ask().ok();
-        self.found = found.map_or_else(OnceLock::new, OnceLock::from);
+        if let Some(found) = found {
+            self.found.fill(found);
+        }
     }
 
     /// The session service of the app.
