@@ -1,5 +1,7 @@
 //! Handler arguments from axum-core's extractors.
 
+use std::any::Any;
+
 use axum_core::{
     extract::{FromRequest, FromRequestParts, Request},
     response::{IntoResponse, Response},
@@ -9,8 +11,12 @@ use http_body_util::{BodyExt, Collected, Limited};
 use policy_core::{Refusal, route::MAX_EXTRACTORS};
 
 use crate::{
+    auth::principal::Principal,
     base::problem::{MEDIA_TYPE, Problem},
-    handler::{BoxFuture, Call, Respond},
+    handler::{
+        BoxFuture, Call, Respond,
+        extract::{ClientAddr, MatchedRoute},
+    },
 };
 
 /// The response of an extractor that failed. Extractors of other crates have their own texts; what
@@ -51,6 +57,25 @@ impl<S> Arguments<S, ()> for () {
     }
 }
 
+/// An argument that the call knows, so that its handler needs nothing else of the request. `None` if
+/// it has to be extracted, which also says why it is not there.
+#[inline(always)]
+fn known<T: 'static>(call: &Call) -> Option<T> {
+    let mut argument = None::<T>;
+    // The compiler knows which of these is the type.
+    let place: &mut dyn Any = &mut argument;
+    if let Some(user) = place.downcast_mut() {
+        *user = call.user();
+    } else if let Some(user) = place.downcast_mut::<Option<Option<Principal>>>() {
+        *user = call.user().map(Some);
+    } else if let Some(address) = place.downcast_mut() {
+        *address = call.client.address().map(ClientAddr);
+    } else if let Some(route) = place.downcast_mut() {
+        *route = Some(MatchedRoute::of(&call.route));
+    }
+    argument
+}
+
 macro_rules! arguments {
     ($($head:ident)*; $last:ident) => {
         const _: () = assert!(<[&str]>::len(&[$(stringify!($head)),*]) < MAX_EXTRACTORS);
@@ -59,14 +84,18 @@ macro_rules! arguments {
         impl<S, Via, $($head,)* $last> Arguments<S, Via> for ($($head,)* $last,)
         where
             S: Send + Sync + 'static,
-            $($head: FromRequestParts<S> + Send,)*
-            $last: FromRequest<S, Via> + Send,
+            $($head: FromRequestParts<S> + Send + 'static,)*
+            $last: FromRequest<S, Via> + Send + 'static,
         {
             fn call<Handler, Answer>(mut call: Call, handler: Handler) -> BoxFuture
             where
                 Handler: FnOnce(Self) -> Answer + Send + 'static,
                 Answer: Future<Output: Respond> + Send,
             {
+                let arguments = || Some(($(known::<$head>(&call)?,)* known::<$last>(&call)?,));
+                if let Some(arguments) = arguments() {
+                    return Box::pin(async move { handler(arguments).await.into_response() });
+                }
                 call.insert_context();
                 let Call { request, route, .. } = call;
                 Box::pin(async move {

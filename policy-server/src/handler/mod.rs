@@ -22,7 +22,7 @@ use http_body::Body as _;
 use policy_core::{path::PathTemplate, route::RoutePolicy};
 
 use crate::{
-    auth::RequestAuth,
+    auth::{RequestAuth, principal::Principal},
     client::Client,
     handler::{
         arguments::Arguments,
@@ -121,6 +121,12 @@ pub struct Call {
 }
 
 impl Call {
+    /// The authenticated caller, if they are a user of this app.
+    fn user(&self) -> Option<Principal> {
+        let principal = self.auth.as_ref()?.principal()?;
+        principal.foreign_issuer().is_none().then(|| principal.clone())
+    }
+
     /// The request for a service whose code may use extractors.
     pub(crate) fn into_request(mut self) -> Request {
         self.insert_context();

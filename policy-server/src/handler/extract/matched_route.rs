@@ -35,6 +35,10 @@ pub struct MatchedRoute {
 }
 
 impl MatchedRoute {
+    pub(crate) fn of(route: &RouteInfo) -> Self {
+        Self { path: Arc::clone(&route.path), handler: route.handler() }
+    }
+
     /// The path as the attribute states it, after the prefix of its group.
     pub fn path(&self) -> &str {
         &self.path
@@ -51,8 +55,7 @@ impl<S: Send + Sync> FromRequestParts<S> for MatchedRoute {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let context = Context::from_extensions(&parts.extensions)?;
-        let RouteInfo { path, .. } = &*context.route;
-        Ok(Self { path: Arc::clone(path), handler: context.route.handler() })
+        Ok(Self::of(&context.route))
     }
 }
 
