@@ -29,7 +29,7 @@ use super::{
     normal_path::normalize,
     request_head::RequestHead,
     respond::ResponsePolicy,
-    response_future::{Begun, ResponseFuture, Running, panicked},
+    response_future::{Begun, FirstPoll, ResponseFuture, Running, panicked},
 };
 #[cfg(feature = "gateway")]
 use crate::gateway::tunnel;
@@ -46,12 +46,13 @@ pub(crate) fn dispatch<B>(
     app: &Arc<CompiledApp>,
     mut request: Request<B>,
     client: Client,
+    first_poll: FirstPoll,
 ) -> ResponseFuture
 where
     B: MessageBody,
 {
     if !app.observing.is_wanted() {
-        return respond(app, request, client, None);
+        return respond(app, request, client, first_poll, None);
     }
     let proxies = app.proxies.as_ref();
     let client = client.with_forwarded(request.headers_mut(), proxies);
@@ -59,7 +60,7 @@ where
     let address = client.address();
     let mut observation =
         Observation::begin(app.observing, &app.random, &mut request, address, is_trusted);
-    respond(app, request, client, Some(&mut observation)).observed(observation)
+    respond(app, request, client, first_poll, Some(&mut observation)).observed(observation)
 }
 
 /// Runs the gates and starts the target.
@@ -68,6 +69,7 @@ fn respond<B>(
     app: &Arc<CompiledApp>,
     mut request: Request<B>,
     mut client: Client,
+    first_poll: FirstPoll,
     observation: Option<&mut Observation>,
 ) -> ResponseFuture
 where
@@ -144,7 +146,8 @@ where
         Begun::Started(Started::with(answered(panicked(&*panic)), Taken::default()))
     });
     drop(entered);
-    ResponseFuture::running(Running::new(begun, policy, auth, progress, timeout, span))
+    let running = Running::new(begun, policy, auth, progress, timeout, span);
+    ResponseFuture::running(running, first_poll)
 }
 
 /// The response future of a target, or the response of a gate that refused.

@@ -7,7 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     thread,
     time::Duration,
 };
@@ -41,12 +41,30 @@ enum Stage {
     Observed(Box<(ResponseFuture, Option<Observation>)>),
 }
 
+/// When a handler is polled first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FirstPoll {
+    /// When the service is called, ahead of the task. Most handlers wait for nothing: they are done
+    /// then, and nothing of their request is left when the connection reads on, so that it reads
+    /// into the buffer that the request was in. One that waits is polled again with the waker of
+    /// its task.
+    InCall,
+    /// When the future is.
+    Later,
+}
+
 impl ResponseFuture {
     pub(crate) fn ready(response: Response) -> Self {
         Self(Stage::Ready(Some(response)))
     }
 
-    pub(crate) fn running(running: Running) -> Self {
+    pub(crate) fn running(mut running: Running, first_poll: FirstPoll) -> Self {
+        if let FirstPoll::InCall = first_poll {
+            let mut context = Context::from_waker(Waker::noop());
+            if let Poll::Ready(response) = running.poll(&mut context) {
+                return Self::ready(response);
+            }
+        }
         Self(Stage::Running(running))
     }
 

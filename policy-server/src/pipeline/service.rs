@@ -18,7 +18,11 @@ use crate::{
         service::{SharedService, Wrap},
     },
     pipeline::compiled_app::CompiledApp,
-    pipeline::{dispatch::dispatch, normal_path::normalize, response_future::ResponseFuture},
+    pipeline::{
+        dispatch::dispatch,
+        normal_path::normalize,
+        response_future::{FirstPoll, ResponseFuture},
+    },
 };
 
 /// A compiled app: a `tower::Service` for any HTTP server, and for axum's
@@ -45,7 +49,8 @@ impl AppService {
         let inner = Arc::clone(&app);
         let inner = SharedService::from_fn(move |request: Request| {
             let client = request.extensions().get::<Client>().cloned();
-            dispatch(&inner, request, client.unwrap_or_else(|| Client::new(None)))
+            let client = client.unwrap_or_else(|| Client::new(None));
+            dispatch(&inner, request, client, FirstPoll::Later)
         });
         let layered = layers.into_iter().fold(inner, |inner, layer| layer(inner));
         Self { app, layered: Some(layered) }
@@ -77,6 +82,7 @@ impl AppService {
         &self,
         mut request: http::Request<B>,
         peer: Option<Peer>,
+        first_poll: FirstPoll,
     ) -> ResponseFuture
     where
         B: MessageBody,
@@ -85,7 +91,7 @@ impl AppService {
         #[cfg(feature = "testing")]
         super::explain::RouteTrace::resolve(&self.app, &mut request);
         match &self.layered {
-            None => dispatch(&self.app, request, Client::new(peer)),
+            None => dispatch(&self.app, request, Client::new(peer), first_poll),
             Some(layered) => {
                 // Layers see the path that the router sees. What has no normal form, gate 1
                 // refuses.
@@ -116,6 +122,6 @@ where
         let is_tls = self.app.own_origin != OwnOrigin::Development;
         let peer = request.extensions().get::<PeerAddr>();
         let peer = peer.map(|PeerAddr(address)| Peer { address: *address, client: None, is_tls });
-        self.respond(request, peer)
+        self.respond(request, peer, FirstPoll::Later)
     }
 }

@@ -23,7 +23,10 @@ use crate::{
     base::body::{BodyObserver, ObservedBody, Polled},
     client::peer::Peer,
     handler::upgrade::OpenStream,
-    pipeline::{response_future::ResponseFuture, service::AppService},
+    pipeline::{
+        response_future::{FirstPoll, ResponseFuture},
+        service::AppService,
+    },
     route::limits::UpgradePermit,
     server::{
         activity::{Activity, OpenRequest},
@@ -54,10 +57,13 @@ impl Service<Request<Incoming>> for ConnectionService {
         let is_tunnel = is_connect(&request) && is_http1;
         let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
         let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
+        // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
+        // HTTP/2 wait for their client in the executor of their connection.
+        let first_poll = if is_http1 { FirstPoll::InCall } else { FirstPoll::Later };
         let response = match &*self.role {
             #[cfg(feature = "tls")]
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
-            _ => self.app.respond(request, Some(self.peer)),
+            _ => self.app.respond(request, Some(self.peer), first_poll),
         };
         #[cfg(feature = "http3")]
         let alternative = self.role.alternative().cloned();
@@ -65,7 +71,7 @@ impl Service<Request<Incoming>> for ConnectionService {
             response,
             open,
             activity,
-            is_admitted: false,
+            is_admitted: is_http1,
             room: None,
             stream,
             is_tunnel,

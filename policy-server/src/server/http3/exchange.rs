@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     client::peer::Peer,
+    pipeline::response_future::FirstPoll,
     server::{
         Serving,
         activity::{Activity, OpenRequest},
@@ -97,7 +98,8 @@ impl Common {
         let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
-            let Ok(mut response) = self.serving.service.respond(request, Some(peer)).await;
+            let Ok(mut response) =
+                self.serving.service.respond(request, Some(peer), FirstPoll::Later).await;
             if let Some(server) = &settings.server_header {
                 response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
             }

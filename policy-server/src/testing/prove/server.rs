@@ -10,7 +10,10 @@ use super::{
     passage::{self, Alteration},
     probe::{self, ProbeReport, ProbeScript},
 };
-use crate::{auth::AuthService, pipeline::service::AppService};
+use crate::{
+    auth::AuthService,
+    pipeline::{response_future::FirstPoll, service::AppService},
+};
 
 /// A request to the app.
 #[derive(Clone, Debug)]
@@ -111,7 +114,7 @@ impl Server {
         *request.uri_mut() = sent.target.parse().ok()?;
         *request.headers_mut() = sent.headers.clone();
         request.headers_mut().insert(header::HOST, self.host.clone());
-        let response = service.respond(request, None).await;
+        let response = service.respond(request, None, FirstPoll::Later).await;
         let (head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
         let body = body.collect().await.map(http_body_util::Collected::to_bytes);
         let body = body.unwrap_or_default();
