@@ -34,7 +34,8 @@ pub struct ResponseFuture(Stage);
 
 enum Stage {
     Ready(Option<Response>),
-    Running(Running),
+    /// Boxed, since most requests are done before they are here.
+    Running(Box<Running>),
     /// The future of an app with layers; it yields a finished response.
     Layered(BoxFuture),
     /// A future whose outcome is logged or measured.
@@ -65,7 +66,7 @@ impl ResponseFuture {
                 return Self::ready(response);
             }
         }
-        Self(Stage::Running(running))
+        Self(Stage::Running(Box::new(running)))
     }
 
     pub(crate) fn boxed(response: BoxFuture) -> Self {
