@@ -22,7 +22,7 @@ use std::{
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use super::output::Output;
+use super::{output::Output, port::Port};
 
 /// Why the browser failed to do what the test asked.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -221,7 +221,7 @@ impl Drop for Browser {
 #[derive(Debug)]
 pub struct Driver {
     process: Child,
-    port: u16,
+    port: Port,
 }
 
 impl Driver {
@@ -229,42 +229,45 @@ impl Driver {
     pub fn start() -> Result<Self, Failure> {
         let program =
             binary("CHROMEDRIVER", &["chromedriver"]).ok_or("chromedriver is not installed")?;
+        // A port of its own choice is free on `::1` only, and it ends if `127.0.0.1` has it taken.
+        let port = Port::reserve();
         let process = Command::new(&program)
-            .arg("--port=0")
+            .arg(format!("--port={}", port.address.port()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
         // From here on, dropping `driver` ends the process, also after an error.
-        let mut driver = Self { process, port: 0 };
+        let mut driver = Self { process, port };
         let stdout = driver.process.stdout.take().ok_or("no output")?;
         let (stdout, until) = (Output::of(stdout), Instant::now() + LIMIT);
         let late = |_| format!("{} did not start within {LIMIT:?}", program.display());
+        let mut printed = String::new();
         while let Some(line) = stdout.line(until).map_err(late)? {
             // `ChromeDriver was started successfully on port 41234.`
-            if let Some((_, port)) = line.split_once("successfully on port ") {
-                driver.port = port.trim_end().trim_end_matches('.').parse()?;
+            if line.contains("started successfully") {
                 return Ok(driver);
             }
+            printed.push_str(&line);
         }
-        Err(format!("{} ended at once", program.display()).into())
+        Err(format!("{} ended at once: {printed}", program.display()).into())
     }
 
     /// A process that listens at a port of the loopback interface, or will soon.
-    pub(crate) fn of(process: Child, port: u16) -> Self {
+    pub(crate) fn of(process: Child, port: Port) -> Self {
         Self { process, port }
     }
 
     /// Sends a command on its own connection and returns the `value` of its response.
     pub fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let body = body.map(Value::to_string).unwrap_or_default();
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        let mut stream = TcpStream::connect(self.port.address)?;
         stream.set_read_timeout(Some(LIMIT))?;
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.port,
+            self.port.address,
             body.len()
         )?;
         let mut response: Value = serde_json::from_slice(&response_body(stream)?)?;

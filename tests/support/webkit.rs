@@ -124,8 +124,9 @@ fn start_driver(display: &Display, profile: &Profile) -> Result<Driver, Failure>
     let program =
         binary("WEBKITDRIVER", &["WebKitWebDriver"]).ok_or("WebKitWebDriver is not installed")?;
     let port = Port::reserve();
+    let address = port.address;
     let process = Command::new(&program)
-        .arg(format!("--port={}", port.address.port()))
+        .arg(format!("--port={}", address.port()))
         .env("DISPLAY", &display.name)
         .env("HOME", &profile.0)
         .env("XDG_RUNTIME_DIR", &profile.0)
@@ -140,11 +141,11 @@ fn start_driver(display: &Display, profile: &Profile) -> Result<Driver, Failure>
         .stderr(Stdio::null())
         .spawn()?;
     // From here on, dropping `driver` ends the process, also after an error.
-    let driver = Driver::of(process, port.address.port());
+    let driver = Driver::of(process, port);
     let until = Instant::now() + LIMIT;
     // It prints nothing when it listens.
     loop {
-        match TcpStream::connect(port.address) {
+        match TcpStream::connect(address) {
             Ok(_stream) => return Ok(driver),
             Err(error)
                 if error.kind() == ErrorKind::ConnectionRefused && Instant::now() < until =>
