@@ -53,6 +53,15 @@ const OF_CONTENT: [HeaderName; 4] = [
     header::CONTENT_TYPE,
 ];
 
+/// Fields that make a request conditional (RFC 9110, 13.1).
+pub(super) const CONDITIONS: [HeaderName; 5] = [
+    header::IF_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::IF_UNMODIFIED_SINCE,
+];
+
 impl Fields {
     /// Fills a list as `new Request(url, { headers })` does: forbidden fields are dropped, and in
     /// mode `no-cors` all that are not no-CORS-safelisted. The error is the invalid name or value.

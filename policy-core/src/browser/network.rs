@@ -8,7 +8,7 @@ use super::{
     CacheMode, Credentials, Destination, Mode, Profile, Sent, ServerResponse, State,
     cache_partition::{LoadKind, Partition},
     cookie_context::CookieContext,
-    headers::trim,
+    headers::{CONDITIONS, trim},
     initiator::{describe, is_silent},
     preflight,
     request::{Request, Tainting},
@@ -185,14 +185,7 @@ fn cookie_context(request: &Request) -> CookieContext<'_> {
 }
 
 fn has_conditions(request: &Request) -> bool {
-    let conditions = [
-        header::IF_MATCH,
-        header::IF_MODIFIED_SINCE,
-        header::IF_NONE_MATCH,
-        header::IF_RANGE,
-        header::IF_UNMODIFIED_SINCE,
-    ];
-    conditions.iter().any(|name| request.fields.contains(name))
+    CONDITIONS.iter().any(|name| request.fields.contains(name))
 }
 
 /// The effective cache mode of a request: one with its own conditions has another mode (Fetch,

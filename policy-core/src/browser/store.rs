@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
-    header::{
-        AUTHORIZATION, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
-        RANGE, SET_COOKIE,
-    },
+    header::{AUTHORIZATION, RANGE, SET_COOKIE},
 };
 
 use super::{
     CacheMode, Profile, Sent, ServerResponse, Variants,
     cache_partition::Partition,
     freshness::{CacheControl, has_pragma},
+    headers::CONDITIONS,
     invalidation::invalidated,
     stored::{Entry, Use, is_storable},
 };
@@ -197,8 +195,7 @@ fn effective(profile: &Profile, mode: CacheMode, request: &Sent) -> CacheMode {
 
 /// Whether a script has written the conditions of a request.
 fn has_conditions(request: &Sent) -> bool {
-    let own = [IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE];
-    own.iter().any(|name| request.headers.contains_key(name))
+    CONDITIONS.iter().any(|name| request.headers.contains_key(name))
 }
 
 /// Drops fields with an empty value, which some engines do not store.
