@@ -118,6 +118,15 @@ impl RequestAuth {
         self.principal.get()
     }
 
+    /// The authenticated caller as a user of this app. One of another issuer is refused: the macro
+    /// sees a `Principal` only by its name, and nothing that a mounted router takes.
+    pub(crate) fn user(&self) -> Result<Option<&Principal>, Refusal> {
+        match self.principal() {
+            Some(principal) if principal.foreign_issuer().is_some() => Err(Refusal::CallerForeign),
+            principal => Ok(principal),
+        }
+    }
+
     /// The cut-offs that the request knows, and those that it makes.
     pub(crate) fn cut_offs(&self) -> &Arc<CutOffs> {
         self.cut_offs.get_or_init(|| {

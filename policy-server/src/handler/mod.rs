@@ -123,8 +123,7 @@ pub struct Call {
 impl Call {
     /// The authenticated caller, if they are a user of this app.
     fn user(&self) -> Option<Principal> {
-        let principal = self.auth.as_ref()?.principal()?;
-        principal.foreign_issuer().is_none().then(|| principal.clone())
+        self.auth.as_ref()?.user().ok()?.cloned()
     }
 
     /// The request for a service whose code may use extractors.

@@ -2,7 +2,6 @@
 
 use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
 use http::request::Parts;
-use policy_core::Refusal;
 
 use super::context::Context;
 use crate::{
@@ -47,14 +46,10 @@ impl<S: Send + Sync> OptionalFromRequestParts<S> for Caller {
     }
 }
 
-/// The caller as a user of this app. One of another issuer is refused: the macro sees a `Principal`
-/// only by its name, and nothing that a mounted router takes.
 fn user(parts: &Parts) -> Result<Option<Principal>, Problem> {
-    let principal = principal(parts)?;
-    match principal.as_ref().and_then(Principal::foreign_issuer) {
-        Some(_) => Err(Refusal::CallerForeign.into()),
-        None => Ok(principal),
-    }
+    let auth = &Context::from_extensions(&parts.extensions)?.auth;
+    let user = auth.as_ref().map(|auth| auth.user()).transpose()?;
+    Ok(user.flatten().cloned())
 }
 
 fn principal(parts: &Parts) -> Result<Option<Principal>, Problem> {
