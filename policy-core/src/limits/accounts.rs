@@ -29,11 +29,14 @@ pub(super) enum Held {
     Shared,
 }
 
-/// A part of the accounts under one lock.
+/// A part of the accounts under one lock. It takes memory for its sets at its first client, and for
+/// its shared accounts at the first client without a cell.
 ///
 /// They are kept as words, since memory of zeros is not written before it is used, and so is not
 /// resident.
 struct Shard {
+    /// The number of sets, whether there is memory for them or not.
+    size: usize,
     sets: Vec<Set>,
     shared: Vec<Words>,
 }
@@ -81,10 +84,7 @@ impl Accounts {
     /// Room for at least this many clients.
     pub(super) fn new(rate: Rate, clients: usize) -> Self {
         let (shards, sets) = layout(clients);
-        let shard = |_| {
-            let shared = vec![[0; 5]; sets.saturating_mul(SHARED)];
-            Mutex::new(Shard { sets: vec![[[0; WAYS]; 6]; sets], shared })
-        };
+        let shard = |_| Mutex::new(Shard { size: sets, sets: Vec::new(), shared: Vec::new() });
         Self { pace: Pace::new(&rate), rate, shards: (0..shards).map(shard).collect() }
     }
 
@@ -122,14 +122,14 @@ impl Accounts {
 impl Shard {
     /// A set in which a client may have a cell.
     fn set_of(&self, hash: u64, bits: u32) -> usize {
-        scaled(hash.rotate_left(bits), self.sets.len())
+        scaled(hash.rotate_left(bits), self.size)
     }
 
     /// The two accounts that count a client without a cell.
     fn shared_of(&self, hash: u64) -> [usize; 2] {
         // Odd constants without structure: clients that share sets do not share accounts.
         let factors = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f_u64];
-        factors.map(|factor| scaled(hash.wrapping_mul(factor), self.shared.len()))
+        factors.map(|factor| scaled(hash.wrapping_mul(factor), self.size * SHARED))
     }
 
     /// The tags of a set, and its accounts.
@@ -147,6 +147,9 @@ impl Shard {
         now: u64,
         admit: impl FnOnce(Held) -> Result<(), Refused>,
     ) -> Result<Granted, Refused> {
+        if self.sets.is_empty() {
+            self.sets = vec![[[0; WAYS]; 6]; self.size];
+        }
         let shared = self.shared_of(hash);
         let [one, other] = shared.map(|index| {
             let words = self.shared.get(index).copied().unwrap_or_default();
@@ -183,6 +186,9 @@ impl Shard {
 
     /// Counts a granted request in both accounts, also in the one that would have refused it.
     fn charge(&mut self, [one, other]: [usize; 2], pace: &Pace, now: u64) {
+        if self.shared.is_empty() {
+            self.shared = vec![[0; 5]; self.size * SHARED];
+        }
         let distinct = [Some(one), (other != one).then_some(other)];
         for index in distinct.into_iter().flatten() {
             if let Some(words) = self.shared.get_mut(index) {
@@ -239,8 +245,12 @@ mod tests {
             let accounts = Accounts::new(RATE, clients);
             assert_eq!(accounts.shards.len(), shards, "{clients}");
             let mut words = 0;
-            for shard in &accounts.shards {
-                let shard = shard.lock().unwrap();
+            for (index, shard) in accounts.shards.iter().enumerate() {
+                let first = ((index as u128) << 64).div_ceil(shards as u128) as u64;
+                assert_eq!(take(&accounts, first), Some(Held::Apart));
+                let mut shard = shard.lock().unwrap();
+                assert!(shard.shared.is_empty(), "{clients}");
+                shard.charge([0, 0], &Pace::new(&RATE).unwrap(), 1);
                 assert_eq!(shard.sets.len(), sets, "{clients}");
                 words += shard.sets.as_flattened().as_flattened().len();
                 words += shard.shared.as_flattened().len();
