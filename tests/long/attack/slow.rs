@@ -2,9 +2,11 @@
 
 use std::process::{Command, Stdio};
 
+use futures_util::future::join_all;
+
 use super::*;
 
-/// Its arguments for each kind of attack. It opens as many connections as one client may.
+/// Its arguments for each kind of attack. Together they open as many connections as one client may.
 const ATTACKS: [(&str, &[&str]); 4] = [
     ("slow heads", &["-H", "-i", "1", "-t", "GET", "-u", "/hello"]),
     ("slow bodies", &["-B", "-i", "1", "-s", "8192", "-t", "POST", "-u", "/echo"]),
@@ -15,7 +17,7 @@ const ATTACKS: [(&str, &[&str]); 4] = [
 fn slowhttptest(server: &ServerProcess, arguments: &[&str]) -> Command {
     let seconds = length().as_secs().to_string();
     let mut command = Command::new("slowhttptest");
-    command.args(["-c", "400", "-r", "400", "-p", "3", "-l", &seconds]);
+    command.args(["-c", "100", "-r", "100", "-p", "3", "-l", &seconds]);
     for argument in arguments {
         match argument.strip_prefix('/') {
             Some(path) => command.arg(format!("http://{}/{path}", server.address)),
@@ -42,11 +44,10 @@ async fn slow_clients_slow_nobody_else_down() {
     }
     let (server, unit) = busy_server("attack::slow::slow_clients_slow_nobody_else_down").await;
     assert_leaves_nothing(&server, unit, "slow clients", async || {
-        for (name, arguments) in ATTACKS {
-            let bystander = Bystander::of(server.address);
-            attack(name, slowhttptest(&server, arguments)).await;
-            bystander.report(name);
-        }
+        let bystander = Bystander::of(server.address);
+        join_all(ATTACKS.map(|(name, arguments)| attack(name, slowhttptest(&server, arguments))))
+            .await;
+        bystander.report("slow clients");
     })
     .await;
 }
