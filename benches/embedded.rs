@@ -5,7 +5,8 @@
 //! number of clients, each of which waits for its result before it logs in again; `single SECONDS`:
 //! the same rows written by redb, one commit per login.
 //!
-//! The folder should be on a real disk: in memory a sync costs nothing.
+//! Built with `cargo build --profile fast -p policy-benches --features embedded`. The folder should be
+//! on a real disk: in memory a sync costs nothing.
 
 use std::{
     env,

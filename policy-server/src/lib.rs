@@ -62,7 +62,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `embedded` (default) | sessions, refresh tokens and revocations in a file, by redb |
+//! | `embedded` | sessions, refresh tokens and revocations in a file, by redb |
 //! | `tls` | `App::tls`: HTTPS, and certificates for development |
 //! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
 //! | `files` | `Files`: a folder, its indexes, a single-page application, by tower-http |
@@ -368,6 +368,12 @@ pub mod __private {
 }
 
 /// Tests the examples of the README like those of the documentation.
-#[cfg(all(doctest, feature = "testing", feature = "http3", feature = "gateway"))]
+#[cfg(all(
+    doctest,
+    feature = "embedded",
+    feature = "testing",
+    feature = "http3",
+    feature = "gateway"
+))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

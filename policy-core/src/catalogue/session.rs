@@ -34,6 +34,10 @@ area! { $ session
         SessionCookie Error "session.cookie",
             "browsers would reject the session cookie",
             "use the defaults for name, domain and SameSite, or correct the value that is named";
+        /// `Sessions::embedded` without the feature of that name.
+        SessionFeature Error "session.feature-off",
+            "the store in a file needs the feature `embedded` of policy-server, which is off",
+            "write `policy-server = { version = \"0.1\", features = [\"embedded\"] }` into Cargo.toml";
     }
 
     refusals {

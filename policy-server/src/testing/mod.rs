@@ -1,4 +1,5 @@
-#![doc = include_str!("../../docs/testing.md")]
+// Its first example is an app with a store in a file.
+#![cfg_attr(any(not(doctest), feature = "embedded"), doc = include_str!("../../docs/testing.md"))]
 
 mod browser;
 mod client;

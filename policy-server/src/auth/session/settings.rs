@@ -59,6 +59,12 @@ impl Sessions {
         SessionSettings::at(Place::Embedded(store.into()))
     }
 
+    /// Needs the feature `embedded`: without it, a call does not compile.
+    #[cfg(not(feature = "embedded"))]
+    pub fn embedded(store: impl EmbeddedFeature) -> SessionSettings {
+        store.settings()
+    }
+
     /// Sessions that end with the process.
     pub fn memory() -> SessionSettings {
         SessionSettings::at(Place::Memory(MemoryStore::new()))
@@ -68,6 +74,19 @@ impl Sessions {
     pub fn store(store: impl SessionStore) -> SessionSettings {
         SessionSettings::at(Place::Own(Arc::new(store)))
     }
+}
+
+/// Implemented by nothing, so that the compiler names the feature where `Sessions::embedded` is
+/// called without it.
+#[cfg(not(feature = "embedded"))]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: the store in a file needs the feature `embedded` of policy-server, which is off (session.feature-off)",
+    label = "the feature `embedded` is off",
+    note = "write `policy-server = {{ version = \"0.1\", features = [\"embedded\"] }}` into Cargo.toml"
+)]
+pub trait EmbeddedFeature {
+    /// The settings with this store.
+    fn settings(self) -> SessionSettings;
 }
 
 impl SessionSettings {
