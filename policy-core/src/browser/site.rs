@@ -73,7 +73,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
 
 /// Whether a name is a public suffix, so that no cookie can be set for it.
 pub(super) fn is_public_suffix(name: &str) -> bool {
-    psl::suffix_str(name) == Some(name)
+    psl2::lookup(name).is_some_and(|found| found.suffix() == name)
 }
 
 /// The registrable domain of a host, or the whole name if there is none. A final dot is kept (URL,
@@ -83,7 +83,8 @@ pub(super) fn registrable(host: &str) -> &str {
         return host;
     }
     let bare = host.strip_suffix('.').unwrap_or(host);
-    let length = psl::domain_str(bare).map_or(bare.len(), str::len);
+    let registrable = psl2::lookup(bare).and_then(|name| name.registrable_domain());
+    let length = registrable.map_or(bare.len(), str::len);
     host.get(bare.len() - length..).unwrap_or(host)
 }
 

@@ -66,5 +66,5 @@ pub(super) fn is_domain(domain: &str) -> bool {
         && domain.contains('.')
         && domain.split('.').all(is_label)
         && !is_address
-        && psl::domain_str(domain).is_some()
+        && psl2::lookup(domain).is_some_and(|name| !name.is_public_suffix())
 }

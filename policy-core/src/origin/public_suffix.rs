@@ -5,8 +5,8 @@ use super::OriginPattern;
 /// Whether the pattern covers names that belong to different people. Not `const`: macros check
 /// literals with it, and the start checks every policy.
 pub(crate) fn covers_public_suffix(pattern: &OriginPattern<'_>) -> bool {
-    let host = pattern.host().trim_end_matches('.').as_bytes();
+    let host = pattern.host().trim_end_matches('.');
     pattern.is_wildcard()
-        && host != b"localhost"
-        && psl::suffix(host).is_some_and(|suffix| suffix.as_bytes().len() == host.len())
+        && host != "localhost"
+        && psl2::lookup(host).is_none_or(|name| name.is_public_suffix())
 }

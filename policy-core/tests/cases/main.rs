@@ -10,4 +10,5 @@
 mod auth;
 mod browser;
 mod cors;
+mod public_suffixes;
 mod tokens;
