@@ -8,7 +8,7 @@ use policy_core::{
     gate::{OwnOrigin, PublicOrigin},
 };
 #[cfg(unix)]
-use rustix::process::{Resource, getrlimit};
+use rlimit::Resource;
 
 #[cfg(feature = "http3")]
 use super::http3::{self, Http3};
@@ -224,10 +224,11 @@ impl Start {
     }
 }
 
-/// How many files this process may have open; `None` for any number.
+/// How many files this process may have open; `None` if the system does not say. Any number is the
+/// largest.
 #[cfg(unix)]
 fn open_files() -> Option<u64> {
-    getrlimit(Resource::Nofile).current
+    Resource::NOFILE.get_soft().ok()
 }
 
 /// Windows has no limit of its own for sockets.
