@@ -6,19 +6,69 @@ use data_encoding::BASE64URL_NOPAD;
 #[inline]
 pub(crate) fn decode(text: &[u8], into: &mut Vec<u8>) -> Option<()> {
     into.clear();
-    into.resize(BASE64URL_NOPAD.decode_len(text.len()).ok()?, 0);
-    BASE64URL_NOPAD.decode_mut(text, into).ok().map(drop)
+    into.resize(decoded_len(text)?, 0);
+    decode_into(text, into)
 }
 
 /// Decodes exactly `N` bytes.
 #[inline]
 pub(crate) fn decode_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
-    if BASE64URL_NOPAD.decode_len(text.len()) != Ok(N) {
-        return None;
-    }
-    BASE64URL_NOPAD.decode_mut(text, &mut bytes).ok()?;
+    (decoded_len(text)? == N).then_some(())?;
+    decode_into(text, &mut bytes)?;
     Some(bytes)
+}
+
+/// The bytes of four characters, by position and character: the value in its place among the lower
+/// 24 bits, first byte lowest, or `INVALID`.
+static VALUES: [[u32; 256]; 4] = [values(26), values(20), values(14), values(8)];
+
+/// A bit that no value has.
+const INVALID: u32 = 1 << 31;
+
+/// The values of all characters; `shift` puts them in their place in the order of the text.
+const fn values(shift: u32) -> [u32; 256] {
+    let mut values = [INVALID; 256];
+    let mut rest: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut value = 0_u32;
+    while let [character, behind @ ..] = rest {
+        #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
+        {
+            values[*character as usize] = (value << shift).swap_bytes();
+        }
+        value += 1;
+        rest = behind;
+    }
+    values
+}
+
+/// The number of bytes of a text; no text has a single last character.
+fn decoded_len(text: &[u8]) -> Option<usize> {
+    let (groups, rest) = text.as_chunks::<4>();
+    (rest.len() != 1).then(|| groups.len() * 3 + rest.len().saturating_sub(1))
+}
+
+/// Decodes `text` into as many bytes as it has.
+#[inline]
+fn decode_into(text: &[u8], into: &mut [u8]) -> Option<()> {
+    let [first, second, third, fourth] = &VALUES;
+    #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
+    let value = |values: &[u32; 256], character: u8| values[usize::from(character)];
+    let (groups, last) = text.as_chunks::<4>();
+    let (triples, rest) = into.as_chunks_mut::<3>();
+    let mut seen = 0;
+    for ([a, b, c, d], triple) in groups.iter().zip(triples) {
+        let group = value(first, *a) | value(second, *b) | value(third, *c) | value(fourth, *d);
+        let [x, y, z, _] = group.to_le_bytes();
+        *triple = [x, y, z];
+        seen |= group;
+    }
+    let group = last.iter().zip(&VALUES).fold(0, |group, (byte, of)| group | value(of, *byte));
+    let bytes = group.to_le_bytes();
+    let (used, unused) = bytes.split_at_checked(rest.len())?;
+    rest.copy_from_slice(used);
+    // A bit that stands for nothing makes a second text for the same bytes.
+    (seen & INVALID == 0 && unused.iter().all(|byte| *byte == 0)).then_some(())
 }
 
 /// Appends the text of `bytes`.
@@ -42,6 +92,20 @@ mod tests {
             let mut text = String::new();
             append(&bytes, &mut text);
             assert_eq!(decoded(text.as_bytes()), Some(bytes));
+        }
+    }
+
+    /// Every byte at every position, in texts of every length up to three groups.
+    #[test]
+    fn what_is_read_is_what_data_encoding_reads() {
+        for len in 0..12 {
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    let mut text = vec![b'A'; len];
+                    text[at] = byte;
+                    assert_eq!(decoded(&text), BASE64URL_NOPAD.decode(&text).ok(), "{text:?}");
+                }
+            }
         }
     }
 
