@@ -211,8 +211,16 @@ pub const fn is_hop_by_hop(name: &str) -> bool {
 /// assert!(!is_about_sender("x-request-id"));
 /// ```
 pub fn is_about_sender(name: &str) -> bool {
-    // Most fields begin with another letter.
-    if !matches!(name.as_bytes(), [b'c' | b'f' | b'p' | b't' | b'w' | b'x', ..]) {
+    // Most fields begin otherwise: the first two bytes of those below.
+    let may_be = matches!(
+        name.as_bytes(),
+        [b'c', b'f' | b'l', ..]
+            | [b'f', b'a' | b'o', ..]
+            | [b'p' | b't', b'r', ..]
+            | [b'w', b'l', ..]
+            | [b'x', b'-' | b'_', ..]
+    );
+    if !may_be {
         return false;
     }
     let is_one =
