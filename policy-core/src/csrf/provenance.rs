@@ -30,13 +30,10 @@ impl Provenance {
         is_own: impl Fn(&[u8]) -> bool,
         is_trusted: impl Fn(&[u8]) -> bool,
     ) -> Self {
-        let reach = if facts.is_safe() {
-            Reach::Nothing
-        } else if facts.is_plain_upgrade() {
-            Reach::Upgrade
-        } else {
-            Reach::Change
-        };
+        if facts.is_safe() {
+            return Self { verdict: OriginVerdict::Passed, reach: Reach::Nothing };
+        }
+        let reach = if facts.is_plain_upgrade() { Reach::Upgrade } else { Reach::Change };
         Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
     }
 

@@ -27,7 +27,10 @@ use super::{AuthService, CutOffs, Denied, Known, RouteAuth, form_token::Form, st
 use crate::{
     auth::{
         principal::{AuthScheme, Principal},
-        session::{CommitError, Committed, Load, Outcome, RequestSession},
+        session::{
+            CommitError, Committed, Load, LoadedSession, Outcome, PresentedSession, RequestSession,
+            SessionService,
+        },
     },
     base::{problem::Problem, slot::Slot},
 };
@@ -61,8 +64,11 @@ pub(crate) struct RequestAuth {
     known_of_tokens: u64,
     /// Initialised on first use.
     cut_offs: OnceLock<Arc<CutOffs>>,
-    /// Initialised on first use.
-    session: Slot<Arc<RequestSession>>,
+    /// The session, where gate 7 loaded it without waiting.
+    loaded: Option<LoadedSession>,
+    /// Initialised when a store has to be awaited, the handler asks for the session, or it has to be
+    /// committed.
+    session: OnceLock<Arc<RequestSession>>,
     form_token: OnceLock<Vec<u8>>,
     principal: Slot<Principal>,
     /// Whether the response contains a newly issued token or ticket.
@@ -102,7 +108,8 @@ impl RequestAuth {
             known_of_sessions: AtomicU64::new(known.sessions),
             known_of_tokens: known.tokens,
             cut_offs: OnceLock::new(),
-            session: Slot::new(),
+            loaded: None,
+            session: OnceLock::new(),
             form_token: OnceLock::new(),
             principal: Slot::new(),
             has_issued: AtomicBool::new(false),
@@ -168,22 +175,38 @@ impl RequestAuth {
         stream_revocation::until_ended(&self.guard, self.principal())
     }
 
-    /// The session that the cookie names, not loaded yet.
+    /// The session that the cookie names, loaded or not.
     pub(crate) fn session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denied> {
-        if let Some(session) = self.session.get() {
+        if let Some(session) = self.used_session() {
             return Ok(session);
         }
-        let session = self.presented(headers)?;
-        Ok(self.session.get_or_init(|| Arc::new(session)))
+        let (service, presented) = self.presented(headers)?;
+        let session = || Arc::new(RequestSession::new(Arc::clone(service), presented));
+        Ok(self.session.get_or_init(session))
     }
 
-    /// Like `session`, but loaded, before this is shared; `None` if the store has to be awaited.
-    /// Malformed cookies are refused where the session is requested again.
+    /// The session, if a gate or the handler has asked for it.
+    fn used_session(&self) -> Option<&Arc<RequestSession>> {
+        if let Some(session) = self.session.get() {
+            return Some(session);
+        }
+        let (service, loaded) = (self.guard.sessions.as_ref()?, self.loaded.as_ref()?);
+        let session = || Arc::new(RequestSession::loaded(Arc::clone(service), loaded.clone()));
+        Some(self.session.get_or_init(session))
+    }
+
+    /// Loads the session before this is shared; `None` if the store has to be awaited. Malformed
+    /// cookies are refused where the session is requested again.
     pub(crate) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
-        let mut session = self.presented(headers).ok()?;
-        session.load_early();
-        self.session.fill(Arc::new(session));
-        self.session.get()?.load_now()
+        let (service, presented) = self.presented(headers).ok()?;
+        match presented.load_early(service) {
+            Ok(loaded) => Some(self.loaded.insert(loaded).load()),
+            Err(presented) => {
+                let session = RequestSession::new(Arc::clone(service), presented);
+                let _ = self.session.set(Arc::new(session));
+                None
+            }
+        }
     }
 
     /// Whether the caller used a credential that browsers do not attach by themselves. Ambient
@@ -192,14 +215,17 @@ impl RequestAuth {
         self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
     }
 
-    fn presented(&self, headers: &HeaderMap) -> Result<RequestSession, Denied> {
+    fn presented(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<(&Arc<SessionService>, PresentedSession), Denied> {
         let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
         let presented = if self.is_explicit() {
             Presented::Absent
         } else {
             presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?
         };
-        Ok(RequestSession::new(Arc::clone(service), presented))
+        Ok((service, PresentedSession::new(presented)))
     }
 
     /// The loaded session, if this request may use it: gate 8 for handlers that take the session as
@@ -290,17 +316,13 @@ impl RequestAuth {
 
     /// Commits the session once, and completes the response.
     pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
-        let committed = match self.session.get() {
-            _ if self.is_ending() => None,
-            Some(session) => session.commit_now(outcome),
-            None => Some(Committed::default()),
-        };
+        let committed = if self.is_ending() { None } else { self.commit_now(outcome) };
         if let Some(committed) = committed {
             let (response, happened) = self.finish(response, committed);
             return Settled::Ready(response, happened);
         }
         Settled::Later(Box::pin(async move {
-            let committed = match self.session.get() {
+            let committed = match self.used_session() {
                 Some(session) => {
                     session.share(self.cut_offs());
                     session.commit(outcome).await
@@ -316,6 +338,20 @@ impl RequestAuth {
                 Err(error) => (Denied::from(error).into_response(), ResponseFacts::default()),
             }
         }))
+    }
+
+    /// Commits the session, if nothing has to be stored.
+    fn commit_now(&self, outcome: Outcome) -> Option<Committed> {
+        if let (None, Some(service), Some(loaded)) =
+            (self.session.get(), &self.guard.sessions, &self.loaded)
+            && !loaded.needs_commit(service)
+        {
+            return Some(Committed { was_read: true, ..Committed::default() });
+        }
+        match self.used_session() {
+            Some(session) => session.commit_now(outcome),
+            None => Some(Committed::default()),
+        }
     }
 
     /// Writes the cookie and ties a streaming response to its credential. Also returns what caching
@@ -345,7 +381,10 @@ impl RequestAuth {
         if is_of_session && session.is_some_and(|session| session.was_left()) {
             return (response, happened);
         }
-        let record = session.and_then(|session| session.record());
+        let record = match session {
+            Some(session) => session.record(),
+            None => self.loaded.as_ref().and_then(LoadedSession::record),
+        };
         let response = stream_revocation::tie(
             &self.guard,
             self.principal(),

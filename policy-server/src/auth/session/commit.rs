@@ -12,7 +12,7 @@ use policy_core::session::{
 
 use super::{
     CommitError, RequestSession,
-    request::{Found, Live},
+    loaded::{Found, Live},
 };
 use crate::{
     auth::revocation_events::RevocationEvent,
@@ -56,11 +56,10 @@ impl RequestSession {
         if !self.is_committed.load(Ordering::Acquire) && is_changing() {
             return None;
         }
-        let timings = &self.service.timings;
-        if let Some(Found::Live(Live { record, at, .. })) = self.found.get()
+        if let Some(Found::Live(live)) = self.found.get()
             && outcome != Outcome::Aborted
             && !self.is_committed.load(Ordering::Acquire)
-            && (timings.touch(record, *at).is_some() || timings.renewal(record, *at).is_some())
+            && live.is_due(&self.service.timings)
         {
             return None;
         }

@@ -9,53 +9,30 @@ use std::{
 };
 
 use policy_core::{
-    cookie::Presented,
     session::{Change, Data, Effects, Identity, PrivilegeChange, Record, SessionId, SessionKey},
     time::Timestamp,
 };
 
-use super::{SessionError, SessionService};
+use super::{
+    Load, LoadedSession, PresentedSession, SessionError, SessionService,
+    loaded::{Found, Live},
+};
 use crate::{
     auth::{CutOffs, Known},
-    base::{clock::RandomError, event::log, slot::Slot},
-    store::{Answer, Loaded, StoreError},
+    base::{clock::RandomError, slot::Slot},
+    store::Loaded,
 };
-
-/// The session of a request; `None` if it has no valid one.
-pub(crate) type Load<'a> = Result<Option<&'a Arc<Record>>, &'a StoreError>;
 
 /// The session of one request, shared by the gates, the handler's arguments and the commit.
 pub(crate) struct RequestSession {
     pub(super) service: Arc<SessionService>,
-    presented: Presented,
-    /// The key under which the presented id is stored.
-    presented_key: Option<SessionKey>,
+    presented: PresentedSession,
     pub(super) found: Slot<Found>,
     /// Created when a handler first reads a value or changes something.
     work: OnceLock<Mutex<Work>>,
     is_token_rendered: AtomicBool,
     pub(super) is_committed: AtomicBool,
     cut_offs: OnceLock<Arc<CutOffs>>,
-}
-
-/// The store's result for the presented id.
-#[derive(Debug)]
-pub(super) enum Found {
-    /// No valid session. The cookie stays in the browser: this response may arrive after that of a
-    /// login, whose newer cookie has the same name.
-    Nobody,
-    Live(Live),
-    Unavailable(StoreError),
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Live {
-    pub(super) record: Arc<Record>,
-    /// The key under which the session is stored now.
-    pub(super) key: SessionKey,
-    /// The id that the browser has to use from now on, if a renewal replaced the presented one.
-    pub(super) successor: Option<SessionId>,
-    pub(super) at: Timestamp,
 }
 
 /// What the handler has done so far.
@@ -70,29 +47,25 @@ pub(super) struct Work {
 
 impl RequestSession {
     /// The session that a request presents, not loaded yet.
-    pub(crate) fn new(service: Arc<SessionService>, presented: Presented) -> Self {
-        let presented_key = match &presented {
-            Presented::Candidate(id) => Some(id.key()),
-            _ => None,
-        };
+    pub(crate) fn new(service: Arc<SessionService>, presented: PresentedSession) -> Self {
+        Self::of(service, presented, Slot::new())
+    }
+
+    /// A session that is loaded.
+    pub(crate) fn loaded(service: Arc<SessionService>, loaded: LoadedSession) -> Self {
+        let LoadedSession { presented, found } = loaded;
+        Self::of(service, presented, Slot::Filled(found))
+    }
+
+    fn of(service: Arc<SessionService>, presented: PresentedSession, found: Slot<Found>) -> Self {
         Self {
             service,
             presented,
-            presented_key,
-            found: Slot::new(),
+            found,
             work: OnceLock::new(),
             is_token_rendered: AtomicBool::new(false),
             is_committed: AtomicBool::new(false),
             cut_offs: OnceLock::new(),
-        }
-    }
-
-    /// Loads the session before this is shared, if the store need not be awaited: initialising a
-    /// shared cell costs more than a lookup in memory.
-    pub(crate) fn load_early(&mut self) {
-        let found = self.ask().ok();
-        if let Some(found) = found {
-            self.found.fill(found);
         }
     }
 
@@ -101,21 +74,16 @@ impl RequestSession {
         &self.service
     }
 
-    /// The session, if it is loaded; otherwise call [`load`](Self::load).
-    pub(crate) fn load_now(&self) -> Option<Load<'_>> {
-        self.found.get().map(Found::load)
-    }
-
     /// The session. The store is queried once per request, and not at all without a presented id.
     pub(crate) async fn load(&self) -> Load<'_> {
-        if let Some(load) = self.load_now() {
-            return load;
+        if let Some(found) = self.found.get() {
+            return found.load();
         }
-        let found = match self.ask() {
+        let found = match self.presented.ask(&self.service) {
             Ok(found) => found,
             Err((response, at)) => {
                 let result = response.await;
-                self.found(result, at)
+                self.presented.found(&self.service, result, at)
             }
         };
         self.found.get_or_init(|| found).load()
@@ -156,58 +124,25 @@ impl RequestSession {
     }
 
     pub(super) fn live(&self) -> Option<&Live> {
-        match self.found.get() {
-            Some(Found::Live(live)) => Some(live),
-            _ => None,
-        }
+        self.found.get()?.live()
     }
 
-    fn ask(&self) -> Result<Found, (Answer<'_, Option<Loaded>>, Timestamp)> {
-        let Some(key) = &self.presented_key else {
-            return Ok(Found::Nobody);
-        };
-        let at = self.service.clock.steady();
-        match self.service.store.load(key, at).now() {
-            Ok(result) => Ok(self.found(result, at)),
-            Err(response) => Err((response, at)),
-        }
-    }
-
-    fn found(&self, result: Result<Option<Loaded>, StoreError>, at: Timestamp) -> Found {
-        match result {
-            Ok(Some(loaded)) => self.live_of(loaded, at).map_or(Found::Nobody, Found::Live),
-            Ok(None) => Found::Nobody,
-            Err(error) => {
-                log!(SessionNotLoaded, %error);
-                Found::Unavailable(error)
-            }
-        }
-    }
-
-    /// The live session of a loaded record; `None` if no renewal leads from the presented id to it.
+    /// The live session of a record that was loaded again.
     pub(super) fn live_of(&self, loaded: Loaded, at: Timestamp) -> Option<Live> {
-        let (record, presented) = (loaded.record, *self.presented_key()?);
-        let Some(key) = loaded.successor else {
-            return Some(Live { record, key: presented, successor: None, at });
-        };
-        let successor = self.service.successor.successor(self.presented_id()?);
-        (successor.key() == key).then_some(Live { record, key, successor: Some(successor), at })
+        self.presented.live_of(&self.service, loaded, at)
     }
 
     /// Whether the browser sent a cookie of the session's name.
     pub(super) fn has_cookie(&self) -> bool {
-        !matches!(self.presented, Presented::Absent)
+        self.presented.has_cookie()
     }
 
     pub(super) fn presented_id(&self) -> Option<&SessionId> {
-        match &self.presented {
-            Presented::Candidate(id) => Some(id),
-            _ => None,
-        }
+        self.presented.id()
     }
 
     pub(super) fn presented_key(&self) -> Option<&SessionKey> {
-        self.presented_key.as_ref()
+        self.presented.key()
     }
 
     /// The work of the handler, if it has done any.
@@ -329,16 +264,6 @@ impl Work {
     pub(super) fn change(&mut self, change: Change) {
         self.view = None;
         self.effects.change(change);
-    }
-}
-
-impl Found {
-    fn load(&self) -> Load<'_> {
-        match self {
-            Self::Nobody => Ok(None),
-            Self::Live(live) => Ok(Some(&live.record)),
-            Self::Unavailable(error) => Err(error),
-        }
     }
 }
 

@@ -75,7 +75,10 @@ fn a_session_that_others_change_at_each_try_is_busy() {
     let (service, shared) = (Arc::clone(&world.service), id.clone());
     let meddle = move |values: &mut serde_json::Map<String, serde_json::Value>| {
         let id = SessionId::parse(shared.as_bytes()).unwrap();
-        let other = RequestSession::new(Arc::clone(&service), Presented::Candidate(id));
+        let other = RequestSession::new(
+            Arc::clone(&service),
+            PresentedSession::new(Presented::Candidate(id)),
+        );
         let other = Arc::new(other);
         session(&other).incr("others", 1).unwrap();
         wait(other.commit(Outcome::Answered(StatusCode::OK))).unwrap();

@@ -19,8 +19,8 @@ use policy_core::{
 use tokio::sync::broadcast;
 
 use super::{
-    CommitError, Committed, RequestSession, Session, SessionService, SessionSettings, Sessions,
-    days,
+    CommitError, Committed, PresentedSession, RequestSession, Session, SessionService,
+    SessionSettings, Sessions, days,
 };
 use crate::{
     auth::{
@@ -99,6 +99,7 @@ impl World {
     }
 
     fn request_of(&self, presented: Presented) -> Arc<RequestSession> {
+        let presented = PresentedSession::new(presented);
         let request = Arc::new(RequestSession::new(Arc::clone(&self.service), presented));
         // As the background task does every second.
         wait(self.service.learn_cut_offs()).unwrap_or_default();
