@@ -47,19 +47,24 @@ pub fn authorization(headers: &HeaderMap) -> Authorization<'_> {
         Single::Repeated => return Authorization::Invalid,
         Single::One(value) => value.as_bytes(),
     };
+    // As nearly all clients write it.
+    if let Some(rest) = credentials.strip_prefix(b"Bearer ") {
+        return bearer(rest).map_or(Authorization::Invalid, Authorization::Bearer);
+    }
     if let Some((scheme, rest)) = credentials.split_at_checked(b"Bearer".len())
         && scheme.eq_ignore_ascii_case(b"Bearer")
         && !rest.first().is_some_and(|byte| is_token(&[*byte]))
     {
-        return bearer(rest).map_or(Authorization::Invalid, Authorization::Bearer);
+        let token = rest.strip_prefix(b" ").and_then(bearer);
+        return token.map_or(Authorization::Invalid, Authorization::Bearer);
     }
     let scheme = credentials.split(|byte| *byte == b' ').next().unwrap_or_default();
     if is_token(scheme) { Authorization::OtherScheme } else { Authorization::Invalid }
 }
 
-/// `1*SP token68` (RFC 9110 11.2).
+/// `*SP token68` (RFC 9110 11.2), after the first space.
 fn bearer(rest: &[u8]) -> Option<&[u8]> {
-    let mut token = rest.strip_prefix(b" ")?;
+    let mut token = rest;
     while let [b' ', tail @ ..] = token {
         token = tail;
     }

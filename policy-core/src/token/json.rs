@@ -117,16 +117,16 @@ impl<'t> Scanner<'t> {
                 let name = self.literal()?;
                 let text = name.text()?;
                 names.add(self.bytes, name.span, &text)?;
-                self.space();
-                self.expect(b':')?;
+                if self.sign() != Some(b':') {
+                    return Err(Malformed);
+                }
                 self.space();
                 member(self, &text)?;
-                self.space();
-                if self.take(b'}') {
-                    break;
+                match self.sign() {
+                    Some(b',') => self.space(),
+                    Some(b'}') => break,
+                    _ => return Err(Malformed),
                 }
-                self.expect(b',')?;
-                self.space();
             }
         }
         self.depth -= 1;
@@ -147,12 +147,11 @@ impl<'t> Scanner<'t> {
         if !self.take(b']') {
             loop {
                 element(self)?;
-                self.space();
-                if self.take(b']') {
-                    break;
+                match self.sign() {
+                    Some(b',') => self.space(),
+                    Some(b']') => break,
+                    _ => return Err(Malformed),
                 }
-                self.expect(b',')?;
-                self.space();
             }
         }
         self.depth -= 1;
@@ -281,6 +280,15 @@ impl<'t> Scanner<'t> {
         let is_word = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word));
         self.at += word.len();
         if is_word { Ok(()) } else { Err(Malformed) }
+    }
+
+    /// Takes the next byte behind white space.
+    #[inline]
+    fn sign(&mut self) -> Option<u8> {
+        self.space();
+        let sign = self.peek()?;
+        self.at += 1;
+        Some(sign)
     }
 
     #[inline]

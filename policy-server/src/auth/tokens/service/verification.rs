@@ -1,6 +1,6 @@
 //! Which access tokens are accepted.
 
-use std::time::Duration;
+use std::{cell::OnceCell, time::Duration};
 
 use policy_core::{
     auth::OWN_ISSUER,
@@ -45,11 +45,11 @@ impl TokenService {
             return Err(TokenError::IssuerNotTaken);
         }
         let claims = own.claims();
-        let user = scoped(None, claims.subject());
+        let user = OnceCell::new();
         self.check(claims.issued(), || TokenNames {
             id: claims.id(),
             session: claims.session(),
-            user: &user,
+            user: user.get_or_init(|| scoped(None, claims.subject())),
             cut_offs: claims.cut_offs(),
         })?;
         Ok(Verified::own(own))
