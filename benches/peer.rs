@@ -4,6 +4,8 @@
 //! `peer PORT [--threads N] [--per-core]`: one work-stealing runtime with N threads, or one runtime
 //! for each core that the process may use. Clients that begin with HTTP/2 get HTTP/2.
 
+use std::sync::LazyLock;
+
 use policy_core::{
     headers::HeadersPolicy,
     session::{Handle, Record, SessionKey},
@@ -44,6 +46,73 @@ async fn plain() -> &'static str {
 #[auth(public)]
 async fn cors_route() -> &'static str {
     "Hello, World!"
+}
+
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Order {
+    id: u64,
+    customer: Customer,
+    lines: Vec<Line>,
+}
+
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Customer {
+    name: String,
+    email: String,
+    city: String,
+}
+
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Line {
+    sku: String,
+    name: String,
+    quantity: u64,
+    price: u64,
+}
+
+static ORDER: LazyLock<Order> = LazyLock::new(|| {
+    let customer = Customer {
+        name: "Ada Lovelace".to_owned(),
+        email: "ada@example.com".to_owned(),
+        city: "London".to_owned(),
+    };
+    let line = |number| Line {
+        sku: format!("SKU-{number:05}"),
+        name: format!("A useful thing, model {number:02}"),
+        quantity: number,
+        price: 1999,
+    };
+    Order { id: 1001, customer, lines: (1..12).map(line).collect() }
+});
+
+impl Validate for Order {
+    fn validate(&self) -> Result<(), Invalid> {
+        let mut errors = Invalid::new()
+            .check(!self.customer.name.is_empty(), "/customer/name", "must not be empty")
+            .check(self.customer.email.contains('@'), "/customer/email", "must contain an @")
+            .check((1..=100).contains(&self.lines.len()), "/lines", "must be 1 to 100");
+        for line in &self.lines {
+            errors = errors.check(!line.sku.is_empty(), "/lines/sku", "must not be empty").check(
+                (1..=1000).contains(&line.quantity),
+                "/lines/quantity",
+                "must be 1 to 1000",
+            );
+        }
+        errors.result()
+    }
+}
+
+#[get("/order")]
+#[auth(public)]
+async fn order() -> Json<&'static Order> {
+    Json(&ORDER)
+}
+
+#[post("/order")]
+#[auth(public)]
+async fn total(Valid(Json(order)): Valid<Json<Order>>) -> String {
+    let total: u64 = order.lines.iter().map(|line| line.quantity * line.price).sum();
+    total.to_string()
 }
 
 /// Every policy on: the hand-written server sends the same headers.
@@ -247,7 +316,7 @@ fn main() -> Result<(), Error> {
             .no_headers()
             .sessions(Sessions::store(filled().await?).cookie_name("sid"))
             .tokens(tokens.issuer("i").audience("a"))
-            .routes(routes![plain, cors_route, policies, login, session, token])
+            .routes(routes![plain, cors_route, order, total, policies, login, session, token])
             .routes(routes![no_parameter, one_parameter, two_parameters]);
         let server = app.bind(format!("127.0.0.1:{port}")).await?;
         // On a worker's own thread, like the peers.

@@ -5,6 +5,7 @@ import json, os
 POLICY, FLOOR, OTHER = "#0b6e4f", "#9aa5b1", "#d9a441"
 TITLES = {
     "plain": "a plain GET", "cors": "GET with CORS", "preflight": "preflight", "parameters": "two parameters, 100 routes",
+    "json": "1 KiB of JSON", "validation": "1 KiB of JSON, read and validated",
     "token": "a signed token", "session": "a session among 10,000", "policies": "every policy on",
 }
 WIDTH, COLUMN, LABEL, BAR, TOP = 920, 450, 130, 20, 34

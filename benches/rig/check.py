@@ -1,7 +1,7 @@
 """Checks that all servers give equal responses: one that does not is not measured."""
 
 from rig.client import Client, request
-from rig.rows import ORIGIN, ROWS, SECRET, SUBJECT, USER, fields, token
+from rig.rows import BODIES, ORDER, ORIGIN, ROWS, SECRET, SUBJECT, TOTAL, USER, fields, packed, token
 
 OTHER = "https://evil.example.com"
 ALLOWED = {"access-control-allow-origin": ORIGIN, "access-control-allow-credentials": "true"}
@@ -15,7 +15,7 @@ PREFLIGHT = ALLOWED | {
 POLICIES = {
     "cache-control": "public,max-age=60", "x-content-type-options": "nosniff", "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'", "ratelimit-policy": '"default";q=4000000000;w=1',
+    "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'", "ratelimit-policy": '"default";q=4000000000;w=1',
 }
 # Row: statuses, body, headers with their required text, or None if they must be absent.
 EXPECTED = {
@@ -25,6 +25,8 @@ EXPECTED = {
     "parameters": ((200,), "42:1001", {}),
     "token": ((200,), SUBJECT, SHARED),
     "session": ((200,), str(USER), SHARED),
+    "json": ((200,), packed(ORDER), NOT_SHARED),
+    "validation": ((200,), str(TOTAL), NOT_SHARED),
     "policies": ((200,), "Hello, World!", SHARED | POLICIES),
 }
 
@@ -33,8 +35,8 @@ def check(server):
     """The errors in the responses of a server, and its differences from most others."""
     wrong, notes = [], []
 
-    def case(title, method, path, sent, statuses, body=None, expected={}, into=wrong):
-        status, received, text = Client(server.port).ask(request(method, path, sent))
+    def case(title, method, path, sent, statuses, body=None, expected={}, into=wrong, content=""):
+        status, received, text = Client(server.port).ask(request(method, path, sent, content))
         faults = [f"status {status}"] * (status not in statuses) + [f"body {text!r}"] * (body not in (None, text))
         for name, words in expected.items():
             if words is None and name in received or words and not split(words) <= split(received.get(name, "")):
@@ -44,7 +46,8 @@ def check(server):
 
     for row, (method, path) in ROWS.items():
         for is_browser in (False, True) if server.has(row) else ():
-            case(row + ", browser" * is_browser, method, path, fields(row, server, is_browser), *EXPECTED[row])
+            sent = fields(row, server, is_browser)
+            case(row + ", browser" * is_browser, method, path, sent, *EXPECTED[row], content=BODIES.get(row, ""))
     own, other = {"origin": ORIGIN}, {"origin": OTHER}
     case("another origin", "GET", "/cors", other, (200, 400, 403), None, NOT_SHARED)
     asked = other | {"access-control-request-method": "PUT"}
@@ -56,6 +59,14 @@ def check(server):
         "with HS384": token(server, alg="HS384"),
     }.items():
         case("token " + title, "GET", "/token", own | {"authorization": "Bearer " + bad}, (401, 403))
+    for title, bad in {
+        "without an `@`": ORDER | {"customer": ORDER["customer"] | {"email": "ada"}},
+        "without lines": ORDER | {"lines": []},
+        "of a line of nothing": ORDER | {"lines": [ORDER["lines"][0] | {"quantity": 0}]},
+        "of another form": {"id": 1},
+    }.items():
+        sent = fields("validation", server)
+        case("an order " + title, "POST", "/order", sent, (400, 422), content=packed(bad))
     case("no token", "GET", "/token", own, (401,))
     case("no cookie", "GET", "/session", own, (401,))
     case("unknown cookie", "GET", "/session", own | {"cookie": "sid=" + "A" * 43}, (401,))

@@ -3,11 +3,11 @@
 import socket
 
 
-def request(method, path, fields):
+def request(method, path, fields, body=""):
     lines = [f"{method} {path} HTTP/1.1", "host: 127.0.0.1", *(f"{name}: {value}" for name, value in fields.items())]
     if method == "POST":
-        lines.append("content-length: 0")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+        lines.append(f"content-length: {len(body)}")
+    return ("\r\n".join(lines) + "\r\n\r\n" + body).encode()
 
 
 class Client:

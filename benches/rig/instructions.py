@@ -3,7 +3,7 @@
 import os, re, subprocess, tempfile
 
 from rig.client import Client, request
-from rig.rows import ROWS, fields
+from rig.rows import BODIES, ROWS, fields
 from rig.tables import number, table
 
 COUNT = 1000
@@ -11,16 +11,7 @@ COUNT = 1000
 
 def of_requests(servers, rows):
     """Of one request in each row, as a tool and as a browser sends it, and the ratios to both floors."""
-    counts = {}
-    for server in servers:
-        with tempfile.TemporaryDirectory() as folder, server:
-            out = os.path.join(folder, "out")
-            server.start(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out], seconds=120)
-            server.login()
-            for row in filter(server.has, rows):
-                for is_browser in (False, True):
-                    sent = request(*ROWS[row], fields(row, server, is_browser))
-                    counts[server.name, row, is_browser] = of_one(server, sent, folder)
+    counts = {(server.name, *key): count for server in servers for key, count in of_server(server, rows).items()}
     for is_browser in (False, True):
         print("\nInstructions per request" + ", with the header fields of a browser" * is_browser + ":\n")
         print(table(["server", *rows], lines(counts, servers, rows, is_browser)), flush=True)
@@ -31,6 +22,20 @@ def of_requests(servers, rows):
         ratios = {name: ratio(counts, key, floor) for name, floor in floors[server].items()}
         found.append({"server": server, "row": row, "browser": is_browser, "instructions": count, **ratios})
     return found
+
+
+def of_server(server, rows):
+    """Of one request in each row, by row and whether a browser sends it."""
+    counts = {}
+    with tempfile.TemporaryDirectory() as folder, server:
+        out = os.path.join(folder, "out")
+        server.start(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out], seconds=120)
+        server.login()
+        for row in filter(server.has, rows):
+            for is_browser in (False, True):
+                sent = request(*ROWS[row], fields(row, server, is_browser), BODIES.get(row, ""))
+                counts[row, is_browser] = of_one(server, sent, folder)
+    return counts
 
 
 def lines(counts, servers, rows, is_browser):

@@ -3,7 +3,7 @@
 import os, re, resource, statistics, subprocess, tempfile, time
 
 from rig.client import Client, request
-from rig.rows import ROWS, fields
+from rig.rows import BODIES, ROWS, fields
 from rig.tables import number, table
 
 IDLE = 2000
@@ -14,9 +14,7 @@ def rates(servers, rows, seconds, rounds, is_http2):
     if is_http2:  # Without the login, which is over HTTP/1.1.
         rows = [row for row in rows if row != "session"]
     found, noise = [], []
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write('wrk.method = "OPTIONS"\n')
-        script.flush()
+    with tempfile.TemporaryDirectory() as folder:
         try:
             for server in servers:
                 server.start(flags=["--http2"] if is_http2 else [])
@@ -24,7 +22,7 @@ def rates(servers, rows, seconds, rounds, is_http2):
                     server.login()
             for row in rows:
                 having = [server for server in servers if server.has(row)]
-                found += rates_of(row, having, seconds, rounds, is_http2, script.name, noise)
+                found += rates_of(row, having, seconds, rounds, is_http2, folder, noise)
         finally:
             for server in servers:
                 server.stop()
@@ -37,12 +35,12 @@ def rates(servers, rows, seconds, rounds, is_http2):
     return found
 
 
-def rates_of(row, servers, seconds, rounds, is_http2, script, noise):
+def rates_of(row, servers, seconds, rounds, is_http2, folder, noise):
     bursts = {server.name: [] for server in servers}
     for turn in range(rounds + 1):
         first = turn % len(servers)
         for server in servers[first:] + servers[:first]:
-            result, others = burst(server, row, seconds, is_http2, script)
+            result, others = burst(server, row, seconds, is_http2, folder)
             if turn > 0:  # The first round warms up.
                 bursts[server.name].append(result)
                 noise.append(others)
@@ -60,18 +58,29 @@ def rates_of(row, servers, seconds, rounds, is_http2, script, noise):
     return found
 
 
-def burst(server, row, seconds, is_http2, script):
+def of_method(row, is_http2, folder):
+    """How wrk or h2load is told the method and the body of a row."""
+    method, body = ROWS[row][0], BODIES.get(row, "")
+    if method == "GET":
+        return []
+    file = os.path.join(folder, row)
+    with open(file, "w") as written:
+        written.write(body if is_http2 else f"wrk.method = {method!r}\nwrk.body = {body!r}\n")
+    if not is_http2:
+        return ["-s", file]
+    return ["-d", file] if body else ["-H", ":method: " + method]
+
+
+def burst(server, row, seconds, is_http2, folder):
     """The results of one burst, and the CPUs that neither server nor client used."""
-    method, path = ROWS[row]
+    _, path = ROWS[row]
     headers = [word for name, value in fields(row, server).items() for word in ("-H", f"{name}: {value}")]
     url = f"http://127.0.0.1:{server.port}{path}"
     if is_http2:
-        verb = ["-H", ":method: " + method] if method != "GET" else []
         options = ["-t", "1", "-c", "8", "-m", "16", "-D", str(seconds)]
     else:
-        verb = ["-s", script] if method != "GET" else []
         options = ["-t", "1", "-c", "32", "-d", f"{seconds}s", "--latency"]
-    command = ["h2load" if is_http2 else "wrk", *options, *headers, *verb, url]
+    command = ["h2load" if is_http2 else "wrk", *options, *headers, *of_method(row, is_http2, folder), url]
     cores = os.sched_getaffinity(0)
     # Beside the server, where there is another core.
     client_cores = cores - {min(cores)} or cores

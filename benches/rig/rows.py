@@ -16,8 +16,28 @@ ROWS = {
     "parameters": ("GET", "/users/42/posts/1001"),
     "token": ("GET", "/token"),
     "session": ("GET", "/session"),
+    "json": ("GET", "/order"),
+    "validation": ("POST", "/order"),
     "policies": ("GET", "/policies"),
 }
+
+# An order of about 1 KiB, which the servers return and read. They validate it and return its total.
+ORDER = {
+    "id": 1001,
+    "customer": {"name": "Ada Lovelace", "email": "ada@example.com", "city": "London"},
+    "lines": [
+        {"sku": f"SKU-{number:05}", "name": f"A useful thing, model {number:02}", "quantity": number, "price": 1999}
+        for number in range(1, 12)
+    ],
+}
+TOTAL = sum(line["quantity"] * line["price"] for line in ORDER["lines"])
+
+
+def packed(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+BODIES = {"validation": packed(ORDER)}
 
 # The headers that Chromium 140 adds to an HTTP/1.1 request, with the `Accept` of a navigation.
 BROWSER = {
@@ -37,9 +57,11 @@ BROWSER = {
 
 def fields(row, server, is_browser=False):
     """The headers of a row's request except Host, for a server that the client has logged in to."""
-    own = {} if row in ("plain", "parameters") else {"origin": ORIGIN}
+    own = {} if row in ("plain", "parameters", "json", "validation") else {"origin": ORIGIN}
     if row == "preflight":
         own |= {"access-control-request-method": "PUT", "access-control-request-headers": "content-type,x-request-id"}
+    elif row == "validation":
+        own["content-type"] = "application/json"
     elif row == "token":
         own["authorization"] = "Bearer " + token(server)
     elif row == "session":
@@ -58,8 +80,8 @@ def token(server, secret=SECRET, **changes):
         head = {"alg": "HS256", "typ": "JWT"}
         claims = {"sub": SUBJECT, "exp": now + 3600, "iat": now, "jti": "7f3c9a51e0b24d86"}
     changed = lambda part: part | {name: value for name, value in changes.items() if name in part}
-    packed = lambda part: text(json.dumps(changed(part), separators=(",", ":")).encode())
-    signed = packed(head) + "." + packed(claims)
+    encoded = lambda part: text(packed(changed(part)).encode())
+    signed = encoded(head) + "." + encoded(claims)
     return signed + "." + text(hmac.new(secret, signed.encode(), hashlib.sha256).digest())
 
 

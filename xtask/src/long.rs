@@ -116,6 +116,12 @@ const RUNS: &[Long] = &[
         duration: "30 min",
         run: bench,
     },
+    Long {
+        name: "instructions",
+        purpose: "no request costs 1 % more than benches/budget.json says; [--renew] writes it",
+        duration: "10 min",
+        run: instructions,
+    },
 ];
 
 /// Runs the long run of that name, or prints their list.
@@ -360,6 +366,10 @@ fn oldest_rust(arguments: &[&str]) -> Outcome {
 /// It lists the programs that it needs.
 fn bench(arguments: &[&str]) -> Outcome {
     command::run(&mut program("benches/run", arguments))
+}
+
+fn instructions(arguments: &[&str]) -> Outcome {
+    bench(&[&["budget"], arguments].concat())
 }
 
 fn no_arguments(name: &str, arguments: &[&str]) -> Outcome {

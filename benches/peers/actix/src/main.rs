@@ -20,7 +20,7 @@ use actix_web::{
     App, Error, FromRequest, HttpRequest, HttpResponse, HttpServer,
     cookie::{Key, time},
     dev::Payload,
-    error::{ErrorInternalServerError, ErrorUnauthorized},
+    error::{ErrorInternalServerError, ErrorUnauthorized, ErrorUnprocessableEntity},
     http::{
         Method,
         header::{AUTHORIZATION, HeaderValue},
@@ -28,7 +28,7 @@ use actix_web::{
     rt::System,
     web,
 };
-use contract::{Arguments, Store};
+use contract::{Arguments, ORDER, Order, Store};
 
 fn main() -> io::Result<()> {
     let arguments = Arguments::parse()?;
@@ -62,6 +62,8 @@ fn routes(config: &mut web::ServiceConfig, store: &Memory, key: &Key) {
     let shared_session = web::resource("/session").wrap(sessions()).wrap(cors());
     config
         .route("/plain", web::get().to(plain))
+        .route("/order", web::get().to(order))
+        .route("/order", web::post().to(total))
         .service(web::resource("/cors").wrap(cors()).route(web::get().to(plain)))
         .service(web::resource("/login").wrap(sessions()).route(web::post().to(login)))
         .service(shared_session.route(web::get().to(session)))
@@ -93,6 +95,14 @@ fn cors() -> Cors {
 
 async fn plain() -> &'static str {
     contract::HELLO
+}
+
+async fn order() -> web::Json<&'static Order> {
+    web::Json(&ORDER)
+}
+
+async fn total(order: web::Json<Order>) -> Result<String, Error> {
+    order.total().ok_or_else(|| ErrorUnprocessableEntity(""))
 }
 
 async fn two_parameters(path: web::Path<(String, String)>) -> String {

@@ -7,13 +7,13 @@
 use std::{collections::HashMap, error::Error, time::Duration};
 
 use axum::{
-    Router,
+    Json, Router,
     extract::{FromRequestParts, Path, Query},
     http::{HeaderName, HeaderValue, Method, StatusCode, header::AUTHORIZATION, request::Parts},
     routing::{get, post},
     serve::ListenerExt,
 };
-use contract::Arguments;
+use contract::{Arguments, ORDER, Order};
 use time::OffsetDateTime;
 use tokio::net::{TcpListener, TcpStream};
 use tower_http::cors::CorsLayer;
@@ -42,6 +42,7 @@ async fn app() -> Result<Router, Box<dyn Error>> {
         SessionManagerLayer::new(filled().await?).with_name(contract::COOKIE).with_secure(false);
     let mut app = Router::new()
         .route("/plain", get(plain))
+        .route("/order", get(order).post(total))
         .route("/cors", get(plain).layer(cors()))
         .route("/login", post(login).layer(sessions.clone()))
         .route("/session", get(session).layer((cors(), sessions)))
@@ -82,6 +83,14 @@ fn cors() -> CorsLayer {
 
 async fn plain() -> &'static str {
     contract::HELLO
+}
+
+async fn order() -> Json<&'static Order> {
+    Json(&ORDER)
+}
+
+async fn total(Json(order): Json<Order>) -> Result<String, StatusCode> {
+    order.total().ok_or(StatusCode::UNPROCESSABLE_ENTITY)
 }
 
 async fn two_parameters(Path((id, item)): Path<(String, String)>) -> String {

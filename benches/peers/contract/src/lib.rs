@@ -1,12 +1,14 @@
 //! What all peers share: the command line, the secret, the values of the CORS policy, the routes,
-//! and session stores for frameworks without one.
+//! the order, and session stores for frameworks without one.
 
 mod arguments;
+mod orders;
 mod routes;
 mod sessions;
 mod store;
 
 pub use arguments::Arguments;
+pub use orders::{ORDER, Order};
 pub use routes::{Routes, routes};
 pub use sessions::Sessions;
 pub use store::Store;

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
-use contract::{Arguments, Store};
+use contract::{Arguments, ORDER, Order, Store};
 use poem::{
     Endpoint, EndpointExt, FromRequest, Request, RequestBody, Result, Route, Server, get, handler,
     http::{HeaderValue, Method, StatusCode, header::AUTHORIZATION},
@@ -14,7 +14,7 @@ use poem::{
     middleware::Cors,
     post,
     session::{CookieConfig, ServerSession, Session, SessionStorage},
-    web::{Path, Query},
+    web::{Json, Path, Query},
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -37,6 +37,7 @@ fn app(store: &Memory) -> impl Endpoint + 'static {
     let sessions = || ServerSession::new(cookie(), store.clone());
     let mut app = Route::new()
         .at("/plain", get(plain))
+        .at("/order", get(an_order).post(total))
         .at("/cors", get(plain).with(cors()))
         .at("/login", post(login).with(sessions()))
         .at("/session", get(me).with(sessions()).with(cors()))
@@ -67,6 +68,16 @@ fn cors() -> Cors {
 #[handler]
 async fn plain() -> &'static str {
     contract::HELLO
+}
+
+#[handler]
+async fn an_order() -> Json<&'static Order> {
+    Json(&ORDER)
+}
+
+#[handler]
+async fn total(Json(order): Json<Order>) -> Result<String> {
+    Ok(order.total().ok_or(StatusCode::UNPROCESSABLE_ENTITY)?)
 }
 
 #[handler]

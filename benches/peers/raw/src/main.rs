@@ -8,17 +8,28 @@
 mod respond;
 mod token;
 
-use std::{convert::Infallible, error::Error, future::Ready, future::ready, io, sync::Arc, thread};
+use std::{
+    convert::Infallible,
+    error::Error,
+    future::{Ready, ready},
+    io,
+    pin::Pin,
+    sync::Arc,
+    thread,
+};
 
 use contract::Arguments;
-use hyper::{Request, body::Incoming, server::conn::http1, server::conn::http2, service::Service};
+use futures_util::future::Either;
+use hyper::{
+    Method, Request, body::Incoming, server::conn::http1, server::conn::http2, service::Service,
+};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Builder,
 };
 
-use crate::respond::{App, Reply};
+use crate::respond::{App, Reply, total};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse()?;
@@ -86,12 +97,17 @@ async fn connection(stream: TcpStream, handler: Handler, protocol: Protocol) {
 
 struct Handler(Arc<App>);
 
+type BoxedReply = Pin<Box<dyn Future<Output = Result<Reply, Infallible>> + Send>>;
+
 impl Service<Request<Incoming>> for Handler {
     type Response = Reply;
     type Error = Infallible;
-    type Future = Ready<Result<Reply, Infallible>>;
+    type Future = Either<Ready<Result<Reply, Infallible>>, BoxedReply>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        ready(Ok(self.0.respond(&request)))
+        if *request.method() == Method::POST && request.uri().path() == "/order" {
+            return Either::Right(Box::pin(async { Ok(total(request.into_body()).await) }));
+        }
+        Either::Left(ready(Ok(self.0.respond(&request))))
     }
 }

@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use bytes::Bytes;
-use contract::Sessions;
-use http_body_util::Full;
+use contract::{ORDER, Order, Sessions};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
     body::Incoming,
@@ -75,6 +75,7 @@ impl App {
             "/token" => self.shared(request, |headers| self.token(headers)),
             "/session" => self.shared(request, |headers| self.session(headers)),
             "/policies" => self.shared(request, |_| policies()),
+            "/order" => order(),
             "/login" if request.method() == Method::POST => self.login(request),
             path => self.routed(path),
         }
@@ -161,6 +162,29 @@ fn policies() -> Reply {
         reply.headers_mut().insert(name.clone(), value.clone());
     }
     reply
+}
+
+fn order() -> Reply {
+    let Ok(json) = serde_json::to_vec(&*ORDER) else {
+        return status(StatusCode::INTERNAL_SERVER_ERROR);
+    };
+    let mut reply = text(json.into());
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+}
+
+/// The total of a valid order.
+pub(crate) async fn total(body: Incoming) -> Reply {
+    let Ok(body) = Limited::new(body, 1 << 20).collect().await else {
+        return status(StatusCode::PAYLOAD_TOO_LARGE);
+    };
+    let Ok(order) = serde_json::from_slice::<Order>(&body.to_bytes()) else {
+        return status(StatusCode::BAD_REQUEST);
+    };
+    match order.total() {
+        Some(total) => text(total.into()),
+        None => status(StatusCode::UNPROCESSABLE_ENTITY),
+    }
 }
 
 fn text(body: Bytes) -> Reply {
