@@ -81,7 +81,7 @@ impl<'a> Endpoint<'a> {
             #[automatically_derived]
             impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for #name {
                 const DESCRIPTION: __policy::Description = ::core::unreachable!();
-                fn call(_: __policy::Call) -> __policy::BoxFuture {
+                fn call(_: &mut __policy::Call) -> __policy::BoxFuture {
                     ::core::unreachable!()
                 }
             }
@@ -218,7 +218,7 @@ impl<'a> Endpoint<'a> {
             >(#request, #handler)
         };
         quote! {
-            fn call(#request: __policy::Call) -> __policy::BoxFuture {
+            fn call(#request: &mut __policy::Call) -> __policy::BoxFuture {
                 #invoke
             }
         }

@@ -216,7 +216,7 @@ impl Endpoint<(), ()> for Unchecked {
         attributes: &[],
     };
 
-    fn call(_: Call) -> BoxFuture {
+    fn call(_: &mut Call) -> BoxFuture {
         panic!("an app that does not start calls no handler")
     }
 }

@@ -47,7 +47,7 @@ const _: () = {
                 ("get", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -123,7 +123,7 @@ const _: () = {
                 ("get", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -177,7 +177,7 @@ const _: () = {
                 ("get", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

@@ -42,7 +42,7 @@ const _: () = {
             line: ::core::line!(),
             attributes: &[("auth", ::core::line!()), ("post", ::core::line!())],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 __PolicyVia,
@@ -106,7 +106,7 @@ const _: () = {
                 ("post", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 __PolicyVia,

@@ -35,7 +35,7 @@ const _: () = {
             line: ::core::line!(),
             attributes: &[("auth", ::core::line!()), ("get", ::core::line!())],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 __PolicyVia,

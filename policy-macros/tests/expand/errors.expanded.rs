@@ -37,7 +37,7 @@ const _: () = {
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for first {
         const DESCRIPTION: __policy::Description = ::core::unreachable!();
-        fn call(_: __policy::Call) -> __policy::BoxFuture {
+        fn call(_: &mut __policy::Call) -> __policy::BoxFuture {
             ::core::unreachable!()
         }
     }

@@ -43,7 +43,7 @@ const _: () = {
                 ("jsonp", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -101,7 +101,7 @@ const _: () = {
                 ("jsonp", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -156,7 +156,7 @@ const _: () = {
                 ("jsonp", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

@@ -62,7 +62,7 @@ const _: () = {
             );
             __policy_inner
         });
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

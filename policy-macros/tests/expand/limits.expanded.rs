@@ -56,7 +56,7 @@ const _: () = {
                 ("limit", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -117,7 +117,7 @@ const _: () = {
                 ("limit", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),
@@ -191,7 +191,7 @@ const _: () = {
                 ("post", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

@@ -91,7 +91,7 @@ const _: () = {
                 ("get", ::core::line!()),
             ],
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 (),

@@ -43,7 +43,7 @@ const _: () = {
             use ::policy_server::__private::ReadsAnyMediaType as _;
             <__policy::MediaTypeOf<Json<Filter>>>::MEDIA_TYPE
         };
-        fn call(__policy_call: __policy::Call) -> __policy::BoxFuture {
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
                 __PolicyVia,

@@ -15,7 +15,7 @@ pub struct Route<S> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) description: Description,
-    pub(crate) call: fn(Call) -> BoxFuture,
+    pub(crate) call: fn(&mut Call) -> BoxFuture,
     pub(crate) layer: Option<fn(SharedService) -> SharedService>,
     pub(crate) reads: Option<&'static str>,
 }

@@ -1,6 +1,6 @@
 //! Handler arguments from axum-core's extractors.
 
-use std::any::Any;
+use std::{any::Any, sync::Arc};
 
 use axum_core::{
     extract::{FromRequest, FromRequestParts, Request},
@@ -40,7 +40,7 @@ async fn rejected(response: Response) -> Response {
 /// from the whole request.
 pub trait Arguments<S, Via>: Sized + Send {
     /// Extracts them and runs the handler, or responds with the first rejection.
-    fn call<F, Fut>(call: Call, handler: F) -> BoxFuture
+    fn call<F, Fut>(call: &mut Call, handler: F) -> BoxFuture
     where
         F: FnOnce(Self) -> Fut + Send + 'static,
         Fut: Future<Output: Respond> + Send;
@@ -48,7 +48,7 @@ pub trait Arguments<S, Via>: Sized + Send {
 
 impl<S> Arguments<S, ()> for () {
     /// Nothing of the request is kept.
-    fn call<F, Fut>(_call: Call, handler: F) -> BoxFuture
+    fn call<F, Fut>(_call: &mut Call, handler: F) -> BoxFuture
     where
         F: FnOnce(Self) -> Fut + Send + 'static,
         Fut: Future<Output: Respond> + Send,
@@ -87,17 +87,16 @@ macro_rules! arguments {
             $($head: FromRequestParts<S> + Send + 'static,)*
             $last: FromRequest<S, Via> + Send + 'static,
         {
-            fn call<Handler, Answer>(mut call: Call, handler: Handler) -> BoxFuture
+            fn call<Handler, Answer>(call: &mut Call, handler: Handler) -> BoxFuture
             where
                 Handler: FnOnce(Self) -> Answer + Send + 'static,
                 Answer: Future<Output: Respond> + Send,
             {
-                let arguments = || Some(($(known::<$head>(&call)?,)* known::<$last>(&call)?,));
+                let arguments = || Some(($(known::<$head>(call)?,)* known::<$last>(call)?,));
                 if let Some(arguments) = arguments() {
                     return Box::pin(async move { handler(arguments).await.into_response() });
                 }
-                call.insert_context();
-                let Call { request, route, .. } = call;
+                let (request, route) = (call.take_request(), Arc::clone(&call.route));
                 Box::pin(async move {
                     // The compiler has checked that a route is used in an app with its state.
                     let Some(state) = route.state.downcast_ref::<S>() else {

@@ -10,6 +10,7 @@ pub(crate) mod upgrade;
 
 use std::{
     any::{Any, TypeId},
+    mem,
     pin::Pin,
     sync::Arc,
 };
@@ -56,7 +57,7 @@ pub trait Endpoint<S, Via>: 'static {
     const READS: Option<&'static str> = None;
 
     /// Extracts the arguments and runs the function.
-    fn call(call: Call) -> BoxFuture;
+    fn call(call: &mut Call) -> BoxFuture;
 }
 
 /// The attributes of a handler as constant data.
@@ -126,27 +127,34 @@ impl Call {
         self.auth.as_ref()?.user().ok()?.cloned()
     }
 
-    /// The request for a service whose code may use extractors.
-    pub(crate) fn into_request(mut self) -> Request {
-        self.insert_context();
-        self.request
-    }
-
-    /// Inserts the context for extractors, and tells those of axum that the body is already
-    /// limited.
-    pub(crate) fn insert_context(&mut self) {
-        if !self.request.body().is_end_stream() {
-            DefaultBodyLimit::disable().apply(&mut self.request);
+    /// Takes the request for code that may use extractors: it contains their context, and tells
+    /// those of axum that the body is already limited.
+    pub(crate) fn take_request(&mut self) -> Request {
+        let mut request = mem::take(&mut self.request);
+        if !request.body().is_end_stream() {
+            DefaultBodyLimit::disable().apply(&mut request);
         }
         let (client, route) = (self.client.clone(), Arc::clone(&self.route));
         let context = Context { client, route, auth: self.auth.take() };
-        self.request.extensions_mut().insert(context);
+        request.extensions_mut().insert(context);
+        request
+    }
+
+    /// Takes the whole call, to keep it while something is awaited.
+    pub(crate) fn take(&mut self) -> Self {
+        Self {
+            request: mem::take(&mut self.request),
+            values: self.values,
+            client: self.client.clone(),
+            route: Arc::clone(&self.route),
+            auth: self.auth.take(),
+        }
     }
 }
 
 /// Runs one handler. The code of all handlers goes through this function, so it is type-checked
 /// once.
-pub fn invoke<S, Via, P, A, F, Fut>(call: Call, handler: F) -> BoxFuture
+pub fn invoke<S, Via, P, A, F, Fut>(call: &mut Call, handler: F) -> BoxFuture
 where
     P: Parameters,
     A: Arguments<S, Via>,

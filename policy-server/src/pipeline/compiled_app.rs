@@ -69,7 +69,7 @@ pub(crate) struct CompiledRoute {
 
 /// What serves a route.
 pub(crate) enum Target {
-    Handler(fn(Call) -> BoxFuture),
+    Handler(fn(&mut Call) -> BoxFuture),
     Service(SharedService),
     #[cfg(feature = "gateway")]
     Proxy(Arc<Gateway>),
@@ -91,7 +91,7 @@ impl CompiledApp {
     #[cfg(feature = "testing")]
     pub(crate) fn replace_own_code(
         &mut self,
-        handler: fn(Call) -> BoxFuture,
+        handler: fn(&mut Call) -> BoxFuture,
         fallback: &SharedService,
         scheme: impl Fn(&crate::auth::scheme::SharedScheme) -> crate::auth::scheme::SharedScheme,
     ) {

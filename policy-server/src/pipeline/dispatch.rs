@@ -1,14 +1,12 @@
 //! The path of one request through the gates.
 
 use std::{
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
-use axum_core::{
-    body::Body,
-    response::{IntoResponse, Response},
-};
+use axum_core::response::{IntoResponse, Response};
 use http::{Method, Request};
 use hyper::ext::Protocol;
 use policy_core::{
@@ -20,11 +18,11 @@ use policy_core::{
 #[cfg(feature = "gateway")]
 use super::compiled_app::Target;
 use super::{
-    compiled_app::CompiledApp,
+    compiled_app::{CompiledApp, CompiledRoute},
     gates::{
         self, Admitted, Gate, body,
         limits::Taken,
-        target::{TargetRequest, answered},
+        target::{RequestTarget, answered},
     },
     normal_path::normalize,
     request_head::RequestHead,
@@ -34,10 +32,10 @@ use super::{
 #[cfg(feature = "gateway")]
 use crate::gateway::tunnel;
 use crate::{
-    auth::RequestAuth,
+    auth::{Denied, RequestAuth},
     base::{message_body::MessageBody, problem::Problem},
     client::Client,
-    handler::BoxFuture,
+    handler::{BoxFuture, Call},
     observe::{observation::Observation, span},
 };
 
@@ -134,19 +132,19 @@ where
     }
     let (body, progress) = body::limit(body, route.rules.body);
     let request = Request::from_parts(parts, body);
-    let timeout = route.rules.timeout;
-    let target = TargetRequest { app: Arc::clone(app), route, values, client };
+    let mut call = Call { request, values, client, route: Arc::clone(&route.info), auth: None };
+    let target = RequestTarget { app, route: &route };
     // Path parameters are parsed by user code, which may panic.
     let begun = catch_unwind(AssertUnwindSafe(|| match &mut auth {
-        Some(auth) => target.ask_caller(auth, request),
-        None => Begun::Started(target.enter(request, None)),
+        Some(auth) => target.ask_caller(auth, &mut call),
+        None => Begun::Started(target.enter(&mut call, None)),
     }))
     .unwrap_or_else(|panic| {
         auth = None;
         Begun::Started(Started::with(answered(panicked(&*panic)), Taken::default()))
     });
     drop(entered);
-    let running = Running::new(begun, policy, auth, progress, timeout, span);
+    let running = Running::new(begun, policy, auth, progress, route.rules.timeout, span);
     ResponseFuture::running(running, first_poll)
 }
 
@@ -180,45 +178,56 @@ impl Started {
 }
 
 /// The gates between those that need only the head of a request and its target.
-impl TargetRequest {
+impl RequestTarget<'_> {
     /// Runs gates 7 to 9 and the target. Boxes nothing unless something has to be awaited.
-    fn ask_caller(self, auth: &mut Arc<RequestAuth>, request: Request<Body>) -> Begun {
+    fn ask_caller(self, auth: &mut Arc<RequestAuth>, call: &mut Call) -> Begun {
         // The `Arc` has no other owner yet.
         let passed = Arc::get_mut(auth)
-            .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &request));
+            .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &call.request));
         match passed {
-            Some(Ok(())) => Begun::Started(self.enter(request, Some(auth))),
-            Some(Err(denied)) => {
-                let (method, path) = (request.method(), request.uri().path());
-                let response = self.app.auth.deny(method, path, request.headers(), denied);
-                Begun::Started(Started::refused(response, Taken::default()))
+            Some(Ok(())) => Begun::Started(self.enter(call, Some(auth))),
+            Some(Err(denied)) => Begun::Started(self.denied(call, denied)),
+            None => {
+                let (app, route) = (Arc::clone(self.app), Arc::clone(self.route));
+                let (auth, call) = (Arc::clone(auth), call.take());
+                Begun::Gates(Box::pin(ask_caller_later(app, route, auth, call)))
             }
-            None => Begun::Gates(Box::pin(self.ask_caller_later(Arc::clone(auth), request))),
         }
     }
 
-    /// Like `ask_caller`, but waits for a store, a scheme or a body.
-    async fn ask_caller_later(self, auth: Arc<RequestAuth>, request: Request<Body>) -> Started {
-        let (parts, mut body) = request.into_parts();
-        match gates::of_the_caller_later(&auth, &self.route.auth, &parts, &mut body).await {
-            Ok(()) => self.enter(Request::from_parts(parts, body), Some(&auth)),
-            Err(denied) => {
-                let path = parts.uri.path();
-                let response = self.app.auth.deny(&parts.method, path, &parts.headers, denied);
-                Started::refused(response, Taken::default())
-            }
-        }
+    fn denied(self, call: &Call, denied: Denied) -> Started {
+        let (method, path) = (call.request.method(), call.request.uri().path());
+        let response = self.app.auth.deny(method, path, call.request.headers(), denied);
+        Started::refused(response, Taken::default())
     }
 
     /// Runs gates 10 and 12.
     #[inline(always)]
-    fn enter(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> Started {
+    fn enter(self, call: &mut Call, auth: Option<&Arc<RequestAuth>>) -> Started {
         let principal = auth.and_then(|auth| auth.principal());
         let mut taken = Taken::default();
-        let passed = gates::limits::check(&self.route.rules, principal, &self.client, &mut taken);
+        let passed = gates::limits::check(&self.route.rules, principal, &call.client, &mut taken);
         if let Err(refusal) = passed {
-            return Started::refused(self.app.auth.refuse(refusal, &request), taken);
+            return Started::refused(self.app.auth.refuse(refusal, &call.request), taken);
         }
-        Started::with(self.start(request, auth), taken)
+        call.auth = auth.map(Arc::clone);
+        Started::with(self.start(call), taken)
+    }
+}
+
+/// Like [`RequestTarget::ask_caller`], but waits for a store, a scheme or a body.
+async fn ask_caller_later(
+    app: Arc<CompiledApp>,
+    route: Arc<CompiledRoute>,
+    auth: Arc<RequestAuth>,
+    mut call: Call,
+) -> Started {
+    let (parts, mut body) = mem::take(&mut call.request).into_parts();
+    let passed = gates::of_the_caller_later(&auth, &route.auth, &parts, &mut body).await;
+    call.request = Request::from_parts(parts, body);
+    let target = RequestTarget { app: &app, route: &route };
+    match passed {
+        Ok(()) => target.enter(&mut call, Some(&auth)),
+        Err(denied) => target.denied(&call, denied),
     }
 }

@@ -75,7 +75,7 @@ fn length(response: &Response) -> Option<u64> {
 /// Removes `Range` from a request for a mounted service: services evaluate it without `If-Range`
 /// and for HEAD, and refuse ranges that they do not serve. All conditions are evaluated on the
 /// response instead.
-pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
+pub(crate) fn ask_for_whole(request: &mut Request<Body>) {
     let is_plain = request.method() == Method::GET
         && !request.headers().contains_key(IF_RANGE)
         && is_one_range(request.headers());
@@ -83,7 +83,6 @@ pub(crate) fn whole(mut request: Request<Body>) -> Request<Body> {
         request.headers_mut().remove(IF_RANGE);
         request.headers_mut().remove(RANGE);
     }
-    request
 }
 
 /// Replaces a response by a problem and keeps its headers, except those about its content and its

@@ -1,5 +1,7 @@
 //! Gate 12: runs the target of a request that passed all other gates.
 
+#[cfg(feature = "gateway")]
+use std::mem;
 use std::{future::ready, sync::Arc};
 
 use axum_core::{
@@ -27,37 +29,33 @@ use crate::{
 #[cfg(feature = "gateway")]
 type BoxedEnd = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A request for the target of its route.
-#[derive(Clone)]
-pub(crate) struct TargetRequest {
-    pub(crate) app: Arc<CompiledApp>,
-    pub(crate) route: Arc<CompiledRoute>,
-    pub(crate) values: Values,
-    pub(crate) client: Client,
+/// What a request that passed the gates before was sent to.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestTarget<'a> {
+    pub(crate) app: &'a Arc<CompiledApp>,
+    pub(crate) route: &'a Arc<CompiledRoute>,
 }
 
-impl TargetRequest {
+impl RequestTarget<'_> {
     /// Starts the target. When this returns, no code of a handler has run except the parsing of
     /// path parameters.
     #[inline(always)]
-    pub(crate) fn start(
-        self,
-        request: Request<Body>,
-        auth: Option<&Arc<RequestAuth>>,
-    ) -> BoxFuture {
+    pub(crate) fn start(self, call: &mut Call) -> BoxFuture {
         match self.route.rules.jsonp {
-            Some(policy) => self.script(policy, request),
-            None => self.run(request, auth),
+            Some(policy) => self.script(policy, call),
+            None => self.run(call),
         }
     }
 
     /// Starts a JSONP script on a route without authentication.
-    fn script(self, policy: JsonpPolicy, mut request: Request<Body>) -> BoxFuture {
-        let callback = match jsonp::callback(&policy, &mut request) {
+    fn script(self, policy: JsonpPolicy, call: &mut Call) -> BoxFuture {
+        let callback = match jsonp::callback(&policy, &mut call.request) {
             Ok(callback) => callback,
-            Err(refusal) => return answered(self.app.auth.refuse(refusal, &request)),
+            Err(refusal) => return answered(self.app.auth.refuse(refusal, &call.request)),
         };
-        let response = self.run(request, None);
+        // Any page may load the script: it has neither a session nor a user.
+        call.auth = None;
+        let response = self.run(call);
         match callback {
             None => response,
             Some(callback) => {
@@ -67,52 +65,53 @@ impl TargetRequest {
     }
 
     #[inline(always)]
-    fn run(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
+    fn run(self, call: &mut Call) -> BoxFuture {
         if self.route.layers.is_empty() {
-            return self.answer(request, auth);
+            return self.answer(call);
         }
-        let (route, auth) = (Arc::clone(&self.route.info), auth.map(Arc::clone));
-        let (values, client) = (self.values, self.client.clone());
-        let (method, uri) = (request.method().clone(), request.uri().clone());
-        let behind = BehindLayers { target: self, auth: auth.clone(), method, uri, passed: 0 };
+        let behind = BehindLayers {
+            app: Arc::clone(self.app),
+            route: Arc::clone(self.route),
+            values: call.values,
+            client: call.client.clone(),
+            auth: call.auth.clone(),
+            method: call.request.method().clone(),
+            uri: call.request.uri().clone(),
+            passed: 0,
+        };
         // Extractors work in layers, too.
-        behind.run(Call { request, values, client, route, auth }.into_request())
+        behind.run(call.take_request())
     }
 
     #[inline(always)]
-    fn answer(self, request: Request<Body>, auth: Option<&Arc<RequestAuth>>) -> BoxFuture {
-        let Self { route, values, client, .. } = self;
-        match &route.target {
-            Target::Handler(_) if lacks_media_type(&request) => {
-                let mut response = self.app.auth.refuse(Refusal::MediaType, &request);
-                if let Some(media_type) = route.reads {
+    fn answer(self, call: &mut Call) -> BoxFuture {
+        match &self.route.target {
+            Target::Handler(_) if lacks_media_type(&call.request) => {
+                let mut response = self.app.auth.refuse(Refusal::MediaType, &call.request);
+                if let Some(media_type) = self.route.reads {
                     let media_type = HeaderValue::from_static(media_type);
                     response.headers_mut().insert(ACCEPT, media_type);
                 }
                 answered(response)
             }
-            Target::Handler(call) => {
-                let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
-                call(Call { request, values, client, route, auth })
-            }
+            Target::Handler(handler) => handler(call),
             Target::Service(service) => {
-                let (route, auth) = (Arc::clone(&route.info), auth.map(Arc::clone));
-                let request = conditional::whole(request);
-                service.run(Call { request, values, client, route, auth }.into_request())
+                conditional::ask_for_whole(&mut call.request);
+                service.run(call.take_request())
             }
             #[cfg(feature = "gateway")]
             Target::Proxy(gateway) => {
-                let CompiledApp { auth, own_origin, random, .. } = &*self.app;
+                let CompiledApp { auth, own_origin, random, .. } = &**self.app;
                 let serving = proxy::Serving { auth, own_origin, random };
-                proxy::forward(&serving, gateway, request, &client)
+                proxy::forward(&serving, gateway, mem::take(&mut call.request), &call.client)
             }
             #[cfg(feature = "gateway")]
             Target::Tunnel(opens) => {
-                let ended: BoxedEnd = match auth {
+                let ended: BoxedEnd = match &call.auth {
                     Some(auth) => Box::pin(auth.until_ended()),
                     None => Box::pin(self.app.auth.revocation_bus.end_of_service()),
                 };
-                Box::pin(Arc::clone(opens).open(request, ended))
+                Box::pin(Arc::clone(opens).open(mem::take(&mut call.request), ended))
             }
         }
     }
@@ -121,7 +120,10 @@ impl TargetRequest {
 /// What is behind the layers of a route; an extension of the request while it is in them.
 #[derive(Clone)]
 struct BehindLayers {
-    target: TargetRequest,
+    app: Arc<CompiledApp>,
+    route: Arc<CompiledRoute>,
+    values: Values,
+    client: Client,
     auth: Option<Arc<RequestAuth>>,
     /// What the gates decided about.
     method: Method,
@@ -133,7 +135,7 @@ struct BehindLayers {
 impl BehindLayers {
     /// Runs the next layer, or the target.
     fn run(mut self, mut request: Request<Body>) -> BoxFuture {
-        let route = Arc::clone(&self.target.route);
+        let route = Arc::clone(&self.route);
         match route.layers.get(self.passed) {
             Some(layer) => {
                 self.passed += 1;
@@ -144,7 +146,10 @@ impl BehindLayers {
                 // Another method or path would have passed other gates.
                 *request.method_mut() = self.method;
                 *request.uri_mut() = self.uri;
-                self.target.answer(request, self.auth.as_ref())
+                let Self { app, values, client, auth, .. } = self;
+                let info = Arc::clone(&route.info);
+                let mut call = Call { request, values, client, route: info, auth };
+                RequestTarget { app: &app, route: &route }.answer(&mut call)
             }
         }
     }

@@ -80,17 +80,15 @@ pub(super) fn take_report() -> Option<ProbeReport> {
 }
 
 /// Replaces a handler or a mounted service.
-pub(super) fn handler(mut call: Call) -> BoxFuture {
+pub(super) fn handler(call: &mut Call) -> BoxFuture {
     let script = PROBE.with_borrow(|probe| probe.0.clone());
     let Some(script) = script else { return Box::pin(async { ().into_response() }) };
     let auth = call.auth.clone();
-    if script.takes_session {
-        call.insert_context();
-    }
+    let request = script.takes_session.then(|| call.take_request());
     Box::pin(async move {
         let mut sessions = None;
-        if script.takes_session {
-            let (mut parts, _) = call.request.into_parts();
+        if let Some(request) = request {
+            let (mut parts, _) = request.into_parts();
             match Sessions::from_request_parts(&mut parts, &()).await {
                 Ok(taken) => sessions = Some(taken),
                 Err(refused) => return refused,
