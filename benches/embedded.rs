@@ -1,12 +1,14 @@
 //! The embedded store, compared with the database that it uses.
 //!
-//! `embedded FOLDER read N` and `embedded FOLDER raw N`: N reads of one session among 10,000, by
-//! the store and by redb directly. `embedded FOLDER logins CLIENTS SECONDS`: durable logins by a
-//! number of clients, each of which waits for its result before it logs in again; `single SECONDS`:
-//! the same rows written by redb, one commit per login.
+//! `embedded FOLDER read N SESSIONS` and `embedded FOLDER raw N SESSIONS`: N reads of one among so
+//! many sessions, by the store and by redb directly. `embedded FOLDER logins CLIENTS SECONDS`:
+//! durable logins by a number of clients, each of which waits for its result before it logs in
+//! again; `single SECONDS`: the same rows written by redb, one commit per login. `embedded FOLDER
+//! purge SESSIONS`: so many sessions expire, and are purged while one client logs in.
 //!
-//! Built with `cargo build --profile fast -p policy-benches --features embedded`. The folder should be
-//! on a real disk: in memory a sync costs nothing.
+//! Built with `cargo build --profile fast -p policy-benches --features embedded`. The times of reads
+//! are of the processor, from Linux. The folder should be on a real disk: in memory a sync costs
+//! nothing.
 
 use std::{
     env,
@@ -29,7 +31,10 @@ use redb::{Database, MultimapTableDefinition, ReadableDatabase, TableDefinition}
 type Failure = Box<dyn Error + Send + Sync>;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+/// The number of sessions while others log in.
 const SESSIONS: u64 = 10_000;
+/// When each of the first sessions has expired.
+const EXPIRED: Timestamp = NOW.after(Duration::from_secs(24 * 3600));
 
 const ROWS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("rows");
 const USERS: MultimapTableDefinition<'_, &str, &[u8; 32]> = MultimapTableDefinition::new("users");
@@ -64,12 +69,12 @@ fn record(number: u64) -> Record {
     }
 }
 
-async fn store(folder: &Path) -> Result<EmbeddedStore, Failure> {
+async fn store(folder: &Path, sessions: u64) -> Result<EmbeddedStore, Failure> {
     let path = folder.join("store.redb");
     let _ = std::fs::remove_file(&path);
     let store = EmbeddedStore::new(path);
     SessionStore::open(&store).await?;
-    let keys: Vec<_> = (0..SESSIONS).map(key).collect();
+    let keys: Vec<_> = (0..sessions).map(key).collect();
     for (first, keys) in (0..).step_by(64).zip(keys.chunks(64)) {
         let answers: Vec<_> = (first..)
             .zip(keys)
@@ -85,13 +90,13 @@ async fn store(folder: &Path) -> Result<EmbeddedStore, Failure> {
 /// The value of a session row.
 const ROW: [u8; 180] = [7; 180];
 
-fn database(folder: &Path) -> Result<Database, Failure> {
+fn database(folder: &Path, sessions: u64) -> Result<Database, Failure> {
     let path = folder.join("raw.redb");
     let _ = std::fs::remove_file(&path);
     let database = Database::create(path)?;
-    for first in (0..SESSIONS).step_by(64) {
+    for first in (0..sessions).step_by(64) {
         let transaction = database.begin_write()?;
-        for number in first..SESSIONS.min(first + 64) {
+        for number in first..sessions.min(first + 64) {
             insert(&transaction, number)?;
         }
         transaction.commit()?;
@@ -118,18 +123,72 @@ fn now<T>(answer: impl Future<Output = T>) -> Option<T> {
     }
 }
 
+/// The first half warms up.
 fn reads(
-    count: u64,
+    sessions: u64,
+    count: usize,
     mut read: impl FnMut(&SessionKey) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
-    let keys: Vec<_> = (0..SESSIONS).map(key).collect();
-    let start = Instant::now();
-    for key in keys.iter().cycle().step_by(7919).take(usize::try_from(count)?) {
-        if !read(black_box(key))? {
-            return Err("a session is missing".into());
+    let keys: Vec<_> = (0..sessions).map(key).collect();
+    let mut keys = keys.iter().cycle().step_by(7919);
+    let mut time = 0;
+    for _half in 0..2 {
+        let start = on_processor()?;
+        for key in keys.by_ref().take(count) {
+            if !read(black_box(key))? {
+                return Err("a session is missing".into());
+            }
         }
+        time = on_processor()? - start;
     }
-    print(&format!("{:.0} ns a read", start.elapsed().as_nanos() as f64 / count as f64));
+    print(&format!("{:.0} ns of processor time a read", time as f64 / count as f64));
+    Ok(())
+}
+
+/// The nanoseconds that this thread has had a processor, on Linux: a busy machine changes less
+/// about them than about the time of day.
+fn on_processor() -> Result<u64, Failure> {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    Ok(times.split(' ').next().unwrap_or_default().parse()?)
+}
+
+/// Purges as the background task does, while one client logs in again and again.
+async fn purge(store: EmbeddedStore) -> Result<(), Failure> {
+    let purging = store.clone();
+    let purge = tokio::spawn(async move {
+        let start = Instant::now();
+        let mut purged = 0;
+        loop {
+            let step = SessionStore::purge(&purging, EXPIRED, 1000).await?;
+            purged += step;
+            if step < 1000 {
+                return Ok::<_, Failure>((purged, start.elapsed().as_secs_f64()));
+            }
+        }
+    });
+    let mut waits = vec![];
+    // Sessions that begin 34 years later.
+    for number in 1 << 40.. {
+        if purge.is_finished() {
+            break;
+        }
+        let begin = Instant::now();
+        store.create(CreateSession::new(key(number), record(number), NOW)).await?;
+        waits.push(begin.elapsed().as_micros());
+    }
+    let (purged, seconds) = purge.await??;
+    waits.sort_unstable();
+    let share = |part: usize| waits.get(waits.len() * part / 1000).copied().unwrap_or_default();
+    print(&format!(
+        "{purged} purged, {:.0} a second; {} logins, which took {} us, 1 in 100 {} us, 1 in 1000 {} us, \
+         the slowest {} us",
+        purged as f64 / seconds,
+        waits.len(),
+        share(500),
+        share(990),
+        share(999),
+        waits.last().copied().unwrap_or_default(),
+    ));
     Ok(())
 }
 
@@ -195,26 +254,33 @@ async fn main() -> Result<(), Failure> {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let words: Vec<_> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        [folder, "read", count] => {
-            let store = store(folder.as_ref()).await?;
-            reads(count.parse()?, |key| {
+        [folder, "read", count, sessions] => {
+            let sessions = sessions.parse()?;
+            let store = store(folder.as_ref(), sessions).await?;
+            reads(sessions, count.parse()?, |key| {
                 Ok(now(store.load(key, NOW)).transpose()?.flatten().is_some())
             })
         }
-        [folder, "raw", count] => {
-            let database = database(folder.as_ref())?;
-            reads(count.parse()?, |key| {
+        [folder, "raw", count, sessions] => {
+            let sessions = sessions.parse()?;
+            let database = database(folder.as_ref(), sessions)?;
+            reads(sessions, count.parse()?, |key| {
                 let rows = database.begin_read()?.open_table(ROWS)?;
                 Ok(rows.get(&key.0)?.is_some_and(|row| black_box(row.value()).len() == ROW.len()))
             })
         }
         [folder, "logins", clients, seconds] => {
             let time = Duration::from_secs(seconds.parse()?);
-            logins(store(folder.as_ref()).await?, clients.parse()?, time).await
+            logins(store(folder.as_ref(), SESSIONS).await?, clients.parse()?, time).await
+        }
+        [folder, "purge", sessions] => {
+            purge(store(folder.as_ref(), sessions.parse()?).await?).await
         }
         [folder, "single", seconds] => {
-            single(&database(folder.as_ref())?, Duration::from_secs(seconds.parse()?))
+            single(&database(folder.as_ref(), SESSIONS)?, Duration::from_secs(seconds.parse()?))
         }
-        _ => Err("embedded FOLDER read N | raw N | logins CLIENTS SECONDS | single SECONDS".into()),
+        _ => Err("embedded FOLDER read N SESSIONS | raw N SESSIONS | logins CLIENTS SECONDS | \
+                  purge SESSIONS | single SECONDS"
+            .into()),
     }
 }

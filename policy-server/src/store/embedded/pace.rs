@@ -17,8 +17,13 @@ pub(super) struct Pace {
 const FEWEST: usize = 8;
 const MOST: usize = 256;
 
-/// A step may take as long as so many commits.
+/// A step may take as long as so many commits, but no longer than this.
 const COMMITS: u32 = 3;
+const LONGEST: Duration = Duration::from_millis(10);
+
+/// On a disk where a commit alone takes nearly as long, or longer, a step may take as long as so
+/// many: it is a commit itself, and has to remove more than is added meanwhile.
+const COMMITS_OF_SLOW_DISK: u32 = 2;
 
 impl Default for Pace {
     /// Until there is a measurement: an ordinary disk.
@@ -40,7 +45,7 @@ impl Pace {
 
     /// A step took so long.
     pub(super) fn stepped(&mut self, took: Duration) {
-        let allowed = self.commit * COMMITS;
+        let allowed = (self.commit * COMMITS).min(LONGEST).max(self.commit * COMMITS_OF_SLOW_DISK);
         if took > allowed {
             self.rows = (self.rows / 2).max(FEWEST);
         } else if took < allowed / 2 {
@@ -57,8 +62,10 @@ mod tests {
 
     /// On any disk: the time of a commit, and of each row.
     #[test]
-    fn a_step_of_a_purge_takes_about_as_long_as_three_commits() {
-        for commit in [300, 1_000, 3_000, 10_000, 50_000] {
+    fn a_step_of_a_purge_takes_as_long_as_three_commits_and_ten_milliseconds_at_most() {
+        for (commit, allowed) in
+            [(300, 900), (1_000, 3_000), (4_000, 10_000), (10_000, 20_000), (50_000, 100_000)]
+        {
             for row in [2, 20, 46, 100, 500] {
                 let mut pace = Pace::default();
                 let step = |rows: usize| MICRO * (commit + row * rows as u32);
@@ -71,7 +78,7 @@ mod tests {
                     pace.stepped(took);
                     steps.push(took);
                 }
-                let allowed = (MICRO * commit * COMMITS).max(step(FEWEST));
+                let allowed = (MICRO * allowed).max(step(FEWEST));
                 let settled = steps.split_off(20);
                 // The first step beyond is followed by a shorter one.
                 let beyond = settled.iter().filter(|took| **took > allowed).count();
