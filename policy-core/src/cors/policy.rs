@@ -24,7 +24,7 @@ use crate::route::FromSpec;
 /// const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).credentials().build();
 /// # OPEN.spec();
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CorsPolicy(CorsSpec<'static>);
 
 impl CorsPolicy {

@@ -3,7 +3,7 @@
 use crate::validator::parts;
 
 /// Where the origins of a policy are defined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origins<'a> {
     /// Named where the policy is written.
     Listed(&'a [&'a str]),
@@ -37,7 +37,7 @@ parts! {
 /// The text of a CORS policy, unchecked: macros fill it from an attribute, configuration files
 /// from their tables. Only [`CorsPolicy`](super::CorsPolicy) and [`Cors`](super::Cors) are
 /// policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CorsSpec<'a> {
     /// Which origins may read responses.
     pub origins: Origins<'a>,

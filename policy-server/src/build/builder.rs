@@ -1,12 +1,16 @@
 //! Checks and compiles an app, part by part.
 
-use std::{any::Any, collections::HashSet, sync::Arc};
+use std::{
+    any::Any,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use http::Method;
 use policy_core::{
     Rule,
     cache::CachePolicy,
-    cors::{self, OriginLists},
+    cors::{self, Cors, CorsPolicy, OriginLists},
     gate::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     path::PathTemplate,
@@ -35,6 +39,8 @@ use crate::{
 pub(super) struct Builder<'a> {
     pub(super) problems: Vec<StartProblem>,
     pub(super) lists: &'a OriginLists,
+    /// The compiled form of constant CORS policies: many routes state the same one.
+    pub(super) cors: HashMap<CorsPolicy, Arc<Cors>>,
     /// The policies of the app, compiled once for all routes that set none.
     pub(super) default: CompiledLevel,
     /// What the app states about the callers of its mounts, proxies and fallback.
@@ -66,6 +72,7 @@ impl<'a> Builder<'a> {
         Self {
             problems,
             lists,
+            cors: HashMap::new(),
             default: CompiledLevel::default(),
             access: Access::default(),
             available,

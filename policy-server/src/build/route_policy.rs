@@ -5,7 +5,7 @@ use std::{iter, sync::Arc};
 use policy_core::{
     Rule, Violation,
     cache::Audience,
-    cors::Cors,
+    cors::{Cors, CorsPolicy, Origins, PolicyErrors},
     headers::SecurityHeaders,
     limits::{Limits, Rate, RateCapacity},
     route::{Facet, FacetPolicy, FromSpec, Level, LevelPolicy, RouteFacts, RoutePolicy, nearest},
@@ -13,7 +13,7 @@ use policy_core::{
 
 use super::builder::Builder;
 use crate::{
-    app::defaults::Defaults,
+    app::{cors_source::CorsSource, defaults::Defaults},
     base::{
         clock::{Clock, Random},
         error::StartProblem,
@@ -56,8 +56,8 @@ impl Builder<'_> {
         let policies = defaults.map_cors(|cors| match cors {
             Facet::Inherit => Facet::Inherit,
             Facet::None => Facet::None,
-            Facet::Set(source) => match source.compile(location, self.lists) {
-                Ok(cors) => Facet::Set(Arc::new(cors)),
+            Facet::Set(source) => match self.cors(location, &source) {
+                Ok(cors) => Facet::Set(cors),
                 Err(errors) => {
                     self.problems.extend(errors.into_iter().map(StartProblem::from));
                     Facet::None
@@ -65,6 +65,26 @@ impl Builder<'_> {
             },
         });
         CompiledLevel { policies, rate, concurrency }
+    }
+
+    /// Compiles a CORS policy, or takes the compiled form of an equal one. A policy that warns about
+    /// its location, or that a list has to know it by, is compiled for each.
+    fn cors(&mut self, location: &str, source: &CorsSource) -> Result<Arc<Cors>, PolicyErrors> {
+        let constant = match source {
+            CorsSource::Policy(policy) => Some(*policy),
+            CorsSource::Config(_) => None,
+        };
+        if let Some(cors) = constant.and_then(|policy| self.cors.get(&policy)) {
+            return Ok(Arc::clone(cors));
+        }
+        let cors = Arc::new(source.compile(location, self.lists)?);
+        let is_listed = |policy: &CorsPolicy| matches!(policy.spec().origins, Origins::Listed(_));
+        if let Some(policy) = constant.filter(is_listed)
+            && cors.notices().is_empty()
+        {
+            self.cors.insert(policy, Arc::clone(&cors));
+        }
+        Ok(cors)
     }
 
     fn rate_limit(&mut self, location: &str, rate: Rate) -> Option<Arc<RateLimit>> {
@@ -222,7 +242,9 @@ fn held<T>(
 
 #[cfg(test)]
 mod tests {
-    use crate::prelude::*;
+    use std::sync::Arc;
+
+    use crate::{base::error::StartProblem, build::report::notices, prelude::*};
 
     const KEPT: CachePolicy = CachePolicy::public().max_age(60).build();
 
@@ -257,6 +279,26 @@ mod tests {
             assert_eq!(response.header("cache-control"), control, "{path}");
             assert_eq!(response.header("x-content-type-options"), options, "{path}");
         }
+    }
+
+    /// A warning names the location of each.
+    #[test]
+    fn equal_cors_policies_are_compiled_once_unless_they_warn() {
+        const SHARED: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).build();
+        const CAPPED: CorsPolicy =
+            CorsPolicy::origins(&["https://app.example"]).max_age(86_400).build();
+        let service = |policy: CorsPolicy| {
+            let group = || Group::new().cors(policy).routes(routes![public]);
+            App::new(()).group("/a", group()).group("/b", group()).build().unwrap()
+        };
+        let shared = service(SHARED);
+        let compiled: Vec<_> =
+            shared.app().routes().iter().filter_map(|route| route.rules.cors.as_ref()).collect();
+        assert_eq!(compiled.len(), 2);
+        assert!(Arc::ptr_eq(compiled[0], compiled[1]));
+        let told = notices(service(CAPPED).app());
+        let locations: Vec<_> = told.iter().map(StartProblem::location).collect();
+        assert_eq!(locations, ["group /a", "group /b"]);
     }
 
     #[test]
