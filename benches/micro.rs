@@ -1,5 +1,6 @@
-//! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. The time to start an
-//! app: `micro start ROUTES`.
+//! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. Their time, which
+//! memory decides where there is much of it: `micro time CASE N`. The time to start an app: `micro
+//! start ROUTES`.
 //!
 //! A case named `X.base` does what the cases `X.*` do besides the decision; the report subtracts
 //! it. `benches/run micro` runs all of them.
@@ -25,7 +26,7 @@ use policy_core::{
     origin::OriginSet,
     secret::SecretKey,
     time::Timestamp,
-    token::{Key, KeyRing, NewClaims, Profile, RingKey, Verifier},
+    token::{Cut, Key, KeyRing, NewClaims, Profile, RevocationSet, RingKey, TokenNames, Verifier},
 };
 use policy_server::{AppService, Body, prelude::*};
 use tower::Service;
@@ -184,6 +185,47 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
+/// A question about a token that is not revoked, among this many revocations, of which every tenth is
+/// of a user; without a set, only its names.
+fn revocations(count: Option<u64>) -> Operation {
+    let now = Timestamp::from_seconds(1_800_000_000);
+    let mut set = RevocationSet::new(Duration::from_secs(3600), Duration::MAX);
+    set.caught_up(Duration::ZERO);
+    for number in 0..count.unwrap_or_default() {
+        let id = drawn(number);
+        let id = str::from_utf8(&id).unwrap_or_default();
+        if number % 10 == 0 {
+            set.revoke_user(id, Cut { before: now.seconds() + 1, number });
+        } else {
+            set.revoke_token(id, now.after(Duration::from_secs(number % 3600)));
+        }
+    }
+    let mut asked = u64::MAX / 2;
+    Box::new(move || {
+        asked += 3;
+        let [id, session, user] = [0, 1, 2].map(|number| black_box(drawn(asked + number)));
+        let names = TokenNames {
+            id: str::from_utf8(&id).unwrap_or_default(),
+            session: str::from_utf8(&session).ok(),
+            user: str::from_utf8(&user).unwrap_or_default(),
+            cut_offs: Some(0),
+        };
+        if count.is_some() {
+            black_box(set.status(now, Duration::ZERO, || names));
+        }
+        black_box(names);
+    })
+}
+
+/// The text of 16 bytes that look random.
+fn drawn(number: u64) -> [u8; 22] {
+    let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    [0; 22].map(|_: u8| {
+        bits = (bits ^ (bits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        b'A' + (bits >> 60) as u8
+    })
+}
+
 /// One decision, among this many clients; without a table, only the address.
 fn rate_limit(count: Option<u32>, clients: u32) -> Operation {
     let rate = Rate::per_minute(count.unwrap_or(1));
@@ -199,7 +241,7 @@ fn rate_limit(count: Option<u32>, clients: u32) -> Operation {
     })
 }
 
-const CASES: [&str; 19] = [
+const CASES: [&str; 25] = [
     "cors actual.base",
     "cors actual.policy",
     "cors preflight.base",
@@ -210,6 +252,12 @@ const CASES: [&str; 19] = [
     "rate limit.granted",
     "rate limit.newcomer",
     "rate limit.refused",
+    "rate limit of 1000000.base",
+    "rate limit of 1000000.granted",
+    "rate limit of 1000000.newcomer",
+    "revocations.base",
+    "revocations.no among 10",
+    "revocations.no among 1000000",
     "origins of 10.exact",
     "origins of 100000.exact",
     "origins of 10.wildcard",
@@ -249,6 +297,12 @@ fn case(name: &str) -> Result<Operation, String> {
         "rate limit.granted" => rate_limit(Some(1_000), 100),
         "rate limit.newcomer" => rate_limit(Some(1_000), u32::MAX),
         "rate limit.refused" => rate_limit(Some(1), 100),
+        "rate limit of 1000000.base" => rate_limit(None, 1_000_000),
+        "rate limit of 1000000.granted" => rate_limit(Some(1_000), 1_000_000),
+        "rate limit of 1000000.newcomer" => rate_limit(Some(1_000), u32::MAX),
+        "revocations.base" => revocations(None),
+        "revocations.no among 10" => revocations(Some(10)),
+        "revocations.no among 1000000" => revocations(Some(1_000_000)),
         "hs256.275 bytes, 5 blocks" => {
             token(275, "https://auth.example", "AAAAAAAAAA", Some("read write"))?
         }
@@ -280,13 +334,20 @@ fn main() -> Result<(), String> {
             let times: u64 = times.parse().map_err(|_not_a_number| "N is a number".to_owned())?;
             (0..times).for_each(|_| operation());
         }
+        ["time", name, times] => {
+            let mut operation = case(name)?;
+            let times: u32 = times.parse().map_err(|_not_a_number| "N is a number".to_owned())?;
+            let begin = Instant::now();
+            (0..times).for_each(|_| operation());
+            println!("{:.1} ns", begin.elapsed().as_secs_f64() * 1e9 / f64::from(times));
+        }
         ["start", routes] => {
             let routes = routes.parse().map_err(|_not_a_number| "ROUTES is a number".to_owned())?;
             let begin = Instant::now();
             drop(black_box(app(routes)?));
             println!("{:.1} ms", begin.elapsed().as_secs_f64() * 1000.0);
         }
-        _ => return Err("usage: micro list | count CASE N | start ROUTES".to_owned()),
+        _ => return Err("usage: micro list | count CASE N | time CASE N | start ROUTES".to_owned()),
     }
     Ok(())
 }

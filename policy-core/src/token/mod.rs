@@ -39,6 +39,7 @@ mod json;
 mod jwks;
 mod jws;
 mod key;
+mod name_filter;
 mod opaque;
 mod profile;
 mod refresh;

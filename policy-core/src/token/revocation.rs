@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use super::name_filter::NameFilter;
 use crate::time::Timestamp;
 
 /// The revocations that one process knows. It is checked for every token, without a store.
@@ -45,6 +46,8 @@ use crate::time::Timestamp;
 pub struct RevocationSet {
     tokens: HashMap<Arc<str>, Timestamp>,
     users: HashMap<Arc<str>, Cut>,
+    /// Of the names of both.
+    filter: NameFilter,
     /// The cut-off of all users.
     all: Cut,
     /// The highest number of a cut-off that was dropped.
@@ -115,6 +118,7 @@ impl RevocationSet {
         Self {
             tokens: HashMap::new(),
             users: HashMap::new(),
+            filter: NameFilter::default(),
             all: Cut::default(),
             dropped: 0,
             ends: BinaryHeap::new(),
@@ -148,8 +152,18 @@ impl RevocationSet {
     fn has_revoked(&self, names: TokenNames<'_>, issued: Timestamp) -> bool {
         let issued = issued.seconds();
         let is_covered = |cut: &Cut| cut.covers(issued, names.cut_offs);
-        is_covered(&self.all)
-            || self.tokens.contains_key(names.id)
+        is_covered(&self.all) || (self.may_have(names) && self.has(names, is_covered))
+    }
+
+    /// Whether one of the names may be revoked. All three are asked for at once, so that the reads
+    /// from memory overlap.
+    fn may_have(&self, names: TokenNames<'_>) -> bool {
+        let may_have = |name| self.filter.may_have(name);
+        may_have(names.id) | names.session.is_some_and(may_have) | may_have(names.user)
+    }
+
+    fn has(&self, names: TokenNames<'_>, is_covered: impl Fn(&Cut) -> bool) -> bool {
+        self.tokens.contains_key(names.id)
             || names.session.is_some_and(|session| self.tokens.contains_key(session))
             || self.users.get(names.user).is_some_and(is_covered)
     }
@@ -174,21 +188,29 @@ impl RevocationSet {
     /// Revokes the token with this `jti`, or the tokens with this `sid`; `until` is when the last
     /// of them expires, plus the leeway. Returns whether this changed the set.
     pub fn revoke_token(&mut self, id: &str, until: Timestamp) -> bool {
-        if self.tokens.get(id).is_some_and(|known| *known >= until) {
+        let known = self.tokens.get(id).copied();
+        if known.is_some_and(|known| known >= until) {
             return false;
+        }
+        if known.is_none() {
+            self.add_to_filter(id);
         }
         let id: Arc<str> = id.into();
         self.ends.push(Reverse((until, Entry::Token(Arc::clone(&id)))));
-        self.tokens.insert(id, until).is_none()
+        self.tokens.insert(id, until);
+        known.is_none()
     }
 
     /// Revokes the tokens of a user that this cut-off covers; it never moves back. Returns whether
     /// this changed the set.
     pub fn revoke_user(&mut self, user: &str, cut: Cut) -> bool {
-        let known = self.users.get(user).copied().unwrap_or_default();
-        let cut = known.max(cut);
-        if known == cut {
+        let known = self.users.get(user).copied();
+        let cut = known.unwrap_or_default().max(cut);
+        if known.unwrap_or_default() == cut {
             return false;
+        }
+        if known.is_none() {
+            self.add_to_filter(user);
         }
         let user: Arc<str> = user.into();
         self.ends.push(Reverse((self.end_of_cut(cut), Entry::User(Arc::clone(&user)))));
@@ -235,12 +257,14 @@ impl RevocationSet {
                 Some(Reverse((end, Entry::Token(id)))) => {
                     if self.tokens.get(&id).is_some_and(|until| *until <= end) {
                         self.tokens.remove(&id);
+                        self.filter.remove(&id);
                     }
                 }
                 Some(Reverse((end, Entry::User(user)))) => {
                     let cut = self.users.get(&user).copied();
                     if let Some(cut) = cut.filter(|cut| self.end_of_cut(*cut) <= end) {
                         self.users.remove(&user);
+                        self.filter.remove(&user);
                         self.dropped = self.dropped.max(cut.number);
                     }
                 }
@@ -248,6 +272,15 @@ impl RevocationSet {
             }
         }
         true
+    }
+
+    /// Adds a name that is not revoked yet.
+    fn add_to_filter(&mut self, name: &str) {
+        if self.filter.is_full() {
+            let names = self.tokens.keys().chain(self.users.keys()).map(|name| &**name);
+            self.filter = NameFilter::of(names, self.len());
+        }
+        self.filter.insert(name);
     }
 
     /// The number of revoked tokens and users.
@@ -352,6 +385,33 @@ mod tests {
         assert!(set.expire(at(20), 4));
         assert_eq!(set.len(), 6);
         assert!(!set.expire(at(20), 7));
+    }
+
+    /// Also while the filter is made anew for more of them, and while others end.
+    #[test]
+    fn many_are_revoked_each_until_its_end() {
+        let mut set = fresh();
+        let status = |set: &RevocationSet, id: u64, user: u64| {
+            let (id, user) = (format!("t{id}"), format!("u{user}"));
+            let names = TokenNames { id: &id, session: None, user: &user, cut_offs: None };
+            set.status(at(0), since(0), || names)
+        };
+        for number in 0..2000 {
+            set.revoke_token(&format!("t{number}"), at(number));
+            set.revoke_token(&format!("t{number}"), at(number + 1));
+            set.revoke_user(&format!("u{number}"), cut(number + 1));
+        }
+        for now in (0..2000).step_by(100) {
+            set.expire(at(now), usize::MAX);
+            for number in 0..2000 {
+                let expected = |ends| match now < ends {
+                    true => RevocationStatus::Revoked,
+                    false => RevocationStatus::Good,
+                };
+                assert_eq!(status(&set, number, 9999), expected(number + 1), "{number} {now}");
+                assert_eq!(status(&set, 9999, number), expected(number + 101), "{number} {now}");
+            }
+        }
     }
 
     /// The number decides where the second says nothing, and the second where there is no number.
