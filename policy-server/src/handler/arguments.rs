@@ -59,11 +59,16 @@ impl<S> Arguments<S, ()> for () {
 
 /// An argument that the call knows, so that its handler needs nothing else of the request. `None` if
 /// it has to be extracted, which also says why it is not there.
-#[inline(always)]
+#[inline]
 fn known<T: 'static>(call: &Call) -> Option<T> {
     let mut argument = None::<T>;
-    // The compiler knows which of these is the type.
-    let place: &mut dyn Any = &mut argument;
+    fill(call, &mut argument);
+    argument
+}
+
+/// The part of [`known`] that is the same for all types, so that it is compiled once.
+#[inline]
+fn fill(call: &Call, place: &mut dyn Any) {
     if let Some(user) = place.downcast_mut() {
         *user = call.user();
     } else if let Some(user) = place.downcast_mut::<Option<Option<Principal>>>() {
@@ -73,7 +78,6 @@ fn known<T: 'static>(call: &Call) -> Option<T> {
     } else if let Some(route) = place.downcast_mut() {
         *route = Some(MatchedRoute::of(&call.route));
     }
-    argument
 }
 
 macro_rules! arguments {
@@ -92,30 +96,35 @@ macro_rules! arguments {
                 Handler: FnOnce(Self) -> Answer + Send + 'static,
                 Answer: Future<Output: Respond> + Send,
             {
-                let arguments = || Some(($(known::<$head>(call)?,)* known::<$last>(call)?,));
-                if let Some(arguments) = arguments() {
-                    return Box::pin(async move { handler(arguments).await.into_response() });
-                }
-                let (request, route) = (call.take_request(), Arc::clone(&call.route));
+                let known = || Some(($(known::<$head>(call)?,)* known::<$last>(call)?,));
+                let known = known().ok_or_else(|| (call.take_request(), Arc::clone(&call.route)));
+                // One future for both: a handler's future is compiled once.
                 Box::pin(async move {
-                    // The compiler has checked that a route is used in an app with its state.
-                    let Some(state) = route.state.downcast_ref::<S>() else {
-                        return Problem::from(Refusal::Internal).into_response();
+                    let arguments = match known {
+                        Ok(arguments) => arguments,
+                        Err((request, route)) => {
+                            // The compiler has checked that a route is used in an app with its state.
+                            let Some(state) = route.state.downcast_ref::<S>() else {
+                                return Problem::from(Refusal::Internal).into_response();
+                            };
+                            #[allow(unused_mut, reason = "with one argument nothing reads the head first")]
+                            let (mut parts, body) = request.into_parts();
+                            // A rejection need not be `Send`: it is converted before anything is
+                            // awaited.
+                            $(let $head = $head::from_request_parts(&mut parts, state).await;
+                            let $head = match $head.map_err(IntoResponse::into_response) {
+                                Ok(argument) => argument,
+                                Err(response) => return rejected(response).await,
+                            };)*
+                            let request = Request::from_parts(parts, body);
+                            let $last = $last::from_request(request, state).await;
+                            match $last.map_err(IntoResponse::into_response) {
+                                Ok($last) => ($($head,)* $last,),
+                                Err(response) => return rejected(response).await,
+                            }
+                        }
                     };
-                    #[allow(unused_mut, reason = "with one argument nothing reads the head first")]
-                    let (mut parts, body) = request.into_parts();
-                    // A rejection need not be `Send`: it is converted before anything is awaited.
-                    $(let $head = $head::from_request_parts(&mut parts, state).await;
-                    let $head = match $head.map_err(IntoResponse::into_response) {
-                        Ok(argument) => argument,
-                        Err(response) => return rejected(response).await,
-                    };)*
-                    let request = Request::from_parts(parts, body);
-                    let $last = $last::from_request(request, state).await;
-                    match $last.map_err(IntoResponse::into_response) {
-                        Ok($last) => handler(($($head,)* $last,)).await.into_response(),
-                        Err(response) => rejected(response).await,
-                    }
+                    handler(arguments).await.into_response()
                 })
             }
         }
