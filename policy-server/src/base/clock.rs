@@ -12,6 +12,8 @@ use std::{
 use policy_core::time::Timestamp;
 use tokio::sync::watch;
 
+use crate::base::timers;
+
 /// The clock of an app: the system's, or in tests one that they advance.
 ///
 /// ```
@@ -123,7 +125,7 @@ impl Clock {
                 // The sender is alive here, so waiting cannot fail.
                 let _ = time.subscribe().wait_for(|time| time.monotonic >= end).await;
             }
-            None => tokio::time::sleep(duration).await,
+            None => timers::sleep(duration).await,
         }
     }
 
@@ -140,7 +142,7 @@ impl Clock {
                     return;
                 }
                 // In steps, since the system's clock may be set meanwhile.
-                tokio::time::sleep(time.since(now).min(Duration::from_secs(60))).await;
+                timers::sleep(time.since(now).min(Duration::from_secs(60))).await;
             },
         }
     }

@@ -14,5 +14,6 @@ pub(crate) mod relay;
 pub(crate) mod secret_file;
 pub(crate) mod sent_target;
 pub(crate) mod slot;
+pub(crate) mod timers;
 #[cfg(any(feature = "asym", feature = "gateway"))]
 pub(crate) mod tls_roots;

@@ -5,17 +5,16 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU8, Ordering},
-        mpsc,
     },
-    thread,
     time::Duration,
 };
 
 use tokio::{
-    runtime::Builder,
     sync::{Notify, watch},
     time::sleep,
 };
+
+use crate::base::timers;
 
 /// How long a connection on which nothing was received stays open when the server stops: its client
 /// may have sent a request that has not arrived.
@@ -88,8 +87,8 @@ impl Shutdown {
 
 /// Completes when ctrl-c or SIGTERM was received after the first call of this.
 ///
-/// The signal is recorded once per process, by a thread that belongs to no server and no runtime,
-/// so a server that starts to wait after the signal sees it too.
+/// The signal is recorded once per process, by a thread that belongs to no server, so a server that
+/// starts to wait after the signal sees it too.
 pub(super) fn requested() -> io::Result<impl Future<Output = ()>> {
     static REQUESTED: Mutex<Option<watch::Receiver<bool>>> = Mutex::new(None);
     let mut known = REQUESTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,25 +104,15 @@ pub(super) fn requested() -> io::Result<impl Future<Output = ()>> {
 
 /// Becomes `true` at the first signal. The signals are caught when this returns.
 fn note_signals() -> io::Result<watch::Receiver<bool>> {
-    let (caught, is_caught) = mpsc::sync_channel(1);
+    let runtime = timers::runtime().as_ref();
+    let runtime = runtime.map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
     let (request, requested) = watch::channel(false);
-    thread::Builder::new().name("policy-signals".to_owned()).spawn(move || {
-        let listening = Builder::new_current_thread()
-            .enable_io()
-            .build()
-            .and_then(|runtime| Ok((runtime.block_on(async { signal() })?, runtime)));
-        match listening {
-            Ok((signal, runtime)) => {
-                let _ = caught.send(Ok(()));
-                runtime.block_on(signal);
-                request.send_replace(true);
-            }
-            Err(error) => {
-                let _ = caught.send(Err(error));
-            }
-        }
-    })?;
-    is_caught.recv().map_err(io::Error::other)??;
+    let _entered = runtime.enter();
+    let signal = signal()?;
+    runtime.spawn(async move {
+        signal.await;
+        request.send_replace(true);
+    });
     Ok(requested)
 }
 

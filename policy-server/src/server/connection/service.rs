@@ -16,11 +16,13 @@ use http::{
     header::{CONNECTION, SERVER},
 };
 use hyper::{body::Incoming, service::Service};
-use tokio::time::sleep;
 
 use crate::{
     auth::RevocationSignal,
-    base::body::{BodyObserver, ObservedBody, Polled},
+    base::{
+        body::{BodyObserver, ObservedBody, Polled},
+        timers,
+    },
     client::peer::Peer,
     handler::upgrade::OpenStream,
     pipeline::{
@@ -215,7 +217,7 @@ fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
         loop {
             tokio::select! {
                 () = &mut ended => break,
-                () = sleep(Duration::from_secs(10)) => if activity.strong_count() == 0 { return },
+                () = timers::sleep(Duration::from_secs(10)) => if activity.strong_count() == 0 { return },
             }
         }
         if let Some(activity) = activity.upgrade() {

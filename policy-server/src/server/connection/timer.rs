@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep};
 
-use crate::{app::settings::ServerSettings, server::activity::Activity};
+use crate::{app::settings::ServerSettings, base::timers, server::activity::Activity};
 
 /// Closes a connection whose client keeps it waiting.
 ///
@@ -40,7 +40,7 @@ impl Timer {
     ) -> Self {
         let look = settings.idle_timeout / LOOKS;
         Self {
-            sleep: Box::pin(sleep(look)),
+            sleep: Box::pin(timers::sleep(look)),
             is_registered: false,
             header_timeout,
             is_watching_head: false,

@@ -11,10 +11,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use policy_core::{Rule, gate::OwnOrigin};
-use tokio::{
-    task::spawn_blocking,
-    time::{sleep, timeout},
-};
+use tokio::{task::spawn_blocking, time::timeout};
 use tokio_rustls::rustls::{
     ConfigBuilder, Error, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
@@ -27,7 +24,7 @@ use super::{
     pair::{Files, LOCATION, covers, in_file},
 };
 use crate::app::tls::Source;
-use crate::base::{error::StartProblem, event::log};
+use crate::base::{error::StartProblem, event::log, timers};
 
 /// How long reading the files may take until it is reported.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);
@@ -99,7 +96,7 @@ impl Certificates {
             let mut looking = None;
             loop {
                 tokio::select! {
-                    () = sleep(self.reload) => (),
+                    () = timers::sleep(self.reload) => (),
                     () = hangup.next() => (),
                 }
                 let look = looking.get_or_insert_with(|| {
