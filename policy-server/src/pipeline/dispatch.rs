@@ -27,7 +27,7 @@ use super::{
     normal_path::normalize,
     request_head::RequestHead,
     respond::ResponsePolicy,
-    response_future::{Begun, FirstPoll, ResponseFuture, Running, panicked},
+    response_future::{Begun, FirstPoll, ResponseFuture},
 };
 #[cfg(feature = "gateway")]
 use crate::gateway::tunnel;
@@ -87,7 +87,7 @@ where
     }
     let id = observation.as_ref().and_then(|observation| observation.id());
     let span = span::span(&head, &client, id);
-    let entered = span.enter();
+    let _entered = span.enter();
     let headers = request.headers();
     let received = RequestHead {
         app,
@@ -134,18 +134,15 @@ where
     let request = Request::from_parts(parts, body);
     let mut call = Call { request, values, client, route: Arc::clone(&route.info), auth: None };
     let target = RequestTarget { app, route: &route };
-    // Path parameters are parsed by user code, which may panic.
-    let begun = catch_unwind(AssertUnwindSafe(|| match &mut auth {
-        Some(auth) => target.ask_caller(auth, &mut call),
-        None => Begun::Started(target.enter(&mut call, None)),
-    }))
-    .unwrap_or_else(|panic| {
-        auth = None;
-        Begun::Started(Started::with(answered(panicked(&*panic)), Taken::default()))
-    });
-    drop(entered);
-    let running = Running::new(begun, policy, auth, progress, route.rules.timeout, span);
-    ResponseFuture::running(running, first_poll)
+    // Code of the app may panic: what parses path parameters, and the handler.
+    let begun = catch_unwind(AssertUnwindSafe(|| {
+        let begun = match &mut auth {
+            Some(auth) => target.ask_caller(auth, &mut call),
+            None => Begun::Started(target.enter(&mut call, None)),
+        };
+        begun.poll_first(&mut policy, first_poll)
+    }));
+    ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span)
 }
 
 /// The response future of a target, or the response of a gate that refused.

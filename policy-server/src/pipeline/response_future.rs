@@ -4,6 +4,7 @@ use std::{
     any::Any,
     convert::Infallible,
     fmt,
+    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
@@ -59,13 +60,34 @@ impl ResponseFuture {
         Self(Stage::Ready(Some(response)))
     }
 
-    pub(crate) fn running(mut running: Running, first_poll: FirstPoll) -> Self {
-        if let FirstPoll::InCall = first_poll {
-            let mut context = Context::from_waker(Waker::noop());
-            if let Poll::Ready(response) = running.poll(&mut context) {
-                return Self::ready(response);
+    /// The response to a request that has begun: a response, or what it waits for.
+    pub(crate) fn begun(
+        begun: thread::Result<ControlFlow<Response, Work>>,
+        policy: ResponsePolicy,
+        auth: Option<Arc<RequestAuth>>,
+        body: BodyProgress,
+        timeout: Duration,
+        span: &Span,
+    ) -> Self {
+        let settled = match begun {
+            Ok(ControlFlow::Break(response)) => settle(auth, Ok(response)),
+            Err(panic) => settle(auth, Err(panicked(&*panic))),
+            Ok(ControlFlow::Continue(work)) => {
+                return Self::running(Running::new(work, policy, auth, body, timeout, span));
+            }
+        };
+        match settled {
+            Settled::Ready(response, facts) => {
+                Self::ready(finished(Some(policy), response, facts, span))
+            }
+            Settled::Later(commit) => {
+                let work = Work::Committing(commit);
+                Self::running(Running::new(work, policy, None, body, timeout, span))
             }
         }
+    }
+
+    fn running(running: Running) -> Self {
         Self(Stage::Running(Box::new(running)))
     }
 
@@ -107,7 +129,7 @@ impl fmt::Debug for ResponseFuture {
 }
 
 /// A request being processed.
-pub(crate) struct Running {
+struct Running {
     stage: Work,
     policy: Option<ResponsePolicy>,
     auth: Option<Arc<RequestAuth>>,
@@ -126,11 +148,32 @@ pub(crate) enum Begun {
     Started(Started),
 }
 
+impl Begun {
+    /// Polls the target, if it is time for that: its response, or what has to be polled later.
+    pub(crate) fn poll_first(
+        self,
+        policy: &mut ResponsePolicy,
+        first_poll: FirstPoll,
+    ) -> ControlFlow<Response, Work> {
+        let mut target = match self {
+            Self::Gates(gates) => return ControlFlow::Continue(Work::Gates(gates)),
+            Self::Started(started) => started.note(Some(policy)),
+        };
+        if let FirstPoll::InCall = first_poll {
+            let mut context = Context::from_waker(Waker::noop());
+            if let Poll::Ready(response) = target.as_mut().poll(&mut context) {
+                return ControlFlow::Break(response);
+            }
+        }
+        ControlFlow::Continue(Work::Target(target))
+    }
+}
+
 /// The gates as a future.
 pub(crate) type BoxedGates = Pin<Box<dyn Future<Output = Started> + Send>>;
 
 /// What a request is waiting for.
-enum Work {
+pub(crate) enum Work {
     Gates(BoxedGates),
     Target(BoxFuture),
     /// The session is being written. The time-out does not interrupt this.
@@ -138,40 +181,59 @@ enum Work {
     Done,
 }
 
+/// Commits the session of a request whose target is done, or did not complete: that response is the
+/// error.
+fn settle(auth: Option<Arc<RequestAuth>>, done: Result<Response, Response>) -> Settled {
+    let (response, outcome) = match done {
+        Ok(response) => {
+            let status = response.status();
+            (response, Outcome::Answered(status))
+        }
+        Err(response) => (response, Outcome::Aborted),
+    };
+    match auth {
+        Some(auth) => auth.settle(response, outcome),
+        None => Settled::Ready(response, ResponseFacts::default()),
+    }
+}
+
+/// Writes the policy onto a response.
+fn finished(
+    policy: Option<ResponsePolicy>,
+    response: Response,
+    facts: ResponseFacts,
+    span: &Span,
+) -> Response {
+    let response = match policy {
+        Some(policy) => policy.apply(response, facts),
+        None => response,
+    };
+    span.record("status", response.status().as_u16());
+    response
+}
+
 impl Running {
-    pub(crate) fn new(
-        begun: Begun,
-        mut policy: ResponsePolicy,
+    fn new(
+        stage: Work,
+        policy: ResponsePolicy,
         auth: Option<Arc<RequestAuth>>,
         body: BodyProgress,
         timeout: Duration,
-        span: Span,
+        span: &Span,
     ) -> Self {
-        let stage = match begun {
-            Begun::Gates(gates) => Work::Gates(gates),
-            Begun::Started(started) => Work::Target(started.note(Some(&mut policy))),
-        };
-        Self { stage, policy: Some(policy), auth, body, timeout, deadline: None, span }
+        let (policy, span) = (Some(policy), span.clone());
+        Self { stage, policy, auth, body, timeout, deadline: None, span }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
         let span = self.span.clone();
         let _entered = span.enter();
         if let Work::Gates(_) | Work::Target(_) = self.stage {
-            let (response, outcome) = match ready!(self.poll_target(context)) {
-                Ok(response) => {
-                    let status = response.status();
-                    (response, Outcome::Answered(status))
-                }
-                Err(response) => (response, Outcome::Aborted),
-            };
+            let done = ready!(self.poll_target(context));
             self.stage = Work::Done;
-            let Some(auth) = self.auth.take() else {
-                return Poll::Ready(self.finished(response, ResponseFacts::default()));
-            };
-            match auth.settle(response, outcome) {
+            match settle(self.auth.take(), done) {
                 Settled::Ready(response, facts) => {
-                    return Poll::Ready(self.finished(response, facts));
+                    return Poll::Ready(finished(self.policy.take(), response, facts, &span));
                 }
                 Settled::Later(commit) => self.stage = Work::Committing(commit),
             }
@@ -183,7 +245,7 @@ impl Running {
                 Err(panic) => (panicked(&*panic), ResponseFacts::default()),
             };
         self.stage = Work::Done;
-        Poll::Ready(self.finished(response, facts))
+        Poll::Ready(finished(self.policy.take(), response, facts, &span))
     }
 
     /// The response of the target, or an error response after a panic or the deadline.
@@ -216,15 +278,6 @@ impl Running {
             }
             Err(panic) => Poll::Ready(Err(panicked(&*panic))),
         }
-    }
-
-    fn finished(&mut self, response: Response, facts: ResponseFacts) -> Response {
-        let response = match self.policy.take() {
-            Some(policy) => policy.apply(response, facts),
-            None => response,
-        };
-        self.span.record("status", response.status().as_u16());
-        response
     }
 
     fn timed_out(&self) -> Response {
