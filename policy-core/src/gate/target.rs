@@ -115,17 +115,36 @@ impl<'a> NormalPath<'a> {
 
 /// Whether a path is in its normal form at first sight, as nearly every one.
 fn is_normal(path: &str) -> bool {
-    let mut last = 0;
+    let mut refused = CODED;
     path.bytes().all(|byte| {
-        let begins_segment = last == b'/';
-        last = byte;
-        if byte == b'/' {
-            !begins_segment
-        } else {
-            is_path_byte(byte) && !(begins_segment && byte == b'.')
-        }
+        let class = CLASSES[usize::from(byte)];
+        let is_normal = class & refused == 0;
+        // A segment that begins with another slash is empty, and one with a dot may be `..`.
+        refused = if class == SLASH { CODED | SLASH | DOT } else { CODED };
+        is_normal
     })
 }
+
+/// What a byte of a path is to [`is_normal`]: one of these, or nothing of interest.
+const SLASH: u8 = 1;
+const DOT: u8 = 2;
+/// It begins a percent code, or should be in one.
+const CODED: u8 = 4;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [CODED; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "a byte")]
+        if is_path_byte(byte as u8) {
+            classes[byte] = 0;
+        }
+        byte += 1;
+    }
+    classes[b'/' as usize] = SLASH;
+    classes[b'.' as usize] = DOT;
+    classes
+};
 
 fn normalize(path: &str) -> Result<NormalPath<'_>, Refusal> {
     let mut normal = String::with_capacity(path.len());
