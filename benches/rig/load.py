@@ -7,6 +7,8 @@ from rig.rows import BODIES, ROWS, fields
 from rig.tables import number, table
 
 IDLE = 2000
+# Seconds after which an idle connection of Policy has given its buffers back: half of its default time-out.
+QUIET = 40
 
 
 def rates(servers, rows, seconds, rounds, is_http2):
@@ -121,12 +123,14 @@ def idle(servers):
                 client.ask(plain)
             time.sleep(1)
             after = server.memory()
+            time.sleep(QUIET)
+            quiet = server.memory()
             for client in clients:
                 client.socket.close()
-        found.append({"server": server.name, "before": before, "after": after, "each": (after - before) / IDLE})
-    head = ["server", "MiB at start", f"MiB with {IDLE:,} connections", "KiB each"]
+        found.append({"server": server.name, "before": before, "after": after, "each": (after - before) / IDLE, "quiet": (quiet - before) / IDLE})
+    head = ["server", "MiB at start", f"MiB with {IDLE:,} connections", "KiB each", f"KiB each, {QUIET} s later"]
     in_mib = lambda kib: number(kib / 1024, 1)
-    print("\n" + table(head, [[r["server"], in_mib(r["before"]), in_mib(r["after"]), number(r["each"], 2)] for r in found]))
+    print("\n" + table(head, [[r["server"], in_mib(r["before"]), in_mib(r["after"]), number(r["each"], 2), number(r["quiet"], 2)] for r in found]))
     return found
 
 

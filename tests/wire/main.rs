@@ -19,6 +19,7 @@ mod idle_connections;
 mod origins;
 mod paths;
 mod preflights;
+mod resting;
 mod slow_clients;
 mod smuggling;
 mod status_lines;

@@ -21,6 +21,9 @@ pub(crate) trait IoObserver {
 
     /// Called with how many bytes were taken.
     fn after_write(&mut self, _written: &Poll<io::Result<usize>>) {}
+
+    /// Called when nothing will be written any more.
+    fn before_shutdown(&mut self) {}
 }
 
 /// A connection with its observer.
@@ -33,6 +36,10 @@ pub(crate) struct ObservedIo<S, O> {
 impl<S, O> ObservedIo<S, O> {
     pub(crate) fn new(stream: S, observer: O) -> Self {
         Self { stream, observer }
+    }
+
+    pub(crate) fn get_ref(&self) -> &S {
+        &self.stream
     }
 }
 
@@ -85,6 +92,7 @@ impl<S: AsyncWrite + Unpin, O: IoObserver + Unpin> AsyncWrite for ObservedIo<S, 
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.observer.before_shutdown();
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

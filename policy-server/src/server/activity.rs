@@ -33,6 +33,10 @@ pub(super) struct Activity {
     head_begun: AtomicBool,
     /// The client does not read what is written.
     write_blocked: AtomicBool,
+    /// The newest request has a body, of which something may be unread.
+    has_body: AtomicBool,
+    /// The connection is being shut down.
+    is_ending: AtomicBool,
     /// How many more requests the client cancelled than completed.
     given_up: AtomicI32,
     /// Closes an upgraded connection from outside.
@@ -67,6 +71,8 @@ impl Activity {
             balance: AtomicI64::new(0),
             head_begun: AtomicBool::new(false),
             write_blocked: AtomicBool::new(false),
+            has_body: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
             given_up: AtomicI32::new(0),
             cut: Cut::default(),
             permit: OnceLock::new(),
@@ -116,6 +122,27 @@ impl Activity {
     /// The client does not read pending output.
     pub(super) fn waits_to_write(&self) {
         self.write_blocked.store(true, Relaxed);
+    }
+
+    /// Records whether a request of HTTP/1.1 has a body.
+    pub(super) fn has_body(&self, has_body: bool) {
+        self.has_body.store(has_body, Relaxed);
+    }
+
+    /// Nothing more will be written.
+    pub(super) fn ends(&self) {
+        self.is_ending.store(true, Relaxed);
+    }
+
+    /// Whether an HTTP/1.1 connection is between two requests: all of the latest one was read, and
+    /// all of its response written. `holders` is how many hold this while there is no request.
+    pub(super) fn is_between_requests(self: &Arc<Self>, holders: usize) -> bool {
+        // Requests, responses and their bodies hold it as well.
+        Arc::strong_count(self) == holders
+            && !self.is_unused()
+            && ![&self.has_body, &self.head_begun, &self.write_blocked, &self.is_ending]
+                .iter()
+                .any(|is_set| is_set.load(Relaxed))
     }
 
     /// The client cancelled a request.

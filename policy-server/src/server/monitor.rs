@@ -74,6 +74,10 @@ impl IoObserver for Monitor {
         self.unless_cut(Side::Write, context)
     }
 
+    fn before_shutdown(&mut self) {
+        self.activity.ends();
+    }
+
     fn after_write(&mut self, written: &Poll<io::Result<usize>>) {
         match written {
             Poll::Pending => self.activity.waits_to_write(),

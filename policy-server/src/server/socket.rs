@@ -33,6 +33,16 @@ impl Socket {
         if unread.is_empty() { Self::Tcp(stream) } else { Self::Begun { stream, unread } }
     }
 
+    /// Ready when there is something to read, or the peer has closed the connection. What TLS has
+    /// decrypted already does not count.
+    pub(super) fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) | Self::Begun { stream, .. } => stream.poll_read_ready(context),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.get_ref().0.poll_read_ready(context),
+        }
+    }
+
     pub(super) fn is_tls(&self) -> bool {
         match self {
             Self::Tcp(_) | Self::Begun { .. } => false,

@@ -11,6 +11,8 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
+use crate::base::timers;
+
 /// How long the last tasks may take after everything else has ended, such as the commit of a
 /// request that was cut off.
 const LAST_TASKS: Duration = Duration::from_secs(1);
@@ -61,6 +63,7 @@ fn start(number: usize, running: mpsc::Sender<()>) -> io::Result<(Handle, onesho
     let handle = runtime.handle().clone();
     let (going_on, ended) = oneshot::channel();
     thread::Builder::new().name(format!("policy-core-{number}")).spawn(move || {
+        timers::keep_off_this_thread();
         runtime.block_on(async {
             // The sender is dropped without sending.
             let _ = ended.await;

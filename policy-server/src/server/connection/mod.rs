@@ -1,6 +1,7 @@
 //! One connection: its handshake, its requests, its timer and its shutdown.
 
 mod first_bytes;
+mod http1;
 mod service;
 mod timer;
 
@@ -10,10 +11,10 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
-    task::Poll,
+    task::{Context, Poll},
 };
 
-use hyper::server::conn::{http1, http2};
+use hyper::server::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
@@ -22,7 +23,7 @@ use tokio::{
 };
 
 pub(super) use self::{first_bytes::Protocol, timer::Timer};
-use self::{first_bytes::by_first_bytes, service::ConnectionService};
+use self::{first_bytes::by_first_bytes, http1::Http1, service::ConnectionService};
 use super::{
     Serving,
     activity::Activity,
@@ -80,14 +81,8 @@ pub(super) async fn serve_connection(
         drive(Box::pin(connection), timer, activity, shutdown).await;
     } else {
         let timer = Timer::new(settings, Some(settings.header_timeout));
-        let connection = http1::Builder::new()
-            .keep_alive(settings.keep_alive)
-            .max_buf_size(settings.header_limit)
-            // Our own timer has no cost per request.
-            .header_read_timeout(None)
-            .serve_connection(TokioIo::new(ObservedIo::new(socket, monitor)), service)
-            .with_upgrades();
-        drive(Box::pin(connection), timer, activity, shutdown).await;
+        let io = TokioIo::new(ObservedIo::new(socket, monitor));
+        drive(Http1::new(io, service), timer, activity, shutdown).await;
     }
     drop(alive);
 }
@@ -130,30 +125,35 @@ trait Graceful: Future<Output = hyper::Result<()>> {
     const TELLS: bool;
 
     fn end(self: Pin<&mut Self>);
+
+    /// Gives back what it does not need until its client sends something. It is between two
+    /// requests, and has to be polled again.
+    fn rest(self: Pin<&mut Self>, context: &mut Context<'_>);
 }
 
-impl Graceful for http1::UpgradeableConnection<TokioIo<MonitoredIo>, ConnectionService> {
-    const TELLS: bool = false;
-
-    fn end(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
-}
-
+/// It keeps its state (HPACK, flow control) and can receive on any stream.
 impl Graceful
-    for WithStreams<http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>>
+    for Pin<
+        Box<
+            WithStreams<http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>>,
+        >,
+    >
 {
     const TELLS: bool = true;
 
     fn end(self: Pin<&mut Self>) {
-        self.connection().graceful_shutdown();
+        self.get_mut().as_mut().connection().graceful_shutdown();
     }
+
+    fn rest(self: Pin<&mut Self>, _context: &mut Context<'_>) {}
 }
 
-/// Runs a connection until it ends, its timer closes it, or the server stops. The connection is
-/// boxed, since every future that contains it would be that much larger.
-async fn drive<C: Graceful>(
-    mut connection: Pin<Box<C>>,
+/// Who holds the activity of a connection without a request: its service, its socket and its task.
+const HOLDERS: usize = 3;
+
+/// Runs a connection until it ends, its timer closes it, or the server stops.
+async fn drive<C: Graceful + Unpin>(
+    mut connection: C,
     mut timer: Timer,
     activity: Arc<Activity>,
     shutdown: Shutdown,
@@ -169,21 +169,28 @@ async fn drive<C: Graceful>(
             is_watched = activity.unsent().poll_evicted(context).is_pending();
         }
         loop {
-            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+            if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
                 return Poll::Ready(ended.err());
             }
             if let Some(late) = &mut first_bytes
                 && (!activity.is_unused() || late.as_mut().poll(context).is_ready())
             {
                 first_bytes = None;
-                connection.as_mut().end();
+                Pin::new(&mut connection).end();
                 continue;
             }
             if !is_waiting || shutdown.phase() != phase {
                 is_waiting = next_phase.as_mut().poll(context).is_pending();
             }
             if is_waiting {
-                break;
+                if activity.unsent().is_closed() || timer.poll(&activity, context).is_ready() {
+                    return Poll::Ready(None);
+                }
+                if timer.saw_quiet() && activity.is_between_requests(HOLDERS) {
+                    Pin::new(&mut connection).rest(context);
+                    continue;
+                }
+                return Poll::Pending;
             }
             phase = shutdown.phase();
             if phase == Phase::Cut {
@@ -191,15 +198,11 @@ async fn drive<C: Graceful>(
             }
             next_phase.set(shutdown.left(phase));
             if C::TELLS || !activity.is_unused() {
-                connection.as_mut().end();
+                Pin::new(&mut connection).end();
             } else {
                 first_bytes = Some(Box::pin(sleep(FIRST_BYTES)));
             }
         }
-        if activity.unsent().is_closed() {
-            return Poll::Ready(None);
-        }
-        timer.poll(&activity, context).map(|()| None)
     });
     let ended = ended.await;
     activity.unsent().close();

@@ -15,7 +15,10 @@ use http::{
     HeaderValue, Request, Response, StatusCode, Version,
     header::{CONNECTION, SERVER},
 };
-use hyper::{body::Incoming, service::Service};
+use hyper::{
+    body::{Body as _, Incoming},
+    service::Service,
+};
 
 use crate::{
     auth::RevocationSignal,
@@ -59,6 +62,7 @@ impl Service<Request<Incoming>> for ConnectionService {
         let is_tunnel = is_connect(&request) && is_http1;
         let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
         let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
+        self.activity.has_body(!request.body().is_end_stream());
         // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
         // HTTP/2 wait for their client in the executor of their connection.
         let first_poll = if is_http1 { FirstPoll::InCall } else { FirstPoll::Later };

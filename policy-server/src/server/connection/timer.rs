@@ -1,6 +1,7 @@
 //! Closes connections whose clients keep them waiting.
 
 use std::{
+    mem,
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -28,6 +29,8 @@ pub(in crate::server) struct Timer {
     /// By how much it has to increase between two looks.
     least: i64,
     quiet_looks: u32,
+    /// Whether the latest look saw nothing move, and nobody was told.
+    saw_quiet: bool,
 }
 
 /// A connection is idle after this many checks without progress.
@@ -49,7 +52,13 @@ impl Timer {
             paid: 0,
             least: least_within(look, settings.min_read_rate),
             quiet_looks: 0,
+            saw_quiet: false,
         }
+    }
+
+    /// Whether nothing moved between the latest two looks. Each is told once.
+    pub(super) fn saw_quiet(&mut self) -> bool {
+        mem::take(&mut self.saw_quiet)
     }
 
     /// Ready when the connection should be closed.
@@ -84,6 +93,7 @@ impl Timer {
         let is_moving = is_asking || paid.saturating_sub(self.paid) >= self.least;
         let is_quiet = activity.waits_for_client() && !is_moving;
         self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
+        self.saw_quiet = is_quiet;
         self.seen = moved;
         self.paid = self.paid.max(paid);
         self.quiet_looks >= LOOKS
