@@ -1,6 +1,6 @@
 //! The claims of a verified token.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::Deserialize;
 
@@ -121,21 +121,29 @@ impl fmt::Debug for Claims<'_> {
     }
 }
 
-/// A verified token that owns its claims.
+/// A verified token that owns its claims. Copies share them.
 #[derive(Clone)]
 pub struct Token {
+    payload: Arc<Payload>,
+}
+
+struct Payload {
     text: String,
     fields: Fields,
 }
 
 impl Token {
     pub(super) fn new(text: String, fields: Fields) -> Self {
-        Self { text, fields }
+        Self { payload: Arc::new(Payload { text, fields }) }
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.payload.fields
     }
 
     /// The claims.
     pub fn claims(&self) -> Claims<'_> {
-        Claims::new(&self.text, self.fields)
+        Claims::new(&self.payload.text, self.payload.fields)
     }
 }
 

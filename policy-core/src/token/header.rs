@@ -1,10 +1,10 @@
 //! The header of a token that does not begin as ours do.
 
 use super::{
-    Algorithm, Key, KeyRing, TokenError,
+    Algorithm, KeyRing, RingKey, TokenError,
     json::{Malformed, Scanner},
 };
-use crate::{base64url, time::Timestamp};
+use crate::base64url;
 
 /// The header members that are used. Embedded keys and key addresses (`jwk`, `jku`, `x5c`, `x5u`)
 /// are ignored.
@@ -48,14 +48,13 @@ impl Header {
         self.kid.flatten()
     }
 
-    /// The key that this header names, if it may be used.
+    /// The key that this header names, if it may be used for it. It may be retired.
     pub(super) fn key<'k>(
         &self,
         keys: &'k KeyRing,
         allowed: &[Algorithm],
-        now: Timestamp,
         is_type: impl FnOnce(Option<&str>) -> bool,
-    ) -> Result<&'k Key, TokenError> {
+    ) -> Result<&'k RingKey, TokenError> {
         if self.is_critical {
             return Err(TokenError::UnsupportedCritical);
         }
@@ -65,11 +64,11 @@ impl Header {
             return Err(TokenError::WrongType);
         }
         let key = match &self.kid {
-            None => keys.by_id(None, now),
+            None => keys.by_id(None),
             // An id that no key can have is not looked up: ids of a ring are validated.
-            Some(id) => id.as_deref().and_then(|id| keys.by_id(Some(id), now)),
+            Some(id) => id.as_deref().and_then(|id| keys.by_id(Some(id))),
         };
-        let key = key.ok_or(TokenError::UnknownKey)?;
-        if key.algorithm() == algorithm { Ok(key) } else { Err(TokenError::AlgNotAllowed) }
+        let entry = key.ok_or(TokenError::UnknownKey)?;
+        if entry.key.algorithm() == algorithm { Ok(entry) } else { Err(TokenError::AlgNotAllowed) }
     }
 }

@@ -88,8 +88,11 @@ pub fn verify_jws(
     now: Timestamp,
 ) -> Result<Vec<u8>, TokenError> {
     let (header, segments) = Segments::split_loosely(token)?;
-    let key = Header::parse(header)?.key(keys, algorithms, now, |_any| true)?;
-    key.verify(segments.message, segments.signature)?;
+    let entry = Header::parse(header)?.key(keys, algorithms, |_any| true)?;
+    if !entry.is_live(now) {
+        return Err(TokenError::UnknownKey);
+    }
+    entry.key.verify(segments.message, segments.signature)?;
     let mut payload = Vec::new();
     base64url::decode(segments.payload, &mut payload).ok_or(TokenError::Malformed)?;
     Ok(payload)

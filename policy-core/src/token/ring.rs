@@ -23,9 +23,14 @@ impl RingKey {
         Self { key, signs_from: Timestamp::default(), retires: None }
     }
 
-    fn is_live(&self, now: Timestamp) -> bool {
-        self.retires.is_none_or(|retires| now < retires)
+    pub(super) fn is_live(&self, now: Timestamp) -> bool {
+        is_before(self.retires, now)
     }
+}
+
+/// Whether a key that retires at this time, if ever, is still used.
+pub(super) fn is_before(retires: Option<Timestamp>, now: Timestamp) -> bool {
+    retires.is_none_or(|retires| now < retires)
 }
 
 /// Keys by their ids: every one that is not retired verifies, the newest that has begun to sign
@@ -62,21 +67,19 @@ impl KeyRing {
         self.keys().any(|entry| entry.key.id() == id)
     }
 
-    /// The live key whose prepared header these bytes begin with.
+    /// The key whose prepared header these bytes begin with, retired or not.
     #[inline]
-    pub(super) fn by_header(&self, token: &[u8], now: Timestamp) -> Option<&Key> {
-        let has_header = |entry: &&RingKey| token.starts_with(entry.key.header());
-        self.0.iter().find(has_header).filter(|entry| entry.is_live(now)).map(|entry| &entry.key)
+    pub(super) fn by_header(&self, token: &[u8]) -> Option<&RingKey> {
+        self.0.iter().find(|entry| token.starts_with(entry.key.header()))
     }
 
-    /// The live key with this id; without an id, the only key of a ring of one.
-    pub(super) fn by_id(&self, id: Option<&str>, now: Timestamp) -> Option<&Key> {
-        let entry = match (id, &*self.0) {
+    /// The key with this id, retired or not; without an id, the only key of a ring of one.
+    pub(super) fn by_id(&self, id: Option<&str>) -> Option<&RingKey> {
+        match (id, &*self.0) {
             (Some(id), keys) => keys.iter().find(|entry| entry.key.id() == id),
             (None, [only]) => Some(only),
             (None, _) => None,
-        };
-        entry.filter(|entry| entry.is_live(now)).map(|entry| &entry.key)
+        }
     }
 
     /// The newest key that may sign.

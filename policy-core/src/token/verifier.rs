@@ -1,24 +1,79 @@
 //! Verifying tokens against a profile.
+//!
+//! It has two parts. The first, [`Verifier::open`], depends on the bytes of a token and on the keys
+//! alone: it checks the signature and reads the claims. The second, [`SignedToken::verify_at`],
+//! depends on the time. Whoever keeps the result of the first for the next time that the same bytes
+//! arrive cannot leave out the second, which is the only way to the claims.
+
+use std::{fmt, sync::Arc};
 
 use super::{
-    Algorithm, Claims, KeyRing, Profile, Token, TokenError, fields::Fields, header::Header,
-    jws::Segments, key::Key, profile::ACCESS_TOKEN,
+    Algorithm, Claims, KeyRing, Profile, RingKey, Token, TokenError, fields::Fields,
+    header::Header, jws::Segments, profile::ACCESS_TOKEN, ring::is_before,
 };
 use crate::{base64url, time::Timestamp};
 
 /// Verifies tokens against a [`Profile`].
 #[derive(Debug)]
 pub struct Verifier {
-    profile: Profile,
+    profile: Arc<Profile>,
     /// Whether the profile accepts the headers that our own keys write.
     takes_own_headers: bool,
+}
+
+/// A token with a valid signature. Whether it is accepted depends on the time, too.
+#[derive(Clone)]
+pub struct SignedToken {
+    token: Token,
+    /// When its key retires.
+    retires: Option<Timestamp>,
+    profile: Arc<Profile>,
+}
+
+impl SignedToken {
+    /// Whether this verifier opened it.
+    pub fn is_of(&self, verifier: &Verifier) -> bool {
+        Arc::ptr_eq(&self.profile, &verifier.profile)
+    }
+
+    /// The second part of the verification: whether its key has not retired, and whether its claims
+    /// are those that the profile requires at this time.
+    ///
+    /// # Errors
+    ///
+    /// The first reason to refuse it.
+    #[inline]
+    pub fn verify_at(&self, now: Timestamp) -> Result<Token, TokenError> {
+        check(self.token.fields(), self.retires, &self.profile, now)?;
+        Ok(self.token.clone())
+    }
+}
+
+impl fmt::Debug for SignedToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignedToken").field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+/// What the time decides about a token with these claims, whose key retires then.
+#[inline]
+fn check(
+    fields: &Fields,
+    retires: Option<Timestamp>,
+    profile: &Profile,
+    now: Timestamp,
+) -> Result<(), TokenError> {
+    if !is_before(retires, now) {
+        return Err(TokenError::UnknownKey);
+    }
+    fields.check(profile, now)
 }
 
 impl Verifier {
     /// A verifier of this profile.
     pub fn new(profile: Profile) -> Self {
         let takes_own_headers = profile.typ.as_deref() == Some(ACCESS_TOKEN);
-        Self { profile, takes_own_headers }
+        Self { profile: Arc::new(profile), takes_own_headers }
     }
 
     /// Verifies a token: the bytes after `Bearer `. Its claims are decoded into `payload`, whose
@@ -37,7 +92,8 @@ impl Verifier {
         now: Timestamp,
         payload: &'p mut String,
     ) -> Result<Claims<'p>, TokenError> {
-        let fields = self.fields(keys, token, now, payload)?;
+        let (fields, retires) = self.read(keys, token, payload)?;
+        check(&fields, retires, &self.profile, now)?;
         Ok(Claims::new(payload, fields))
     }
 
@@ -52,9 +108,19 @@ impl Verifier {
         token: &[u8],
         now: Timestamp,
     ) -> Result<Token, TokenError> {
+        self.open(keys, token)?.verify_at(now)
+    }
+
+    /// The first part of the verification: checks the signature and reads the claims.
+    ///
+    /// # Errors
+    ///
+    /// The first reason to refuse the token at any time.
+    pub fn open(&self, keys: &KeyRing, token: &[u8]) -> Result<SignedToken, TokenError> {
         let mut payload = String::new();
-        let fields = self.fields(keys, token, now, &mut payload)?;
-        Ok(Token::new(payload, fields))
+        let (fields, retires) = self.read(keys, token, &mut payload)?;
+        let token = Token::new(payload, fields);
+        Ok(SignedToken { token, retires, profile: Arc::clone(&self.profile) })
     }
 
     /// Whether a token *claims* to be issued by the issuer of the profile. Nothing is verified: use
@@ -74,21 +140,21 @@ impl Verifier {
         })
     }
 
-    fn fields(
+    /// The claims of a token whose signature is valid, and when its key retires.
+    fn read(
         &self,
         keys: &KeyRing,
         token: &[u8],
-        now: Timestamp,
         payload: &mut String,
-    ) -> Result<Fields, TokenError> {
+    ) -> Result<(Fields, Option<Timestamp>), TokenError> {
         if token.len() > self.profile.max_len {
             return Err(TokenError::TooLarge);
         }
-        let (key, segments) = match self.own_header(keys, token, now) {
+        let (entry, segments) = match self.own_header(keys, token) {
             Some(found) => found,
-            None => self.any_header(keys, token, now)?,
+            None => self.any_header(keys, token)?,
         };
-        if let Err(fault) = key.verify(segments.message, segments.signature) {
+        if let Err(fault) = entry.key.verify(segments.message, segments.signature) {
             // Segments that were found without looking at their characters.
             Segments::split(token)?;
             return Err(fault.into());
@@ -96,9 +162,7 @@ impl Verifier {
         let mut bytes = std::mem::take(payload).into_bytes();
         base64url::decode(segments.payload, &mut bytes).ok_or(TokenError::Malformed)?;
         *payload = String::from_utf8(bytes).map_err(|_utf8| TokenError::Malformed)?;
-        let fields = Fields::read(payload, &self.profile)?;
-        fields.check(&self.profile, now)?;
-        Ok(fields)
+        Ok((Fields::read(payload, &self.profile)?, entry.retires))
     }
 
     /// The key and the segments of a token that begins as ours do. Characters are not looked at:
@@ -108,9 +172,9 @@ impl Verifier {
         &self,
         keys: &'k KeyRing,
         token: &'t [u8],
-        now: Timestamp,
-    ) -> Option<(&'k Key, Segments<'t>)> {
-        let key = keys.by_header(token, now).filter(|_| self.takes_own_headers)?;
+    ) -> Option<(&'k RingKey, Segments<'t>)> {
+        let entry = keys.by_header(token).filter(|_| self.takes_own_headers)?;
+        let key = &entry.key;
         if key.algorithm() != Algorithm::Hs256
             || !self.profile.algorithms.contains(&key.algorithm())
         {
@@ -119,19 +183,18 @@ impl Verifier {
         let (message, signature) = token.split_at_checked(token.len().checked_sub(44)?)?;
         let payload = message.get(key.header().len()..).filter(|payload| !payload.is_empty())?;
         let signature = signature.strip_prefix(b".")?;
-        Some((key, Segments { payload, signature, message }))
+        Some((entry, Segments { payload, signature, message }))
     }
 
     fn any_header<'k, 't>(
         &self,
         keys: &'k KeyRing,
         token: &'t [u8],
-        now: Timestamp,
-    ) -> Result<(&'k Key, Segments<'t>), TokenError> {
+    ) -> Result<(&'k RingKey, Segments<'t>), TokenError> {
         let (header, segments) = Segments::split(token)?;
         let header = Header::parse(header)?;
-        let key = header.key(keys, &self.profile.algorithms, now, |typ| self.is_own_type(typ))?;
-        Ok((key, segments))
+        let entry = header.key(keys, &self.profile.algorithms, |typ| self.is_own_type(typ))?;
+        Ok((entry, segments))
     }
 
     /// Step 8: types are compared without case, with or without `application/`.

@@ -131,6 +131,38 @@ fn the_newest_key_that_has_begun_signs_and_a_retired_one_does_nothing() {
     assert_eq!(keys.sign(&claims("user-1", "read"), before), Err(SignError::NoKey));
 }
 
+/// A token that was opened once is judged by each later time as if it had just arrived.
+#[test]
+fn an_opened_token_is_judged_by_the_time() {
+    let at = |seconds| NOW.after(Duration::from_secs(seconds));
+    let mut entry = RingKey::new(key("a", 100));
+    entry.retires = Some(at(500));
+    let keys = KeyRing::new(vec![entry]).expect("a ring");
+    let sign = |expires| {
+        let mut claims = claims("user-1", "read");
+        claims.expires = at(expires);
+        keys.sign(&claims, NOW).expect("a token")
+    };
+    let early = Timestamp::from_seconds(NOW.seconds() - 31);
+    let verifier = verifier();
+    for (expires, seconds, due) in [
+        (300, 329, None),
+        (300, 330, Some(TokenError::Expired)),
+        (900, 499, None),
+        (900, 500, Some(TokenError::UnknownKey)),
+    ] {
+        let token = verifier.open(&keys, sign(expires).as_bytes()).expect("a valid signature");
+        assert!(token.is_of(&verifier) && !token.is_of(&self::verifier()));
+        assert_eq!(token.verify_at(at(seconds)).err(), due, "{expires} after {seconds}");
+        assert_eq!(token.verify_at(early).err(), Some(TokenError::IssuedInFuture));
+        let read = token.verify_at(NOW).expect("valid");
+        assert_eq!(read.claims().subject(), "user-1");
+    }
+    let mut forged = sign(300).into_bytes();
+    *forged.last_mut().expect("a signature") ^= 4;
+    assert_eq!(verifier.open(&keys, &forged).err(), Some(TokenError::BadSignature));
+}
+
 #[test]
 fn claims_that_would_be_refused_are_not_signed() {
     let keys = ring();
