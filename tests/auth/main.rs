@@ -15,6 +15,7 @@
 mod attacks;
 mod caching;
 mod callers;
+mod connections;
 mod csrf;
 mod cut_offs;
 mod failing_stores;

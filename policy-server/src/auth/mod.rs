@@ -5,6 +5,7 @@ pub(crate) mod caller;
 mod challenge;
 mod cut_offs;
 mod form_token;
+mod last_credential;
 pub(crate) mod principal;
 mod request_auth;
 pub(crate) mod revocation_events;
@@ -27,6 +28,7 @@ use policy_core::{
 pub(crate) use background::BackgroundTask;
 pub(crate) use challenge::Denied;
 pub(crate) use cut_offs::{CutOffs, Ending, Known};
+pub(crate) use last_credential::LastCredential;
 pub(crate) use request_auth::{Commit, RequestAuth, Settled};
 pub(crate) use stream_revocation::RevocationSignal;
 

@@ -48,7 +48,7 @@ pub struct Principal(Kind);
 #[derive(Clone)]
 enum Kind {
     Session(Arc<Record>),
-    Token(Arc<Verified>),
+    Token(Verified),
     Ticket(Arc<Ticket>),
     Own(Arc<Own>),
 }
@@ -83,7 +83,7 @@ impl Principal {
     }
 
     pub(crate) fn of_token(token: Verified) -> Self {
-        Self(Kind::Token(Arc::new(token)))
+        Self(Kind::Token(token))
     }
 
     pub(crate) fn of_ticket(ticket: Ticket) -> Self {

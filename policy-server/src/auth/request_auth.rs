@@ -23,7 +23,10 @@ use policy_core::{
     session::Record,
 };
 
-use super::{AuthService, CutOffs, Denied, Known, RouteAuth, form_token::Form, stream_revocation};
+use super::{
+    AuthService, CutOffs, Denied, Known, LastCredential, RouteAuth, form_token::Form,
+    stream_revocation,
+};
 use crate::{
     auth::{
         principal::{AuthScheme, Principal},
@@ -180,7 +183,7 @@ impl RequestAuth {
         if let Some(session) = self.used_session() {
             return Ok(session);
         }
-        let (service, presented) = self.presented(headers)?;
+        let (service, presented) = self.presented(headers, None)?;
         let session = || Arc::new(RequestSession::new(Arc::clone(service), presented));
         Ok(self.session.get_or_init(session))
     }
@@ -197,8 +200,12 @@ impl RequestAuth {
 
     /// Loads the session before this is shared; `None` if the store has to be awaited. Malformed
     /// cookies are refused where the session is requested again.
-    pub(crate) fn load_early(&mut self, headers: &HeaderMap) -> Option<Load<'_>> {
-        let (service, presented) = self.presented(headers).ok()?;
+    pub(crate) fn load_early(
+        &mut self,
+        headers: &HeaderMap,
+        last: Option<&LastCredential>,
+    ) -> Option<Load<'_>> {
+        let (service, presented) = self.presented(headers, last).ok()?;
         match presented.load_early(service) {
             Ok(loaded) => Some(self.loaded.insert(loaded).load()),
             Err(presented) => {
@@ -218,6 +225,7 @@ impl RequestAuth {
     fn presented(
         &self,
         headers: &HeaderMap,
+        last: Option<&LastCredential>,
     ) -> Result<(&Arc<SessionService>, PresentedSession), Denied> {
         let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
         let presented = if self.is_explicit() {
@@ -225,7 +233,7 @@ impl RequestAuth {
         } else {
             presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?
         };
-        Ok((service, PresentedSession::new(presented)))
+        Ok((service, PresentedSession::new(presented, last)))
     }
 
     /// The loaded session, if this request may use it: gate 8 for handlers that take the session as

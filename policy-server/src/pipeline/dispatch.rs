@@ -32,7 +32,7 @@ use super::{
 #[cfg(feature = "gateway")]
 use crate::gateway::tunnel;
 use crate::{
-    auth::{Denied, RequestAuth},
+    auth::{Denied, LastCredential, RequestAuth},
     base::{message_body::MessageBody, problem::Problem},
     client::Client,
     handler::{BoxFuture, Call},
@@ -44,13 +44,14 @@ pub(crate) fn dispatch<B>(
     app: &Arc<CompiledApp>,
     mut request: Request<B>,
     client: Client,
+    last: Option<&LastCredential>,
     first_poll: FirstPoll,
 ) -> ResponseFuture
 where
     B: MessageBody,
 {
     if !app.observing.is_wanted() {
-        return respond(app, request, client, first_poll, None);
+        return respond(app, request, client, last, first_poll, None);
     }
     let proxies = app.proxies.as_ref();
     let client = client.with_forwarded(request.headers_mut(), proxies);
@@ -58,7 +59,7 @@ where
     let address = client.address();
     let mut observation =
         Observation::begin(app.observing, &app.random, &mut request, address, is_trusted);
-    respond(app, request, client, first_poll, Some(&mut observation)).observed(observation)
+    respond(app, request, client, last, first_poll, Some(&mut observation)).observed(observation)
 }
 
 /// Runs the gates and starts the target.
@@ -67,6 +68,7 @@ fn respond<B>(
     app: &Arc<CompiledApp>,
     mut request: Request<B>,
     mut client: Client,
+    last: Option<&LastCredential>,
     first_poll: FirstPoll,
     observation: Option<&mut Observation>,
 ) -> ResponseFuture
@@ -137,7 +139,7 @@ where
     // Code of the app may panic: what parses path parameters, and the handler.
     let begun = catch_unwind(AssertUnwindSafe(|| {
         let begun = match &mut auth {
-            Some(auth) => target.ask_caller(auth, &mut call),
+            Some(auth) => target.ask_caller(auth, &mut call, last),
             None => Begun::Started(target.enter(&mut call, None)),
         };
         begun.poll_first(&mut policy, first_poll)
@@ -177,10 +179,15 @@ impl Started {
 /// The gates between those that need only the head of a request and its target.
 impl RequestTarget<'_> {
     /// Runs gates 7 to 9 and the target. Boxes nothing unless something has to be awaited.
-    fn ask_caller(self, auth: &mut Arc<RequestAuth>, call: &mut Call) -> Begun {
+    fn ask_caller(
+        self,
+        auth: &mut Arc<RequestAuth>,
+        call: &mut Call,
+        last: Option<&LastCredential>,
+    ) -> Begun {
         // The `Arc` has no other owner yet.
         let passed = Arc::get_mut(auth)
-            .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &call.request));
+            .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &call.request, last));
         match passed {
             Some(Ok(())) => Begun::Started(self.enter(call, Some(auth))),
             Some(Err(denied)) => Begun::Started(self.denied(call, denied)),

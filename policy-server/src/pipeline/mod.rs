@@ -11,3 +11,6 @@ pub(crate) mod request_head;
 pub(crate) mod respond;
 pub(crate) mod response_future;
 pub(crate) mod service;
+#[cfg(test)]
+#[cfg(feature = "asym")]
+mod tests;

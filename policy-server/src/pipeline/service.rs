@@ -11,6 +11,7 @@ use policy_core::gate::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
+    auth::LastCredential,
     base::message_body::MessageBody,
     client::{Client, peer::Peer},
     handler::{
@@ -50,7 +51,7 @@ impl AppService {
         let inner = SharedService::from_fn(move |request: Request| {
             let client = request.extensions().get::<Client>().cloned();
             let client = client.unwrap_or_else(|| Client::new(None));
-            dispatch(&inner, request, client, FirstPoll::Later)
+            dispatch(&inner, request, client, None, FirstPoll::Later)
         });
         let layered = layers.into_iter().fold(inner, |inner, layer| layer(inner));
         Self { app, layered: Some(layered) }
@@ -77,11 +78,12 @@ impl AppService {
     }
 
     /// Responds to one request. `peer` is known where the request came over one of our own
-    /// connections.
+    /// connections, and so is the `last` credential that this connection presented.
     pub(crate) fn respond<B>(
         &self,
         mut request: http::Request<B>,
         peer: Option<Peer>,
+        last: Option<&LastCredential>,
         first_poll: FirstPoll,
     ) -> ResponseFuture
     where
@@ -91,7 +93,7 @@ impl AppService {
         #[cfg(feature = "testing")]
         super::explain::RouteTrace::resolve(&self.app, &mut request);
         match &self.layered {
-            None => dispatch(&self.app, request, Client::new(peer), first_poll),
+            None => dispatch(&self.app, request, Client::new(peer), last, first_poll),
             Some(layered) => {
                 // Layers see the path that the router sees. What has no normal form, gate 1
                 // refuses.
@@ -122,6 +124,6 @@ where
         let is_tls = self.app.own_origin != OwnOrigin::Development;
         let peer = request.extensions().get::<PeerAddr>();
         let peer = peer.map(|PeerAddr(address)| Peer { address: *address, client: None, is_tls });
-        self.respond(request, peer, FirstPoll::Later)
+        self.respond(request, peer, None, FirstPoll::Later)
     }
 }

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use policy_core::token::Jwks;
-use policy_tests::log::Log;
+use policy_tests::{
+    http::{Running, request},
+    log::Log,
+};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -96,6 +99,36 @@ async fn a_server_is_believed_only_with_a_certificate_of_the_right_authority() {
         assert_eq!(caller.status(&token(&key, &clock)).await, 503);
     }
     assert_eq!((provider.asked(), other.asked()), (1, 0));
+}
+
+/// The connection remembers the token, and not for longer than the keys that it was verified by.
+#[tokio::test]
+async fn a_key_that_its_issuer_withdrew_has_ended_on_open_connections() {
+    let (old, new) = (Signer::es256("1"), Signer::ed25519("2"));
+    let provider = IdentityProvider::new(keys(&[&old], "")).await;
+    let clock = Clock::at(START);
+    let app = app(own_tokens().accept(published(&provider)), &[A], &clock);
+    let server = Running::start(app).await;
+    let mut connection = server.connect().await;
+    let mut status = async |token: &str| {
+        connection.send(request("GET /me", &[&format!("authorization: Bearer {token}")])).await;
+        connection.response().await.status
+    };
+    let (of_old, of_new) = (token(&old, &clock), token(&new, &clock));
+    for _ in 0..3 {
+        assert_eq!(status(&of_old).await, 200);
+    }
+    provider.set_reply(keys(&[&new], ""));
+    clock.advance(5 * MINUTE);
+    let refused = async {
+        while status(&of_old).await == 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(60), refused).await.expect("a refusal");
+    assert_eq!(provider.asked(), 2);
+    assert_eq!(status(&of_old).await, 401);
+    assert_eq!(status(&of_new).await, 200);
 }
 
 #[tokio::test]

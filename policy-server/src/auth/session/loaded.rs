@@ -10,6 +10,7 @@ use policy_core::{
 
 use super::SessionService;
 use crate::{
+    auth::LastCredential,
     base::event::log,
     store::{Answer, Loaded, StoreError},
 };
@@ -54,9 +55,9 @@ pub(super) struct Live {
 }
 
 impl PresentedSession {
-    pub(crate) fn new(cookie: Presented) -> Self {
+    pub(crate) fn new(cookie: Presented, last: Option<&LastCredential>) -> Self {
         let key = match &cookie {
-            Presented::Candidate(id) => Some(id.key()),
+            Presented::Candidate(id) => Some(LastCredential::session_key(last, id)),
             _ => None,
         };
         Self { cookie, key }

@@ -1,6 +1,6 @@
 //! A verified token, and the names by which revocations refer to it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use policy_core::{
     session::Identity,
@@ -14,11 +14,11 @@ use policy_core::{
 const BORDER: char = '\u{1f}';
 
 /// A verified token, and whether another issuer issued it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Verified {
     token: Token,
     /// What is believed of the token of an external issuer.
-    foreign: Option<Identity>,
+    foreign: Option<Arc<Identity>>,
 }
 
 impl Verified {
@@ -30,7 +30,7 @@ impl Verified {
     /// A token of an external issuer.
     #[cfg(feature = "asym")]
     pub(super) fn foreign(token: Token, identity: Identity) -> Self {
-        Self { token, foreign: Some(identity) }
+        Self { token, foreign: Some(Arc::new(identity)) }
     }
 
     pub(crate) fn token(&self) -> &Token {
@@ -66,12 +66,13 @@ impl Verified {
 
     /// The user, with all rights.
     pub(crate) fn identity(&self) -> Identity {
-        self.foreign.clone().unwrap_or_else(|| {
-            let claims = self.claims();
-            Identity::new(claims.subject())
-                .scopes(claims.scopes())
-                .roles(claims.roles().map(Cow::into_owned))
-        })
+        if let Some(identity) = &self.foreign {
+            return Identity::clone(identity);
+        }
+        let claims = self.claims();
+        Identity::new(claims.subject())
+            .scopes(claims.scopes())
+            .roles(claims.roles().map(Cow::into_owned))
     }
 
     /// A name in the token, in the form that revocations use.

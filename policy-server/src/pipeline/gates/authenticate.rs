@@ -10,7 +10,7 @@ use policy_core::{
 
 use crate::{
     auth::{
-        Denied, RequestAuth, RouteAuth,
+        Denied, LastCredential, RequestAuth, RouteAuth,
         principal::Principal,
         scheme::{AuthError, SharedScheme},
         session::Load,
@@ -61,11 +61,12 @@ pub(crate) fn at_once(
     auth: &mut RequestAuth,
     policy: &Requirement,
     view: RequestView<'_>,
+    last: Option<&LastCredential>,
 ) -> Option<Result<Option<Authenticated>, Denied>> {
-    match auth.step(policy, view) {
+    match auth.step(policy, view, last) {
         Ok(AuthStep::Known(caller)) => Some(Ok(caller)),
         Ok(AuthStep::Load) => {
-            let caller = auth.load_early(view.headers).map(of_session)?;
+            let caller = auth.load_early(view.headers, last).map(of_session)?;
             Some(caller.inspect(|caller| note_epoch(auth, caller.as_ref())))
         }
         Ok(AuthStep::Ticket(_) | AuthStep::Own(_)) => None,
@@ -82,7 +83,7 @@ pub(crate) async fn later(
     body: &mut Body,
 ) -> Result<Option<Authenticated>, Denied> {
     let view = RequestView::from_parts(parts);
-    match auth.step(policy, view)? {
+    match auth.step(policy, view, None)? {
         AuthStep::Known(caller) => Ok(caller),
         AuthStep::Ticket(text) => auth.redeem(text, policy).await,
         AuthStep::Own(own) => match &route.scheme {
@@ -106,12 +107,13 @@ impl RequestAuth {
         &self,
         policy: &Requirement,
         view: RequestView<'a>,
+        last: Option<&LastCredential>,
     ) -> Result<AuthStep<'a>, Denied> {
         if policy.token {
             match authorization(view.headers) {
                 Authorization::None | Authorization::OtherScheme => (),
                 Authorization::Bearer(token) => {
-                    let principal = self.verify(token, policy)?;
+                    let principal = self.verify(token, policy, last)?;
                     return Ok(AuthStep::Known(Some(Authenticated {
                         principal,
                         is_ambient: false,
@@ -137,9 +139,14 @@ impl RequestAuth {
         Ok(AuthStep::Load)
     }
 
-    fn verify(&self, token: &[u8], policy: &Requirement) -> Result<Principal, Denied> {
+    fn verify(
+        &self,
+        token: &[u8],
+        policy: &Requirement,
+        last: Option<&LastCredential>,
+    ) -> Result<Principal, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
-        let verified = service.verify(token, policy.issuers, self.guard().clock.now());
+        let verified = service.verify(token, policy.issuers, self.guard().clock.now(), last);
         verified.map(Principal::of_token).map_err(|error| {
             let refusal = match error {
                 TokenError::Expired => Refusal::TokenExpired,

@@ -42,7 +42,7 @@ use policy_core::{
 use self::authenticate::{Authenticated, RequestView};
 use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
 use crate::{
-    auth::{Denied, RequestAuth, RouteAuth, principal::Principal},
+    auth::{Denied, LastCredential, RequestAuth, RouteAuth, principal::Principal},
     handler::parameters::Values,
 };
 
@@ -91,6 +91,7 @@ pub(crate) fn of_the_caller(
     auth: &mut RequestAuth,
     route: &RouteAuth,
     request: &Request<Body>,
+    last: Option<&LastCredential>,
 ) -> Option<Result<(), Denied>> {
     if auth.form(request.headers()).is_some() {
         return None;
@@ -99,7 +100,7 @@ pub(crate) fn of_the_caller(
         return Some(auth.check_anonymous(request.headers()));
     };
     let view = RequestView::new(request);
-    let caller = authenticate::at_once(auth, policy, view)?;
+    let caller = authenticate::at_once(auth, policy, view, last)?;
     Some(
         csrf_and_rights(auth, route, policy, view, caller)
             .map(|principal| auth.set_principal(principal)),

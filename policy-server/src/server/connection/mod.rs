@@ -35,6 +35,7 @@ use super::{
     socket::Socket,
 };
 use crate::{
+    auth::LastCredential,
     base::observed_io::ObservedIo,
     client::{peer::Peer, trusted_proxies::TrustedProxies},
 };
@@ -65,6 +66,7 @@ pub(super) async fn serve_connection(
         app: service,
         role,
         peer,
+        last: LastCredential::default(),
         activity: Arc::clone(&activity),
         shutdown: shutdown.clone(),
     };

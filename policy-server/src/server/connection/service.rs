@@ -21,7 +21,7 @@ use hyper::{
 };
 
 use crate::{
-    auth::RevocationSignal,
+    auth::{LastCredential, RevocationSignal},
     base::{
         body::{BodyObserver, ObservedBody, Polled},
         timers,
@@ -47,6 +47,7 @@ pub(super) struct ConnectionService {
     pub(super) app: AppService,
     pub(super) role: Arc<Role>,
     pub(super) peer: Peer,
+    pub(super) last: LastCredential,
     pub(super) activity: Arc<Activity>,
     pub(super) shutdown: Shutdown,
 }
@@ -69,7 +70,7 @@ impl Service<Request<Incoming>> for ConnectionService {
         let response = match &*self.role {
             #[cfg(feature = "tls")]
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
-            _ => self.app.respond(request, Some(self.peer), first_poll),
+            _ => self.app.respond(request, Some(self.peer), Some(&self.last), first_poll),
         };
         #[cfg(feature = "http3")]
         let alternative = self.role.alternative().cloned();

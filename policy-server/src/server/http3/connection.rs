@@ -17,7 +17,10 @@ use super::{
     exchange::Common,
     quic::{Transport, code},
 };
-use crate::server::{Serving, activity::Activity, connection::Timer, shutdown::Phase};
+use crate::{
+    auth::LastCredential,
+    server::{Serving, activity::Activity, connection::Timer, shutdown::Phase},
+};
 
 /// How many round trips a connection lingers after its last response.
 const LINGER: u32 = 3;
@@ -63,7 +66,12 @@ pub(super) async fn serve(
     let activity = Arc::new(Activity::new(&serving.unsent));
     let mut timer = Timer::new(&settings, None);
     let shutdown = serving.shutdown.clone();
-    let common = Arc::new(Common { serving, quic: quic.clone(), activity: Arc::clone(&activity) });
+    let common = Arc::new(Common {
+        serving,
+        quic: quic.clone(),
+        activity: Arc::clone(&activity),
+        last: LastCredential::default(),
+    });
     // The requests end with the connection.
     let mut requests = JoinSet::new();
     let mut confirmed = pin!(timeout(settings.header_timeout, confirmed));

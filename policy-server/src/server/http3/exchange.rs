@@ -28,6 +28,7 @@ use super::{
     quic::{Accepted, Outbound, Transport},
 };
 use crate::{
+    auth::LastCredential,
     client::peer::Peer,
     pipeline::response_future::FirstPoll,
     server::{
@@ -43,6 +44,7 @@ pub(super) struct Common {
     pub(super) serving: Serving,
     pub(super) quic: quinn::Connection,
     pub(super) activity: Arc<Activity>,
+    pub(super) last: LastCredential,
 }
 
 impl Common {
@@ -98,8 +100,9 @@ impl Common {
         let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
+            let (service, last) = (&self.serving.service, Some(&self.last));
             let Ok(mut response) =
-                self.serving.service.respond(request, Some(peer), FirstPoll::Later).await;
+                service.respond(request, Some(peer), last, FirstPoll::Later).await;
             if let Some(server) = &settings.server_header {
                 response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
             }

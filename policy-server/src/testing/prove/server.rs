@@ -114,7 +114,7 @@ impl Server {
         *request.uri_mut() = sent.target.parse().ok()?;
         *request.headers_mut() = sent.headers.clone();
         request.headers_mut().insert(header::HOST, self.host.clone());
-        let response = service.respond(request, None, FirstPoll::Later).await;
+        let response = service.respond(request, None, None, FirstPoll::Later).await;
         let (head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
         let body = body.collect().await.map(http_body_util::Collected::to_bytes);
         let body = body.unwrap_or_default();

@@ -77,7 +77,7 @@ fn a_session_that_others_change_at_each_try_is_busy() {
         let id = SessionId::parse(shared.as_bytes()).unwrap();
         let other = RequestSession::new(
             Arc::clone(&service),
-            PresentedSession::new(Presented::Candidate(id)),
+            PresentedSession::new(Presented::Candidate(id), None),
         );
         let other = Arc::new(other);
         session(&other).incr("others", 1).unwrap();

@@ -99,7 +99,7 @@ impl World {
     }
 
     fn request_of(&self, presented: Presented) -> Arc<RequestSession> {
-        let presented = PresentedSession::new(presented);
+        let presented = PresentedSession::new(presented, None);
         let request = Arc::new(RequestSession::new(Arc::clone(&self.service), presented));
         // As the background task does every second.
         wait(self.service.learn_cut_offs()).unwrap_or_default();

@@ -322,7 +322,7 @@ impl Issuer {
                     return Err(broken(Rule::IssuerSecret));
                 }
                 let ring = KeyRing::new(keys.into_iter().map(RingKey::new).collect());
-                Keys::Given(ring.map_err(|error| broken(error.rule()))?)
+                Keys::Given(Arc::new(ring.map_err(|error| broken(error.rule()))?))
             }
             Some(Source::Document(address)) => {
                 let document = Address::parse(&address, app.is_development)

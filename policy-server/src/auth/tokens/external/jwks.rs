@@ -51,7 +51,7 @@ pub(in super::super) struct JwkSet {
 #[derive(Debug)]
 pub(super) struct Held {
     /// `None` if the issuer has withdrawn all keys.
-    keys: Option<KeyRing>,
+    keys: Option<Arc<KeyRing>>,
     fetched: Timestamp,
     good_until: Timestamp,
 }
@@ -65,7 +65,7 @@ struct Plan {
 }
 
 impl Held {
-    pub(super) fn keys(&self) -> Option<&KeyRing> {
+    pub(super) fn keys(&self) -> Option<&Arc<KeyRing>> {
         self.keys.as_ref()
     }
 }
@@ -142,7 +142,8 @@ impl JwkSet {
         let address = self.document.address();
         jwks.skipped.iter().for_each(|skipped| tell(address, skipped));
         // The only possible error is a ring without keys, since a parsed document has each id once.
-        let keys = KeyRing::new(jwks.keys.into_iter().map(RingKey::new).collect()).ok();
+        let keys =
+            KeyRing::new(jwks.keys.into_iter().map(RingKey::new).collect()).map(Arc::new).ok();
         if keys.is_none() {
             log!(IssuerWithoutKeys, address);
         }

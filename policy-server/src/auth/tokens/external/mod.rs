@@ -38,9 +38,12 @@ use policy_core::{
 };
 
 use self::{issuer::Context, jwks::JwkSet, mapping::ClaimMapping};
-use crate::base::{
-    clock::{Clock, Random},
-    error::StartProblem,
+use crate::{
+    auth::LastCredential,
+    base::{
+        clock::{Clock, Random},
+        error::StartProblem,
+    },
 };
 
 pub use issuer::Issuer;
@@ -61,7 +64,7 @@ struct Foreign {
 
 #[derive(Debug)]
 enum Keys {
-    Given(KeyRing),
+    Given(Arc<KeyRing>),
     JwkSet(Arc<JwkSet>),
 }
 
@@ -125,6 +128,7 @@ impl Issuers {
         &self,
         token: &[u8],
         now: Timestamp,
+        last: Option<&LastCredential>,
         mut fault: TokenError,
         is_taken: impl Fn(&str) -> bool,
     ) -> Result<(Token, Identity), TokenError> {
@@ -140,7 +144,7 @@ impl Issuers {
                 }
                 continue;
             }
-            match issuer.verify(&id, token, now) {
+            match issuer.verify(&id, token, now, last) {
                 Some(Ok(token)) => return Ok(token),
                 // The error of the issuer whose signature is valid is the most specific one.
                 Some(Err(found)) if !is_signed(fault) => fault = found,
@@ -158,9 +162,10 @@ impl Foreign {
         id: &str,
         token: &[u8],
         now: Timestamp,
+        last: Option<&LastCredential>,
     ) -> Option<Result<(Token, Identity), TokenError>> {
-        let verify = |keys: &KeyRing| {
-            let token = self.verifier.verify_owned(keys, token, now)?;
+        let verify = |keys: &Arc<KeyRing>| {
+            let token = LastCredential::open(last, &self.verifier, keys, token)?.verify_at(now)?;
             let identity = self.mapping.read(token.claims(), &self.audience)?;
             Ok((token, identity))
         };

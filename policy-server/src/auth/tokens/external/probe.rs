@@ -1,5 +1,7 @@
 //! Tokens of external issuers in a proof, for which only these have keys.
 
+use std::sync::Arc;
+
 use policy_core::{
     Rule,
     session::Identity,
@@ -33,7 +35,13 @@ pub(super) fn issuer(
     let verifier = Verifier::new(profile.mapped_claims());
     let ClaimMapping { role_ceiling, scope_ceiling, .. } = mapping;
     let mapping = ClaimMapping { role_ceiling, scope_ceiling, ..ClaimMapping::default() };
-    Ok(Foreign { name, audience: audience.into(), verifier, mapping, keys: Keys::Given(ring) })
+    Ok(Foreign {
+        name,
+        audience: audience.into(),
+        verifier,
+        mapping,
+        keys: Keys::Given(Arc::new(ring)),
+    })
 }
 
 impl Issuers {

@@ -9,7 +9,10 @@ use policy_core::{
 };
 
 use super::TokenService;
-use crate::auth::tokens::{OnStale, Verified, scoped};
+use crate::auth::{
+    LastCredential,
+    tokens::{OnStale, Verified, scoped},
+};
 
 impl TokenService {
     /// Whether a route that names these issuers takes a token, or a ticket issued from one, of this
@@ -25,21 +28,22 @@ impl TokenService {
     }
 
     /// Verifies an access token: the bytes after `Bearer `. `issuers` are those that the route
-    /// names.
+    /// names. `last` may know its signature.
     #[inline]
     pub(crate) fn verify(
         &self,
         token: &[u8],
         issuers: &[&str],
         now: Timestamp,
+        last: Option<&LastCredential>,
     ) -> Result<Verified, TokenError> {
-        let own = match &self.keys {
-            Some(keys) => self.verifier.verify_owned(&keys.load(), token, now),
+        let signed = match &self.keys {
+            Some(keys) => LastCredential::open(last, &self.verifier, &keys.load(), token),
             None => Err(TokenError::UnknownKey),
         };
-        let own = match own {
+        let own = match signed.and_then(|signed| signed.verify_at(now)) {
             Ok(own) => own,
-            Err(fault) => return self.verify_foreign(token, issuers, now, fault),
+            Err(fault) => return self.verify_foreign(token, issuers, now, last, fault),
         };
         if !self.takes(issuers, None) {
             return Err(TokenError::IssuerNotTaken);
@@ -63,10 +67,11 @@ impl TokenService {
         token: &[u8],
         issuers: &[&str],
         now: Timestamp,
+        last: Option<&LastCredential>,
         fault: TokenError,
     ) -> Result<Verified, TokenError> {
         let is_taken = |issuer: &str| self.takes(issuers, Some(issuer));
-        let (token, identity) = self.issuers.verify(token, now, fault, is_taken)?;
+        let (token, identity) = self.issuers.verify(token, now, last, fault, is_taken)?;
         let token = Verified::foreign(token, identity);
         let claims = token.claims();
         let (id, user) = (token.scoped(claims.id()), token.scoped(token.subject()));
@@ -87,6 +92,7 @@ impl TokenService {
         _token: &[u8],
         _issuers: &[&str],
         _now: Timestamp,
+        _last: Option<&LastCredential>,
         fault: TokenError,
     ) -> Result<Verified, TokenError> {
         Err(fault)

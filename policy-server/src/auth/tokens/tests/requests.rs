@@ -51,7 +51,8 @@ fn an_access_token_says_who_it_is_and_since_when() {
     let login = wait(instance.tokens().login(ada())).unwrap();
     clock.advance(Duration::from_secs(100));
     let later = wait(instance.tokens().refresh(&login.refresh_token.unwrap())).unwrap();
-    let verify = |token: &str| instance.service.verify(token.as_bytes(), &[], clock.now()).unwrap();
+    let verify =
+        |token: &str| instance.service.verify(token.as_bytes(), &[], clock.now(), None).unwrap();
     let (first, second) = (verify(&login.access_token), verify(&later.access_token));
     for claims in [first.claims(), second.claims()] {
         assert_eq!(claims.subject(), "ada");
@@ -68,7 +69,7 @@ fn the_session_of_the_caller_is_in_their_token_and_in_nobody_elses() {
     let (instance, clock) = instance();
     let tokens = instance.tokens_of(caller());
     let verify = |issued: Issued| {
-        instance.service.verify(issued.access_token.as_bytes(), &[], clock.now()).unwrap()
+        instance.service.verify(issued.access_token.as_bytes(), &[], clock.now(), None).unwrap()
     };
     let own = verify(tokens.issue(&ada()).unwrap());
     assert_eq!(own.claims().session(), Some(&*Handle([7; 16]).to_string()));
@@ -82,7 +83,8 @@ fn custom_claims_come_back() {
     let (instance, clock) = instance();
     let claims = serde_json::json!({"tenant": "blue", "limits": [1, 2]});
     let issued = instance.tokens().issue_with(&ada(), &claims).unwrap();
-    let token = instance.service.verify(issued.access_token.as_bytes(), &[], clock.now()).unwrap();
+    let token =
+        instance.service.verify(issued.access_token.as_bytes(), &[], clock.now(), None).unwrap();
     let read: Value = token.claims().custom().unwrap();
     assert_eq!((&read["tenant"], &read["limits"]), (&claims["tenant"], &claims["limits"]));
 }
