@@ -117,7 +117,7 @@ impl<'a> NormalPath<'a> {
 fn is_normal(path: &str) -> bool {
     let mut refused = CODED;
     path.bytes().all(|byte| {
-        let class = CLASSES[usize::from(byte)];
+        let class = class(byte);
         let is_normal = class & refused == 0;
         // A segment that begins with another slash is empty, and one with a dot may be `..`.
         refused = if class == SLASH { CODED | SLASH | DOT } else { CODED };
@@ -125,26 +125,32 @@ fn is_normal(path: &str) -> bool {
     })
 }
 
-/// What a byte of a path is to [`is_normal`]: one of these, or nothing of interest.
 const SLASH: u8 = 1;
 const DOT: u8 = 2;
-/// It begins a percent code, or should be in one.
+/// A byte that begins a percent code, or should be in one.
 const CODED: u8 = 4;
 
-const CLASSES: [u8; 256] = {
-    let mut classes = [CODED; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        #[expect(clippy::cast_possible_truncation, reason = "a byte")]
-        if is_path_byte(byte as u8) {
-            classes[byte] = 0;
+/// What a byte is to [`is_normal`]: one of the above, or 0.
+#[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
+fn class(byte: u8) -> u8 {
+    const CLASSES: [u8; 256] = {
+        let mut classes = [CODED; 256];
+        let mut byte: u8 = 0;
+        loop {
+            classes[byte as usize] = match byte {
+                b'/' => SLASH,
+                b'.' => DOT,
+                _ if is_path_byte(byte) => 0,
+                _ => CODED,
+            };
+            match byte.checked_add(1) {
+                Some(next) => byte = next,
+                None => break classes,
+            }
         }
-        byte += 1;
-    }
-    classes[b'/' as usize] = SLASH;
-    classes[b'.' as usize] = DOT;
-    classes
-};
+    };
+    CLASSES[usize::from(byte)]
+}
 
 fn normalize(path: &str) -> Result<NormalPath<'_>, Refusal> {
     let mut normal = String::with_capacity(path.len());

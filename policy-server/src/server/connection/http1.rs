@@ -10,7 +10,7 @@ use hyper::{rt::Write as _, server::conn::http1};
 use hyper_util::rt::TokioIo;
 
 use super::{Graceful, service::ConnectionService};
-use crate::server::monitor::MonitoredIo;
+use crate::{auth::LastCredential, server::monitor::MonitoredIo};
 
 /// hyper's connection has a read buffer of 8 KiB for as long as it exists. Between two requests
 /// nothing of it is needed but its socket, so that it can begin anew with the next one.
@@ -79,7 +79,8 @@ impl Graceful for Http1 {
             return;
         }
         let Self::Serving(connection) = mem::replace(&mut *self, Self::Ended) else { return };
-        let Some(http1::Parts { mut io, read_buf, service, .. }) = connection.into_parts() else {
+        let Some(http1::Parts { mut io, read_buf, mut service, .. }) = connection.into_parts()
+        else {
             return;
         };
         // A client that sent a part of a head long ago is late.
@@ -88,6 +89,7 @@ impl Graceful for Http1 {
         }
         *self = if Pin::new(&mut io).poll_flush(context).is_ready() {
             tracing::trace!("connection rests");
+            service.last = LastCredential::default();
             Self::Resting(io, Box::new(service))
         } else {
             Self::new(io, service)
