@@ -1,4 +1,4 @@
-"""Draws the results of the other modes as bars, in one SVG file."""
+"""Draws the results of the other modes as bars: all of them in `speed.svg`, and six groups in `summary.svg`."""
 
 import json, os
 
@@ -9,6 +9,14 @@ TITLES = {
     "token": "a signed token", "session": "a session among 10,000", "policies": "every policy on",
 }
 WIDTH, COLUMN, LABEL, BAR, TOP = 920, 450, 130, 20, 34
+
+SUMMARY_TITLE = "CPU instructions of a browser's request, relative to a hand-written hyper server: less is better"
+SUMMARY = {"Policy": POLICY, "hand-written hyper": FLOOR, "axum with its crates": OTHER, "the best of poem and actix-web": "#b8895a"}
+SUMMARY_ROWS = {
+    "plain": "plain GET", "cors": "CORS", "preflight": "preflight", "parameters": "path parameters",
+    "token": "signed token", "session": "session",
+}
+BASE = 290
 
 
 def draw(folder):
@@ -30,12 +38,38 @@ def draw(folder):
         for column, panel in enumerate(pair):
             svg += draw_panel(10 + COLUMN * column, y, *panel)
         y += max(TOP + BAR * len(bars) + 22 for _, bars, _ in pair)
-    path = os.path.join(folder, "speed.svg")
+    return [write(folder, "speed.svg", WIDTH, y, svg), summary(folder)]
+
+
+def write(folder, name, width, height, svg):
+    path = os.path.join(folder, name)
     with open(path, "w") as file:
-        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y}" viewBox="0 0 {WIDTH} {y}"')
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"')
         file.write(' font-family="system-ui, sans-serif" font-size="12">\n')
-        file.write(f'<rect width="{WIDTH}" height="{y}" fill="#ffffff"/>\n' + "\n".join(svg) + "\n</svg>\n")
+        file.write(f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n' + "\n".join(svg) + "\n</svg>\n")
     return path
+
+
+def summary(folder):
+    """Requests as a browser sends them, relative to the hand-written server."""
+    counts = {(r["row"], r["server"]): r["instructions"] for r in read(folder, "instr") if r["browser"]}
+    svg = [f'<text x="20" y="26" font-size="15" font-weight="600" fill="#1f2933">{SUMMARY_TITLE}</text>']
+    for index, (name, colour) in enumerate(SUMMARY.items()):
+        svg.append(f'<rect x="{20 + 175 * index}" y="42" width="12" height="12" fill="{colour}"/>')
+        svg.append(f'<text x="{38 + 175 * index}" y="53" fill="#1f2933">{name}</text>')
+    for group, (row, title) in enumerate(SUMMARY_ROWS.items()):
+        x, of_row = 20 + 142 * group, lambda server: counts.get((row, server))
+        others = list(filter(None, map(of_row, ("poem", "actix"))))
+        values = of_row("policy"), of_row("raw"), of_row("axum"), min(others, default=None)
+        for index, (value, colour) in enumerate(zip(values, SUMMARY.values())):
+            if not (value and values[1]):
+                continue
+            ratio = value / values[1]
+            height, left = 75 * ratio, x + 31 * index
+            svg.append(f'<rect x="{left}" y="{BASE - height:.1f}" width="27" height="{height:.1f}" fill="{colour}"/>')
+            svg.append(f'<text x="{left + 13.5}" y="{BASE - height - 5:.1f}" text-anchor="middle" fill="#52606d">{ratio:.2f}</text>')
+        svg.append(f'<text x="{x + 60}" y="{BASE + 18}" text-anchor="middle" fill="#1f2933">{title}</text>')
+    return write(folder, "summary.svg", 875, BASE + 32, svg)
 
 
 def draw_panel(x, y, title, bars, style):
