@@ -18,6 +18,7 @@ mod http3;
 mod protocols;
 mod redirect;
 mod reload;
+mod resting;
 mod starts;
 
 use std::{
