@@ -1,8 +1,12 @@
-//! Many requests on one connection, which remembers the credential of the last one: what ends a
-//! credential ends it there, too.
+//! Many requests on one connection, of HTTP/1.1 and of HTTP/2, which remembers the credential of the
+//! last one: what ends a credential ends it there, too.
 
+use ::http::Request;
+use bytes::Bytes;
+use h2::client::SendRequest;
 use policy_server::tokens::TokenKeys;
-use policy_tests::http::{Connection, Running, request};
+use policy_tests::http::{Connection, Running, request, soon};
+use tokio::net::TcpStream;
 
 use super::*;
 
@@ -72,66 +76,106 @@ impl Server {
     }
 }
 
-/// The user of a credential, or the code of its refusal.
-async fn ask(connection: &mut Connection, credential: &str) -> String {
-    connection.send(request("GET /who", &[credential])).await;
-    let response = connection.response().await;
-    if response.status == 200 { response.text().to_owned() } else { response.problem().1 }
+/// A connection that is kept.
+enum Kept {
+    Http1(Connection),
+    Http2(SendRequest<Bytes>),
+}
+
+impl Kept {
+    /// One of each version.
+    async fn both(server: &Running) -> [Self; 2] {
+        let stream = soon(TcpStream::connect(server.address)).await.unwrap();
+        let (client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
+        tokio::spawn(connection);
+        [Self::Http1(server.connect().await), Self::Http2(client)]
+    }
+
+    /// The user of a credential, or the code of its refusal.
+    async fn ask(&mut self, credential: &str) -> String {
+        let client = match self {
+            Self::Http1(connection) => {
+                connection.send(request("GET /who", &[credential])).await;
+                let response = connection.response().await;
+                let is_known = response.status == 200;
+                return if is_known { response.text().to_owned() } else { response.problem().1 };
+            }
+            Self::Http2(client) => client,
+        };
+        let (name, value) = credential.split_once(": ").unwrap();
+        let request = Request::get("http://localhost/who").header(name, value).body(()).unwrap();
+        let (response, _) = client.send_request(request, true).unwrap();
+        let (head, mut body) = soon(response).await.unwrap().into_parts();
+        let mut text = Vec::new();
+        while let Some(data) = soon(body.data()).await {
+            text.extend_from_slice(&data.unwrap());
+        }
+        if head.status == 200 {
+            return String::from_utf8(text).unwrap();
+        }
+        let problem: Value = serde_json::from_slice(&text).unwrap();
+        problem["code"].as_str().unwrap().to_owned()
+    }
 }
 
 #[tokio::test]
 async fn tokens_of_one_connection_end_as_on_any_other() {
-    let server = Server::start().await;
-    let (ada, bob) = (server.token("ada").await, server.token("bob").await);
-    let mut connection = server.running.connect().await;
-    for (credential, user) in [(&ada, "ada"), (&ada, "ada"), (&bob, "bob"), (&ada, "ada")] {
-        assert_eq!(ask(&mut connection, credential).await, user);
+    for version in 0..2 {
+        let server = Server::start().await;
+        let (ada, bob) = (server.token("ada").await, server.token("bob").await);
+        let connection = &mut Kept::both(&server.running).await[version];
+        for (credential, user) in [(&ada, "ada"), (&ada, "ada"), (&bob, "bob"), (&ada, "ada")] {
+            assert_eq!(connection.ask(credential).await, user);
+        }
+        server.post("/revoke", &ada).await;
+        for _ in 0..2 {
+            assert_eq!(connection.ask(&ada).await, "auth.token-invalid");
+            assert_eq!(connection.ask(&bob).await, "bob");
+        }
+        // The key that signed both.
+        assert!(server.keys.retire("a").unwrap());
+        assert_eq!(connection.ask(&bob).await, "auth.token-invalid");
+        let eve = server.token("eve").await;
+        assert_eq!(connection.ask(&eve).await, "eve");
+        // Five minutes, and 30 seconds by which clocks may differ.
+        server.clock.advance(Duration::from_secs(329));
+        assert_eq!(connection.ask(&eve).await, "eve");
+        server.clock.advance(Duration::from_secs(1));
+        assert_eq!(connection.ask(&eve).await, "auth.token-expired");
     }
-    server.post("/revoke", &ada).await;
-    for _ in 0..2 {
-        assert_eq!(ask(&mut connection, &ada).await, "auth.token-invalid");
-        assert_eq!(ask(&mut connection, &bob).await, "bob");
-    }
-    // The key that signed both.
-    assert!(server.keys.retire("a").unwrap());
-    assert_eq!(ask(&mut connection, &bob).await, "auth.token-invalid");
-    let eve = server.token("eve").await;
-    assert_eq!(ask(&mut connection, &eve).await, "eve");
-    // Five minutes, and 30 seconds by which clocks may differ.
-    server.clock.advance(Duration::from_secs(329));
-    assert_eq!(ask(&mut connection, &eve).await, "eve");
-    server.clock.advance(Duration::from_secs(1));
-    assert_eq!(ask(&mut connection, &eve).await, "auth.token-expired");
 }
 
 #[tokio::test]
 async fn a_token_with_one_other_byte_is_refused_after_the_true_one() {
     let server = Server::start().await;
     let token = server.token("ada").await;
-    let mut connection = server.running.connect().await;
-    let begins = "authorization: Bearer ".len();
-    for place in (begins..token.len()).step_by(7).chain([token.len() - 2]) {
-        assert_eq!(ask(&mut connection, &token).await, "ada");
-        let mut forged = token.clone();
-        let other = if &token[place..=place] == "A" { "B" } else { "A" };
-        forged.replace_range(place..=place, other);
-        assert_eq!(ask(&mut connection, &forged).await, "auth.token-invalid", "byte {place}");
+    for mut connection in Kept::both(&server.running).await {
+        let begins = "authorization: Bearer ".len();
+        for place in (begins..token.len()).step_by(7).chain([token.len() - 2]) {
+            assert_eq!(connection.ask(&token).await, "ada");
+            let mut forged = token.clone();
+            let other = if &token[place..=place] == "A" { "B" } else { "A" };
+            forged.replace_range(place..=place, other);
+            assert_eq!(connection.ask(&forged).await, "auth.token-invalid", "byte {place}");
+        }
     }
 }
 
 #[tokio::test]
 async fn a_session_that_ended_elsewhere_has_ended_on_every_connection() {
-    let server = Server::start().await;
-    let [ada, bob] =
-        [server.post("/enter/ada", "x: y").await, server.post("/enter/bob", "x: y").await];
-    let (ada, bob) = (ada.1, bob.1);
-    let mut connection = server.running.connect().await;
-    for (credential, user) in [(&ada, "ada"), (&ada, "ada"), (&bob, "bob"), (&ada, "ada")] {
-        assert_eq!(ask(&mut connection, credential).await, user);
+    for version in 0..2 {
+        let server = Server::start().await;
+        let [ada, bob] =
+            [server.post("/enter/ada", "x: y").await, server.post("/enter/bob", "x: y").await];
+        let (ada, bob) = (ada.1, bob.1);
+        let connection = &mut Kept::both(&server.running).await[version];
+        for (credential, user) in [(&ada, "ada"), (&ada, "ada"), (&bob, "bob"), (&ada, "ada")] {
+            assert_eq!(connection.ask(credential).await, user);
+        }
+        server.post("/leave", &ada).await;
+        for _ in 0..2 {
+            assert_eq!(connection.ask(&ada).await, "auth.credentials-missing");
+        }
+        assert_eq!(connection.ask(&bob).await, "bob");
     }
-    server.post("/leave", &ada).await;
-    for _ in 0..2 {
-        assert_eq!(ask(&mut connection, &ada).await, "auth.credentials-missing");
-    }
-    assert_eq!(ask(&mut connection, &bob).await, "bob");
 }
