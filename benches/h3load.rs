@@ -1,9 +1,10 @@
 //! A client for HTTP/3 and HTTP/2 load, and a server for it.
 //!
 //! `h3load serve FOLDER` serves and prints its address and process id. `h3load VERSION FOLDER
-//! ADDRESS PID CONNECTIONS STREAMS SECONDS` keeps that many streams busy and prints requests a
-//! second and the server's time per request; VERSION is `h3` or `h2`. It works with any server that
-//! has the certificate of the folder.
+//! ADDRESS PID CONNECTIONS STREAMS SECONDS [PATH]` keeps that many streams busy and prints requests
+//! a second and the server's time per request; VERSION is `h3` or `h2`, and PATH is `/` or
+//! `/large`, which has 1 MiB. With `=REQUESTS` in place of SECONDS it sends that many and ends, for
+//! a profiler of the server. It works with any server that has the certificate of the folder.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -45,31 +46,45 @@ async fn hello() -> &'static str {
     "Hello, World!"
 }
 
+#[get("/large")]
+#[auth(public)]
+async fn large() -> &'static [u8] {
+    &[b'x'; 1024 * 1024]
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let folder = Path::new(&arguments[1]);
     if arguments[0] == "serve" {
-        let app = App::new(()).routes(routes![hello]).tls(Tls::development(folder).http3());
+        let app = App::new(()).routes(routes![hello, large]).tls(Tls::development(folder).http3());
         let server = app.bind("127.0.0.1:0").await?;
         println!("{} {}", server.local_addr(), std::process::id());
         return server.run().await;
     }
     let number = |at: usize| arguments[at].parse::<u64>().expect("a number");
+    let only = arguments[6].strip_prefix('=').map(|only| only.parse().expect("a number"));
     let load = Load {
         version: arguments[0].clone(),
         tls: trust(folder, &arguments[0]),
         address: arguments[2].parse().expect("an address"),
+        path: arguments.get(7).map_or("/", String::as_str).to_owned(),
         streams: number(5),
+        begun: AtomicU64::new(0),
+        only: only.unwrap_or(u64::MAX),
         done: AtomicU64::new(0),
         is_over: AtomicBool::new(false),
     };
-    let (process, connections, time) = (number(3), number(4), Duration::from_secs(number(6)));
     let load = Arc::new(load);
     let mut running = JoinSet::new();
-    for _ in 0..connections {
+    for _ in 0..number(4) {
         running.spawn(Arc::clone(&load).connection());
     }
+    if only.is_some() {
+        running.join_all().await;
+        return Ok(());
+    }
+    let (process, time) = (number(3), Duration::from_secs(number(6)));
     // The start is not measured.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (begun, before, ticks) = (Instant::now(), load.done.load(Relaxed), ticks(process));
@@ -115,7 +130,11 @@ struct Load {
     version: String,
     tls: ClientConfig,
     address: SocketAddr,
+    path: String,
     streams: u64,
+    begun: AtomicU64,
+    /// How many requests are sent.
+    only: u64,
     done: AtomicU64,
     is_over: AtomicBool,
 }
@@ -130,8 +149,12 @@ impl Load {
     }
 
     fn request<B>(&self, body: B) -> http::Request<B> {
-        let request = http::Request::get(format!("https://localhost:{}/", self.address.port()));
-        request.body(body).expect("a request")
+        let target = format!("https://localhost:{}{}", self.address.port(), self.path);
+        http::Request::get(target).body(body).expect("a request")
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.is_over.load(Relaxed) && self.begun.fetch_add(1, Relaxed) < self.only
     }
 
     async fn http3(self: Arc<Self>) {
@@ -139,13 +162,14 @@ impl Load {
         let config = quinn::ClientConfig::new(Arc::new(tls));
         let endpoint = Endpoint::client(([127, 0, 0, 1], 0).into()).expect("a port");
         let quic = endpoint.connect_with(config, self.address, "localhost").expect("an address");
-        let transport = h3_quinn::Connection::new(quic.await.expect("a handshake"));
+        let quic = quic.await.expect("a handshake");
+        let transport = h3_quinn::Connection::new(quic.clone());
         let (mut driver, sender) = h3::client::new(transport).await.expect("HTTP/3");
         let mut streams = JoinSet::new();
         for _ in 0..self.streams {
             let (load, mut sender) = (Arc::clone(&self), sender.clone());
             streams.spawn(async move {
-                while !load.is_over.load(Relaxed) {
+                while load.goes_on() {
                     let mut stream = sender.send_request(load.request(())).await.expect("a stream");
                     stream.finish().await.expect("an end");
                     let answer = stream.recv_response().await.expect("an answer");
@@ -155,7 +179,11 @@ impl Load {
                 }
             });
         }
-        poll_fn(|context| driver.poll_close(context)).await;
+        tokio::select! {
+            _ = streams.join_all() => quic.close(0_u32.into(), b""),
+            _ = poll_fn(|context| driver.poll_close(context)) => (),
+        }
+        endpoint.wait_idle().await;
     }
 
     async fn http2(self: Arc<Self>) {
@@ -170,7 +198,7 @@ impl Load {
         for _ in 0..self.streams {
             let (load, mut sender) = (Arc::clone(&self), sender.clone());
             streams.spawn(async move {
-                while !load.is_over.load(Relaxed) {
+                while load.goes_on() {
                     sender.ready().await.expect("a connection");
                     let request = load.request(Empty::<Bytes>::new());
                     let answer = sender.send_request(request).await.expect("an answer");
@@ -180,6 +208,9 @@ impl Load {
                 }
             });
         }
-        driver.await.expect("a connection");
+        tokio::select! {
+            _ = streams.join_all() => (),
+            ended = driver => ended.expect("a connection"),
+        }
     }
 }
