@@ -96,6 +96,38 @@ async fn trailers_go_both_ways() {
     }
 }
 
+/// The Huffman code of each byte is what an independent decoder takes it for.
+#[tokio::test]
+async fn values_go_both_ways_byte_by_byte() {
+    let server = Server::start(app()).await;
+    let mut session = server.connect().await;
+    for bytes in [0x21..=0x7e, 0x80..=0xff_u8] {
+        let value = http::HeaderValue::from_bytes(&bytes.collect::<Vec<_>>()).unwrap();
+        let trailers = http::HeaderMap::from_iter([("x-sum".parse().unwrap(), value)]);
+        let mut stream = session.send(request("POST", "/trailers")).await;
+        soon(stream.send_trailers(trailers.clone())).await.unwrap();
+        soon(stream.finish()).await.unwrap();
+        let response = client::read(&mut stream).await.unwrap();
+        assert_eq!(response.trailers.as_ref(), Some(&trailers));
+    }
+}
+
+/// RFC 9114 4.2.2.
+#[tokio::test]
+async fn a_client_gets_no_field_section_above_its_limit() {
+    let server = Server::start(app()).await;
+    for (limit, is_sent) in [(10_000, true), (64, false)] {
+        let transport = h3_quinn::Connection::new(server.raw().await);
+        let mut builder = h3::client::builder();
+        builder.max_field_section_size(limit);
+        let built = soon(builder.build::<_, _, Bytes>(transport)).await;
+        let (_driver, mut requests) = built.unwrap();
+        let mut stream = soon(requests.send_request(request("GET", "/hello"))).await.unwrap();
+        soon(stream.finish()).await.unwrap();
+        assert_eq!(soon(stream.recv_response()).await.is_ok(), is_sent, "{limit}");
+    }
+}
+
 #[tokio::test]
 async fn fields_of_a_connection_are_not_sent() {
     let server = Server::start(app()).await;

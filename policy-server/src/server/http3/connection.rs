@@ -71,6 +71,7 @@ pub(super) async fn serve(
         quic: quic.clone(),
         activity: Arc::clone(&activity),
         last: LastCredential::default(),
+        client_limit: Arc::clone(&connection.inner.conn.client_limit),
     });
     // The requests end with the connection.
     let mut requests = JoinSet::new();

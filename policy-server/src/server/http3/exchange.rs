@@ -4,15 +4,18 @@ use std::{
     cell::RefCell,
     future::poll_fn,
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     task::Poll,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use axum_core::body::Body;
+use axum_core::{BoxError, body::Body};
 use bytes::Bytes;
 use h3::{
-    error::{Code, StreamError},
+    error::Code,
     server::{RequestResolver, RequestStream},
 };
 use http::{
@@ -25,7 +28,9 @@ use tokio::time::timeout;
 
 use super::{
     body::RequestBody,
-    quic::{Accepted, Outbound, Transport},
+    fields::{self, Encoded},
+    frames::{data_head, headers_head},
+    quic::{Accepted, Outbound, ResponseStream, Transport},
 };
 use crate::{
     auth::LastCredential,
@@ -45,6 +50,7 @@ pub(super) struct Common {
     pub(super) quic: quinn::Connection,
     pub(super) activity: Arc<Activity>,
     pub(super) last: LastCredential,
+    pub(super) client_limit: Arc<AtomicU64>,
 }
 
 impl Common {
@@ -66,7 +72,6 @@ impl Common {
                 }
                 Err(_elapsed) => return,
             };
-        state.take();
         let unsent = Arc::clone(self.activity.unsent());
         if unsent.is_full() {
             tokio::select! {
@@ -78,9 +83,15 @@ impl Common {
             }
         }
         let open = self.activity.begin_request();
-        let (outbound, inbound) = stream.split();
-        let mut sender =
-            Answer { stream: outbound, open: Some(open), activity: Arc::clone(&self.activity) };
+        let (counted, inbound) = stream.split();
+        let Some(stream) = state.take_response() else { return };
+        let mut sender = Answer {
+            stream,
+            _counted: counted,
+            open: Some(open),
+            activity: Arc::clone(&self.activity),
+            limit: self.client_limit.load(Relaxed),
+        };
         let (mut head, ()) = request.into_parts();
         if is_early {
             head.headers.insert(EARLY_DATA, HeaderValue::from_static("1"));
@@ -94,7 +105,7 @@ impl Common {
         });
         let Some(body) = body.await else { return };
         if let Some(code) = state.refused() {
-            return sender.stream.stop_stream(code);
+            return sender.stream.reset(code);
         }
         let is_head = head.method == Method::HEAD;
         let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
@@ -152,10 +163,14 @@ const PART: usize = 64 * 1024;
 
 /// Sends the response to the client.
 struct Answer {
-    stream: RequestStream<Outbound, Bytes>,
+    stream: ResponseStream,
+    /// The library counts the request until it is dropped.
+    _counted: RequestStream<Outbound, Bytes>,
     /// Present while the app, not the client, is waited for.
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
+    /// The largest field section that the client takes.
+    limit: u64,
 }
 
 impl Answer {
@@ -165,7 +180,7 @@ impl Answer {
         response: Response<Body>,
         is_head: bool,
         refused: impl Fn() -> Option<Code>,
-    ) -> Result<bool, StreamError> {
+    ) -> Result<bool, BoxError> {
         let (mut head, body) = response.into_parts();
         let unsent = Arc::clone(self.activity.unsent());
         let mut body = Some(body);
@@ -180,15 +195,15 @@ impl Answer {
             && !body.is_end_stream();
         finish_head(&mut head.headers, has_content.then(|| body.size_hint().exact()).flatten());
         if let Some(code) = refused() {
-            self.stream.stop_stream(code);
+            self.stream.reset(code);
             return Ok(false);
         }
         self.open = None;
-        self.stream.send_response(Response::from_parts(head, ())).await?;
+        self.send_fields(fields::encode(Some(head.status), &head.headers)).await?;
         let mut body = pin!(body);
         while has_content && let Some(frame) = self.next(body.as_mut()).await {
             let Ok(frame) = frame else {
-                self.stream.stop_stream(Code::H3_INTERNAL_ERROR);
+                self.stream.reset(Code::H3_INTERNAL_ERROR);
                 return Ok(false);
             };
             match frame.into_data() {
@@ -196,24 +211,31 @@ impl Answer {
                     while !data.is_empty() {
                         let part = data.split_to(data.len().min(PART));
                         let length = part.len();
-                        self.stream.send_data(part).await?;
+                        self.stream.send(data_head(length), part).await?;
                         self.activity.wrote(length);
                     }
                 }
                 Err(frame) => {
                     if let Ok(trailers) = frame.into_trailers() {
-                        self.stream.send_trailers(trailers).await?;
+                        self.send_fields(fields::encode(None, &trailers)).await?;
                     }
                     break;
                 }
             }
         }
         if let Some(code) = refused() {
-            self.stream.stop_stream(code);
+            self.stream.reset(code);
             return Ok(false);
         }
-        self.stream.finish().await?;
+        self.stream.finish();
         Ok(true)
+    }
+
+    async fn send_fields(&mut self, section: Encoded) -> Result<(), BoxError> {
+        if section.size > self.limit {
+            return Err("a field section is over the limit of the client".into());
+        }
+        Ok(self.stream.send(headers_head(section.bytes.len()), section.bytes).await?)
     }
 
     /// The next part of a body. The request is open while the part has to be awaited.

@@ -6,7 +6,7 @@
 //! the end of a body, and a truncated DATA frame as complete. The pieces passed to it exclude all
 //! of this.
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::section::{self, Section, SectionFault};
 
@@ -99,8 +99,14 @@ impl Frames {
         while !input.is_empty() {
             match &mut self.within {
                 Within::Head(head) => {
+                    if head.is_empty()
+                        && let Some((frame, head)) = self.whole(input)
+                    {
+                        return self.complete(frame, head).map(Some);
+                    }
+                    let Within::Head(head) = &mut self.within else { continue };
                     head.extend_from_slice(&input.split_to(1));
-                    if let Some((kind, length)) = head_of(head) {
+                    if let Some((kind, length)) = head_of(&mut &**head) {
                         let head = std::mem::take(head);
                         if let Some(piece) = self.begin(kind, length, head)? {
                             return Ok(Some(piece));
@@ -121,12 +127,14 @@ impl Frames {
                     }
                     self.ignore(content.len())?;
                 }
-                Within::Kept { frame, missing, .. } => {
+                Within::Kept { frame, head, missing } => {
                     let content = input.split_to(input.len().min(*missing));
                     *missing -= content.len();
                     frame.extend_from_slice(&content);
                     if *missing == 0 {
-                        return self.complete().map(Some);
+                        let (frame, head) = (std::mem::take(frame).freeze(), *head);
+                        self.within = Within::Head(BytesMut::new());
+                        return self.complete(frame, head).map(Some);
                     }
                 }
             }
@@ -143,42 +151,60 @@ impl Frames {
         Some(Bytes::from_static(CUT_OFF))
     }
 
+    /// A frame that is passed on whole and was received whole, as most are, and the offset of its
+    /// content. It is not copied.
+    fn whole(&self, input: &mut Bytes) -> Option<(Bytes, usize)> {
+        let mut content = &**input;
+        let (kind, length) = head_of(&mut content)?;
+        let length = usize::try_from(length).ok()?;
+        if length > content.len() || length > self.limit_of(kind)? {
+            return None;
+        }
+        let head = input.len() - content.len();
+        Some((input.split_to(head + length), head))
+    }
+
+    /// The limit of a frame that is passed on whole.
+    fn limit_of(&self, kind: u64) -> Option<usize> {
+        match (self.purpose, kind) {
+            (Purpose::Request, HEADERS) => Some(self.limit),
+            (Purpose::Control, SETTINGS | GOAWAY | MAX_PUSH_ID | CANCEL_PUSH) => {
+                Some(CONTROL_LIMIT)
+            }
+            _ => None,
+        }
+    }
+
     fn begin(&mut self, kind: u64, length: u64, head: BytesMut) -> Result<Option<Piece>, Fault> {
-        let limit = match (self.purpose, kind) {
-            (Purpose::Request, DATA) => {
-                if length > 0 {
-                    self.within = Within::Data(length);
-                } else {
+        let Some(limit) = self.limit_of(kind) else {
+            match (self.purpose, kind) {
+                (Purpose::Request, DATA) if length > 0 => self.within = Within::Data(length),
+                (Purpose::Request, DATA) => self.ignore(head.len())?,
+                // This includes HTTP/2 frames that HTTP/3 reserves (RFC 9114 7.2.8).
+                (_, 0..=0x09 | MAX_PUSH_ID) => {
+                    return Ok(Some(Piece::Whole(Bytes::from_static(FORBIDDEN))));
+                }
+                _ => {
                     self.ignore(head.len())?;
+                    if length > 0 {
+                        self.within = Within::Ignored(length);
+                    }
                 }
-                return Ok(None);
             }
-            (Purpose::Request, HEADERS) => self.limit,
-            (Purpose::Control, SETTINGS | GOAWAY | MAX_PUSH_ID | CANCEL_PUSH) => CONTROL_LIMIT,
-            // This includes HTTP/2 frames that HTTP/3 reserves (RFC 9114 7.2.8).
-            (_, 0..=0x09 | MAX_PUSH_ID) => {
-                return Ok(Some(Piece::Whole(Bytes::from_static(FORBIDDEN))));
-            }
-            _ => {
-                self.ignore(head.len())?;
-                if length > 0 {
-                    self.within = Within::Ignored(length);
-                }
-                return Ok(None);
-            }
+            return Ok(None);
         };
         let missing = usize::try_from(length).ok().filter(|length| *length <= limit);
         let missing = missing.ok_or(Fault::TooLarge)?;
         let begin = head.len();
+        if missing == 0 {
+            return self.complete(head.freeze(), begin).map(Some);
+        }
         self.within = Within::Kept { frame: head, head: begin, missing };
-        if missing > 0 { Ok(None) } else { self.complete().map(Some) }
+        Ok(None)
     }
 
     /// Passes on a complete frame.
-    fn complete(&mut self) -> Result<Piece, Fault> {
-        let within = std::mem::replace(&mut self.within, Within::Head(BytesMut::new()));
-        let Within::Kept { frame, head, .. } = within else { return Err(Fault::Malformed) };
-        let frame = frame.freeze();
+    fn complete(&mut self, frame: Bytes, head: usize) -> Result<Piece, Fault> {
         if self.purpose == Purpose::Control {
             let mut content = frame.get(head..).unwrap_or_default();
             // The library refuses one that is malformed.
@@ -211,8 +237,8 @@ impl Frames {
 }
 
 /// Type and length, if both are complete.
-fn head_of(mut bytes: &[u8]) -> Option<(u64, u64)> {
-    Some((varint(&mut bytes)?, varint(&mut bytes)?))
+fn head_of(bytes: &mut &[u8]) -> Option<(u64, u64)> {
+    Some((varint(bytes)?, varint(bytes)?))
 }
 
 /// A variable-length integer (RFC 9000 16).
@@ -231,15 +257,43 @@ fn take(input: &mut Bytes, missing: &mut u64) -> Bytes {
     input.split_to(length)
 }
 
-/// The header of a DATA frame with this much content.
-fn data_head(length: usize) -> Bytes {
-    // Eight bytes hold any length; the two highest bits encode this size.
-    let mut head = [0; 9];
-    let length = (length as u64 | 0b11 << 62).to_be_bytes();
-    for (to, from) in head.iter_mut().skip(1).zip(length) {
-        *to = from;
+/// The largest field section that the sender of SETTINGS takes (RFC 9114 7.2.4.1), if this frame says
+/// one.
+pub(super) fn section_limit(mut frame: &[u8]) -> Option<u64> {
+    const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
+    if head_of(&mut frame)?.0 != SETTINGS {
+        return None;
     }
-    Bytes::copy_from_slice(&head)
+    loop {
+        let (identifier, value) = (varint(&mut frame)?, varint(&mut frame)?);
+        if identifier == MAX_FIELD_SECTION_SIZE {
+            return Some(value);
+        }
+    }
+}
+
+pub(super) fn data_head(length: usize) -> Bytes {
+    frame_head(DATA, length)
+}
+
+pub(super) fn headers_head(length: usize) -> Bytes {
+    frame_head(HEADERS, length)
+}
+
+/// The header of a frame with this much content.
+fn frame_head(kind: u64, length: usize) -> Bytes {
+    let mut head = [0; 9];
+    let mut rest = &mut head[..];
+    rest.put_u8(kind as u8);
+    // The two highest bits say how many bytes there are.
+    match length as u64 {
+        length @ ..0x40 => rest.put_u8(length as u8),
+        length @ ..0x4000 => rest.put_u16(length as u16 | 0x4000),
+        length @ ..0x4000_0000 => rest.put_u32(length as u32 | 0x8000_0000),
+        length => rest.put_u64(length | 0b11 << 62),
+    }
+    let unused = rest.len();
+    Bytes::copy_from_slice(head.get(..head.len() - unused).unwrap_or_default())
 }
 
 #[cfg(test)]

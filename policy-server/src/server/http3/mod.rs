@@ -3,6 +3,7 @@
 mod body;
 mod connection;
 mod exchange;
+mod fields;
 mod frames;
 mod quic;
 mod section;

@@ -30,7 +30,7 @@ fn read(purpose: Purpose, limit: usize, input: &[u8], cuts: &[usize]) -> Given {
                 Ok(None) => break,
                 Ok(Some(Piece::Whole(piece))) => given.pieces.push(piece),
                 Ok(Some(Piece::Data(head, content))) => {
-                    assert_eq!(head_of(&head), Some((DATA, content.len() as u64)));
+                    assert_eq!(head_of(&mut &*head), Some((DATA, content.len() as u64)));
                     assert!(!content.is_empty());
                     given.content.extend_from_slice(&content);
                 }
@@ -158,4 +158,22 @@ fn the_maximum_push_id_never_decreases() {
     }
     // One without its number, which the library refuses.
     assert_eq!(control(&[b"\x04", b""]).fault, None);
+}
+
+#[test]
+fn settings_say_the_largest_section() {
+    // An unknown setting of two bytes comes first.
+    assert_eq!(section_limit(b"\x04\x06\x40\x21\x07\x06\x44\x00"), Some(1024));
+    assert_eq!(section_limit(b"\x04\x02\x01\x06"), None);
+    assert_eq!(section_limit(b"\x04\x01\x06"), None);
+    assert_eq!(section_limit(b"\x07\x02\x06\x06"), None);
+}
+
+#[test]
+fn lengths_take_as_many_bytes_as_they_need() {
+    for (length, size) in [(0, 2), (63, 2), (64, 3), (16_383, 3), (16_384, 5), (1 << 30, 9)] {
+        let head = headers_head(length);
+        assert_eq!(head_of(&mut &*head), Some((HEADERS, length as u64)));
+        assert_eq!(head.len(), size, "{length}");
+    }
 }

@@ -2,7 +2,10 @@
 
 use std::{
     pin::pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     task::{Context, Poll, ready},
 };
 
@@ -18,7 +21,7 @@ use super::{
     error::{Failure, code_of},
     id,
 };
-use crate::server::http3::frames::{Frames, Piece, Purpose, varint};
+use crate::server::http3::frames::{Frames, Piece, Purpose, section_limit, varint};
 
 /// The receiving direction of a stream.
 pub(in crate::server::http3) struct Inbound {
@@ -36,13 +39,17 @@ pub(in crate::server::http3) struct Inbound {
 
 /// What is inspected on a stream.
 pub(super) enum Guard {
-    /// Frames, and for the control stream the connection that ends with it.
-    Frames(Frames, Option<quinn::Connection>),
+    /// Frames, and what those of the control stream are for.
+    Frames(Frames, Option<Control>),
     /// A unidirectional stream, with the bytes of its type so far (RFC 9114 6.2).
-    Unknown(Vec<u8>, quinn::Connection),
+    Unknown(Vec<u8>, Control),
     /// Nothing: the library does not read on.
     Nothing,
 }
+
+/// The connection, which ends with its control stream, and the largest field section that its client
+/// takes.
+pub(super) struct Control(pub(super) quinn::Connection, pub(super) Arc<AtomicU64>);
 
 impl Inbound {
     pub(super) fn new(stream: quinn::RecvStream, guard: Guard, state: Arc<StreamState>) -> Self {
@@ -61,13 +68,20 @@ impl Inbound {
             match &mut self.guard {
                 Guard::Frames(frames, control) => match frames.read(&mut self.unread) {
                     Ok(None) => (),
-                    Ok(Some(Piece::Whole(piece))) => return Poll::Ready(Ok(Some(piece))),
+                    Ok(Some(Piece::Whole(piece))) => {
+                        if let Some(Control(_, limit)) = control
+                            && let Some(stated) = section_limit(&piece)
+                        {
+                            limit.store(stated, Relaxed);
+                        }
+                        return Poll::Ready(Ok(Some(piece)));
+                    }
                     Ok(Some(Piece::Data(head, content))) => {
                         self.next = Some(content);
                         return Poll::Ready(Ok(Some(head)));
                     }
                     Err(fault) => {
-                        if let Some(connection) = control.take() {
+                        if let Some(Control(connection, _)) = control.take() {
                             connection.close(code(code_of(fault)), b"the control stream");
                         }
                         self.stop_with(code_of(fault));
@@ -75,7 +89,7 @@ impl Inbound {
                         return Poll::Ready(Err(Failure::Fault(fault)));
                     }
                 },
-                Guard::Unknown(kind, connection) => {
+                Guard::Unknown(kind, Control(connection, limit)) => {
                     let missing = kind.first().map_or(1, |first| 1_usize << (first >> 6));
                     let part = self.unread.split_to(self.unread.len().min(missing - kind.len()));
                     kind.extend_from_slice(&part);
@@ -87,7 +101,8 @@ impl Inbound {
                         let connection = connection.clone();
                         let encoder = self.stream.take_if(|_| value == ENCODER_STREAM);
                         self.guard = if value == CONTROL_STREAM {
-                            Guard::Frames(Frames::new(Purpose::Control, 0), Some(connection))
+                            let control = Control(connection, Arc::clone(limit));
+                            Guard::Frames(Frames::new(Purpose::Control, 0), Some(control))
                         } else {
                             if let Some(stream) = encoder {
                                 let first = std::mem::take(&mut self.unread);

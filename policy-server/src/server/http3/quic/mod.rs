@@ -3,12 +3,13 @@
 mod error;
 mod inbound;
 mod outbound;
+mod response;
 
 use std::{
     pin::Pin,
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
 };
@@ -23,9 +24,9 @@ use quinn::{ConnectionError, StoppedError, VarInt};
 
 use self::{
     error::{Failure, code_of, lost},
-    inbound::Guard,
+    inbound::{Control, Guard},
 };
-pub(super) use self::{inbound::Inbound, outbound::Outbound};
+pub(super) use self::{inbound::Inbound, outbound::Outbound, response::ResponseStream};
 use super::frames::{Fault, Frames, Purpose};
 
 /// The response to a head over the limit: `:status: 431`, as a HEADERS frame (RFC 9114 4.2.2, RFC
@@ -41,6 +42,8 @@ pub(super) struct Transport {
     incoming: Opening<quinn::RecvStream>,
     opening: Opening<quinn::SendStream>,
     header_limit: usize,
+    /// The largest field section that the client takes (RFC 9114 4.2.2).
+    pub(super) client_limit: Arc<AtomicU64>,
     /// No further requests are taken: GOAWAY was sent.
     is_closing: bool,
     /// The part of the stream accepted last that the library does not pass on.
@@ -63,15 +66,16 @@ type Stopped = Pin<Box<dyn Future<Output = Result<Option<VarInt>, StoppedError>>
 /// State that both directions of a stream share.
 #[derive(Debug, Default)]
 pub(super) struct StreamState {
-    is_taken: AtomicBool,
+    /// Filled when the library splits the stream.
+    response: Mutex<Option<ResponseStream>>,
     /// The error code in place of the response. 0 if there is none.
     refused: AtomicU64,
 }
 
 impl StreamState {
-    /// The app responds from now on: a response that ends early must not look complete.
-    pub(super) fn take(&self) {
-        self.is_taken.store(true, Relaxed);
+    /// What the response is sent on, once.
+    pub(super) fn take_response(&self) -> Option<ResponseStream> {
+        self.response.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// What follows the head is in error: the response, as far as it is not sent, is reset with
@@ -91,11 +95,18 @@ impl StreamState {
 impl Transport {
     pub(super) fn new(connection: quinn::Connection, header_limit: usize) -> Self {
         Self {
-            requests: each(&connection, |of| async move { of.accept_bi().await }),
-            incoming: each(&connection, |of| async move { of.accept_uni().await }),
-            opening: each(&connection, |of| async move { of.open_uni().await }),
+            requests: Box::pin(stream::unfold(connection.clone(), async |of| {
+                Some((of.accept_bi().await, of))
+            })),
+            incoming: Box::pin(stream::unfold(connection.clone(), async |of| {
+                Some((of.accept_uni().await, of))
+            })),
+            opening: Box::pin(stream::unfold(connection.clone(), async |of| {
+                Some((of.open_uni().await, of))
+            })),
             connection,
             header_limit,
+            client_limit: Arc::new(AtomicU64::new(u64::MAX)),
             is_closing: false,
             accepted: None,
         }
@@ -105,19 +116,6 @@ impl Transport {
     pub(super) fn close_for_requests(&mut self) {
         self.is_closing = true;
     }
-}
-
-/// A stream of accepted streams.
-fn each<T, F>(
-    connection: &quinn::Connection,
-    next: impl Fn(quinn::Connection) -> F + Copy + Send + 'static,
-) -> Opening<T>
-where
-    F: Future<Output = Result<T, ConnectionError>> + Send,
-{
-    Box::pin(stream::unfold(connection.clone(), move |connection| async move {
-        Some((next(connection.clone()).await, connection))
-    }))
 }
 
 fn poll_stream<T>(
@@ -140,7 +138,8 @@ impl quic::Connection<Bytes> for Transport {
         context: &mut Context<'_>,
     ) -> Poll<Result<Inbound, ConnectionErrorIncoming>> {
         let stream = ready!(poll_stream(&mut self.incoming, context))?;
-        let guard = Guard::Unknown(Vec::new(), self.connection.clone());
+        let control = Control(self.connection.clone(), Arc::clone(&self.client_limit));
+        let guard = Guard::Unknown(Vec::new(), control);
         Poll::Ready(Ok(Inbound::new(stream, guard, Arc::default())))
     }
 
@@ -210,8 +209,9 @@ impl Exchange {
     fn end(&mut self, fault: Fault, context: &mut Context<'_>) {
         if fault == Fault::TooLarge {
             // A new stream has room for a few bytes, unless the client has cancelled it.
-            let head = Pin::new(&mut self.outbound.stream).poll_write(context, TOO_LARGE);
-            if matches!(head, Poll::Ready(Ok(written)) if written == TOO_LARGE.len()) {
+            let stream = self.outbound.stream.as_mut();
+            let head = stream.map(|stream| Pin::new(stream).poll_write(context, TOO_LARGE));
+            if matches!(head, Some(Poll::Ready(Ok(written))) if written == TOO_LARGE.len()) {
                 self.outbound.finish();
                 return;
             }
@@ -270,7 +270,8 @@ impl quic::BidiStream<Bytes> for Exchange {
     type SendStream = Outbound;
     type RecvStream = Inbound;
 
-    fn split(self) -> (Outbound, Inbound) {
+    fn split(mut self) -> (Outbound, Inbound) {
+        self.outbound.hand_over();
         (self.outbound, self.inbound)
     }
 }

@@ -1,8 +1,8 @@
-//! The sending direction of a stream.
+//! The sending direction of a stream, until the app responds.
 
 use std::{
     pin::Pin,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, PoisonError},
     task::{Context, Poll, ready},
 };
 
@@ -13,11 +13,13 @@ use h3::{
 };
 use quinn::VarInt;
 
-use super::{StreamState, code, error::not_written, id};
+use super::{ResponseStream, StreamState, code, error::not_written, id};
 
 /// The sending direction of a stream.
 pub(in crate::server::http3) struct Outbound {
-    pub(super) stream: quinn::SendStream,
+    id: quinn::StreamId,
+    /// `None` once it is handed over.
+    pub(super) stream: Option<quinn::SendStream>,
     writing: Option<WriteBuf<Bytes>>,
     state: Arc<StreamState>,
     has_written: bool,
@@ -26,25 +28,41 @@ pub(in crate::server::http3) struct Outbound {
 
 impl Outbound {
     pub(super) fn new(stream: quinn::SendStream, state: Arc<StreamState>) -> Self {
-        Self { stream, writing: None, state, has_written: false, is_over: false }
+        let (id, stream) = (stream.id(), Some(stream));
+        Self { id, stream, writing: None, state, has_written: false, is_over: false }
     }
 
     pub(super) fn finish(&mut self) {
         self.is_over = true;
-        let _ = self.stream.finish();
+        if let Some(stream) = &mut self.stream {
+            let _ = stream.finish();
+        }
     }
 
     pub(super) fn reset_with(&mut self, error: Code) {
+        self.reset_code(code(error));
+    }
+
+    fn reset_code(&mut self, error: VarInt) {
         self.is_over = true;
-        let _ = self.stream.reset(code(error));
+        if let Some(stream) = &mut self.stream {
+            let _ = stream.reset(error);
+        }
+    }
+
+    /// The app responds from now on, without the library.
+    pub(super) fn hand_over(&mut self) {
+        self.is_over = true;
+        let response = self.stream.take().map(ResponseStream::new);
+        *self.state.response.lock().unwrap_or_else(PoisonError::into_inner) = response;
     }
 }
 
 impl quic::SendStream<Bytes> for Outbound {
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        if let Some(data) = &mut self.writing {
+        if let (Some(data), Some(stream)) = (&mut self.writing, &mut self.stream) {
             while data.has_remaining() {
-                let written = Pin::new(&mut self.stream).poll_write(context, data.chunk());
+                let written = Pin::new(&mut *stream).poll_write(context, data.chunk());
                 data.advance(ready!(written).map_err(not_written)?);
                 self.has_written = true;
             }
@@ -64,12 +82,11 @@ impl quic::SendStream<Bytes> for Outbound {
     }
 
     fn reset(&mut self, reset_code: u64) {
-        self.is_over = true;
-        let _ = self.stream.reset(VarInt::from_u64(reset_code).unwrap_or(VarInt::MAX));
+        self.reset_code(VarInt::from_u64(reset_code).unwrap_or(VarInt::MAX));
     }
 
     fn send_id(&self) -> StreamId {
-        id(self.stream.id())
+        id(self.id)
     }
 }
 
@@ -79,7 +96,7 @@ impl Drop for Outbound {
         if self.is_over {
             return;
         }
-        if self.has_written && !self.state.is_taken.load(Relaxed) {
+        if self.has_written {
             self.finish();
         } else {
             self.reset_with(Code::H3_REQUEST_CANCELLED);

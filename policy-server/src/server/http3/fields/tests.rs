@@ -1,0 +1,71 @@
+//! Field sections against the examples of the standards.
+
+use http::{HeaderValue, header};
+
+use super::*;
+
+fn string_of(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    string(&mut out, 0, 7, text.as_bytes());
+    out
+}
+
+/// RFC 7541, C.4 and C.6.
+#[test]
+fn texts_are_encoded_as_in_the_examples_of_the_standard() {
+    let date = b"\x96\xd0\x7a\xbe\x94\x10\x54\xd4\x44\xa8\x20\x05\x95\x04\x0b\x81\x66\xe0\x82\xa6\
+        \x2d\x1b\xff";
+    let address = b"\x91\x9d\x29\xad\x17\x18\x63\xc7\x8f\x0b\x97\xc8\xe9\xae\x82\xae\x43\xd3";
+    assert_eq!(string_of("Mon, 21 Oct 2013 20:13:21 GMT"), date);
+    assert_eq!(string_of("https://www.example.com"), address);
+    assert_eq!(string_of("private"), b"\x85\xae\xc3\x77\x1a\x4b");
+    assert_eq!(string_of("302"), b"\x82\x64\x02");
+    // Where the code would not be shorter.
+    assert_eq!(string_of("{}"), b"\x02{}");
+    assert_eq!(string_of(""), b"\x00");
+}
+
+/// With the end of a string, whose code has 30 bits, nothing is left over.
+#[test]
+fn the_codes_are_complete() {
+    let taken: u32 = CODES.iter().map(|(_, length)| 1 << (30 - length)).sum();
+    assert_eq!(taken, (1 << 30) - 1);
+}
+
+/// RFC 7541, C.1.
+#[test]
+fn integers_are_as_long_as_they_need() {
+    for (value, bytes) in
+        [(10, &b"\x0a"[..]), (30, b"\x1e"), (31, b"\x1f\x00"), (1337, b"\x1f\x9a\x0a")]
+    {
+        let mut out = Vec::new();
+        integer(&mut out, 0, 5, value);
+        assert_eq!(out, bytes);
+    }
+}
+
+#[test]
+fn lines_use_the_static_table() {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("{}"));
+    headers.insert("~~", HeaderValue::from_static("{}"));
+    let encoded = encode(Some(StatusCode::OK), &headers);
+    assert_eq!(&*encoded.bytes, b"\x00\x00\xd9\xe8\x54\x02{}\x22~~\x02{}");
+    assert_eq!(encoded.size, (7 + 3 + 32) + (13 + 8 + 32) + (14 + 2 + 32) + (2 + 2 + 32));
+    let teapot = encode(Some(StatusCode::IM_A_TEAPOT), &HeaderMap::new());
+    assert_eq!(teapot.bytes[2..4], [0x5f, 24 - 15]);
+    assert_eq!(&*encode(None, &HeaderMap::new()).bytes, b"\x00\x00");
+}
+
+#[test]
+fn sensitive_values_are_kept_out_of_tables() {
+    let mut value = HeaderValue::from_static("nosniff");
+    value.set_sensitive(true);
+    let mut headers = HeaderMap::new();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, value.clone());
+    headers.insert("~~", value);
+    let bytes = encode(None, &headers).bytes;
+    assert_eq!(bytes[2..4], [0b0111_1111, 61 - 15]);
+    assert!(bytes.windows(3).any(|bytes| bytes == [0b0011_0010, b'~', b'~']));
+}
