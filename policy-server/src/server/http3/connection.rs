@@ -87,7 +87,8 @@ pub(super) async fn serve(
             accepted = connection.accept(), if takes_requests => match accepted {
                 Ok(Some(resolver)) => {
                     let Some(accepted) = connection.inner.conn.accepted.take() else { break };
-                    requests.spawn(Arc::clone(&common).exchange(resolver, accepted));
+                    // A task is moved often, and this one is large.
+                    requests.spawn(Box::pin(Arc::clone(&common).exchange(resolver, accepted)));
                     while requests.try_join_next().is_some() {}
                     is_last = !settings.keep_alive;
                     if activity.gives_up_too_much() {
