@@ -150,7 +150,8 @@ impl Common {
 const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
 
 /// Headers of a connection, which HTTP/3 forbids (RFC 9114 4.2).
-const CONNECTION_FIELDS: [HeaderName; 5] = [
+const CONNECTION_FIELDS: [HeaderName; 6] = [
+    CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
     TRANSFER_ENCODING,
@@ -258,13 +259,16 @@ impl Answer {
 
 /// The headers that hyper adds in the other versions.
 fn finish_head(headers: &mut HeaderMap, length: Option<u64>) {
-    if let Some(named) = headers.remove(CONNECTION) {
-        for name in named.to_str().unwrap_or_default().split(',') {
-            headers.remove(name.trim());
+    // Few responses have one, and to look at each name costs less than to look each up.
+    if headers.keys().any(|name| CONNECTION_FIELDS.contains(name)) {
+        if let Some(named) = headers.remove(CONNECTION) {
+            for name in named.to_str().unwrap_or_default().split(',') {
+                headers.remove(name.trim());
+            }
         }
-    }
-    for name in &CONNECTION_FIELDS {
-        headers.remove(name);
+        for name in &CONNECTION_FIELDS {
+            headers.remove(name);
+        }
     }
     if let Some(length) = length {
         headers.entry(CONTENT_LENGTH).or_insert_with(|| length.into());
