@@ -13,11 +13,14 @@ use crate::{
     headers::groups::{is_about_sender, is_hop_by_hop, may_be_trailer},
 };
 
-/// The fields that `Connection` names.
+/// The fields that `Connection` names, without `Keep-Alive`, which is always about a connection and
+/// named by most peers.
 fn named(headers: &HeaderMap) -> Vec<HeaderName> {
     let lines = headers.get_all(CONNECTION).iter();
     let options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
-    options.filter_map(|option| HeaderName::from_bytes(option.trim_ascii()).ok()).collect()
+    let options = options.map(<[u8]>::trim_ascii);
+    let others = options.filter(|option| !option.eq_ignore_ascii_case(b"keep-alive"));
+    others.filter_map(|option| HeaderName::from_bytes(option).ok()).collect()
 }
 
 /// The headers of a request that go to an upstream unchanged: without those of this connection, and

@@ -1,6 +1,6 @@
 //! Telling an upstream who sent a request.
 
-use std::{fmt::Write, net::IpAddr};
+use std::net::IpAddr;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,
@@ -46,16 +46,17 @@ impl Sender<'_> {
         let Self { client, host, scheme, version } = *self;
         // An address that came over IPv6 may be an IPv4-mapped one.
         let client = client.map(|client| client.to_canonical());
-        let mut forwarded = String::with_capacity(96);
-        // Writing to a string does not fail.
-        let _ = match client {
-            Some(IpAddr::V4(address)) => write!(forwarded, "for={address}"),
-            Some(IpAddr::V6(address)) => write!(forwarded, "for=\"[{address}]\""),
-            None => write!(forwarded, "for=unknown"),
-        };
+        let address = client.map(|client| client.to_string());
+        let address = address.as_deref();
         // A colon, such as that before a port, is allowed only in quoted strings.
         let quote = if host.contains([':', '[']) { "\"" } else { "" };
-        let _ = write!(forwarded, ";host={quote}{host}{quote};proto={scheme}");
+        let (begin, end) = match client {
+            Some(IpAddr::V6(_)) => ("for=\"[", "]\""),
+            _ => ("for=", ""),
+        };
+        let for_whom = address.unwrap_or("unknown");
+        let forwarded =
+            [begin, for_whom, end, ";host=", quote, host, quote, ";proto=", scheme].concat();
         let mut put = |name: HeaderName, value: &str| match HeaderValue::from_str(value) {
             Ok(value) => drop(headers.insert(name, value)),
             Err(_) => drop(headers.remove(name)),
@@ -63,8 +64,8 @@ impl Sender<'_> {
         put(FORWARDED, &forwarded);
         put(X_FORWARDED_HOST, host);
         put(X_FORWARDED_PROTO, scheme);
-        match client {
-            Some(client) => put(X_FORWARDED_FOR, &client.to_string()),
+        match address {
+            Some(address) => put(X_FORWARDED_FOR, address),
             None => drop(headers.remove(X_FORWARDED_FOR)),
         }
         let via = match version {
