@@ -33,6 +33,16 @@ impl Resting {
         Self { time, log, _guard: guard, server }
     }
 
+    /// With a connection that rests.
+    async fn with_one() -> (Self, http::Connection) {
+        let resting = Self::begin(app()).await;
+        let mut connection = resting.server.connect().await;
+        assert_hello(&mut connection).await;
+        resting.time.pass(QUIET).await;
+        assert_eq!(resting.rests(), 1);
+        (resting, connection)
+    }
+
     /// How often connections have gone to rest.
     fn rests(&self) -> usize {
         self.log.with("connection rests").len()
@@ -78,22 +88,14 @@ async fn resting_connections_are_closed_when_their_time_is_over() {
 
 #[tokio::test]
 async fn resting_connections_still_have_to_complete_their_heads() {
-    let resting = Resting::begin(app()).await;
-    let mut connection = resting.server.connect().await;
-    assert_hello(&mut connection).await;
-    resting.time.pass(QUIET).await;
-    assert_eq!(resting.rests(), 1);
+    let (resting, mut connection) = Resting::with_one().await;
     connection.send("GET /hello HT").await;
     assert!(resting.time.until(connection.closed()).await <= IDLE);
 }
 
 #[tokio::test]
 async fn resting_connections_end_with_their_server() {
-    let resting = Resting::begin(app()).await;
-    let mut connection = resting.server.connect().await;
-    assert_hello(&mut connection).await;
-    resting.time.pass(QUIET).await;
-    assert_eq!(resting.rests(), 1);
+    let (resting, mut connection) = Resting::with_one().await;
     let stopped = resting.server.stop();
     // At once: no time passes unless the test says so.
     assert_eq!(connection.closed().await, Duration::ZERO);
@@ -102,11 +104,7 @@ async fn resting_connections_end_with_their_server() {
 
 #[tokio::test]
 async fn resting_connections_end_with_their_clients() {
-    let resting = Resting::begin(app()).await;
-    let mut connection = resting.server.connect().await;
-    assert_hello(&mut connection).await;
-    resting.time.pass(QUIET).await;
-    assert_eq!(resting.rests(), 1);
+    let (resting, connection) = Resting::with_one().await;
     drop(connection);
     // The server waits for no connection then.
     resting.time.until(resting.server.stop()).await.expect("a server that stops");

@@ -107,7 +107,10 @@ macro_rules! arguments {
                             let Some(state) = route.state.downcast_ref::<S>() else {
                                 return Problem::from(Refusal::Internal).into_response();
                             };
-                            #[allow(unused_mut, reason = "with one argument nothing reads the head first")]
+                            #[allow(
+                                unused_mut,
+                                reason = "with one argument nothing reads the head first"
+                            )]
                             let (mut parts, body) = request.into_parts();
                             // A rejection need not be `Send`: it is converted before anything is
                             // awaited.

@@ -75,10 +75,10 @@ impl Graceful for Http1 {
 
     #[inline]
     fn rest(mut self: Pin<&mut Self>, context: &mut Context<'_>) {
-        if !matches!(*self, Self::Serving(_)) {
-            return;
-        }
-        let Self::Serving(connection) = mem::replace(&mut *self, Self::Ended) else { return };
+        let connection = match mem::replace(&mut *self, Self::Ended) {
+            Self::Serving(connection) => connection,
+            other => return *self = other,
+        };
         let Some(http1::Parts { mut io, read_buf, mut service, .. }) = connection.into_parts()
         else {
             return;

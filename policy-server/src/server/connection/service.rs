@@ -222,7 +222,11 @@ fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
         loop {
             tokio::select! {
                 () = &mut ended => break,
-                () = timers::sleep(Duration::from_secs(10)) => if activity.strong_count() == 0 { return },
+                () = timers::sleep(Duration::from_secs(10)) => {
+                    if activity.strong_count() == 0 {
+                        return;
+                    }
+                }
             }
         }
         if let Some(activity) = activity.upgrade() {
