@@ -42,6 +42,18 @@ async fn revoke_others(sessions: Sessions) -> Result<String, Problem> {
     Ok(sessions.revoke_others().await?.to_string())
 }
 
+#[post("/revoke-all")]
+#[auth(session)]
+async fn revoke_all(sessions: Sessions, me: Principal) -> Result<String, Problem> {
+    Ok(sessions.revoke_user(me.subject()).await?.to_string())
+}
+
+#[post("/revoke-everyone")]
+#[auth(session)]
+async fn revoke_everyone(sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.revoke_everyone().await?.to_string())
+}
+
 #[get("/events")]
 #[auth(session)]
 async fn events() -> policy_server::Body {
@@ -51,11 +63,26 @@ async fn events() -> policy_server::Body {
 }
 
 fn all() -> Vec<Route<All>> {
-    routes![issue, refresh, token, revoke, ticket, by_ticket, revoke_others, events]
+    routes![
+        issue,
+        refresh,
+        token,
+        revoke,
+        ticket,
+        by_ticket,
+        revoke_others,
+        revoke_all,
+        revoke_everyone,
+        events
+    ]
 }
 
-async fn two() -> (Scenario, Scenario) {
+/// Two instances. Where the store is silent, neither hears of the other.
+async fn two(is_silent: bool) -> (Scenario, Scenario) {
     let (store, clock) = (FaultyStore::default(), Clock::at(START));
+    if is_silent {
+        store.silence();
+    }
     let renewing = |store: &FaultyStore| {
         let sessions = Sessions::store(store.clone()).renewal(minutes(5));
         move |app: App<All>| app.sessions(sessions)
@@ -75,7 +102,7 @@ impl Visitor {
 
 #[tokio::test]
 async fn a_session_is_everywhere_and_ends_everywhere() {
-    let (one, two) = two().await;
+    let (one, two) = two(false).await;
     let ada = one.login("ada").await;
     let there = ada.at(&two);
     assert_eq!(there.who().await.as_deref(), Some("ada"));
@@ -97,7 +124,7 @@ async fn a_session_is_everywhere_and_ends_everywhere() {
 /// Two instances renew the id at the same time, to the same new id.
 #[tokio::test]
 async fn a_renewal_at_two_instances_gives_one_id() {
-    let (one, two) = two().await;
+    let (one, two) = two(false).await;
     let ada = one.login("ada").await;
     one.advance(300);
     let there = ada.at(&two);
@@ -106,26 +133,41 @@ async fn a_renewal_at_two_instances_gives_one_id() {
     assert_eq!((first.text(), second.text()), ("ada".to_owned(), "ada".to_owned()));
 }
 
-#[tokio::test]
-async fn a_revoked_token_is_refused_everywhere_a_second_later() {
-    let (one, two) = two().await;
-    let issued: Value = one.client.post("/issue").send().await.json();
-    let field = bearer(issued["access_token"].as_str().unwrap());
-    let get =
-        |scenario: &Scenario| scenario.client.get("/token").header("authorization", &field).send();
-    assert_eq!(
-        (get(&one).await.status(), get(&two).await.status()),
-        (200.try_into().unwrap(), 200.try_into().unwrap())
-    );
-    one.client.post("/revoke").header("authorization", &field).send().await;
-    assert_eq!(get(&one).await.status(), 401);
-    one.advance(1);
-    for _ in 0..8 {
+/// Gives the background tasks of both instances their turns.
+async fn settle() {
+    for _ in 0..16 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(get(&two).await.status(), 401);
+}
 
-    // A refresh token works at the other instance and gives the same successor.
+#[tokio::test]
+async fn a_revoked_token_is_refused_everywhere() {
+    for is_silent in [false, true] {
+        let (one, two) = two(is_silent).await;
+        settle().await;
+        let issued: Value = one.client.post("/issue").send().await.json();
+        let field = bearer(issued["access_token"].as_str().unwrap());
+        let get = async |scenario: &Scenario| {
+            let request = scenario.client.get("/token").header("authorization", &field);
+            request.send().await.status().as_u16()
+        };
+        assert_eq!((get(&one).await, get(&two).await), (200, 200));
+        one.client.post("/revoke").header("authorization", &field).send().await;
+        assert_eq!(get(&one).await, 401);
+        settle().await;
+        if is_silent {
+            assert_eq!(get(&two).await, 200);
+            one.advance(1);
+            settle().await;
+        }
+        assert_eq!(get(&two).await, 401);
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_at_two_instances_gives_one_successor() {
+    let (one, two) = two(false).await;
+    let issued: Value = one.client.post("/issue").send().await.json();
     let refresh = |scenario: &Scenario| {
         let token = issued["refresh_token"].as_str().unwrap().to_owned();
         scenario.client.post("/refresh").body(token).send()
@@ -136,31 +178,87 @@ async fn a_revoked_token_is_refused_everywhere_a_second_later() {
     assert_ne!(first["access_token"], second["access_token"]);
 }
 
-/// The other process does not notify this one, which polls every 20 seconds.
-#[tokio::test]
-async fn a_stream_ends_when_its_session_ended_at_another_instance() {
-    use http_body_util::BodyExt;
-    use tower::ServiceExt;
+/// A stream at one instance, and its session at another.
+struct Far {
+    clock: Clock,
+    other: Scenario,
+    ada: Visitor,
+    stream: tokio::task::JoinHandle<bool>,
+    _app: policy_server::AppService,
+}
 
-    let (store, clock) = (FaultyStore::default(), Clock::at(START));
-    let other = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
-    let ada = other.login("ada").await;
-    let (app, _shared) = app(&store, &clock, all());
-    let service = app.open().await.unwrap();
-    let request = policy_server::http::Request::get("/events")
-        .header("host", "api.example")
-        .header("cookie", &ada.cookie)
-        .body(policy_server::Body::empty())
-        .unwrap();
-    let mut body = service.oneshot(request).await.unwrap().into_body();
-    let mut frame = tokio::spawn(async move { body.frame().await });
-    clock.advance(Duration::from_secs(20));
-    for _ in 0..8 {
-        tokio::task::yield_now().await;
+impl Far {
+    async fn new(is_silent: bool) -> Self {
+        use http_body_util::BodyExt;
+        use tower::ServiceExt;
+
+        let (store, clock) = (FaultyStore::default(), Clock::at(START));
+        let other = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
+        let ada = other.login("ada").await;
+        if is_silent {
+            store.silence();
+        }
+        let (app, _shared) = app(&store, &clock, all());
+        let service = app.open().await.unwrap();
+        let request = policy_server::http::Request::get("/events")
+            .header("host", "api.example")
+            .header("cookie", &ada.cookie)
+            .body(policy_server::Body::empty())
+            .unwrap();
+        let mut body = service.clone().oneshot(request).await.unwrap().into_body();
+        let ended = async move { body.frame().await.is_some_and(|frame| frame.is_err()) };
+        let stream = tokio::spawn(ended);
+        settle().await;
+        Self { clock, other, ada, stream, _app: service }
     }
-    assert!(!frame.is_finished());
-    ada.post("/logout").send().await;
-    clock.advance(Duration::from_secs(20));
-    let ended = http::soon(&mut frame).await.unwrap();
-    assert!(ended.is_some_and(|frame| frame.is_err()), "it ends in order");
+
+    async fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+        settle().await;
+    }
+
+    async fn assert_ended(&mut self) {
+        assert!(http::soon(&mut self.stream).await.unwrap(), "it ends in order");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_ends_as_soon_as_its_session_ends_at_another_instance() {
+    for path in ["/logout", "/revoke-all", "/revoke-everyone"] {
+        let mut far = Far::new(false).await;
+        far.advance(3).await;
+        assert!(!far.stream.is_finished());
+        assert_eq!(far.ada.post(path).send().await.status(), 200, "{path}");
+        far.assert_ended().await;
+    }
+    // Another session of the user ends, or one is kept.
+    let far = Far::new(false).await;
+    let phone = far.other.login("ada").await;
+    phone.post("/logout").send().await;
+    far.ada.post("/revoke-others").send().await;
+    far.advance(3).await;
+    assert!(!far.stream.is_finished());
+}
+
+/// Every instance looks for cut-offs once a second. Its streams look within a second then, and every
+/// 20 seconds in any case.
+#[tokio::test]
+async fn a_stream_ends_a_little_later_where_the_news_are_lost() {
+    for path in ["/revoke-all", "/revoke-everyone"] {
+        let mut far = Far::new(true).await;
+        far.ada.post(path).send().await;
+        settle().await;
+        assert!(!far.stream.is_finished());
+        far.advance(1).await;
+        far.advance(1).await;
+        far.assert_ended().await;
+    }
+    let mut far = Far::new(true).await;
+    far.advance(20).await;
+    assert!(!far.stream.is_finished());
+    far.ada.post("/logout").send().await;
+    far.advance(10).await;
+    assert!(!far.stream.is_finished());
+    far.advance(10).await;
+    far.assert_ended().await;
 }

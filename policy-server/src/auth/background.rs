@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{runtime::Handle, task::AbortHandle};
 
 use super::AuthService;
-use crate::{auth::session::SessionService, base::event::log};
+use crate::{auth::session::SessionService, base::event::log, store::NewsReader};
 
 /// How often expired sessions are removed, and how many per step.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
@@ -34,6 +34,10 @@ impl AuthService {
             self.background_tasks.push(BackgroundTask(task.abort_handle()));
             let task = runtime.spawn(learn_cut_offs(Arc::clone(sessions)));
             self.background_tasks.push(BackgroundTask(task.abort_handle()));
+            if let Some(news) = sessions.store().news() {
+                let task = runtime.spawn(hear(Arc::clone(sessions), news));
+                self.background_tasks.push(BackgroundTask(task.abort_handle()));
+            }
         }
         if let Some(tokens) = &self.tokens {
             #[cfg(feature = "asym")]
@@ -53,6 +57,12 @@ async fn learn_cut_offs(sessions: Arc<SessionService>) {
     loop {
         sessions.clock().sleep(LEARN_INTERVAL).await;
         let _ = sessions.learn_cut_offs().await;
+    }
+}
+
+async fn hear(sessions: Arc<SessionService>, mut news: NewsReader) {
+    while let Some(news) = news.next().await {
+        sessions.hear(news).await;
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) enum RevocationEvent {
     TokensOf { user: Box<str>, cut: Cut },
     /// Tokens that this cut-off covers.
     AllTokens { cut: Cut },
+    /// Some events may have been lost.
+    Missed,
     /// All credentials: the server stops.
     Service,
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    hash::{BuildHasher, RandomState},
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     task::Context,
@@ -167,14 +168,20 @@ impl Credential {
             }
             let next_look = LOOK.min((found_good + UNCHECKED).saturating_sub(now));
             let mut next_look = pin!(guard.clock.sleep(next_look));
+            let mut is_soon = false;
             let end = self.token.as_ref().map_or(Timestamp::MAX, |token| token.expires);
             loop {
                 select! {
                     ended = events.recv() => match ended {
                         Ok(ended) if self.is_ended_by(&ended) => return,
+                        // Query the store again, but not with all streams at the same moment.
+                        Ok(RevocationEvent::Missed) | Err(RecvError::Lagged(_)) => {
+                            if !is_soon {
+                                is_soon = true;
+                                next_look.set(guard.clock.sleep(within_a_second()));
+                            }
+                        }
                         Ok(_) => (),
-                        // Events were lost, or no more will come: query the store again.
-                        Err(RecvError::Lagged(_)) => break,
                         Err(RecvError::Closed) => return,
                     },
                     () = &mut next_look => break,
@@ -201,6 +208,7 @@ impl Credential {
             }
             RevocationEvent::TokensOf { user, cut } => is_mine(user) && is_covered(cut),
             RevocationEvent::AllTokens { cut } => is_covered(cut),
+            RevocationEvent::Missed => false,
             RevocationEvent::Service => true,
         }
     }
@@ -226,6 +234,11 @@ impl Credential {
         };
         (is_known || !holds).then_some(holds)
     }
+}
+
+/// A random time of less than a second.
+fn within_a_second() -> Duration {
+    Duration::from_millis(RandomState::new().hash_one(()) % 1000)
 }
 
 /// Fails a body when its credential ends, so that the client does not take it as complete.

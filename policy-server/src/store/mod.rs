@@ -6,6 +6,7 @@ pub mod conformance;
 #[cfg(feature = "embedded")]
 pub(crate) mod embedded;
 mod memory;
+mod news;
 mod requests;
 mod session_store;
 mod token_store;
@@ -16,6 +17,7 @@ pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
 pub use memory::MemoryStore;
+pub use news::{News, NewsFeed, NewsReader};
 pub use policy_core::session::{Record, SessionKey};
 pub use requests::{
     CreateFamily, CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession,

@@ -8,7 +8,8 @@ use policy_core::{
 };
 
 use super::{
-    Answer, CreateSession, ListSessions, RevokeUser, RotateSession, TouchSession, UpdateSession,
+    Answer, CreateSession, ListSessions, NewsReader, RevokeUser, RotateSession, TouchSession,
+    UpdateSession,
 };
 
 /// A session store.
@@ -91,8 +92,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// epoch and, atomically, that of `keep`, whose version is unchanged. A `keep` that a rotation
     /// replaced, within its grace period, stands for its successor; one of another user is ignored.
     ///
-    /// With `rights`, no session ends: all get these roles and scopes and the new epoch, with their
-    /// versions unchanged.
+    /// With `rights`, no session ends: all get these roles and scopes, the new epoch and the next
+    /// version, so that no request writes the rights again that it read before.
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff>;
 
     /// Cuts every user off: ends all sessions that have a user. The number of this cut-off becomes
@@ -107,6 +108,13 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// left. It works in small steps, so that no request waits longer than for a few other requests.
     /// It may scan all sessions, so call it about once a minute.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+
+    /// What ends from now on: the sessions of users that are deleted or make room for others, and
+    /// cut-offs, of all instances that share the store. `None` for a store that tells nothing, and for
+    /// one that a single process uses.
+    fn news(&self) -> Option<NewsReader> {
+        None
+    }
 
     /// Whether the store can write at the moment, as far as known. While it cannot,
     /// [`App::readiness`](crate::App::readiness) reports 503. It must not wait.

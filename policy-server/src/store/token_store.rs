@@ -7,7 +7,7 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::{Answer, CreateFamily, Refresh};
+use super::{Answer, CreateFamily, NewsReader, Refresh};
 
 /// The SHA-256 of an opaque token, which is stored in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,6 +70,13 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
 
     /// Removes up to `limit` rows that are no longer needed, and returns how many.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+
+    /// Tells of each revocation from now on, of all instances that share the store, by
+    /// [`News::Revocation`](super::News::Revocation). `None` for a store that tells nothing: it is
+    /// asked for revocations once a second in any case.
+    fn news(&self) -> Option<NewsReader> {
+        None
+    }
 
     /// Whether the store can write at the moment, as far as known. While it cannot,
     /// [`App::readiness`](crate::App::readiness) reports 503. It must not wait.

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::store::{
     Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded,
-    MemoryStore, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
+    MemoryStore, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
     RotateSession, SessionStore, StoreError, Summary, Ticket, TokenHash, TokenStore, TouchSession,
     UpdateSession,
 };
@@ -53,6 +53,7 @@ pub struct FaultyStore<S = MemoryStore> {
 struct State {
     fails_to_read: AtomicBool,
     fails_to_write: AtomicBool,
+    is_silent: AtomicBool,
     /// Calls wait for a permit while this is set.
     holds: AtomicBool,
     permits: Semaphore,
@@ -65,6 +66,7 @@ impl Default for State {
         Self {
             fails_to_read: AtomicBool::default(),
             fails_to_write: AtomicBool::default(),
+            is_silent: AtomicBool::default(),
             holds: AtomicBool::default(),
             permits: Semaphore::new(0),
             held: Semaphore::new(0),
@@ -104,6 +106,12 @@ impl<S> FaultyStore<S> {
     /// Works again.
     pub fn recover(&self) {
         self.set_failing(false, false);
+    }
+
+    /// Tells no news to apps that are opened from now on, as a store does whose notifications are
+    /// lost.
+    pub fn silence(&self) {
+        self.state.is_silent.store(true, Ordering::SeqCst);
     }
 
     fn set_failing(&self, read: bool, write: bool) {
@@ -254,6 +262,10 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
         self.background(Kind::Write, move |store| SessionStore::purge(store, now, limit))
     }
 
+    fn news(&self) -> Option<NewsReader> {
+        (!self.state.is_silent.load(Ordering::SeqCst)).then(|| self.store.news()).flatten()
+    }
+
     fn is_writable(&self) -> bool {
         !self.fails(Kind::Write) && SessionStore::is_writable(&self.store)
     }
@@ -298,6 +310,10 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         self.background(Kind::Write, move |store| TokenStore::purge(store, now, limit))
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        (!self.state.is_silent.load(Ordering::SeqCst)).then(|| self.store.news()).flatten()
     }
 
     fn is_writable(&self) -> bool {

@@ -20,7 +20,7 @@ use super::SessionSettings;
 use crate::{
     auth::revocation_events::{RevocationBus, RevocationEvent},
     base::clock::{Clock, Random, RandomError},
-    store::{CutOff, Limit, RevokeUser, SessionStore, StoreError},
+    store::{CutOff, Limit, News, RevokeUser, SessionStore, StoreError},
 };
 
 /// The session service of a running app.
@@ -93,11 +93,31 @@ impl SessionService {
         self.newest_cut_off.load(Ordering::Acquire)
     }
 
-    /// Queries the store for the newest cut-off, which another process may have made.
+    /// Queries the store for the newest cut-off, which another process may have made. If nothing was
+    /// heard of it, open streams query the store too.
     pub(crate) async fn learn_cut_offs(&self) -> Result<(), StoreError> {
         let newest = self.store.cut_offs().await?;
-        self.newest_cut_off.fetch_max(newest, Ordering::AcqRel);
+        if self.newest_cut_off.fetch_max(newest, Ordering::AcqRel) < newest {
+            self.revocation_bus.publish(RevocationEvent::Missed);
+        }
         Ok(())
+    }
+
+    /// Passes on what the store tells, to the streams of this process.
+    pub(crate) async fn hear(&self, news: News) {
+        let event = match news {
+            News::Session(handle) => RevocationEvent::Session(handle),
+            News::SessionsOf { user, keep } => RevocationEvent::SessionsOf { user, keep },
+            News::AllSessions => RevocationEvent::AllSessions,
+            News::Missed => RevocationEvent::Missed,
+            News::Revocation => return,
+        };
+        if !matches!(event, RevocationEvent::Session(_))
+            && let Ok(newest) = self.store.cut_offs().await
+        {
+            self.newest_cut_off.fetch_max(newest, Ordering::AcqRel);
+        }
+        self.revocation_bus.publish(event);
     }
 
     /// Ends one session, and says whether it was live.

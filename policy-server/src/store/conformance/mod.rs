@@ -16,6 +16,7 @@
 
 mod cut_offs;
 mod limits;
+mod news;
 mod races;
 mod rotation;
 mod sessions;
@@ -49,6 +50,7 @@ pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
     limits::run(&make).await;
     races::run(&make).await;
     cut_offs::of_sessions(&make).await;
+    news::of_sessions(&make).await;
 }
 
 /// Tests a store of refresh tokens, revocations and tickets. `make` creates an empty one each time.
@@ -60,6 +62,7 @@ pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     tokens::run(&make).await;
     tickets::run(&make).await;
     cut_offs::of_tokens(&make).await;
+    news::of_tokens(&make).await;
 }
 
 /// The current time in the suite.

@@ -12,8 +12,8 @@ use std::{
 use super::*;
 use crate::store::{
     Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded, MemoryStore,
-    Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked, RotateSession, Summary,
-    Ticket, TokenHash, TouchSession, UpdateSession,
+    NewsFeed, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
+    RotateSession, Summary, Ticket, TokenHash, TouchSession, UpdateSession,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +31,8 @@ enum Fault {
     ForeignHandleEnds,
     ForeignHandleLives,
     HandleOutlivesDeletion,
+    EndIsNotTold,
+    RevocationIsNotTold,
     PurgeTakesAll,
     RefreshIsNotAtomic,
     ReuseIsIgnored,
@@ -265,6 +267,13 @@ impl SessionStore for Broken {
         self.store.revoke_everyone(now)
     }
 
+    fn news(&self) -> Option<NewsReader> {
+        if self.has(Fault::EndIsNotTold) {
+            return Some(NewsFeed::new().reader());
+        }
+        SessionStore::news(&self.store)
+    }
+
     fn cut_offs(&self) -> Answer<'_, u64> {
         self.store.cut_offs()
     }
@@ -352,6 +361,13 @@ impl TokenStore for Broken {
         self.store.revocations(since)
     }
 
+    fn news(&self) -> Option<NewsReader> {
+        if self.has(Fault::RevocationIsNotTold) {
+            return Some(NewsFeed::new().reader());
+        }
+        TokenStore::news(&self.store)
+    }
+
     fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
         self.tickets.lock().unwrap().insert(hash, ticket.clone());
         self.store.put_ticket(hash, ticket)
@@ -413,6 +429,7 @@ fn each_fault_of_a_store_of_sessions_is_found() {
         (Fault::ForeignHandleLives, "`lives` finds no session that is not the user's"),
         (Fault::HandleOutlivesDeletion, "for `lives`, a session that a login replaced is dead"),
         (Fault::PurgeTakesAll, "`purge` removes no living session"),
+        (Fault::EndIsNotTold, "news tell of a deleted session"),
         (Fault::CutOffIsIgnored, "a login that began before a cut-off of its user is `CutOff`"),
         (Fault::CutOffIsIgnoredByRotation, "rights that were asked for before a cut-off"),
         (Fault::CutOffOfNobodyIsForgotten, "a login that began before a cut-off of its user"),
@@ -438,6 +455,7 @@ fn each_fault_of_a_store_of_tokens_is_found() {
         (Fault::FamilyIgnoresCutOff, "a family that began before a cut-off is refused"),
         (Fault::FamilyOutlivesSession, "the end of a session ends the families"),
         (Fault::SecondCutOffHasNoPosition, "every cut-off has a position of its own"),
+        (Fault::RevocationIsNotTold, "news tell of a revocation"),
         (Fault::SequenceSkips, "`revocations` gives what is behind a place"),
     ] {
         let said = verdict(tokens(|| Broken::new(fault))).unwrap_err();

@@ -26,7 +26,7 @@ use self::{
     anonymous::Anonymous, cut_offs::CutOffs, families::FamilyRow, revocations::Revocations,
     row::Row, shards::Shards, user::User,
 };
-use super::{AnonymousLimit, Ticket, TokenHash};
+use super::{AnonymousLimit, NewsFeed, Ticket, TokenHash};
 
 /// Sessions, refresh tokens, revocations and tickets in the memory of one process, which end with
 /// it. For tests, and for services that may lose their sessions at a restart.
@@ -52,6 +52,7 @@ pub struct MemoryStore(Arc<Inner>);
 /// smaller number first), then `sessions` (likewise), then `anonymous` or `cut_offs`. The token
 /// tables have an order of their own, in `tokens`.
 struct Inner {
+    news: NewsFeed,
     session_secret: OnceLock<SecretKey>,
     users: Shards<Box<str>, User, RandomState>,
     sessions: Shards<SessionKey, Row>,
@@ -75,6 +76,7 @@ impl MemoryStore {
     /// memory without logging in.
     pub fn with_anonymous_limit(limit: AnonymousLimit) -> Self {
         Self(Arc::new(Inner {
+            news: NewsFeed::new(),
             session_secret: OnceLock::new(),
             users: Shards::default(),
             sessions: Shards::default(),

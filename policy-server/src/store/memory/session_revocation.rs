@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use policy_core::{session::Identity, time::Timestamp};
+use policy_core::{
+    session::{Handle, Identity},
+    time::Timestamp,
+};
 
 use super::{Inner, row::Row, user::User};
 use crate::store::{CutOff, RevokeUser};
@@ -13,14 +16,15 @@ impl Inner {
         began.is_some_and(|began| began < self.cut_offs.of(user))
     }
 
-    pub(super) fn revoke_user(&self, request: RevokeUser<'_>) -> CutOff {
+    /// Returns the handle of the kept session as well.
+    pub(super) fn revoke_user(&self, request: RevokeUser<'_>) -> (CutOff, Option<Handle>) {
         let RevokeUser { user, keep, rights, now } = request;
         let mut users = self.users.lock(user);
         let (before, next) = self.cut_offs.cut(user);
         let cut = |sessions| CutOff::new(sessions, before, next);
-        let Some(entry) = users.get_mut(user) else { return cut(0) };
+        let Some(entry) = users.get_mut(user) else { return (cut(0), None) };
         if let Some(rights) = rights {
-            return cut(self.change_rights(entry, rights, next, now));
+            return (cut(self.change_rights(entry, rights, next, now)), None);
         }
         let epoch = Arc::clone(&entry.epoch);
         let keep = keep.and_then(|keep| {
@@ -56,7 +60,7 @@ impl Inner {
                 sessions.remove(&key);
             }
         }
-        cut(ended)
+        (cut(ended), keep.map(|(handle, _)| handle))
     }
 
     /// Gives all live sessions of a user these rights, under the epoch of their cut-off.

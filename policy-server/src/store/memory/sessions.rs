@@ -13,8 +13,8 @@ use super::{
     user,
 };
 use crate::store::{
-    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, RevokeUser, RotateSession,
-    SessionStore, Summary, TouchSession, UpdateSession,
+    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, News, NewsReader,
+    RevokeUser, RotateSession, SessionStore, Summary, TouchSession, UpdateSession,
 };
 
 impl SessionStore for MemoryStore {
@@ -23,7 +23,11 @@ impl SessionStore for MemoryStore {
     }
 
     fn create(&self, request: CreateSession) -> Answer<'_, Created> {
-        Answer::ready(Ok(self.0.create(request)))
+        let created = self.0.create(request);
+        if let Created::Done { evicted } = &created {
+            self.0.tell_of(evicted);
+        }
+        Answer::ready(Ok(created))
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
@@ -39,11 +43,17 @@ impl SessionStore for MemoryStore {
     }
 
     fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
-        Answer::ready(Ok(self.0.rotate(request)))
+        let rotated = self.0.rotate(request);
+        if let Cas::Done { evicted, .. } = &rotated {
+            self.0.tell_of(evicted);
+        }
+        Answer::ready(Ok(rotated))
     }
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
-        Answer::ready(Ok(self.0.delete(key).is_some()))
+        let deleted = self.0.delete(key);
+        self.0.tell_of(deleted.as_slice());
+        Answer::ready(Ok(deleted.is_some()))
     }
 
     fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
@@ -55,19 +65,29 @@ impl SessionStore for MemoryStore {
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
-        Answer::ready(Ok(self.0.delete_by_handle(user, handle).is_some()))
+        let deleted = self.0.delete_by_handle(user, handle);
+        self.0.tell_of(deleted.as_slice());
+        Answer::ready(Ok(deleted.is_some()))
     }
 
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
-        Answer::ready(Ok(self.0.revoke_user(request)))
+        let (cut, keep) = self.0.revoke_user(request);
+        self.0.news.tell(News::SessionsOf { user: request.user.into(), keep });
+        Answer::ready(Ok(cut))
     }
 
     fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
-        Answer::ready(Ok(self.0.revoke_everyone(now)))
+        let cut = self.0.revoke_everyone(now);
+        self.0.news.tell(News::AllSessions);
+        Answer::ready(Ok(cut))
     }
 
     fn cut_offs(&self) -> Answer<'_, u64> {
         Answer::ready(Ok(self.0.cut_offs.newest()))
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.0.news.reader())
     }
 
     /// Scans all rows, a thousandth at a time, and yields in between.
@@ -80,6 +100,10 @@ impl SessionStore for MemoryStore {
 }
 
 impl Inner {
+    fn tell_of(&self, ended: &[Handle]) {
+        ended.iter().for_each(|handle| self.news.tell(News::Session(*handle)));
+    }
+
     fn create(&self, request: CreateSession) -> Created {
         let CreateSession { key, mut record, limit, began, now } = request;
         record.version = 1;
@@ -216,14 +240,14 @@ impl Inner {
         Cas::Done { version, evicted }
     }
 
-    fn delete(&self, key: &SessionKey) -> Option<()> {
+    fn delete(&self, key: &SessionKey) -> Option<Handle> {
         let (key, mut sessions) = self.current(key, None)?;
         let record = self.end(&mut sessions, &key)?;
         drop(sessions);
         if let Some(user) = record.user() {
             user::remove(&mut self.users.lock(user), user, &key);
         }
-        Some(())
+        Some(record.handle)
     }
 
     fn list(&self, request: ListSessions<'_>) -> Vec<Summary> {
@@ -234,12 +258,12 @@ impl Inner {
         latest.map(|(_, record)| Summary::from(&**record)).collect()
     }
 
-    fn delete_by_handle(&self, user: &str, handle: Handle) -> Option<()> {
+    fn delete_by_handle(&self, user: &str, handle: Handle) -> Option<Handle> {
         let mut users = self.users.lock(user);
         let key = users.get(user)?.key(handle)?;
         self.end(&mut self.sessions.lock(&key), &key)?;
         user::remove(&mut users, user, &key);
-        Some(())
+        Some(handle)
     }
 
     fn lives(&self, user: &str, handle: Handle, now: Timestamp) -> bool {

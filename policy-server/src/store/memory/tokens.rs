@@ -13,8 +13,8 @@ use super::{
     shards::{Shard, lock},
 };
 use crate::store::{
-    Answer, CreateFamily, Family, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
-    StoreError, Ticket, TokenHash, TokenStore,
+    Answer, CreateFamily, Family, News, NewsReader, Refresh, Refreshed, Revocation,
+    RevocationBatch, Revoked, StoreError, Ticket, TokenHash, TokenStore,
 };
 
 /// How many revocations one step of a purge examines.
@@ -38,7 +38,9 @@ impl TokenStore for MemoryStore {
     }
 
     fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
-        Answer::ready(Ok(self.0.revoke(revocation)))
+        let revoked = self.0.revoke(revocation);
+        self.0.news.tell(News::Revocation);
+        Answer::ready(Ok(revoked))
     }
 
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
@@ -53,6 +55,10 @@ impl TokenStore for MemoryStore {
     fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
         let ticket = self.0.tickets.lock(&hash).remove(&hash);
         Answer::ready(Ok(ticket.filter(|ticket| now < ticket.expires)))
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.0.news.reader())
     }
 
     /// Scans all rows, a small part at a time, and yields in between.

@@ -13,7 +13,7 @@ use policy_core::{
     time::Timestamp,
     token::{RefreshKey, RevocationSet, Verifier},
 };
-use tokio::sync::OnceCell;
+use tokio::{select, sync::OnceCell};
 
 pub(super) use self::issuing::Grant;
 #[cfg(feature = "asym")]
@@ -28,7 +28,7 @@ use crate::{
         event::log,
         problem::Problem,
     },
-    store::{StoreError, TokenStore},
+    store::{News, NewsReader, StoreError, TokenStore},
 };
 
 /// How often the store is queried for revocations.
@@ -140,6 +140,7 @@ impl TokenService {
     pub(crate) async fn run(&self) {
         let mut purge_at = self.clock.monotonic() + PURGE_INTERVAL;
         let mut is_in_touch = true;
+        let mut news = self.store.news();
         loop {
             let now = self.clock.now();
             let outcome = self.sync().await;
@@ -157,7 +158,10 @@ impl TokenService {
                 self.purge(now).await;
                 purge_at = self.clock.monotonic() + PURGE_INTERVAL;
             }
-            self.clock.sleep(SYNC_INTERVAL).await;
+            select! {
+                () = self.clock.sleep(SYNC_INTERVAL) => (),
+                () = new_revocation(&mut news) => (),
+            }
         }
     }
 
@@ -262,6 +266,18 @@ impl fmt::Debug for TokenService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenService").field("issuer", &self.issuer).finish_non_exhaustive()
     }
+}
+
+/// Waits until the store tells of a revocation; for ever if it tells nothing.
+async fn new_revocation(news: &mut Option<NewsReader>) {
+    while let Some(reader) = news {
+        match reader.next().await {
+            Some(News::Revocation | News::Missed) => return,
+            Some(_) => (),
+            None => *news = None,
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// How often a family may be refreshed: twice as often as its access tokens expire, and some more.

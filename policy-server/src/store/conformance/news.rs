@@ -1,0 +1,75 @@
+//! What a store tells, if it tells anything.
+
+use std::time::Duration;
+
+use super::{
+    NOW, Runtime, SessionStore, TokenStore, answer, at, create, create_limited, handle, key,
+    opened, record, rule,
+};
+use crate::{
+    base::timers,
+    store::{Limit, LimitPolicy, News, NewsReader, Revocation, RevokeUser, RotateSession},
+};
+
+/// News of another instance may take a while, which depends on the machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reads until these news arrive.
+async fn hears(news: &mut NewsReader, expected: &News) -> bool {
+    let heard = async {
+        while let Some(news) = news.next().await {
+            if news == *expected {
+                return true;
+            }
+        }
+        false
+    };
+    // The runtime of the test may have no timers.
+    let patience = {
+        let _entered = timers::runtime().as_ref().ok().map(Runtime::enter);
+        tokio::time::sleep(PATIENCE)
+    };
+    tokio::select! {
+        heard = heard => heard,
+        () = patience => false,
+    }
+}
+
+pub(super) async fn of_sessions<S: SessionStore>(make: &impl Fn() -> S) {
+    let store = opened(make).await;
+    let Some(mut news) = store.news() else { return };
+    let one = Some(Limit { sessions: 1, policy: LimitPolicy::EvictOldest });
+    create(&*store, 1, record(1, Some("ada"))).await;
+    answer(store.delete(&key(1))).await;
+    rule(hears(&mut news, &News::Session(handle(1))).await, "news tell of a deleted session");
+    create(&*store, 2, record(2, Some("ada"))).await;
+    answer(store.delete_by_handle("ada", handle(2))).await;
+    rule(hears(&mut news, &News::Session(handle(2))).await, "news tell of an end by handle");
+    create(&*store, 3, record(3, Some("ada"))).await;
+    let mut newer = record(4, Some("ada"));
+    newer.created = at(1);
+    create_limited(&*store, key(4), newer, one).await;
+    rule(hears(&mut news, &News::Session(handle(3))).await, "news tell of a session without room");
+    create(&*store, 5, record(5, None)).await;
+    let mut newest = record(6, Some("ada"));
+    newest.created = at(2);
+    let login = RotateSession::new(key(5), key(6), 1, newest, NOW).limit(one);
+    answer(store.rotate(login)).await;
+    rule(hears(&mut news, &News::Session(handle(4))).await, "so do those of a rotation");
+    let cut = RevokeUser::new("ada", NOW).keep(Some(key(6)));
+    answer(store.revoke_user(cut)).await;
+    let expected = News::SessionsOf { user: "ada".into(), keep: Some(handle(6)) };
+    rule(hears(&mut news, &expected).await, "news tell of a cut-off, and what it kept");
+    answer(store.revoke_user(RevokeUser::new("nobody", NOW))).await;
+    let expected = News::SessionsOf { user: "nobody".into(), keep: None };
+    rule(hears(&mut news, &expected).await, "news tell of a cut-off of a user without sessions");
+    answer(store.revoke_everyone(NOW)).await;
+    rule(hears(&mut news, &News::AllSessions).await, "news tell of a cut-off of everyone");
+}
+
+pub(super) async fn of_tokens<S: TokenStore>(make: &impl Fn() -> S) {
+    let store = super::tokens::opened(make).await;
+    let Some(mut news) = store.news() else { return };
+    answer(store.revoke(Revocation::Token { id: "j".into(), until: at(60) })).await;
+    rule(hears(&mut news, &News::Revocation).await, "news tell of a revocation");
+}

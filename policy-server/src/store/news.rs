@@ -1,0 +1,102 @@
+//! What a store tells the instances that share it as soon as it happens.
+
+use policy_core::session::Handle;
+use tokio::sync::broadcast;
+
+/// What ended. Open streams of ended sessions and tokens end with it.
+///
+/// News arrive sooner than the next look at the store, and may be lost; nothing depends on them but
+/// the time that passes until another instance knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum News {
+    /// One session ended.
+    Session(Handle),
+    /// A user was cut off: all their sessions ended or got other rights, except one.
+    SessionsOf {
+        /// The user.
+        user: Box<str>,
+        /// The session that was kept.
+        keep: Option<Handle>,
+    },
+    /// The sessions of all users ended.
+    AllSessions,
+    /// There are revocations that were not read yet.
+    Revocation,
+    /// Some news may have been lost.
+    Missed,
+}
+
+/// Passes news on to all readers in this process.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use policy_server::store::{News, NewsFeed};
+///
+/// let feed = NewsFeed::new();
+/// let mut reader = feed.reader();
+/// feed.tell(News::AllSessions);
+/// assert_eq!(reader.next().await, Some(News::AllSessions));
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct NewsFeed(broadcast::Sender<News>);
+
+impl NewsFeed {
+    /// A feed without readers.
+    pub fn new() -> Self {
+        Self(broadcast::Sender::new(1024))
+    }
+
+    /// Tells all readers. It never waits.
+    pub fn tell(&self, news: News) {
+        // Sending fails only without a reader.
+        let _ = self.0.send(news);
+    }
+
+    /// A reader of what is told from now on.
+    pub fn reader(&self) -> NewsReader {
+        NewsReader(self.0.subscribe())
+    }
+}
+
+impl Default for NewsFeed {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A reader of a [`NewsFeed`].
+#[derive(Debug)]
+pub struct NewsReader(broadcast::Receiver<News>);
+
+impl NewsReader {
+    /// Waits for the next news; `None` when the feed is gone. A reader that is 1,024 news behind gets
+    /// [`News::Missed`] in place of those that it did not read.
+    pub async fn next(&mut self) -> Option<News> {
+        match self.0.recv().await {
+            Ok(news) => Some(news),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(News::Missed),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reader_that_is_too_slow_learns_that_it_missed_news() {
+        let feed = NewsFeed::new();
+        let mut reader = feed.reader();
+        for number in 0..2000_u128 {
+            feed.tell(News::Session(Handle(number.to_le_bytes())));
+        }
+        assert_eq!(reader.next().await, Some(News::Missed));
+        let oldest = Handle((2000_u128 - 1024).to_le_bytes());
+        assert_eq!(reader.next().await, Some(News::Session(oldest)));
+        drop(feed);
+        while reader.next().await.is_some() {}
+    }
+}
