@@ -24,6 +24,7 @@ pub mod pages;
 pub mod paths;
 pub mod peers;
 pub mod port;
+pub mod postgres;
 pub mod process;
 pub mod program;
 pub mod random;

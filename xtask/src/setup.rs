@@ -58,6 +58,19 @@ pub(crate) const NGINX: Tool =
     Tool { names: &["nginx"], package: "nginx", purpose: "a proxy in front of the server" };
 pub(crate) const HAPROXY: Tool =
     Tool { names: &["haproxy"], package: "haproxy", purpose: "a sender of the PROXY protocol" };
+/// Debian has its programs in a folder for each version.
+pub(crate) const POSTGRES: Tool = Tool {
+    names: &[
+        "postgres",
+        "/usr/lib/postgresql/18/bin/postgres",
+        "/usr/lib/postgresql/17/bin/postgres",
+        "/usr/lib/postgresql/16/bin/postgres",
+        "/usr/lib/postgresql/15/bin/postgres",
+        "/usr/lib/postgresql/14/bin/postgres",
+    ],
+    package: "postgresql",
+    purpose: "a store of several instances",
+};
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
 /// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and what they

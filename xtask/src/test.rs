@@ -9,7 +9,7 @@ use crate::{
     run::{Run, with_env},
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, HAPROXY, NGINX, NODE, NPM,
-        PYTHON, SLOWHTTPTEST,
+        POSTGRES, PYTHON, SLOWHTTPTEST,
     },
 };
 
@@ -43,6 +43,7 @@ fn steps(run: &mut Run) -> Outcome {
             PYTHON,
             NODE,
             NPM,
+            POSTGRES,
             SLOWHTTPTEST,
         ])?;
         setup::peers()

@@ -68,6 +68,10 @@ area! { $ session
         StoreNotWritten Error "session.store-not-written", "the file of the store cannot be written, and is tried again";
         /// The file of the embedded store can be written again.
         StoreWritten Info "session.store-written", "the file of the store is written again";
+        /// A database does not respond. Calls fail at once, and it is tried again at growing intervals.
+        StoreAway Error "session.store-away", "the database of the store does not respond";
+        /// A database responds again.
+        StoreBack Info "session.store-back", "the database of the store responds again";
         /// Expired sessions take up space.
         SessionsNotPurged Error "session.not-purged", "expired sessions could not be removed";
         /// A `Set-Cookie` of a handler was removed.

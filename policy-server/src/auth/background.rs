@@ -19,6 +19,13 @@ const LEARN_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct BackgroundTask(AbortHandle);
 
+#[cfg(feature = "postgres")]
+impl BackgroundTask {
+    pub(crate) fn new(task: AbortHandle) -> Self {
+        Self(task)
+    }
+}
+
 impl Drop for BackgroundTask {
     fn drop(&mut self) {
         self.0.abort();

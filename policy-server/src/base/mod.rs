@@ -15,5 +15,5 @@ pub(crate) mod secret_file;
 pub(crate) mod sent_target;
 pub(crate) mod slot;
 pub(crate) mod timers;
-#[cfg(any(feature = "asym", feature = "gateway"))]
+#[cfg(any(feature = "asym", feature = "gateway", feature = "postgres"))]
 pub(crate) mod tls_roots;

@@ -1,12 +1,16 @@
 //! Stores of sessions, refresh tokens and revocations.
 
 mod answer;
+#[cfg(feature = "postgres")]
+mod circuit;
 #[cfg(feature = "testing")]
 pub mod conformance;
 #[cfg(feature = "embedded")]
 pub(crate) mod embedded;
 mod memory;
 mod news;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod requests;
 mod session_store;
 mod token_store;
@@ -19,6 +23,8 @@ pub use embedded::EmbeddedStore;
 pub use memory::MemoryStore;
 pub use news::{News, NewsFeed, NewsReader};
 pub use policy_core::session::{Record, SessionKey};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use requests::{
     CreateFamily, CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession,
     UpdateSession,

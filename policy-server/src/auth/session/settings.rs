@@ -15,6 +15,8 @@ use crate::base::error::StartProblem;
 use crate::base::secret_file;
 #[cfg(feature = "embedded")]
 use crate::store::EmbeddedStore;
+#[cfg(feature = "postgres")]
+use crate::store::PostgresStore;
 use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 
 /// The session settings of an app, for [`App::sessions`](crate::App::sessions).
@@ -46,6 +48,8 @@ enum Place {
     #[cfg(feature = "embedded")]
     Embedded(EmbeddedStore),
     Memory(MemoryStore),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresStore),
     Own(Arc<dyn SessionStore>),
 }
 
@@ -68,6 +72,14 @@ impl Sessions {
     /// Sessions that end with the process.
     pub fn memory() -> SessionSettings {
         SessionSettings::at(Place::Memory(MemoryStore::new()))
+    }
+
+    /// Sessions in PostgreSQL, which several instances share.
+    ///
+    /// Takes a URL, or a [`PostgresStore`] with settings of its own.
+    #[cfg(feature = "postgres")]
+    pub fn postgres(store: impl Into<PostgresStore>) -> SessionSettings {
+        SessionSettings::at(Place::Postgres(store.into()))
     }
 
     /// Sessions in a store of the application. Tests use the same store.
@@ -223,6 +235,8 @@ impl SessionSettings {
             #[cfg(feature = "embedded")]
             Place::Embedded(store) => Arc::new(store.clone()),
             Place::Memory(store) => Arc::new(store.clone()),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(store) => Arc::new(store.clone()),
             Place::Own(store) => Arc::clone(store),
         }
     }
@@ -248,6 +262,8 @@ impl SessionSettings {
             #[cfg(feature = "embedded")]
             Place::Embedded(store) => Some(Arc::new(store.clone())),
             Place::Memory(store) => Some(Arc::new(store.clone())),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(store) => Some(Arc::new(store.clone())),
             Place::Own(_) => None,
         }
     }

@@ -1,0 +1,246 @@
+//! Connections to the database, and calls that wait a bounded time.
+
+use std::{error::Error, fmt, pin::Pin, time::Instant};
+
+use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use tokio::{select, task::JoinHandle};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, error::SqlState, types::ToSql};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::{DEADLINE, url::Address};
+use crate::{
+    base::{event::log, timers},
+    store::{StoreError, circuit::Circuit},
+};
+
+/// The statements of one store, over a pool of connections.
+pub(super) struct Database {
+    pool: Pool,
+    connector: Connector,
+    config: Config,
+    circuit: Circuit,
+    schema: String,
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Another call is made later: the server was away a moment ago.
+    IsAway,
+    NoAnswer,
+    Pool(String),
+    Postgres(tokio_postgres::Error),
+}
+
+/// Opens connections on the thread that lasts as long as the process: a connection is used by
+/// requests of all threads, and outlives the runtime of the first one.
+#[derive(Clone)]
+struct Connector(MakeRustlsConnect);
+
+type Connecting<'a> = Pin<
+    Box<dyn Future<Output = Result<(Client, JoinHandle<()>), tokio_postgres::Error>> + Send + 'a>,
+>;
+
+impl Connector {
+    /// Connects, and passes on what the server says by itself.
+    fn open(
+        &self,
+        config: &Config,
+        hear: impl Fn(AsyncMessage) + Send + 'static,
+    ) -> Connecting<'static> {
+        let (tls, config) = (self.0.clone(), config.clone());
+        Box::pin(async move {
+            let connect = async move {
+                let (client, mut connection) = config.connect(tls).await?;
+                let task = tokio::spawn(async move {
+                    let mut next = async || {
+                        std::future::poll_fn(|context| connection.poll_message(context)).await
+                    };
+                    // An error ends the calls that wait for an answer, which report it.
+                    while let Some(Ok(message)) = next().await {
+                        hear(message);
+                    }
+                });
+                Ok((client, task))
+            };
+            match timers::runtime() {
+                Ok(runtime) => match runtime.spawn(connect).await {
+                    Ok(connected) => connected,
+                    Err(_ended) => std::future::pending().await,
+                },
+                // Without that thread, the runtime of the caller.
+                Err(_) => connect.await,
+            }
+        })
+    }
+}
+
+impl Connect for Connector {
+    fn connect(&self, config: &Config) -> Connecting<'_> {
+        self.open(config, |_| ())
+    }
+}
+
+impl Database {
+    pub(super) fn new(address: Address) -> Result<Self, String> {
+        let Address { mut config, tls, schema, connections } = address;
+        // A statement that waits for a lock ends by itself.
+        let own = config.get_options().unwrap_or_default().to_owned();
+        config.options(format!("-c statement_timeout={} {own}", DEADLINE.as_millis()));
+        let connector = Connector(MakeRustlsConnect::new(tls));
+        let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_connect(config.clone(), connector.clone(), settings);
+        let pool = Pool::builder(manager).max_size(connections).build();
+        let pool = pool.map_err(|error| error.to_string())?;
+        Ok(Self { pool, connector, config, circuit: Circuit::default(), schema })
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// A statement with the name of the schema.
+    pub(super) fn statement(&self, text: &str) -> String {
+        text.replace("policy.", &format!("\"{}\".", self.schema))
+            .replace("channel of policy", &self.channel())
+    }
+
+    pub(super) fn channel(&self) -> String {
+        format!("policy:{}", self.schema)
+    }
+
+    /// Whether the server answered of late.
+    pub(super) fn is_there(&self) -> bool {
+        !self.circuit.is_open()
+    }
+
+    /// A connection for longer work, which is not one of the pool.
+    pub(super) async fn connect(
+        &self,
+        hear: impl Fn(AsyncMessage) + Send + 'static,
+    ) -> Result<(Client, JoinHandle<()>), Failure> {
+        select! {
+            connected = self.connector.open(&self.config, hear) => connected.map_err(Failure::Postgres),
+            () = timers::sleep(DEADLINE) => Err(Failure::NoAnswer),
+        }
+    }
+
+    /// The rows of one statement.
+    pub(super) async fn rows(
+        &self,
+        statement: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
+        if !self.circuit.admits(Instant::now()) {
+            return Err(StoreError::new(Failure::IsAway));
+        }
+        let deadline = timers::sleep(DEADLINE);
+        tokio::pin!(deadline);
+        let outcome = select! {
+            connection = self.pool.get() => match connection {
+                Ok(connection) => {
+                    let answer = select! {
+                        answer = query(&connection, statement, parameters) => answer,
+                        () = &mut deadline => Err(Failure::NoAnswer),
+                    };
+                    if answer.as_ref().is_err_and(Failure::spoils_the_connection) {
+                        drop(Object::take(connection));
+                    }
+                    answer
+                }
+                Err(deadpool_postgres::PoolError::Backend(error)) => Err(Failure::Postgres(error)),
+                Err(error) => Err(Failure::Pool(error.to_string())),
+            },
+            () = &mut deadline => Err(Failure::NoAnswer),
+        };
+        if outcome.as_ref().is_err_and(Failure::is_of_the_server) {
+            if self.circuit.failed(Instant::now(), random()) {
+                let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
+                log!(StoreAway, %error);
+            }
+        } else if self.circuit.answered() {
+            log!(StoreBack);
+        }
+        outcome.map_err(StoreError::new)
+    }
+
+    /// The one row of a statement that always returns one.
+    pub(super) async fn row(
+        &self,
+        statement: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, StoreError> {
+        let row = self.rows(statement, parameters).await?.pop();
+        row.ok_or_else(|| StoreError::new("the database returned no row"))
+    }
+}
+
+async fn query(
+    connection: &Object,
+    statement: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Failure> {
+    let statement = connection.prepare_cached(statement).await.map_err(Failure::Postgres)?;
+    connection.query(&statement, parameters).await.map_err(Failure::Postgres)
+}
+
+/// Between 0 and 1.
+pub(super) fn random() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    (RandomState::new().hash_one(()) % 1000) as f64 / 1000.0
+}
+
+impl Failure {
+    /// Whether the server did not do its work, whatever the call was.
+    fn is_of_the_server(&self) -> bool {
+        match self {
+            Self::IsAway => false,
+            Self::NoAnswer | Self::Pool(_) => true,
+            Self::Postgres(error) => match error.code() {
+                None => true,
+                // Connection exceptions, insufficient resources, operator intervention, system
+                // errors; a statement that took too long is one of the third. And a server that
+                // reads only, as after a failover.
+                Some(code) => {
+                    ["08", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
+                        || *code == SqlState::READ_ONLY_SQL_TRANSACTION
+                }
+            },
+        }
+    }
+
+    /// Whether the connection may still be busy, or does not fit the database any more: its prepared
+    /// statements may be of an older schema.
+    fn spoils_the_connection(&self) -> bool {
+        match self {
+            Self::Postgres(error) => {
+                self.is_of_the_server() || {
+                    error.code().is_some_and(|code| {
+                        *code == SqlState::FEATURE_NOT_SUPPORTED
+                            || *code == SqlState::INVALID_SQL_STATEMENT_NAME
+                            || *code == SqlState::UNDEFINED_OBJECT
+                    })
+                }
+            }
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IsAway => f.write_str("the database did not respond of late"),
+            Self::NoAnswer => write!(f, "the database did not respond within {DEADLINE:?}"),
+            Self::Pool(error) => f.write_str(error),
+            // Of the error of a server, the library writes "db error" only.
+            Self::Postgres(error) => match (error.as_db_error(), error.source()) {
+                (Some(of_server), _) => write!(f, "{}", of_server.message()),
+                (None, Some(source)) => write!(f, "{error}: {source}"),
+                (None, None) => write!(f, "{error}"),
+            },
+        }
+    }
+}
+
+impl Error for Failure {}

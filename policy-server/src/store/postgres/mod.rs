@@ -1,0 +1,189 @@
+//! A store for sessions, refresh tokens and revocations in PostgreSQL.
+
+mod connection;
+mod listener;
+mod opening;
+mod rows;
+mod sessions;
+mod tokens;
+mod url;
+
+use std::{
+    fmt,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::OnceCell;
+use tokio_postgres::{Row, types::ToSql};
+
+use self::{connection::Database, url::Address};
+use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError};
+use crate::auth::BackgroundTask;
+
+/// The longest that a call waits: for a connection, a lock or the response.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// A store in a PostgreSQL database, version 14 or newer, for an app that runs as several instances.
+///
+/// It implements [`SessionStore`](super::SessionStore) and [`TokenStore`](super::TokenStore).
+/// Clones share their connections.
+///
+/// - The first instance that opens the store creates a schema of its own, `policy`, with all tables
+///   and functions. Instances may start at the same time. A schema of an older version is migrated,
+///   one of a newer version is refused.
+/// - A call is one statement, so one round trip, and one transaction. What is acknowledged is
+///   committed, as durable as the database is configured.
+/// - What ends is told to all instances by `NOTIFY`, over one connection each.
+/// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
+///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
+///   intervals of up to 5 seconds.
+/// - Connections beyond this machine use TLS, and check the certificate and its name.
+///
+/// The parameters of the URL are those of
+/// [`tokio_postgres::Config`](https://docs.rs/tokio-postgres/0.7/tokio_postgres/config/struct.Config.html),
+/// and:
+///
+/// | parameter | meaning | default |
+/// |---|---|---|
+/// | `schema` | the schema of the store | `policy` |
+/// | `connections` | the most connections, besides the one for news | 16 |
+/// | `sslmode` | `require`: TLS, with a valid certificate; `disable`; `prefer`: TLS if the server has it | `require`, on this machine `prefer` |
+/// | `sslrootcert` | a PEM file with the certificate authorities to trust | those of the web |
+///
+/// ```no_run
+/// use policy_server::{Sessions, store::PostgresStore};
+///
+/// let store = PostgresStore::new("postgres://shop:secret@db.example/shop");
+/// let settings = Sessions::postgres(store);
+/// ```
+#[derive(Clone)]
+pub struct PostgresStore(Arc<Inner>);
+
+struct Inner {
+    url: String,
+    anonymous: AnonymousLimit,
+    /// What this instance wrote since anonymous sessions were last counted.
+    new_sessions: AtomicU64,
+    new_bytes: AtomicU64,
+    opening: OnceCell<()>,
+    database: OnceLock<Arc<Database>>,
+    listener: OnceLock<BackgroundTask>,
+    news: NewsFeed,
+}
+
+impl PostgresStore {
+    /// A store in the database at this URL, `postgres://user:password@host:port/database`. Nothing is
+    /// opened yet.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self::at(url.into(), AnonymousLimit::default())
+    }
+
+    /// How many anonymous sessions are kept: 100,000 with 64 MiB of values by default. Each instance
+    /// exceeds this by a hundredth at most.
+    ///
+    /// The settings of a store that was opened do not change: this returns a new one.
+    #[must_use]
+    pub fn anonymous_limit(self, limit: AnonymousLimit) -> Self {
+        Self::at(self.0.url.clone(), limit)
+    }
+
+    fn at(url: String, anonymous: AnonymousLimit) -> Self {
+        Self(Arc::new(Inner {
+            url,
+            anonymous,
+            new_sessions: AtomicU64::new(0),
+            new_bytes: AtomicU64::new(0),
+            opening: OnceCell::new(),
+            database: OnceLock::new(),
+            listener: OnceLock::new(),
+            news: NewsFeed::new(),
+        }))
+    }
+
+    /// Connects, creates or migrates the schema, and listens for news.
+    async fn open_once(&self) -> Result<(), StoreError> {
+        let open = async {
+            let address = Address::parse(&self.0.url).map_err(StoreError::new)?;
+            let database = Arc::new(Database::new(address).map_err(StoreError::new)?);
+            opening::prepare(&database).await?;
+            let database = self.0.database.get_or_init(|| database);
+            let listener = listener::spawn(Arc::clone(database), self.0.news.clone());
+            self.0.listener.get_or_init(|| listener);
+            Ok(())
+        };
+        self.0.opening.get_or_try_init(|| open).await.copied()
+    }
+
+    async fn rows(
+        &self,
+        statement: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
+        let database = self.database()?;
+        database.rows(&database.statement(statement), parameters).await
+    }
+
+    async fn row(
+        &self,
+        statement: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, StoreError> {
+        let database = self.database()?;
+        database.row(&database.statement(statement), parameters).await
+    }
+
+    fn database(&self) -> Result<&Database, StoreError> {
+        let database = self.0.database.get().map(|database| &**database);
+        database.ok_or_else(|| StoreError::new("the store is not open"))
+    }
+
+    fn is_there(&self) -> bool {
+        self.0.database.get().is_some_and(|database| database.is_there())
+    }
+
+    fn reader(&self) -> NewsReader {
+        self.0.news.reader()
+    }
+
+    fn limit_of_anonymous(&self) -> AnonymousLimit {
+        self.0.anonymous
+    }
+
+    /// Counts what was written. Returns whether it is a hundredth of the limit, and begins anew then.
+    fn counts_anonymous(&self, sessions: u64, bytes: u64) -> bool {
+        let reaches = |counter: &AtomicU64, new: u64, limit: u64| {
+            counter.fetch_add(new, Ordering::Relaxed).saturating_add(new) >= (limit / 100).max(1)
+        };
+        let AnonymousLimit { sessions: most, bytes: most_bytes } = self.0.anonymous;
+        let is_due = reaches(&self.0.new_sessions, sessions, most)
+            | reaches(&self.0.new_bytes, bytes, most_bytes);
+        if is_due {
+            self.0.new_sessions.store(0, Ordering::Relaxed);
+            self.0.new_bytes.store(0, Ordering::Relaxed);
+        }
+        is_due
+    }
+}
+
+impl From<&str> for PostgresStore {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+impl From<String> for PostgresStore {
+    fn from(url: String) -> Self {
+        Self::new(url)
+    }
+}
+
+/// Without the URL, which contains a password.
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgresStore")
+    }
+}

@@ -1,0 +1,187 @@
+//! What the columns of the database are here.
+
+use std::{error::Error, time::Duration};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+use tokio_postgres::{Row, types::FromSql};
+
+use crate::store::{Family, Loaded, Revocation, StoreError, Summary, Ticket};
+
+/// A number that the database has no room for is its highest one, and so is the end of time.
+pub(super) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+pub(super) fn time(value: Timestamp) -> i64 {
+    number(value.millis())
+}
+
+fn time_of(value: i64) -> Timestamp {
+    match value {
+        i64::MAX => Timestamp::MAX,
+        value => Timestamp::from_millis(value.unsigned_abs()),
+    }
+}
+
+/// Reads columns by their names.
+pub(super) struct Columns<'a>(pub(super) &'a Row);
+
+impl<'a> Columns<'a> {
+    pub(super) fn get<T: FromSql<'a>>(&self, name: &str) -> Result<T, StoreError> {
+        self.0.try_get(name).map_err(|error| unexpected(name, &error))
+    }
+
+    pub(super) fn number(&self, name: &str) -> Result<u64, StoreError> {
+        self.get::<i64>(name).map(i64::unsigned_abs)
+    }
+
+    pub(super) fn time(&self, name: &str) -> Result<Timestamp, StoreError> {
+        self.get(name).map(time_of)
+    }
+
+    pub(super) fn bytes<const N: usize>(&self, name: &str) -> Result<[u8; N], StoreError> {
+        let bytes = self.get::<&[u8]>(name)?;
+        bytes.try_into().map_err(|error| unexpected(name, &error))
+    }
+
+    pub(super) fn optional_bytes<const N: usize>(
+        &self,
+        name: &str,
+    ) -> Result<Option<[u8; N]>, StoreError> {
+        let bytes = self.get::<Option<&[u8]>>(name)?;
+        bytes.map(TryInto::try_into).transpose().map_err(|error| unexpected(name, &error))
+    }
+
+    pub(super) fn handles(&self, name: &str) -> Result<Vec<Handle>, StoreError> {
+        let all = self.get::<Vec<&[u8]>>(name)?.into_iter();
+        let all = all.map(|bytes| Ok(Handle(bytes.try_into()?)));
+        all.collect::<Result<_, std::array::TryFromSliceError>>()
+            .map_err(|error| unexpected(name, &error))
+    }
+
+    fn list(&self, name: &str) -> Result<Box<[Box<str>]>, StoreError> {
+        Ok(self.get::<Vec<&str>>(name)?.into_iter().map(Box::from).collect())
+    }
+
+    fn identity(&self, user: &str) -> Result<Identity, StoreError> {
+        Ok(Identity::new(user).roles(self.list("roles")?).scopes(self.list("scopes")?))
+    }
+
+    pub(super) fn record(&self) -> Result<Record, StoreError> {
+        let user = self.get::<Option<&str>>("user_id")?;
+        Ok(Record {
+            handle: Handle(self.bytes("handle")?),
+            identity: user.map(|user| self.identity(user)).transpose()?,
+            epoch: self.number("epoch")?,
+            version: self.number("version")?,
+            created: self.time("created")?,
+            authenticated: self.get::<Option<i64>>("authenticated")?.map(time_of),
+            rotated: self.time("rotated")?,
+            last_seen: self.time("last_seen")?,
+            idle_deadline: self.time("idle_deadline")?,
+            absolute_deadline: self.time("absolute_deadline")?,
+            idle: Duration::from_millis(self.number("idle")?),
+            is_remembered: self.get("is_remembered")?,
+            binding: self.bytes("binding")?,
+            data: self.get::<&[u8]>("data")?.into(),
+        })
+    }
+
+    /// A session, or the key that replaced that of the row.
+    pub(super) fn session_or_successor(&self) -> Result<Result<Loaded, SessionKey>, StoreError> {
+        Ok(match self.optional_bytes("moved_to")? {
+            Some(key) => Err(SessionKey(key)),
+            None => Ok(Loaded::new(self.record()?)),
+        })
+    }
+
+    pub(super) fn summary(&self) -> Result<Summary, StoreError> {
+        Ok(Summary {
+            handle: Handle(self.bytes("handle")?),
+            created: self.time("created")?,
+            last_seen: self.time("last_seen")?,
+            authenticated: self.get::<Option<i64>>("authenticated")?.map(time_of),
+            data: self.get::<&[u8]>("data")?.into(),
+        })
+    }
+
+    pub(super) fn family(&self) -> Result<Family, StoreError> {
+        Ok(Family {
+            id: self.bytes("id")?,
+            identity: self.identity(self.get("user_id")?)?,
+            authenticated: self.time("authenticated")?,
+            expires: self.time("expires")?,
+            session: self.optional_bytes("session")?.map(Handle),
+        })
+    }
+
+    pub(super) fn ticket(&self) -> Result<Ticket, StoreError> {
+        let token = self.get::<Option<&str>>("token")?;
+        let token = token.map(|id| Ok((id.into(), self.time("token_expires")?))).transpose()?;
+        Ok(Ticket {
+            identity: self.identity(self.get("user_id")?)?,
+            authenticated: self.get::<Option<i64>>("authenticated")?.map(time_of),
+            session: self.optional_bytes("session")?.map(Handle),
+            token,
+            cut_offs: self.number("cut_offs")?,
+            expires: self.time("expires")?,
+        })
+    }
+
+    pub(super) fn revocation(&self) -> Result<Revocation, StoreError> {
+        let subject = || self.get::<&str>("subject");
+        let (value, until) = (self.number("value")?, self.time("value")?);
+        Ok(match self.get::<&str>("kind")? {
+            "token" => Revocation::Token { id: subject()?.into(), until },
+            "session" => Revocation::Session {
+                user: self.get::<&str>("user_id")?.into(),
+                session: handle(subject()?)
+                    .ok_or_else(|| StoreError::new("a revocation names no session"))?,
+                until,
+            },
+            "user" => Revocation::User { user: subject()?.into(), before: value },
+            "everyone" => Revocation::Everyone { before: value },
+            "all" => Revocation::All { before: value },
+            kind => return Err(StoreError::new(format!("a revocation is of kind `{kind}`"))),
+        })
+    }
+}
+
+/// A handle in hexadecimal digits, as the functions of the database write it.
+pub(super) fn handle(hex: &str) -> Option<Handle> {
+    let is_hex = hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = u128::from_str_radix(hex, 16).ok().filter(|_| is_hex)?;
+    Some(Handle(number.to_be_bytes()))
+}
+
+pub(super) fn hex(handle: Handle) -> String {
+    format!("{:032x}", u128::from_be_bytes(handle.0))
+}
+
+fn unexpected(column: &str, error: &dyn Error) -> StoreError {
+    StoreError::new(format!("the column `{column}` of the database: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_written_and_read_in_hexadecimal_digits() {
+        let one = Handle([0, 1, 2, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xab]);
+        assert_eq!(hex(one), "000102ff0405060708090a0b0c0d0eab");
+        assert_eq!(handle(&hex(one)), Some(one));
+        for wrong in ["", "-", "+00102ff0405060708090a0b0c0d0eab", "00"] {
+            assert_eq!(handle(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_time_stays_the_end_of_time() {
+        assert_eq!(time_of(time(Timestamp::MAX)), Timestamp::MAX);
+        assert_eq!(time_of(time(Timestamp::from_millis(7))), Timestamp::from_millis(7));
+    }
+}

@@ -1,0 +1,336 @@
+//! The calls of sessions.
+
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
+};
+use tokio_postgres::types::ToSql;
+
+use super::{
+    PostgresStore,
+    rows::{Columns, number, time},
+};
+use crate::store::{
+    Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
+    NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
+    UpdateSession,
+};
+
+const SECRET: &str = "UPDATE policy.meta SET session_secret = coalesce(session_secret, $1)
+    RETURNING session_secret";
+
+const LOAD: &str = "SELECT s.* FROM policy.sessions s, policy.meta m
+    WHERE key = $1 AND (
+        moved_until > $2
+        OR moved_to IS NULL AND idle_deadline > $2 AND absolute_deadline > $2
+            AND (user_id IS NULL OR epoch >= m.everyone)
+    )";
+
+/// A new row, and what follows it.
+const ROW: &str = "ROW($1, $2, $3, $4, $5, 0, 1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+    NULL, NULL)::policy.sessions";
+
+const UPDATE: &str = "SELECT * FROM policy.update_session($1, $2, $3, $4)";
+const TOUCH: &str = "SELECT policy.touch_session($1, $2, $3)";
+const DELETE: &str = "SELECT policy.delete_session($1)";
+const DELETE_BY_HANDLE: &str = "SELECT policy.delete_by_handle($1, $2)";
+
+const LIST: &str = "SELECT s.* FROM policy.sessions s, policy.meta m
+    WHERE user_id = $1 AND moved_to IS NULL AND idle_deadline > $2 AND absolute_deadline > $2
+        AND epoch >= m.everyone
+    ORDER BY last_seen DESC, created DESC, handle DESC LIMIT $3";
+
+const LIVES: &str = "SELECT EXISTS (SELECT FROM policy.sessions s, policy.meta m
+    WHERE user_id = $1 AND handle = $2 AND moved_to IS NULL AND idle_deadline > $3
+        AND absolute_deadline > $3 AND epoch >= m.everyone)";
+
+const REVOKE_USER: &str = "SELECT * FROM policy.revoke_user($1, $2, $3, $4, $5)";
+const REVOKE_EVERYONE: &str = "SELECT * FROM policy.revoke_everyone()";
+
+/// Those that the cut-off of everyone ended, which was made before: nobody waits for this.
+const ENDED: &str = "SELECT count(*) FROM policy.sessions
+    WHERE user_id IS NOT NULL AND moved_to IS NULL AND epoch >= $1 AND epoch < $2
+        AND idle_deadline > $3 AND absolute_deadline > $3";
+
+const CUT_OFFS: &str = "SELECT cut_off FROM policy.numbers";
+const PURGE: &str = "SELECT policy.purge_sessions($1, $2)";
+const TRIM: &str = "SELECT policy.trim_anonymous($1, $2::bigint)";
+
+impl SessionStore for PostgresStore {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(self.open_once())
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        Answer::later(async move {
+            Columns(&self.row(SECRET, &[&&fresh[..]]).await?).bytes("session_secret")
+        })
+    }
+
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        Answer::later(self.create_session(request))
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        Answer::later(async move {
+            let mut current = *key;
+            // This terminates: a rotation moves to a key without a row, so there is no cycle.
+            loop {
+                let rows = self.rows(LOAD, &[&&current.0[..], &time(now)]).await?;
+                let Some(row) = rows.first() else { return Ok(None) };
+                match Columns(row).session_or_successor()? {
+                    Ok(loaded) => {
+                        let successor = (current != *key).then_some(current);
+                        return Ok(Some(loaded.successor(successor)));
+                    }
+                    Err(successor) => current = successor,
+                }
+            }
+        })
+    }
+
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        Answer::later(async move {
+            let UpdateSession { key, expected, data, now } = request;
+            let parameters: [&(dyn ToSql + Sync); 4] =
+                [&&key.0[..], &number(expected), &&data[..], &time(now)];
+            let row = self.row(UPDATE, &parameters).await?;
+            let row = Columns(&row);
+            let changed = cas(row.get("outcome")?, expected, Vec::new())?;
+            if row.get::<Option<bool>>("was_anonymous")? == Some(true) {
+                self.anonymous_written(0, data.len()).await?;
+            }
+            Ok(changed)
+        })
+    }
+
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        Answer::later(async move {
+            let TouchSession { key, idle_deadline, now } = request;
+            let parameters: [&(dyn ToSql + Sync); 3] =
+                [&&key.0[..], &time(idle_deadline), &time(now)];
+            Columns(&self.row(TOUCH, &parameters).await?).get("touch_session")
+        })
+    }
+
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        Answer::later(self.rotate_session(request))
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        Answer::later(async move {
+            Columns(&self.row(DELETE, &[&&key.0[..]]).await?).get("delete_session")
+        })
+    }
+
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        Answer::later(async move {
+            let ListSessions { user, limit, now } = request;
+            let rows = self.rows(LIST, &[&user, &time(now), &number(limit as u64)]).await?;
+            rows.iter().map(|row| Columns(row).summary()).collect()
+        })
+    }
+
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        Answer::later(async move {
+            Columns(&self.row(LIVES, &[&user, &&handle.0[..], &time(now)]).await?).get("exists")
+        })
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        Answer::later(async move {
+            let row = self.row(DELETE_BY_HANDLE, &[&user, &&handle.0[..]]).await?;
+            Columns(&row).get("delete_by_handle")
+        })
+    }
+
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+        Answer::later(async move {
+            let RevokeUser { user, keep, rights, now } = request;
+            let keep = keep.as_ref().map(|key| &key.0[..]);
+            let (roles, scopes) = (
+                rights.map(|rights| texts(&rights.roles)),
+                rights.map(|rights| texts(&rights.scopes)),
+            );
+            let parameters: [&(dyn ToSql + Sync); 5] = [&user, &keep, &roles, &scopes, &time(now)];
+            let row = self.row(REVOKE_USER, &parameters).await?;
+            let row = Columns(&row);
+            let (before, cut_off) = (row.number("before")?, row.number("number")?);
+            Ok(CutOff::new(row.number("sessions")?, before, cut_off))
+        })
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        Answer::later(async move {
+            let row = self.row(REVOKE_EVERYONE, &[]).await?;
+            let row = Columns(&row);
+            let (before, cut_off) = (row.number("before")?, row.number("number")?);
+            let last = row.get::<i64>("last_of_everyone")?;
+            // It is made, whether they can be counted or not.
+            let ended = self.row(ENDED, &[&last, &number(cut_off), &time(now)]).await;
+            let ended = ended.and_then(|row| Columns(&row).number("count")).unwrap_or_default();
+            Ok(CutOff::new(ended, before, cut_off))
+        })
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        Answer::later(async { Columns(&self.row(CUT_OFFS, &[]).await?).number("cut_off") })
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(async move {
+            let row = self.row(PURGE, &[&time(now), &number(limit as u64)]).await?;
+            Ok(Columns(&row).number("purge_sessions")? as usize)
+        })
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.reader())
+    }
+
+    fn is_writable(&self) -> bool {
+        self.is_there()
+    }
+}
+
+impl PostgresStore {
+    async fn create_session(&self, request: CreateSession) -> Result<Created, StoreError> {
+        let CreateSession { key, record, limit, began, now } = request;
+        let statement = format!("SELECT * FROM policy.create_session({ROW}, $16, $17, $18, $19)");
+        let row = NewRow::new(&key, &record);
+        let (most, denies) = bound(limit);
+        let began = began.map(number);
+        let mut parameters = row.parameters();
+        let now = time(now);
+        parameters.extend([&most as &(dyn ToSql + Sync), &denies, &began, &now]);
+        let done = self.row(&statement, &parameters).await?;
+        let done = Columns(&done);
+        let created = match done.get::<&str>("outcome")? {
+            "done" => Created::Done { evicted: done.handles("evicted")? },
+            "taken" => Created::KeyTaken,
+            "cut off" => Created::CutOff,
+            "limit" => Created::LimitReached,
+            other => return Err(unknown(other)),
+        };
+        if record.identity.is_none() {
+            self.anonymous_written(1, record.data.len()).await?;
+        }
+        Ok(created)
+    }
+
+    async fn rotate_session(&self, request: RotateSession) -> Result<Cas, StoreError> {
+        let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
+        let statement = format!(
+            "SELECT * FROM policy.rotate_session($16, $17, {ROW}, $18, $19, $20, $21, $22)"
+        );
+        let row = NewRow::new(&new, &record);
+        let (most, denies) = bound(limit);
+        let (old, version, grace) = (&old.0[..], number(expected), grace.map(time));
+        let (began, now) = (began.map(number), time(now));
+        let mut parameters = row.parameters();
+        let rest: [&(dyn ToSql + Sync); 7] = [&old, &version, &grace, &most, &denies, &began, &now];
+        parameters.extend(rest);
+        let done = self.row(&statement, &parameters).await?;
+        let done = Columns(&done);
+        cas(done.get("outcome")?, expected, done.handles("evicted")?)
+    }
+
+    /// Counts what anybody can have written, and ends the oldest of it now and then: after a
+    /// hundredth of what is allowed, so that each instance exceeds it by as much at most.
+    async fn anonymous_written(&self, sessions: u64, bytes: usize) -> Result<(), StoreError> {
+        let limit = self.limit_of_anonymous();
+        if self.counts_anonymous(sessions, bytes as u64) {
+            let parameters: [&(dyn ToSql + Sync); 2] =
+                [&number(limit.sessions), &number(limit.bytes)];
+            self.row(TRIM, &parameters).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a new row that the caller decides.
+struct NewRow<'a> {
+    key: &'a [u8],
+    handle: &'a [u8],
+    user: Option<&'a str>,
+    roles: Vec<&'a str>,
+    scopes: Vec<&'a str>,
+    created: i64,
+    authenticated: Option<i64>,
+    rotated: i64,
+    last_seen: i64,
+    idle_deadline: i64,
+    absolute_deadline: i64,
+    idle: i64,
+    is_remembered: bool,
+    binding: &'a [u8],
+    data: &'a [u8],
+}
+
+impl<'a> NewRow<'a> {
+    fn new(key: &'a SessionKey, record: &'a Record) -> Self {
+        let identity = record.identity.as_ref();
+        Self {
+            key: &key.0,
+            handle: &record.handle.0,
+            user: identity.map(|identity| &*identity.subject),
+            roles: identity.map(|identity| texts(&identity.roles)).unwrap_or_default(),
+            scopes: identity.map(|identity| texts(&identity.scopes)).unwrap_or_default(),
+            created: time(record.created),
+            authenticated: record.authenticated.map(time),
+            rotated: time(record.rotated),
+            last_seen: time(record.last_seen),
+            idle_deadline: time(record.idle_deadline),
+            absolute_deadline: time(record.absolute_deadline),
+            idle: number(u64::try_from(record.idle.as_millis()).unwrap_or(u64::MAX)),
+            is_remembered: record.is_remembered,
+            binding: &record.binding,
+            data: &record.data,
+        }
+    }
+
+    /// In the order of the table.
+    fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
+        vec![
+            &self.key,
+            &self.handle,
+            &self.user,
+            &self.roles,
+            &self.scopes,
+            &self.created,
+            &self.authenticated,
+            &self.rotated,
+            &self.last_seen,
+            &self.idle_deadline,
+            &self.absolute_deadline,
+            &self.idle,
+            &self.is_remembered,
+            &self.binding,
+            &self.data,
+        ]
+    }
+}
+
+pub(super) fn texts(all: &[Box<str>]) -> Vec<&str> {
+    all.iter().map(|text| &**text).collect()
+}
+
+fn bound(limit: Option<Limit>) -> (Option<i64>, bool) {
+    let most = limit.map(|limit| i64::from(limit.sessions));
+    (most, limit.is_some_and(|limit| limit.policy == LimitPolicy::Deny))
+}
+
+fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<Cas, StoreError> {
+    Ok(match outcome {
+        "done" => Cas::Done { version: expected.saturating_add(1), evicted },
+        "conflict" => Cas::Conflict,
+        "gone" => Cas::Gone,
+        "cut off" => Cas::CutOff,
+        "limit" => Cas::LimitReached,
+        other => return Err(unknown(other)),
+    })
+}
+
+pub(super) fn unknown(outcome: &str) -> StoreError {
+    StoreError::new(format!("the database returned `{outcome}`"))
+}

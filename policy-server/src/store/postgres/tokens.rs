@@ -1,0 +1,172 @@
+//! The calls of refresh tokens, revocations and tickets.
+
+use policy_core::time::Timestamp;
+use tokio_postgres::types::ToSql;
+
+use super::{
+    PostgresStore,
+    rows::{Columns, hex, number, time},
+    sessions::{texts, unknown},
+};
+use crate::store::{
+    Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
+    Revoked, Ticket, TokenHash, TokenStore,
+};
+
+const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secret, $1)
+    RETURNING token_secret";
+
+const CREATE_FAMILY: &str = "SELECT policy.create_family(
+    ROW($1, $2, $3, $4, $5, $6, $7, 0, false)::policy.families, $8, $9, $10)";
+
+const REFRESH: &str = "SELECT outcome, (family).*
+    FROM policy.refresh($1, $2, $3, $4, $5)";
+const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NULL";
+const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4)";
+
+/// One statement, so that the rows and the number are of the same moment.
+const REVOCATIONS: &str = "SELECT n.revocation, r.* FROM policy.numbers n
+    LEFT JOIN policy.revocations r ON r.position > $1 ORDER BY r.position";
+
+const PUT_TICKET: &str = "INSERT INTO policy.tickets
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+const TAKE_TICKET: &str = "DELETE FROM policy.tickets WHERE hash = $1 RETURNING *";
+const PURGE: &str = "SELECT policy.purge_tokens($1, $2)";
+
+impl TokenStore for PostgresStore {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(self.open_once())
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        Answer::later(async move {
+            Columns(&self.row(SECRET, &[&&fresh[..]]).await?).bytes("token_secret")
+        })
+    }
+
+    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+        Answer::later(async move {
+            let CreateFamily { family, token, began } = request;
+            let session = family.session.as_ref().map(|session| &session.0[..]);
+            let parameters: [&(dyn ToSql + Sync); 10] = [
+                &&family.id[..],
+                &&*family.identity.subject,
+                &texts(&family.identity.roles),
+                &texts(&family.identity.scopes),
+                &time(family.authenticated),
+                &time(family.expires),
+                &session,
+                &&token.0[..],
+                &number(began),
+                &number(Family::MAX_PER_USER as u64),
+            ];
+            Columns(&self.row(CREATE_FAMILY, &parameters).await?).get("create_family")
+        })
+    }
+
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        Answer::later(async move {
+            let Refresh { token, successor, grace, limit, now } = request;
+            let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
+            let parameters: [&(dyn ToSql + Sync); 5] =
+                [&&token.0[..], &&successor.0[..], &grace, &limit.map(i64::from), &time(now)];
+            let row = self.row(REFRESH, &parameters).await?;
+            let row = Columns(&row);
+            Ok(match row.get::<&str>("outcome")? {
+                "done" => Refreshed::Done(row.family()?),
+                "again" => Refreshed::Again(row.family()?),
+                "reused" => Refreshed::Reused(row.family()?),
+                "dead" => Refreshed::Dead,
+                "unknown" => Refreshed::Unknown,
+                other => return Err(unknown(other)),
+            })
+        })
+    }
+
+    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+        Answer::later(async move {
+            let rows = self.rows(END_FAMILY, &[&&token.0[..]]).await?;
+            rows.first().map(|row| Columns(row).family()).transpose()
+        })
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+        Answer::later(async move {
+            let (kind, subject, user, value) = match &revocation {
+                Revocation::Token { id, until } => ("token", id.to_string(), "", time(*until)),
+                Revocation::Session { user, session, until } => {
+                    ("session", hex(*session), &**user, time(*until))
+                }
+                Revocation::User { user, before } => {
+                    ("user", user.to_string(), &**user, number(*before))
+                }
+                Revocation::Everyone { before } => ("everyone", String::new(), "", number(*before)),
+                Revocation::All { before } => ("all", String::new(), "", number(*before)),
+            };
+            let row = self.row(REVOKE, &[&kind, &subject, &user, &value]).await?;
+            let row = Columns(&row);
+            let families = row.handles("ended")?.into_iter().map(|id| id.0).collect();
+            Ok(Revoked::new(row.number("place")?, row.number("earlier")?, families))
+        })
+    }
+
+    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+        Answer::later(async move {
+            let rows = self.rows(REVOCATIONS, &[&number(since)]).await?;
+            let mut batch = RevocationBatch::default();
+            for row in rows.iter().map(Columns) {
+                batch.sequence = row.number("revocation")?;
+                if row.get::<Option<i64>>("position")?.is_some() {
+                    batch.revocations.push((row.number("position")?, row.revocation()?));
+                }
+            }
+            Ok(batch)
+        })
+    }
+
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+        Answer::later(async move {
+            let session = ticket.session.as_ref().map(|session| &session.0[..]);
+            let (token, token_expires) = match &ticket.token {
+                Some((token, expires)) => (Some(&**token), Some(time(*expires))),
+                None => (None, None),
+            };
+            let parameters: [&(dyn ToSql + Sync); 10] = [
+                &&hash.0[..],
+                &&*ticket.identity.subject,
+                &texts(&ticket.identity.roles),
+                &texts(&ticket.identity.scopes),
+                &ticket.authenticated.map(time),
+                &session,
+                &token,
+                &token_expires,
+                &number(ticket.cut_offs),
+                &time(ticket.expires),
+            ];
+            self.rows(PUT_TICKET, &parameters).await.map(drop)
+        })
+    }
+
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+        Answer::later(async move {
+            let rows = self.rows(TAKE_TICKET, &[&&hash.0[..]]).await?;
+            let ticket = rows.first().map(|row| Columns(row).ticket()).transpose()?;
+            Ok(ticket.filter(|ticket| now < ticket.expires))
+        })
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(async move {
+            let row = self.row(PURGE, &[&time(now), &number(limit as u64)]).await?;
+            Ok(Columns(&row).number("purge_tokens")? as usize)
+        })
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.reader())
+    }
+
+    fn is_writable(&self) -> bool {
+        self.is_there()
+    }
+}

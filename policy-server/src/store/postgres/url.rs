@@ -1,0 +1,173 @@
+//! The URL of a database.
+
+use std::{fmt, fs, time::Duration};
+
+use form_urlencoded::Serializer;
+use tokio_postgres::{
+    Config,
+    config::{Host, SslMode},
+};
+use tokio_rustls::rustls::ClientConfig;
+
+use crate::base::tls_roots;
+
+/// Where a store is, as its URL says.
+pub(super) struct Address {
+    pub(super) config: Config,
+    pub(super) tls: ClientConfig,
+    pub(super) schema: String,
+    pub(super) connections: usize,
+}
+
+/// The schema, unless the URL names one.
+const SCHEMA: &str = "policy";
+
+/// The most connections, unless the URL says it: more make a server of a few cores slower.
+const CONNECTIONS: usize = 16;
+
+impl Address {
+    /// Reads a URL. The error lists everything that is wrong with it; it contains no password.
+    pub(super) fn parse(url: &str) -> Result<Self, String> {
+        let mut problems = Vec::new();
+        let (place, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut schema = SCHEMA.to_owned();
+        let mut connections = CONNECTIONS;
+        let mut mode = None;
+        let mut authority = None;
+        let mut rest = Serializer::new(String::new());
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "schema" if is_name(&value) => schema = value.into_owned(),
+                "schema" => problems.push(format!(
+                    "`schema={value}`: write up to 40 of the characters a-z, 0-9 and _, a letter first"
+                )),
+                "connections" => match value.parse() {
+                    Ok(number @ 1..=1000) => connections = number,
+                    _ => problems.push(format!("`connections={value}`: write 1 to 1000")),
+                },
+                "sslmode" => match &*value {
+                    "disable" => mode = Some(SslMode::Disable),
+                    "prefer" => mode = Some(SslMode::Prefer),
+                    "require" | "verify-full" => mode = Some(SslMode::Require),
+                    _ => problems.push(format!(
+                        "`sslmode={value}`: write `require`, which checks the certificate and its name, `prefer` or `disable`"
+                    )),
+                },
+                "sslrootcert" => match fs::read(&*value) {
+                    Ok(pem) => authority = Some(pem),
+                    Err(error) => problems.push(format!("`sslrootcert={value}`: {error}")),
+                },
+                _ => drop(rest.append_pair(&name, &value)),
+            }
+        }
+        let rest = rest.finish();
+        let config = format!("{place}?{rest}").parse::<Config>();
+        let mut config = match config {
+            Ok(config) => config,
+            Err(error) => {
+                // The error may quote the URL in its source only.
+                problems
+                    .push(format!("{error}: write `postgres://user:password@host:5432/database`"));
+                Config::new()
+            }
+        };
+        let tls = tls_roots::client_config(authority.as_deref());
+        let tls = tls.map_err(|problem| problems.push(format!("`sslrootcert`: {problem}"))).ok();
+        if problems.is_empty() && config.get_hosts().is_empty() {
+            problems.push("it names no host".to_owned());
+        }
+        if problems.is_empty() && config.get_dbname().is_none() {
+            problems.push("it names no database".to_owned());
+        }
+        let is_local = config.get_hosts().iter().all(is_local);
+        let default = if is_local { SslMode::Prefer } else { SslMode::Require };
+        config.ssl_mode(mode.unwrap_or(default));
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(Duration::from_secs(2));
+        }
+        config.keepalives_idle(Duration::from_secs(10)).tcp_user_timeout(Duration::from_secs(10));
+        if config.get_application_name().is_none() {
+            config.application_name("policy");
+        }
+        match tls {
+            Some(tls) if problems.is_empty() => Ok(Self { config, tls, schema, connections }),
+            _ => Err(problems.join("; ")),
+        }
+    }
+}
+
+/// Without the password and the parameters.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Address")
+            .field("hosts", &self.config.get_hosts())
+            .field("database", &self.config.get_dbname())
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
+    }
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            name == "localhost"
+                || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+fn is_name(schema: &str) -> bool {
+    schema.len() <= 40
+        && schema.starts_with(|first: char| first.is_ascii_lowercase())
+        && schema.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_where_the_store_is() {
+        let address = Address::parse(
+            "postgres://ada:s%3Fcret@db.example:6000/shop?schema=sessions&connections=3&application_name=web",
+        )
+        .unwrap();
+        assert_eq!((&*address.schema, address.connections), ("sessions", 3));
+        assert_eq!(address.config.get_ports(), [6000]);
+        assert_eq!(address.config.get_password(), Some(&b"s?cret"[..]));
+        assert_eq!(address.config.get_application_name(), Some("web"));
+        // Over a network it is TLS with a certificate, unless the URL says otherwise.
+        assert_eq!(address.config.get_ssl_mode(), SslMode::Require);
+        let mode = |url| Address::parse(url).unwrap().config.get_ssl_mode();
+        assert_eq!(mode("postgres://localhost/shop"), SslMode::Prefer);
+        assert_eq!(mode("postgresql://127.0.0.1/shop"), SslMode::Prefer);
+        assert_eq!(mode("postgres://127.0.0.1,db.example/shop"), SslMode::Require);
+        assert_eq!(mode("postgres://db.example/shop?sslmode=disable"), SslMode::Disable);
+        assert_eq!(mode("postgres://db.example/shop?sslmode=verify-full"), SslMode::Require);
+        assert!(!format!("{address:?}").contains("cret"), "{address:?}");
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_at_once_and_no_password() {
+        let error = Address::parse(
+            "postgres://ada:secret@db.example/shop?schema=a-b&connections=0&sslmode=allow&sslrootcert=/none/such&colour=red",
+        )
+        .unwrap_err();
+        for part in
+            ["schema=a-b", "connections=0", "sslmode=allow", "sslrootcert=/none/such", "colour"]
+        {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        assert!(!error.contains("secret"), "{error}");
+        for (url, part) in [
+            ("postgres://ada:secret@/shop", "no host"),
+            ("postgres://ada:secret@db.example", "no database"),
+            ("postgres://ada:secret@db.example:port/shop", "invalid"),
+        ] {
+            let error = Address::parse(url).unwrap_err();
+            assert!(error.contains(part) && !error.contains("secret"), "{url}: {error}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Stores that several instances share, on real servers.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod postgres;

@@ -1,0 +1,214 @@
+//! PostgreSQL servers that tests start.
+
+use std::{
+    env, fs,
+    io::Write,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::OnceCell;
+use tokio_postgres::NoTls;
+
+use crate::port::Port;
+
+/// How long a server may take to start, on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A server of this process, on a port of its own, with an empty database. It ends with this process,
+/// and its files are removed.
+#[derive(Debug)]
+pub struct Postgres {
+    programs: PathBuf,
+    folder: PathBuf,
+    port: Port,
+    options: Vec<String>,
+    guard: Mutex<Option<Guard>>,
+}
+
+/// The shell that stops the server when this process is gone.
+#[derive(Debug)]
+struct Guard {
+    process: Child,
+    /// Closed at the end of this process, however it ends.
+    _alive: ChildStdin,
+}
+
+/// Runs the server until its input ends, then removes the folder `$1` if `$2` says so.
+const GUARD: &str = "folder=$1; shift; \"$@\" & server=$!; read -r order; \
+    kill -QUIT $server 2>/dev/null; wait $server; [ \"$order\" = stay ] || rm -rf \"$folder\"";
+
+impl Postgres {
+    /// The server that all tests of this process share.
+    pub async fn shared() -> &'static Self {
+        static SHARED: OnceCell<Postgres> = OnceCell::const_new();
+        SHARED.get_or_init(|| Self::start(&[])).await
+    }
+
+    /// Starts a server with these settings, `name=value`.
+    pub async fn start(settings: &[&str]) -> Self {
+        let programs = programs();
+        let port = Port::reserve();
+        let folder = env::temp_dir().join(format!("policy-postgres-{}", port.address.port()));
+        // Of a run that was killed.
+        let _none = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("a folder");
+        let password = folder.join("password");
+        fs::write(&password, "secret").expect("a file");
+        if let Some((user, group)) = server_user() {
+            for path in [&folder, &password] {
+                std::os::unix::fs::chown(path, Some(user), Some(group)).expect("to be root");
+            }
+        }
+        let data = folder.join("data");
+        let mut initdb = as_server(&programs.join("initdb"));
+        initdb.args(["--auth=scram-sha-256", "--username=policy", "--encoding=UTF8", "--no-sync"]);
+        initdb.arg(format!("--pwfile={}", password.display())).arg("--pgdata").arg(&data);
+        let made = initdb.output().expect("initdb");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let mut options: Vec<String> = [
+            "listen_addresses=127.0.0.1",
+            "unix_socket_directories=",
+            "max_connections=300",
+            "logging_collector=off",
+            &format!("port={}", port.address.port()),
+        ]
+        .map(str::to_owned)
+        .into();
+        options.extend(settings.iter().map(ToString::to_string));
+        let server = Self { programs, folder, port, options, guard: Mutex::default() };
+        server.begin().await;
+        server
+    }
+
+    /// Starts the server again, after [`kill`](Self::kill).
+    pub async fn begin(&self) {
+        let end = Instant::now() + PATIENCE;
+        while !self.try_to_begin().await {
+            let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            assert!(Instant::now() < end, "the server did not start: {log}");
+        }
+    }
+
+    async fn try_to_begin(&self) -> bool {
+        let log = fs::File::options().create(true).append(true).open(self.folder.join("log"));
+        let log = log.expect("a file");
+        let mut shell = as_server(Path::new("sh"));
+        shell.args(["-c", GUARD, "sh"]).arg(&self.folder).arg(self.programs.join("postgres"));
+        shell.arg("-D").arg(self.folder.join("data"));
+        shell.args(self.options.iter().flat_map(|option| ["-c", option]));
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
+        let mut process = shell.spawn().expect("a shell");
+        let alive = process.stdin.take().expect("its input");
+        *self.guard.lock().expect("no panic") = Some(Guard { process, _alive: alive });
+        let end = Instant::now() + PATIENCE / 4;
+        while Instant::now() < end {
+            if tokio_postgres::connect(&self.url(), NoTls).await.is_ok() {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // It may have found the memory of the one before in use.
+        self.stop_guard();
+        false
+    }
+
+    /// Kills the server as a crash of the machine does: without a last word.
+    pub fn kill(&self) {
+        self.signal("KILL");
+        self.stop_guard();
+    }
+
+    /// Sends a signal to the server and all its processes.
+    pub fn signal(&self, name: &str) {
+        let file = fs::read_to_string(self.folder.join("data/postmaster.pid")).expect("a server");
+        let main = file.lines().next().expect("its number").trim().to_owned();
+        let children = Command::new("ps").args(["-o", "pid=", "--ppid", &main]).output();
+        let children = children.expect("ps").stdout;
+        let children = String::from_utf8_lossy(&children).into_owned();
+        for process in [&*main].into_iter().chain(children.split_whitespace()) {
+            // A child may have ended meanwhile.
+            let _ = Command::new("kill").args([&format!("-{name}"), process]).status();
+        }
+    }
+
+    fn stop_guard(&self) {
+        if let Some(Guard { mut process, _alive: mut input }) =
+            self.guard.lock().expect("no panic").take()
+        {
+            input.write_all(b"stay\n").expect("a shell");
+            drop(input);
+            process.wait().expect("a shell");
+        }
+    }
+
+    /// The URL of the database.
+    pub fn url(&self) -> String {
+        format!("postgres://policy:secret@{}/postgres", self.port.address)
+    }
+
+    /// The URL of an empty schema that nothing else uses.
+    pub fn schema(&self) -> String {
+        static SCHEMAS: AtomicU32 = AtomicU32::new(0);
+        format!("{}?schema=s{}", self.url(), SCHEMAS.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Executes statements as the owner of everything.
+    pub async fn sql(&self, statements: &str) {
+        let client = self.client().await;
+        client.batch_execute(statements).await.expect("a statement");
+    }
+
+    /// A connection as the owner of everything.
+    pub async fn client(&self) -> tokio_postgres::Client {
+        let (client, connection) =
+            tokio_postgres::connect(&self.url(), NoTls).await.expect("a connection");
+        tokio::spawn(connection);
+        client
+    }
+}
+
+/// Where the programs of the server are: Debian has them in a folder for each version.
+fn programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let numbered = versions.filter_map(|version| {
+        let number: u32 = version.file_name().to_str()?.parse().ok()?;
+        let programs = version.path().join("bin");
+        programs.join("initdb").exists().then_some((number, programs))
+    });
+    let newest = numbered.max().map(|(_, programs)| programs);
+    newest.unwrap_or_else(|| {
+        let paths = env::var_os("PATH").unwrap_or_default();
+        let found = env::split_paths(&paths).find(|path| path.join("initdb").exists());
+        found.expect("PostgreSQL; `cargo xtask test` installs it")
+    })
+}
+
+/// PostgreSQL does not run as root: its own user, where this process is root.
+fn server_user() -> Option<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+    let me = fs::metadata("/proc/self").expect("/proc").uid();
+    if me != 0 {
+        return None;
+    }
+    let users = fs::read_to_string("/etc/passwd").expect("the users");
+    let line = users.lines().find(|line| line.starts_with("postgres:"));
+    let mut fields = line.expect("the user `postgres`").split(':').skip(2);
+    let mut number = || fields.next().and_then(|field| field.parse().ok()).expect("a number");
+    Some((number(), number()))
+}
+
+fn as_server(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    if let Some((user, group)) = server_user() {
+        command.uid(user).gid(group);
+    }
+    command.current_dir("/").env("LC_ALL", "C.UTF-8");
+    command
+}
