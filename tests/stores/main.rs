@@ -1,6 +1,5 @@
 //! Stores that several instances share, on real servers.
 #![expect(
-    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
@@ -8,3 +7,4 @@
 )]
 
 mod postgres;
+mod site;

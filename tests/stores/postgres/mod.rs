@@ -1,7 +1,56 @@
 //! The store in PostgreSQL.
+//!
+//! What meets here: the rules of stores x one instance and two; several instances x their start;
+//! logins, changes, logouts, cut-offs x other instances; tokens, tickets, streams x news; an outage x
+//! routes with and without a session, readiness, what was acknowledged; anonymous sessions x their
+//! limit; wrong settings x the words of the error.
 
-use policy_server::store::{PostgresStore, conformance};
+mod instances;
+mod outages;
+mod pair;
+mod starts;
+
+use std::sync::Arc;
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+use policy_server::store::{
+    AnonymousLimit, Cas, CreateSession, Created, PostgresStore, SessionStore, UpdateSession,
+    conformance,
+};
 use policy_tests::postgres::Postgres;
+
+use self::pair::Pair;
+use super::site::{Instance, until};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn key(number: u64) -> SessionKey {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    SessionKey(key)
+}
+
+fn record(number: u64, user: Option<&str>) -> Record {
+    Record {
+        handle: Handle(u128::from(number).to_be_bytes()),
+        identity: user.map(Identity::new),
+        epoch: 0,
+        version: 0,
+        created: NOW.after(std::time::Duration::from_millis(number)),
+        authenticated: None,
+        rotated: NOW,
+        last_seen: NOW,
+        idle_deadline: Timestamp::MAX,
+        absolute_deadline: Timestamp::MAX,
+        idle: std::time::Duration::from_secs(900),
+        is_remembered: false,
+        binding: [0; 32],
+        data: Box::default(),
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
@@ -15,4 +64,97 @@ async fn the_store_keeps_all_rules_of_sessions() {
 async fn the_store_keeps_all_rules_of_tokens() {
     let server = Postgres::shared().await;
     conformance::tokens(|| PostgresStore::new(server.schema())).await;
+}
+
+/// The calls of each test go to two instances in turn.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn two_instances_keep_all_rules_together() {
+    let server = Postgres::shared().await;
+    conformance::sessions(|| Pair::new(&server.schema())).await;
+    conformance::tokens(|| Pair::new(&server.schema())).await;
+}
+
+/// Each session is changed at one instance while it is deleted at the other.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn nothing_brings_a_deleted_session_back() {
+    const SESSIONS: u64 = 1000;
+    const AT_ONCE: u64 = 20;
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let (one, two) = (Arc::new(PostgresStore::new(&*url)), Arc::new(PostgresStore::new(&*url)));
+    SessionStore::open(&*one).await.unwrap();
+    SessionStore::open(&*two).await.unwrap();
+    let mut changed_first = 0;
+    for begin in (0..SESSIONS).step_by(AT_ONCE as usize) {
+        let mut races = tokio::task::JoinSet::new();
+        for number in begin..begin + AT_ONCE {
+            let (one, two) = (Arc::clone(&one), Arc::clone(&two));
+            races.spawn(async move {
+                let key = key(number);
+                let create = CreateSession::new(key, record(number, Some("ada")), NOW);
+                assert_eq!(one.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+                let update = UpdateSession::new(key, 1, Box::from(*b"{}"), NOW);
+                let (updated, deleted) = tokio::join!(one.update(update), two.delete(&key));
+                assert!(deleted.unwrap());
+                assert!(one.load(&key, NOW).await.unwrap().is_none(), "session {number}");
+                assert!(two.load(&key, NOW).await.unwrap().is_none(), "session {number}");
+                match updated.unwrap() {
+                    Cas::Done { version: 2, .. } => 1,
+                    Cas::Gone => 0,
+                    other => panic!("{other:?}"),
+                }
+            });
+        }
+        changed_first += races.join_all().await.into_iter().sum::<u64>();
+    }
+    assert!((1..SESSIONS).contains(&changed_first), "both orders: {changed_first} of {SESSIONS}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let make = || PostgresStore::new(&*url).anonymous_limit(AnonymousLimit::new(200, 1000));
+    let stores = [make(), make()];
+    for store in &stores {
+        SessionStore::open(store).await.unwrap();
+    }
+    let client = server.client().await;
+    let schema = url.split_once("schema=").unwrap().1;
+    let question =
+        format!("SELECT count(*), coalesce(sum(length(data)), 0)::bigint FROM {schema}.sessions");
+    let count = async || {
+        let row = client.query_one(&question, &[]).await.unwrap();
+        (row.get::<_, i64>(0), row.get::<_, i64>(1))
+    };
+    for number in 0..600 {
+        let store = &stores[number as usize % 2];
+        store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
+    }
+    // A hundredth of 200 for each instance.
+    let (sessions, _) = count().await;
+    assert!((200..=204).contains(&sessions), "{sessions}");
+    assert!(stores[0].load(&key(599), NOW).await.unwrap().is_some(), "the newest remains");
+    assert!(stores[0].load(&key(0), NOW).await.unwrap().is_none());
+    for number in 500..600 {
+        let update = UpdateSession::new(key(number), 1, vec![b'x'; 50].into(), NOW);
+        stores[number as usize % 2].update(update).await.unwrap();
+    }
+    let (_, bytes) = count().await;
+    assert!((500..=1000 + 2 * 60).contains(&bytes), "{bytes}");
+    // Those of users are no part of it.
+    store_of_user(&stores[0]).await;
+    for number in 2000..2300 {
+        let create = CreateSession::new(key(number), record(number, None), NOW);
+        stores[0].create(create).await.unwrap();
+    }
+    assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
+}
+
+async fn store_of_user(store: &PostgresStore) {
+    let create = CreateSession::new(key(1000), record(0, Some("ada")), NOW);
+    assert_eq!(store.create(create).await.unwrap(), Created::Done { evicted: vec![] });
 }

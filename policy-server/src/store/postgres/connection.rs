@@ -7,7 +7,7 @@ use tokio::{select, task::JoinHandle};
 use tokio_postgres::{AsyncMessage, Client, Config, Row, error::SqlState, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{DEADLINE, url::Address};
+use super::{DEADLINE, STATEMENT, url::Address};
 use crate::{
     base::{event::log, timers},
     store::{StoreError, circuit::Circuit},
@@ -84,9 +84,8 @@ impl Connect for Connector {
 impl Database {
     pub(super) fn new(address: Address) -> Result<Self, String> {
         let Address { mut config, tls, schema, connections } = address;
-        // A statement that waits for a lock ends by itself.
         let own = config.get_options().unwrap_or_default().to_owned();
-        config.options(format!("-c statement_timeout={} {own}", DEADLINE.as_millis()));
+        config.options(format!("-c statement_timeout={} {own}", STATEMENT.as_millis()));
         let connector = Connector(MakeRustlsConnect::new(tls));
         let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_connect(config.clone(), connector.clone(), settings);

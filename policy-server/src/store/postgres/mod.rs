@@ -27,6 +27,10 @@ use crate::auth::BackgroundTask;
 /// The longest that a call waits: for a connection, a lock or the response.
 const DEADLINE: Duration = Duration::from_secs(3);
 
+/// The longest that the server works on a statement, or waits for a lock: it says so before the caller
+/// gives up.
+const STATEMENT: Duration = Duration::from_secs(2);
+
 /// A store in a PostgreSQL database, version 14 or newer, for an app that runs as several instances.
 ///
 /// It implements [`SessionStore`](super::SessionStore) and [`TokenStore`](super::TokenStore).

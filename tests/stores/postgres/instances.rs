@@ -1,0 +1,164 @@
+//! Three instances of an app on one database.
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn who_logs_in_at_one_instance_is_known_at_all_until_a_logout_at_any() {
+    const VISITORS: usize = 24;
+    const ROUNDS: usize = 5;
+    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+    let mut visits = JoinSet::new();
+    for visitor in 0..VISITORS {
+        let instances = instances.clone();
+        visits.spawn(async move {
+            let user = format!("user-{}", visitor % 8);
+            for round in 0..ROUNDS {
+                let at = |step: usize| &instances[(visitor + round + step) % 3];
+                let session = at(0).login(&user).await;
+                assert_eq!(session.get(at(1), "/me").await.text(), user);
+                // No change is lost, whichever instance makes it.
+                for count in 1..=6 {
+                    let counted = session.post(at(count), "/count").await;
+                    assert_eq!(counted.text(), count.to_string());
+                }
+                assert_eq!(session.post(at(2), "/logout").await.status(), 200);
+                for step in 0..3 {
+                    assert_eq!(session.status(at(step)).await, 401);
+                }
+            }
+        });
+    }
+    visits.join_all().await;
+}
+
+/// The changes of one session race at three instances.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn no_change_is_lost_that_was_made_at_the_same_time() {
+    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+    let ada = instances[0].login("ada").await;
+    let mut done = 0;
+    for round in 0..20 {
+        let mut changes = JoinSet::new();
+        for (number, instance) in instances.iter().enumerate() {
+            let (ada, instance) = (ada.clone(), instance.clone());
+            changes.spawn(async move {
+                let key = format!("key-{round}-{number}");
+                let status = ada.post(&instance, &format!("/set/{key}")).await.status();
+                (key, status.as_u16())
+            });
+        }
+        for (key, status) in changes.join_all().await {
+            // One that finds the session busy says so.
+            assert!(status == 200 || status == 503, "{status}");
+            if status == 200 {
+                done += 1;
+                let has = ada.get(&instances[round % 3], &format!("/has/{key}")).await;
+                assert_eq!(has.text(), "true", "{key}");
+            }
+        }
+    }
+    assert!(done >= 20, "{done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn refreshes_at_the_same_time_give_one_successor_and_end_nothing() {
+    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+    let issued: Value = instances[0].client.post("/issue/ada").send().await.json();
+    let mut token = issued["refresh_token"].as_str().unwrap().to_owned();
+    for _ in 0..10 {
+        let mut refreshes = JoinSet::new();
+        for number in 0..9 {
+            let client = instances[number % 3].client.clone();
+            let token = token.clone();
+            refreshes.spawn(async move { client.post("/refresh").body(token).send().await });
+        }
+        let responses = refreshes.join_all().await;
+        let successors: Vec<String> = responses
+            .iter()
+            .map(|response| {
+                assert_eq!(response.status(), 200, "{response:?}");
+                response.json::<Value>()["refresh_token"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        assert!(successors.iter().all(|one| *one == successors[0]));
+        token.clone_from(&successors[0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_ticket_is_good_once_whichever_instances_see_it() {
+    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+    let ada = instances[0].login("ada").await;
+    for _ in 0..10 {
+        let ticket = ada.post(&instances[1], "/ticket").await.text();
+        let path = format!("/by-ticket?ticket={ticket}");
+        let [one, two, three] = &instances;
+        let statuses = tokio::join!(one.status(&path), two.status(&path), three.status(&path));
+        let mut statuses: [u16; 3] = statuses.into();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 401, 401]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn what_ends_at_one_instance_ends_at_the_others() {
+    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+    let issued: Value = instances[0].client.post("/issue/ada").send().await.json();
+    let token = issued["access_token"].as_str().unwrap();
+    for instance in &instances {
+        assert_eq!(instance.bearer("/token", token).send().await.status(), 200);
+    }
+    let field = format!("Bearer {token}");
+    let revoke = instances[0].client.post("/revoke").header("authorization", &field).send();
+    assert_eq!(revoke.await.status(), 200);
+    for instance in &instances {
+        until(async || instance.bearer("/token", token).send().await.status() == 401).await;
+    }
+
+    for path in ["/logout", "/revoke-all"] {
+        let (ada, other) = (instances[0].login("ada").await, instances[0].login("eve").await);
+        let (stream, lasting) = (ada.open(&instances[1]).await, other.open(&instances[1]).await);
+        assert_eq!(ada.post(&instances[2], path).await.status(), 200);
+        assert!(policy_tests::http::soon(stream).await.unwrap(), "{path}");
+        assert!(!lasting.is_finished());
+    }
+}
+
+/// A cut-off races logins at the other instances: none of those that were admitted before it is
+/// left.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_cut_off_wins_against_logins_that_are_under_way() {
+    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+
+    for round in 0..20 {
+        let user = format!("user-{round}");
+        let first = instances[0].login(&user).await;
+        let mut logins = JoinSet::new();
+        for number in 0..6 {
+            let (instance, user) = (instances[1 + number % 2].clone(), user.clone());
+            logins.spawn(async move { instance.try_to_login(&user).await });
+        }
+        let cut = first.post(&instances[0], "/revoke-all").await;
+        assert_eq!(cut.status(), 200);
+        let cut: u64 = cut.text().parse().unwrap();
+        let mut alive = 0;
+        for login in logins.join_all().await {
+            match login {
+                Ok(visitor) => alive += u64::from(visitor.status(&instances[0]).await == 200),
+                Err(status) => assert!((400..500).contains(&status), "{status}"),
+            }
+        }
+        // The cut-off counted what it ended; what is left began after it.
+        assert!(cut >= 1 && cut + alive <= 7, "{cut} ended, {alive} are left");
+        assert_eq!(first.status(&instances[2]).await, 401);
+    }
+}

@@ -1,0 +1,154 @@
+//! A database that dies, hangs and comes back, while an app runs.
+
+use std::time::Instant;
+
+use tokio::task::JoinSet;
+
+use super::*;
+
+/// What a route does that needs a session, while the store is away: it says when to ask again, and
+/// the client keeps its cookie.
+fn is_away(response: &policy_server::testing::TestResponse) -> bool {
+    let is_away = response.status() == 503;
+    if is_away {
+        assert!(response.header("retry-after").is_some(), "{response:?}");
+        assert!(response.header("set-cookie").is_none(), "{response:?}");
+    }
+    is_away
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_database_that_is_killed_loses_nothing_that_was_acknowledged() {
+    let server = Postgres::start(&[]).await;
+    let instances = Instance::three(&server.schema()).await;
+    let ada = instances[0].login("ada").await;
+    let gone = instances[0].login("ada").await;
+    assert_eq!(gone.post(&instances[1], "/logout").await.status(), 200);
+    for round in 1..=3 {
+        // Visitors at work when it dies, each with a session.
+        let mut visits = JoinSet::new();
+        for number in 0..50 {
+            let instance = instances[number % 3].clone();
+            let visitor = instance.login(&format!("visitor-{number}")).await;
+            visits.spawn(async move {
+                let mut counted: u64 = 0;
+                loop {
+                    let response = visitor.post(&instance, "/count").await;
+                    if is_away(&response) {
+                        return (visitor, counted);
+                    }
+                    counted += 1;
+                    assert_eq!(response.text(), counted.to_string());
+                }
+            });
+        }
+        until(async || ada.post(&instances[0], "/count").await.status() == 200).await;
+        server.kill();
+        let visitors = visits.join_all().await;
+        for instance in &instances {
+            // The first calls may still wait, and the others fail at once.
+            until(async || instance.status("/ready").await == 503).await;
+            assert!(is_away(&ada.get(instance, "/me").await));
+            assert!(is_away(&ada.post(instance, "/logout").await));
+            assert_eq!(instance.status("/public").await, 200);
+            assert_eq!(instance.try_to_login("eve").await.err(), Some(503));
+        }
+        server.begin().await;
+        for instance in &instances {
+            until(async || instance.status("/ready").await == 200).await;
+            until(async || ada.status(instance).await == 200).await;
+            assert_eq!(gone.status(instance).await, 401);
+        }
+        for (visitor, counted) in visitors {
+            // Of the change that got no answer, nobody knows.
+            let next = visitor.post(&instances[0], "/count").await.text().parse::<u64>().unwrap();
+            assert!((counted + 1..=counted + 2).contains(&next), "round {round}: {counted} {next}");
+        }
+    }
+    // What ends at one instance is heard of at the others again.
+    let stream = ada.open(&instances[1]).await;
+    assert_eq!(ada.post(&instances[2], "/logout").await.status(), 200);
+    assert!(policy_tests::http::soon(stream).await.unwrap());
+}
+
+/// A paused server accepts connections and does not answer: calls wait a bounded time, all together.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_database_that_hangs_holds_up_nobody_for_long() {
+    let server = Postgres::start(&[]).await;
+    let instance = Instance::start(&server.schema()).await;
+    let ada = instance.login("ada").await;
+    server.signal("STOP");
+    let begun = Instant::now();
+    let mut visits = JoinSet::new();
+    for _ in 0..200 {
+        let (instance, ada) = (instance.clone(), ada.clone());
+        visits.spawn(async move { assert!(is_away(&ada.get(&instance, "/me").await)) });
+    }
+    visits.join_all().await;
+    // A second round does not wait any more: one call at most asks the server.
+    let first = begun.elapsed();
+    let begun = Instant::now();
+    for _ in 0..200 {
+        assert!(is_away(&ada.get(&instance, "/me").await));
+        assert_eq!(instance.status("/public").await, 200);
+    }
+    assert!(begun.elapsed() < first * 20, "{:?} after {first:?}", begun.elapsed());
+    assert_eq!(instance.status("/ready").await, 503);
+    server.signal("CONT");
+    until(async || ada.status(&instance).await == 200).await;
+    until(async || instance.status("/ready").await == 200).await;
+}
+
+/// Somebody else locks a row for a while: what needs it fails or waits, and the rest goes on.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_lock_of_somebody_else_stops_what_needs_it_and_nothing_more() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    let instance = Instance::start(&url).await;
+    let (ada, eve) = (instance.login("ada").await, instance.login("eve").await);
+    let client = server.client().await;
+    let lock = format!("BEGIN; SELECT * FROM {schema}.sessions WHERE user_id = 'ada' FOR UPDATE");
+    client.batch_execute(&lock).await.unwrap();
+    let change = ada.post(&instance, "/count").await;
+    assert!(is_away(&change), "{change:?}");
+    assert_eq!(ada.status(&instance).await, 200);
+    assert_eq!(eve.post(&instance, "/count").await.text(), "1");
+    client.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(ada.post(&instance, "/count").await.text(), "1");
+}
+
+/// All connections of the server are taken by others.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_server_without_free_connections_is_one_that_is_away() {
+    let server = Postgres::start(&["max_connections=12", "superuser_reserved_connections=0"]).await;
+    server.sql("CREATE USER app PASSWORD 'secret'; GRANT CREATE ON DATABASE postgres TO app").await;
+    let url = server.schema().replace("policy:secret", "app:secret");
+    let instance = Instance::start(&url).await;
+    let ada = instance.login("ada").await;
+    let mut others = Vec::new();
+    while let Ok((client, connection)) =
+        tokio_postgres::connect(&server.url(), tokio_postgres::NoTls).await
+    {
+        tokio::spawn(connection);
+        others.push(client);
+    }
+    // The connections that the app has are its own.
+    assert_eq!(ada.status(&instance).await, 200);
+    let ask = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'";
+    others[0].batch_execute(ask).await.unwrap();
+    while let Ok((client, connection)) =
+        tokio_postgres::connect(&server.url(), tokio_postgres::NoTls).await
+    {
+        tokio::spawn(connection);
+        others.push(client);
+    }
+    until(async || is_away(&ada.get(&instance, "/me").await)).await;
+    until(async || instance.status("/ready").await == 503).await;
+    drop(others);
+    until(async || ada.status(&instance).await == 200).await;
+}

@@ -1,0 +1,146 @@
+//! Two instances of a store, whose calls alternate.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use policy_core::{
+    session::{Handle, SessionKey},
+    time::Timestamp,
+};
+use policy_server::store::{
+    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded,
+    NewsReader, PostgresStore, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
+    Revoked, RotateSession, SessionStore, Summary, Ticket, TokenHash, TokenStore, TouchSession,
+    UpdateSession,
+};
+
+#[derive(Debug)]
+pub(super) struct Pair {
+    stores: [PostgresStore; 2],
+    calls: AtomicUsize,
+}
+
+impl Pair {
+    pub(super) fn new(url: &str) -> Self {
+        Self { stores: [url, url].map(PostgresStore::new), calls: AtomicUsize::new(0) }
+    }
+
+    fn next(&self) -> &PostgresStore {
+        &self.stores[self.calls.fetch_add(1, Ordering::Relaxed) % 2]
+    }
+}
+
+impl SessionStore for Pair {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(async {
+            let [one, two] = &self.stores;
+            let (one, two) = tokio::join!(SessionStore::open(one), SessionStore::open(two));
+            one.and(two)
+        })
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        SessionStore::secret(self.next(), fresh)
+    }
+
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        self.next().create(request)
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        self.next().load(key, now)
+    }
+
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        self.next().update(request)
+    }
+
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        self.next().touch(request)
+    }
+
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        self.next().rotate(request)
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        self.next().delete(key)
+    }
+
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        self.next().list(request)
+    }
+
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        self.next().lives(user, handle, now)
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        self.next().delete_by_handle(user, handle)
+    }
+
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+        self.next().revoke_user(request)
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        self.next().revoke_everyone(now)
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        self.next().cut_offs()
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        SessionStore::purge(self.next(), now, limit)
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        SessionStore::news(self.next())
+    }
+}
+
+impl TokenStore for Pair {
+    fn open(&self) -> Answer<'_, ()> {
+        SessionStore::open(self)
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        TokenStore::secret(self.next(), fresh)
+    }
+
+    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+        self.next().create_family(request)
+    }
+
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        self.next().refresh(request)
+    }
+
+    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+        self.next().end_family(token)
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+        self.next().revoke(revocation)
+    }
+
+    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+        self.next().revocations(since)
+    }
+
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+        self.next().put_ticket(hash, ticket)
+    }
+
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+        self.next().take_ticket(hash, now)
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        TokenStore::purge(self.next(), now, limit)
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        TokenStore::news(self.next())
+    }
+}

@@ -1,0 +1,107 @@
+//! Databases with which an app does not start, and what it says.
+
+use super::*;
+
+/// What the app says in place of a start. It never contains the password.
+async fn refused(url: &str) -> String {
+    let Err(error) = Instance::try_to_start(url).await else { panic!("it starts with {url}") };
+    let text = error.to_string();
+    assert!(text.contains("app.store"), "{text}");
+    for secret in ["secret", "wrong-password"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    text
+}
+
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}`: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn what_is_wrong_with_the_url_is_said_without_its_password() {
+    let server = Postgres::shared().await;
+    let url = server.url();
+    let wrong = url.replace(":secret", ":wrong-password");
+    says(&refused(&wrong).await, &["password authentication failed", "correct the password"]);
+    let wrong = url.replace("/postgres?", "/").replace("/postgres", "/nowhere");
+    let wrong = format!("{}nowhere", wrong.trim_end_matches("nowhere"));
+    says(&refused(&wrong).await, &["\"nowhere\" does not exist", "create the database"]);
+    let wrong = url.replace("policy:", "nobody:");
+    says(&refused(&wrong).await, &["nobody", "correct the password"]);
+    let port = policy_tests::port::Port::reserve();
+    let wrong = format!("postgres://policy:secret@{}/postgres", port.address);
+    says(&refused(&wrong).await, &["refused"]);
+    let wrong = format!("{url}?sslmode=require");
+    says(&refused(&wrong).await, &["does not support TLS", "sslmode=disable"]);
+    let wrong = format!("{url}?schema=A&connections=none&sslrootcert=/no/such/file");
+    says(&refused(&wrong).await, &["schema=A", "connections=none", "/no/such/file"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_schema_of_a_newer_release_is_refused_and_left_alone() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    Instance::start(&url).await;
+    server.sql(&format!("UPDATE {schema}.meta SET version = 9")).await;
+    says(&refused(&url).await, &[schema, "version 9", "start the newer release"]);
+    server.sql(&format!("UPDATE {schema}.meta SET version = 1")).await;
+    Instance::start(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn missing_privileges_are_named_with_the_statement_that_grants_them() {
+    let server = Postgres::shared().await;
+    server.sql("CREATE USER guest PASSWORD 'secret'").await;
+    let own = server.schema();
+    let url = own.replace("policy:secret", "guest:secret");
+    says(&refused(&url).await, &["permission denied", "CREATE SCHEMA", "AUTHORIZATION"]);
+    let schema = own.split_once("schema=").unwrap().1;
+    Instance::start(&own).await;
+    says(&refused(&url).await, &["GRANT USAGE ON SCHEMA", schema]);
+    server.sql(&format!("GRANT USAGE ON SCHEMA {schema} TO guest")).await;
+    says(&refused(&url).await, &["GRANT SELECT"]);
+    let grant = format!("GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO guest");
+    server.sql(&grant).await;
+    says(&refused(&url).await, &["`meta`, `numbers`, `epochs`, `sessions`", "GRANT SELECT"]);
+    // The words of the error, done as it says.
+    let grant =
+        format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO guest");
+    server.sql(&grant).await;
+    let instance = Instance::start(&url).await;
+    let ada = instance.login("ada").await;
+    assert_eq!(ada.status(&instance).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_server_that_forgets_what_it_acknowledged_is_refused() {
+    let server = Postgres::start(&["fsync=off", "synchronous_commit=off"]).await;
+    says(&refused(&server.url()).await, &["`fsync` is off", "`synchronous_commit` is off"]);
+}
+
+/// They make one schema, whichever is first.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn instances_may_start_at_the_same_time_on_an_empty_database() {
+    let server = Postgres::shared().await;
+    for _ in 0..5 {
+        let url = server.schema();
+        let mut starts = tokio::task::JoinSet::new();
+        for _ in 0..6 {
+            let url = url.clone();
+            starts.spawn(async move { Instance::start(&url).await });
+        }
+        let instances = starts.join_all().await;
+        let ada = instances[0].login("ada").await;
+        for instance in &instances {
+            assert_eq!(ada.status(instance).await, 200);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! An app of several instances, and its visitors.
+
+use std::convert::Infallible;
+
+use http_body_util::BodyExt;
+use policy_core::secret::SecretKey;
+use policy_server::{
+    AppService, Error,
+    prelude::*,
+    testing::{TestClient, TestRequest, TestResponse},
+};
+use policy_tests::http::soon;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tower::ServiceExt;
+
+const OWN: &str = "https://api.example";
+
+#[get("/public")]
+#[auth(public)]
+async fn public() -> &'static str {
+    "hello"
+}
+
+#[post("/login/{user}")]
+#[auth(public)]
+async fn login(user: String, sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login(user.as_str()).await?)
+}
+
+#[post("/logout")]
+#[auth(session)]
+async fn logout(session: Session) {
+    session.logout();
+}
+
+#[post("/revoke-all")]
+#[auth(session)]
+async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.revoke_all().await?.to_string())
+}
+
+#[get("/me")]
+#[auth(session)]
+async fn me(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/csrf")]
+#[auth(public)]
+async fn csrf_token(token: CsrfToken) -> CsrfToken {
+    token
+}
+
+#[post("/count")]
+#[auth(session)]
+async fn count(session: Session) -> Result<String, Problem> {
+    Ok(session.incr("count", 1)?.to_string())
+}
+
+#[post("/set/{key}")]
+#[auth(session)]
+async fn set(key: String, session: Session) -> Result<(), Problem> {
+    Ok(session.set(&key, 1)?)
+}
+
+#[get("/has/{key}")]
+#[auth(session)]
+async fn has(key: String, session: Session) -> Result<String, Problem> {
+    Ok(session.get::<u64>(&key)?.is_some().to_string())
+}
+
+#[get("/events")]
+#[auth(session)]
+async fn events() -> policy_server::Body {
+    let nothing = futures_util::stream::pending::<Result<bytes::Bytes, Infallible>>();
+    policy_server::Body::from_stream(nothing)
+}
+
+#[post("/issue/{user}")]
+#[auth(public)]
+async fn issue(user: String, tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
+    tokens.login(user.as_str()).await
+}
+
+#[post("/refresh")]
+#[auth(public)]
+async fn refresh(tokens: Tokens, body: String) -> Result<policy_server::tokens::Issued, Problem> {
+    tokens.refresh(&body).await
+}
+
+#[get("/token")]
+#[auth(token)]
+async fn token() {}
+
+#[post("/revoke")]
+#[auth(token)]
+async fn revoke(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.revoke().await?.to_string())
+}
+
+#[post("/ticket")]
+#[auth(session)]
+async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+#[get("/by-ticket")]
+#[auth(ticket)]
+async fn by_ticket() {}
+
+/// One of the instances.
+#[derive(Clone)]
+pub(crate) struct Instance {
+    pub(crate) client: TestClient,
+    service: AppService,
+}
+
+impl Instance {
+    pub(crate) async fn start(store: &str) -> Self {
+        Self::try_to_start(store).await.unwrap()
+    }
+
+    pub(crate) async fn try_to_start(store: &str) -> Result<Self, Error> {
+        let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
+        let app = App::new(())
+            .public_origin(OWN)
+            .readiness("/ready")
+            .sessions(Sessions::postgres(store))
+            .tokens(keys.issuer("https://auth.example").audience("api"))
+            .routes(routes![
+                public, login, logout, revoke_all, me, csrf_token, count, set, has, events
+            ])
+            .routes(routes![issue, refresh, token, revoke, ticket, by_ticket]);
+        let service = app.open().await?;
+        Ok(Self { client: TestClient::new(service.clone(), "api.example"), service })
+    }
+
+    /// Three of them, which start at the same time.
+    pub(crate) async fn three(store: &str) -> [Self; 3] {
+        let start = || Self::start(store);
+        tokio::join!(start(), start(), start()).into()
+    }
+
+    pub(crate) async fn status(&self, path: &str) -> u16 {
+        self.client.get(path).send().await.status().as_u16()
+    }
+
+    pub(crate) async fn login(&self, user: &str) -> Visitor {
+        self.try_to_login(user).await.unwrap()
+    }
+
+    /// Logs in; the error is the status of the response.
+    pub(crate) async fn try_to_login(&self, user: &str) -> Result<Visitor, u16> {
+        let response = self.client.post(&format!("/login/{user}")).origin(OWN).send().await;
+        if response.status() != 200 {
+            return Err(response.status().as_u16());
+        }
+        let line = response.header("set-cookie").unwrap();
+        let cookie = line.split_once(';').unwrap().0.to_owned();
+        let get = self.client.get("/csrf").header("cookie", &cookie).send().await;
+        if get.status() != 200 {
+            return Err(get.status().as_u16());
+        }
+        // None, if the session has ended already.
+        let csrf = get.json::<Value>()["token"].as_str().unwrap_or_default().to_owned();
+        Ok(Visitor { cookie, csrf })
+    }
+
+    pub(crate) fn bearer(&self, path: &str, token: &str) -> TestRequest {
+        self.client.get(path).header("authorization", format!("Bearer {token}"))
+    }
+}
+
+/// A logged-in browser, which may ask any instance.
+#[derive(Clone)]
+pub(crate) struct Visitor {
+    pub(crate) cookie: String,
+    csrf: String,
+}
+
+impl Visitor {
+    pub(crate) async fn get(&self, instance: &Instance, path: &str) -> TestResponse {
+        instance.client.get(path).header("cookie", &self.cookie).send().await
+    }
+
+    pub(crate) async fn post(&self, instance: &Instance, path: &str) -> TestResponse {
+        let request = instance.client.post(path).header("cookie", &self.cookie).origin(OWN);
+        request.header("x-csrf-token", &self.csrf).send().await
+    }
+
+    pub(crate) async fn status(&self, instance: &Instance) -> u16 {
+        self.get(instance, "/me").await.status().as_u16()
+    }
+
+    /// Opens a stream. The task returns whether it was cut off.
+    pub(crate) async fn open(&self, instance: &Instance) -> JoinHandle<bool> {
+        let request = policy_server::http::Request::get("/events")
+            .header("host", "api.example")
+            .header("cookie", &self.cookie)
+            .body(policy_server::Body::empty())
+            .unwrap();
+        let response = instance.service.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200);
+        let mut body = response.into_body();
+        tokio::spawn(async move { body.frame().await.is_some_and(|frame| frame.is_err()) })
+    }
+}
+
+/// Waits until something that depends on another instance has happened.
+pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
+    soon(async {
+        while !happened().await {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
