@@ -270,3 +270,52 @@ async fn a_store_that_has_to_be_waited_for_opens_where_something_waits() {
     store.release();
     assert!(opening.await.unwrap().is_ok());
 }
+
+/// What a URL says when it names no store does not repeat its password.
+#[tokio::test]
+async fn a_url_names_the_store_or_the_app_says_which_urls_there_are() {
+    for (url, value) in [
+        ("mysql://ada:secret@db.example/shop", "`mysql`"),
+        ("memory:secret", "`memory`"),
+        ("redb:", "`redb`"),
+        ("secret", "`no scheme`"),
+        ("", "`no scheme`"),
+    ] {
+        let app = || App::new(()).sessions(Sessions::from_url(url)).routes(routes![a]);
+        let found = problems(app().open().await);
+        let text = found[0].to_string();
+        assert_eq!((found.len(), found[0].code()), (1, "session.store-url"), "{text}");
+        assert!(text.contains(value) && text.contains("Sessions::from_url"), "{text}");
+        assert!(text.contains("`memory:`") && !text.contains("secret"), "{text}");
+        // Tests keep their sessions in memory.
+        assert_eq!(app().test().get("/a").send().await.status(), 401);
+    }
+    let path = file("by-url");
+    for url in ["memory:".to_owned(), format!("redb:{}", path.display())] {
+        let app = App::new(()).sessions(Sessions::from_url(url)).routes(routes![a]);
+        app.open().await.unwrap();
+    }
+    assert!(path.exists());
+}
+
+#[tokio::test]
+async fn a_variable_names_the_store_or_the_app_says_that_it_is_not_set() {
+    let open =
+        |variable| App::new(()).sessions(Sessions::from_env(variable)).routes(routes![a]).open();
+    let found = problems(open("POLICY_NO_SUCH_VARIABLE").await);
+    assert_eq!((found.len(), found[0].code()), (1, "app.variable-unset"));
+    let text = found[0].to_string();
+    assert!(text.starts_with("Sessions::from_env: `POLICY_NO_SUCH_VARIABLE`"), "{text}");
+    // A path, as every test finds it.
+    assert_eq!(codes(open("CARGO_MANIFEST_DIR").await), ["session.store-url"]);
+}
+
+/// The problems of the stores of sessions and tokens, too.
+#[tokio::test]
+async fn a_wrong_url_is_said_beside_a_wrong_store_of_tokens() {
+    let broken = FaultyStore::default();
+    broken.fail();
+    let app = App::new(()).public_origin(OWN).routes(routes![a, b]);
+    let app = app.sessions(Sessions::from_url("file:sessions")).tokens(tokens_on(&broken));
+    assert_eq!(codes(app.open().await), ["app.store", "session.store-url"]);
+}

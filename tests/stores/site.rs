@@ -126,7 +126,7 @@ impl Instance {
         let app = App::new(())
             .public_origin(OWN)
             .readiness("/ready")
-            .sessions(Sessions::postgres(store))
+            .sessions(Sessions::from_url(store))
             .tokens(keys.issuer("https://auth.example").audience("api"))
             .routes(routes![
                 public, login, logout, revoke_all, me, csrf_token, count, set, has, events

@@ -29,7 +29,7 @@ area! { $ app
         /// An environment variable that is not set, or is not UTF-8.
         VariableUnset Error "app.variable-unset",
             "this environment variable is not set, or is not UTF-8",
-            "set it, or remove `App::origins_from_env`";
+            "set it, or remove the call that reads it";
         /// A file with a secret that every user of the machine may write.
         SecretWritable Error "app.secret-writable",
             "all users of this machine may write this file, which holds a secret",

@@ -34,10 +34,14 @@ area! { $ session
         SessionCookie Error "session.cookie",
             "browsers would reject the session cookie",
             "use the defaults for name, domain and SameSite, or correct the value that is named";
-        /// `Sessions::embedded` without the feature of that name.
+        /// A store without its feature.
         SessionFeature Error "session.feature-off",
-            "the store in a file needs the feature `embedded` of policy-server, which is off",
-            "write `policy-server = { version = \"0.1\", features = [\"embedded\"] }` into Cargo.toml";
+            "this store needs a feature of policy-server that is off",
+            "write `policy-server = { version = \"0.1\", features = [..] }` into Cargo.toml, with the feature that is named";
+        /// A URL that names no store.
+        SessionStoreUrl Error "session.store-url",
+            "this URL names no store",
+            "write `postgres://user:password@host/database`, `redb:path` with the path of a file, or `memory:`";
     }
 
     refusals {

@@ -18,7 +18,7 @@ use crate::{
     },
     handler::service::Wrap,
     pipeline::service::AppService,
-    store::{MemoryStore, StoreError},
+    store::MemoryStore,
 };
 
 /// A compiled app that has not opened its stores yet.
@@ -75,7 +75,7 @@ impl Plan {
             let settings = sessions.clone();
             match SessionService::open(sessions, own, clock, random, revocation_bus).await {
                 Ok(service) => guard.sessions = Some(Arc::new(service)),
-                Err(error) => problems.push(unavailable("sessions", error)),
+                Err(problem) => problems.push(problem),
             }
             assembled.notices.extend(settings.notices());
         }
@@ -86,7 +86,7 @@ impl Plan {
                 Err(found) => problems.extend(found),
                 Ok(service) => match service.open().await {
                     Ok(()) => guard.tokens = Some(Arc::new(service)),
-                    Err(error) => problems.push(unavailable("tokens", error)),
+                    Err(error) => problems.push(error.at_start("tokens")),
                 },
             }
         }
@@ -95,10 +95,6 @@ impl Plan {
         }
         Ok(Opened { assembled, layers, guard })
     }
-}
-
-fn unavailable(location: &str, error: StoreError) -> StartProblem {
-    StartProblem::without_value(Rule::StoreUnavailable, location).caused_by(error)
 }
 
 impl Opened {

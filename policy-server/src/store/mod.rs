@@ -17,6 +17,8 @@ mod token_store;
 
 use std::{error::Error, fmt};
 
+use policy_core::Rule;
+
 pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
@@ -36,6 +38,8 @@ pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Revoked, Ticket, TokenHash, TokenStore,
 };
 
+use crate::base::error::StartProblem;
+
 /// A failure of a store. The request gets 503, and the client keeps its credential.
 #[derive(Debug)]
 pub struct StoreError(Box<dyn Error + Send + Sync>);
@@ -44,6 +48,13 @@ impl StoreError {
     /// Wraps the store's own error.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(error.into())
+    }
+}
+
+impl StoreError {
+    /// The same as a problem of the start.
+    pub(crate) fn at_start(self, location: &str) -> StartProblem {
+        StartProblem::without_value(Rule::StoreUnavailable, location).caused_by(self)
     }
 }
 

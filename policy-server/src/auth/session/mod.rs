@@ -4,6 +4,7 @@ mod commit;
 mod current;
 mod error;
 mod loaded;
+mod place;
 mod request;
 mod service;
 mod sessions;

@@ -19,7 +19,10 @@ use policy_core::{
 use super::SessionSettings;
 use crate::{
     auth::revocation_events::{RevocationBus, RevocationEvent},
-    base::clock::{Clock, Random, RandomError},
+    base::{
+        clock::{Clock, Random, RandomError},
+        error::StartProblem,
+    },
     store::{CutOff, Limit, News, RevokeUser, SessionStore, StoreError},
 };
 
@@ -49,14 +52,15 @@ impl SessionService {
         clock: Clock,
         random: Random,
         revocation_bus: RevocationBus,
-    ) -> Result<Self, StoreError> {
-        let cookie = settings.cookie(own).map_err(StoreError::new)?;
-        let store = settings.session_store();
+    ) -> Result<Self, StartProblem> {
+        let failed = |error: StoreError| error.at_start("sessions");
+        let cookie = settings.cookie(own).map_err(StoreError::new).map_err(failed)?;
+        let store = settings.session_store()?;
         let SessionSettings { timings, limit, login_page, clears_site_data, .. } = settings;
-        store.open().await?;
-        let fresh = random.draw().map_err(StoreError::new)?;
-        let secret = SecretKey::drawn(store.secret(fresh).await?);
-        let newest_cut_off = AtomicU64::new(store.cut_offs().await?);
+        store.open().await.map_err(failed)?;
+        let fresh = random.draw().map_err(StoreError::new).map_err(failed)?;
+        let secret = SecretKey::drawn(store.secret(fresh).await.map_err(failed)?);
+        let newest_cut_off = AtomicU64::new(store.cut_offs().await.map_err(failed)?);
         Ok(Self {
             successor: SuccessorKey::new(&secret),
             csrf: CsrfKey::new(&secret.derive("csrf")),

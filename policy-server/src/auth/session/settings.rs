@@ -9,10 +9,8 @@ use policy_core::{
     session::{Lifetime, Renewal, Timings},
 };
 
-use super::Sessions;
+use super::{Sessions, place::Place};
 use crate::base::error::StartProblem;
-#[cfg(feature = "embedded")]
-use crate::base::secret_file;
 #[cfg(feature = "embedded")]
 use crate::store::EmbeddedStore;
 #[cfg(feature = "postgres")]
@@ -27,7 +25,8 @@ use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 /// let settings = Sessions::memory().idle(minutes(15)).absolute(hours(8));
 /// ```
 ///
-/// [`Sessions::embedded`], [`Sessions::memory`] and [`Sessions::store`] create them. All other
+/// [`Sessions::from_url`], [`Sessions::embedded`], [`Sessions::memory`] and [`Sessions::store`] create
+/// them. All other
 /// settings have defaults: 15 minutes idle and 8 hours in total, and the cookie `__Host-sid` with
 /// `Secure`, `HttpOnly` and `SameSite=Lax`.
 #[derive(Clone, Debug)]
@@ -42,17 +41,6 @@ pub struct SessionSettings {
     pub(super) clears_site_data: bool,
 }
 
-/// Where sessions are stored.
-#[derive(Clone, Debug)]
-enum Place {
-    #[cfg(feature = "embedded")]
-    Embedded(EmbeddedStore),
-    Memory(MemoryStore),
-    #[cfg(feature = "postgres")]
-    Postgres(PostgresStore),
-    Own(Arc<dyn SessionStore>),
-}
-
 /// Where an app stores its sessions; [`SessionSettings`] has the other settings.
 impl Sessions {
     /// Sessions in a file, which is opened when the app starts. They survive a restart.
@@ -60,7 +48,7 @@ impl Sessions {
     /// Takes the path of the file, or an [`EmbeddedStore`] with settings of its own.
     #[cfg(feature = "embedded")]
     pub fn embedded(store: impl Into<EmbeddedStore>) -> SessionSettings {
-        SessionSettings::at(Place::Embedded(store.into()))
+        SessionSettings::at(Place::embedded(store.into()))
     }
 
     /// Needs the feature `embedded`: without it, a call does not compile.
@@ -71,7 +59,7 @@ impl Sessions {
 
     /// Sessions that end with the process.
     pub fn memory() -> SessionSettings {
-        SessionSettings::at(Place::Memory(MemoryStore::new()))
+        SessionSettings::at(Place::full(MemoryStore::new()))
     }
 
     /// Sessions in PostgreSQL, which several instances share.
@@ -79,7 +67,40 @@ impl Sessions {
     /// Takes a URL, or a [`PostgresStore`] with settings of its own.
     #[cfg(feature = "postgres")]
     pub fn postgres(store: impl Into<PostgresStore>) -> SessionSettings {
-        SessionSettings::at(Place::Postgres(store.into()))
+        SessionSettings::at(Place::full(store.into()))
+    }
+
+    /// Sessions in the store that a URL names, so that one line of the configuration changes it.
+    ///
+    /// | URL | store | feature |
+    /// |---|---|---|
+    /// | `memory:` | [`MemoryStore`] | |
+    /// | `redb:path` | [`EmbeddedStore`](crate::store::EmbeddedStore) in the file at this path | `embedded` |
+    /// | `postgres://user:password@host/database` | [`PostgresStore`](crate::store::PostgresStore) | `postgres` |
+    ///
+    /// A URL of none of these is an error at the start (`session.store-url`), which does not repeat
+    /// it, and so is a feature that is off (`session.feature-off`). Tests that call `App::test` keep
+    /// their sessions in memory.
+    ///
+    /// ```
+    /// use policy_server::Sessions;
+    ///
+    /// let settings = Sessions::from_url("memory:");
+    /// ```
+    pub fn from_url(url: impl AsRef<str>) -> SessionSettings {
+        SessionSettings::at(Place::of_url(url.as_ref(), "Sessions::from_url"))
+    }
+
+    /// Sessions in the store whose [URL](Self::from_url) is the value of this environment variable.
+    /// It is read now, and an error at the start (`app.variable-unset`) where it is missing.
+    ///
+    /// ```
+    /// use policy_server::{App, Sessions};
+    ///
+    /// let app = App::new(()).sessions(Sessions::from_env("SESSION_STORE"));
+    /// ```
+    pub fn from_env(variable: &str) -> SessionSettings {
+        SessionSettings::at(Place::of_variable(variable))
     }
 
     /// Sessions in a store of the application. Tests use the same store.
@@ -92,7 +113,7 @@ impl Sessions {
 /// called without it.
 #[cfg(not(feature = "embedded"))]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: the store in a file needs the feature `embedded` of policy-server, which is off (session.feature-off)",
+    message = "`{Self}`: this store needs the feature `embedded` of policy-server, which is off (session.feature-off)",
     label = "the feature `embedded` is off",
     note = "write `policy-server = {{ version = \"0.1\", features = [\"embedded\"] }}` into Cargo.toml"
 )]
@@ -217,7 +238,7 @@ impl SessionSettings {
     /// These settings with a store in memory, for tests. A store of the application is kept.
     pub(crate) fn in_memory(mut self) -> Self {
         if !matches!(self.place, Place::Own(_)) {
-            self.place = Place::Memory(MemoryStore::new());
+            self.place = Place::full(MemoryStore::new());
         }
         self
     }
@@ -225,47 +246,23 @@ impl SessionSettings {
     /// These settings with a store in memory, also in place of a store of the application.
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
-        self.place = Place::Memory(MemoryStore::new());
+        self.place = Place::full(MemoryStore::new());
         self
     }
 
-    /// The store.
-    pub(super) fn session_store(&self) -> Arc<dyn SessionStore> {
-        match &self.place {
-            #[cfg(feature = "embedded")]
-            Place::Embedded(store) => Arc::new(store.clone()),
-            Place::Memory(store) => Arc::new(store.clone()),
-            #[cfg(feature = "postgres")]
-            Place::Postgres(store) => Arc::new(store.clone()),
-            Place::Own(store) => Arc::clone(store),
-        }
+    /// The store, or why there is none.
+    pub(super) fn session_store(&self) -> Result<Arc<dyn SessionStore>, StartProblem> {
+        self.place.sessions()
     }
 
     /// What is odd about the file of the store, once it is open.
     pub(crate) fn notices(&self) -> Vec<StartProblem> {
-        match &self.place {
-            #[cfg(feature = "embedded")]
-            Place::Embedded(store) => {
-                let path = store.path();
-                let rule = secret_file::broken_rule(path);
-                let of_file =
-                    |rule| StartProblem::new(rule, "App::sessions", path.display().to_string());
-                rule.map(of_file).into_iter().collect()
-            }
-            _ => Vec::new(),
-        }
+        self.place.notices()
     }
 
     /// The same store for tokens, if it also implements [`TokenStore`].
     pub(crate) fn token_store(&self) -> Option<Arc<dyn TokenStore>> {
-        match &self.place {
-            #[cfg(feature = "embedded")]
-            Place::Embedded(store) => Some(Arc::new(store.clone())),
-            Place::Memory(store) => Some(Arc::new(store.clone())),
-            #[cfg(feature = "postgres")]
-            Place::Postgres(store) => Some(Arc::new(store.clone())),
-            Place::Own(_) => None,
-        }
+        self.place.tokens()
     }
 
     /// Every rule that the settings break under this origin, with the offending value.

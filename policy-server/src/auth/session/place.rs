@@ -1,0 +1,112 @@
+//! Where an app stores its sessions.
+
+use std::{path::PathBuf, sync::Arc};
+
+use policy_core::Rule;
+
+#[cfg(feature = "embedded")]
+use crate::base::secret_file;
+#[cfg(feature = "embedded")]
+use crate::store::EmbeddedStore;
+#[cfg(feature = "postgres")]
+use crate::store::PostgresStore;
+use crate::{
+    base::error::StartProblem,
+    store::{MemoryStore, SessionStore, TokenStore},
+};
+
+/// A store that has everything.
+pub(super) trait FullStore: SessionStore + TokenStore {}
+
+impl<S: SessionStore + TokenStore> FullStore for S {}
+
+/// Where sessions are stored.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// A store of this crate. It holds tokens as well.
+    Full(Arc<dyn FullStore>),
+    /// The same, in a file with secrets.
+    #[cfg_attr(not(feature = "embedded"), expect(dead_code, reason = "no store has a file"))]
+    File(Arc<dyn FullStore>, PathBuf),
+    Own(Arc<dyn SessionStore>),
+    /// What was said names no store.
+    Nowhere {
+        call: &'static str,
+        rule: Rule,
+        value: String,
+    },
+}
+
+impl Place {
+    pub(super) fn full(store: impl FullStore) -> Self {
+        Self::Full(Arc::new(store))
+    }
+
+    #[cfg(feature = "embedded")]
+    pub(super) fn embedded(store: EmbeddedStore) -> Self {
+        let path = store.path().to_owned();
+        Self::File(Arc::new(store), path)
+    }
+
+    /// The store that a URL names. Only its scheme is repeated in an error: the rest may contain a
+    /// password.
+    pub(super) fn of_url(url: &str, call: &'static str) -> Self {
+        let nowhere = |rule, value: &str| Self::Nowhere { call, rule, value: value.to_owned() };
+        let (scheme, rest) = url.split_once(':').unwrap_or(("", ""));
+        match scheme {
+            "memory" if rest.is_empty() => Self::full(MemoryStore::new()),
+            #[cfg(feature = "embedded")]
+            "redb" if !rest.is_empty() => Self::embedded(EmbeddedStore::new(rest)),
+            #[cfg(not(feature = "embedded"))]
+            "redb" => nowhere(Rule::SessionFeature, "embedded"),
+            #[cfg(feature = "postgres")]
+            "postgres" | "postgresql" => Self::full(PostgresStore::new(url)),
+            #[cfg(not(feature = "postgres"))]
+            "postgres" | "postgresql" => nowhere(Rule::SessionFeature, "postgres"),
+            "" => nowhere(Rule::SessionStoreUrl, "no scheme"),
+            scheme => nowhere(Rule::SessionStoreUrl, scheme),
+        }
+    }
+
+    /// The store whose URL is the value of an environment variable.
+    pub(super) fn of_variable(name: &str) -> Self {
+        const CALL: &str = "Sessions::from_env";
+        match std::env::var(name) {
+            Ok(url) => Self::of_url(&url, CALL),
+            Err(_not_set) => {
+                Self::Nowhere { call: CALL, rule: Rule::VariableUnset, value: name.to_owned() }
+            }
+        }
+    }
+
+    pub(super) fn sessions(&self) -> Result<Arc<dyn SessionStore>, StartProblem> {
+        match self {
+            Self::Full(store) | Self::File(store, _) => Ok(Arc::clone(store) as _),
+            Self::Own(store) => Ok(Arc::clone(store)),
+            Self::Nowhere { call, rule, value } => {
+                Err(StartProblem::new(*rule, *call, value.clone()))
+            }
+        }
+    }
+
+    /// The same store for tokens, if it has them.
+    pub(super) fn tokens(&self) -> Option<Arc<dyn TokenStore>> {
+        match self {
+            Self::Full(store) | Self::File(store, _) => Some(Arc::clone(store) as _),
+            Self::Own(_) | Self::Nowhere { .. } => None,
+        }
+    }
+
+    /// What is odd about the file of the store, once it is open.
+    pub(super) fn notices(&self) -> Vec<StartProblem> {
+        match self {
+            #[cfg(feature = "embedded")]
+            Self::File(_, path) => {
+                let of_file =
+                    |rule| StartProblem::new(rule, "App::sessions", path.display().to_string());
+                secret_file::broken_rule(path).map(of_file).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
