@@ -262,3 +262,29 @@ async fn a_stream_ends_a_little_later_where_the_news_are_lost() {
     far.advance(10).await;
     far.assert_ended().await;
 }
+
+/// Values of a session, with keys that are replaced while two instances run.
+#[tokio::test]
+async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
+    let instance = async |keys: &[u8]| {
+        let keys: Vec<_> = keys.iter().map(|first| secret(*first)).collect();
+        let sessions = Sessions::store(store.clone()).encrypted(keys);
+        Scenario::on(store.clone(), clock.clone(), all(), |app| app.sessions(sessions)).await
+    };
+    let plain = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
+    let ada = plain.login("ada").await;
+    assert_eq!(ada.post("/set/a/7").send().await.status(), 200);
+    for (step, keys) in [&[1][..], &[1, 2], &[2, 1], &[2]].into_iter().enumerate() {
+        let next = instance(keys).await;
+        let there = ada.at(&next);
+        assert_eq!(there.value("a").await, 7, "{keys:?}");
+        // Only what changes is written.
+        let set = format!("/set/b/{step}");
+        assert_eq!(there.post(&set).send().await.status(), 200, "{keys:?}");
+    }
+    // Without the key the user is not logged out, and what was written is not lost.
+    let without = instance(&[3]).await;
+    assert_eq!(ada.at(&without).get("/me").send().await.status(), 503);
+    assert_eq!(ada.at(&instance(&[2]).await).value("b").await, 3);
+}

@@ -271,6 +271,13 @@ async fn a_store_that_has_to_be_waited_for_opens_where_something_waits() {
     assert!(opening.await.unwrap().is_ok());
 }
 
+#[tokio::test]
+async fn encryption_needs_a_key() {
+    let sessions = Sessions::memory().encrypted([]);
+    let app = App::new(()).sessions(sessions).routes(routes![a]);
+    assert_eq!(codes(app.open().await), ["session.key-missing"]);
+}
+
 /// What a URL says when it names no store does not repeat its password.
 #[tokio::test]
 async fn a_url_names_the_store_or_the_app_says_which_urls_there_are() {

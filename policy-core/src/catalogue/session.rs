@@ -38,6 +38,10 @@ area! { $ session
         SessionFeature Error "session.feature-off",
             "this store needs a feature of policy-server that is off",
             "write `policy-server = { version = \"0.1\", features = [..] }` into Cargo.toml, with the feature that is named";
+        /// Encryption without a key.
+        SessionKeyMissing Error "session.key-missing",
+            "there is no key to encrypt sessions with",
+            "draw one by `openssl rand -hex 32`, and pass it on by `SecretKey::decode`";
         /// A URL that names no store.
         SessionStoreUrl Error "session.store-url",
             "this URL names no store",

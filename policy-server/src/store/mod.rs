@@ -12,6 +12,8 @@ mod news;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod requests;
+#[cfg(feature = "encryption")]
+pub(crate) mod sealed;
 mod session_store;
 mod token_store;
 

@@ -17,6 +17,8 @@ use policy_core::{
 };
 
 use super::SessionSettings;
+#[cfg(feature = "encryption")]
+use crate::store::sealed::Sealed;
 use crate::{
     auth::revocation_events::{RevocationBus, RevocationEvent},
     base::{
@@ -56,6 +58,14 @@ impl SessionService {
         let failed = |error: StoreError| error.at_start("sessions");
         let cookie = settings.cookie(own).map_err(StoreError::new).map_err(failed)?;
         let store = settings.session_store()?;
+        #[cfg(feature = "encryption")]
+        let store = match &settings.keys {
+            Some(keys) => {
+                let sealed = Sealed::new(store, keys, random.clone()).map_err(failed)?;
+                Arc::new(sealed) as Arc<dyn SessionStore>
+            }
+            None => store,
+        };
         let SessionSettings { timings, limit, login_page, clears_site_data, .. } = settings;
         store.open().await.map_err(failed)?;
         let fresh = random.draw().map_err(StoreError::new).map_err(failed)?;

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
+#[cfg(feature = "encryption")]
+use policy_core::secret::SecretKey;
 use policy_core::{
     Rule,
     cookie::{CookieError, CookieSpec, SameSite},
@@ -39,6 +41,9 @@ pub struct SessionSettings {
     domain: Option<Cow<'static, str>>,
     same_site: SameSite,
     pub(super) clears_site_data: bool,
+    /// `None` if values are not encrypted.
+    #[cfg(feature = "encryption")]
+    pub(super) keys: Option<Vec<SecretKey>>,
 }
 
 /// Where an app stores its sessions; [`SessionSettings`] has the other settings.
@@ -137,6 +142,8 @@ impl SessionSettings {
             domain: None,
             same_site: SameSite::Lax,
             clears_site_data: false,
+            #[cfg(feature = "encryption")]
+            keys: None,
         }
     }
 
@@ -175,6 +182,33 @@ impl SessionSettings {
     #[must_use]
     pub fn renewal(mut self, every: Duration) -> Self {
         self.timings.renewal = Some(Renewal::new(every, Duration::from_secs(10)));
+        self
+    }
+
+    /// Encrypts the values of sessions before the store gets them, since databases are copied and
+    /// backed up: XChaCha20-Poly1305 with the first of these keys, draw one by `openssl rand -hex 32`.
+    /// The others are for sessions that an earlier key encrypted. Users, their rights and times are
+    /// not encrypted, since the store compares them.
+    ///
+    /// All instances need the same keys. To replace one, give all instances the new key behind the
+    /// old one, then put it in front; remove the old one when the [maximum lifetime](Self::absolute)
+    /// has passed. Sessions that were stored before are read as they are, and encrypted when their
+    /// values change.
+    ///
+    /// ```
+    /// use policy_server::Sessions;
+    /// use policy_core::secret::SecretKey;
+    ///
+    /// # fn keys() -> Result<(), policy_core::secret::SecretError> {
+    /// let key = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=")?;
+    /// let settings = Sessions::from_env("SESSION_STORE").encrypted([key]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "encryption")]
+    #[must_use]
+    pub fn encrypted(mut self, keys: impl IntoIterator<Item = SecretKey>) -> Self {
+        self.keys = Some(keys.into_iter().collect());
         self
     }
 
@@ -279,6 +313,10 @@ impl SessionSettings {
                     .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'#')))
         {
             found.push((Rule::SessionLoginPage, page.clone().into_owned()));
+        }
+        #[cfg(feature = "encryption")]
+        if self.keys.as_ref().is_some_and(Vec::is_empty) {
+            found.push((Rule::SessionKeyMissing, "encrypted([])".to_owned()));
         }
         if let Err(error) = self.cookie(own) {
             found.push((Rule::SessionCookie, error.to_string()));
