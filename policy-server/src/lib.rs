@@ -48,6 +48,7 @@
 //! - [`Problem`] is an error response, [`Invalid`] the validation errors of a request, [`Error`] a
 //!   failed start.
 //! - [`operation`] describes how to run an app: probes, logs, runtimes, limits.
+//! - [`instances`] describes how to run several: their store, and what they know of each other.
 //! - [`PolicyLayer`] puts a CORS policy in front of any `tower` service.
 //! - The module `testing`, with the feature of that name, is for tests: a client without sockets, a
 //!   model of the browser, the laws of `policy_tests!`, fault-injecting stores.
@@ -63,6 +64,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `embedded` | sessions, refresh tokens and revocations in a file, by redb |
+//! | `postgres` | sessions, refresh tokens and revocations in PostgreSQL, for several [`instances`] |
+//! | `encryption` | `SessionSettings::encrypted`: the values of sessions are encrypted in the store |
 //! | `tls` | `App::tls`: HTTPS, and certificates for development |
 //! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
 //! | `files` | `Files`: a folder, its indexes, a single-page application, by tower-http |
@@ -266,6 +269,9 @@ pub use server::Server;
 
 #[doc = include_str!("../docs/operation.md")]
 pub mod operation {}
+
+#[doc = include_str!("../docs/instances.md")]
+pub mod instances {}
 
 #[doc = include_str!("../docs/tls.md")]
 #[cfg(feature = "tls")]

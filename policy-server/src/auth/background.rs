@@ -3,10 +3,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{runtime::Handle, task::AbortHandle};
+use tokio::runtime::Handle;
 
 use super::AuthService;
-use crate::{auth::session::SessionService, base::event::log, store::NewsReader};
+use crate::{
+    auth::session::SessionService,
+    base::{event::log, task::BackgroundTask},
+    store::NewsReader,
+};
 
 /// How often expired sessions are removed, and how many per step.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
@@ -15,45 +19,28 @@ const PURGED_AT_ONCE: usize = 1000;
 /// How often the session store is queried for cut-offs of other processes.
 const LEARN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A task that is aborted when this is dropped.
-#[derive(Debug)]
-pub(crate) struct BackgroundTask(AbortHandle);
-
-#[cfg(feature = "postgres")]
-impl BackgroundTask {
-    pub(crate) fn new(task: AbortHandle) -> Self {
-        Self(task)
-    }
-}
-
-impl Drop for BackgroundTask {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl AuthService {
     /// Starts the background tasks that the app needs, if a runtime is running.
     pub(crate) fn start_background_tasks(&mut self) {
         let Ok(runtime) = Handle::try_current() else { return };
         if let Some(sessions) = &self.sessions {
             let task = runtime.spawn(purge(Arc::clone(sessions)));
-            self.background_tasks.push(BackgroundTask(task.abort_handle()));
+            self.background_tasks.push(BackgroundTask::new(&task));
             let task = runtime.spawn(learn_cut_offs(Arc::clone(sessions)));
-            self.background_tasks.push(BackgroundTask(task.abort_handle()));
+            self.background_tasks.push(BackgroundTask::new(&task));
             if let Some(news) = sessions.store().news() {
                 let task = runtime.spawn(hear(Arc::clone(sessions), news));
-                self.background_tasks.push(BackgroundTask(task.abort_handle()));
+                self.background_tasks.push(BackgroundTask::new(&task));
             }
         }
         if let Some(tokens) = &self.tokens {
             #[cfg(feature = "asym")]
             for keys in tokens.keep_keys() {
-                self.background_tasks.push(BackgroundTask(runtime.spawn(keys).abort_handle()));
+                self.background_tasks.push(BackgroundTask::new(&runtime.spawn(keys)));
             }
             let tokens = Arc::clone(tokens);
             let task = runtime.spawn(async move { tokens.run().await });
-            self.background_tasks.push(BackgroundTask(task.abort_handle()));
+            self.background_tasks.push(BackgroundTask::new(&task));
         }
     }
 }

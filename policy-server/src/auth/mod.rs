@@ -25,7 +25,6 @@ use policy_core::{
     csrf::CsrfPolicy,
 };
 
-pub(crate) use background::BackgroundTask;
 pub(crate) use challenge::Denied;
 pub(crate) use cut_offs::{CutOffs, Ending, Known};
 pub(crate) use last_credential::LastCredential;
@@ -37,7 +36,7 @@ use crate::{
         revocation_events::RevocationBus, scheme::SharedScheme, session::SessionService,
         tokens::TokenService,
     },
-    base::{clock::Clock, log::RefusalLog},
+    base::{clock::Clock, log::RefusalLog, task::BackgroundTask},
 };
 
 /// Authenticates the callers of an app.

@@ -14,6 +14,7 @@ pub(crate) mod relay;
 pub(crate) mod secret_file;
 pub(crate) mod sent_target;
 pub(crate) mod slot;
+pub(crate) mod task;
 pub(crate) mod timers;
 #[cfg(any(feature = "asym", feature = "gateway", feature = "postgres"))]
 pub(crate) mod tls_roots;

@@ -117,6 +117,12 @@ async fn a_lock_of_somebody_else_stops_what_needs_it_and_nothing_more() {
     assert!(is_away(&change), "{change:?}");
     assert_eq!(ada.status(&instance).await, 200);
     assert_eq!(eve.post(&instance, "/count").await.text(), "1");
+    // What was said to have failed is not made later.
+    let waiting = format!(
+        "SELECT count(*) FROM pg_stat_activity
+         WHERE wait_event_type = 'Lock' AND query LIKE '%\"{schema}\".%'"
+    );
+    assert_eq!(client.query_one(&waiting, &[]).await.unwrap().get::<_, i64>(0), 0);
     client.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(ada.post(&instance, "/count").await.text(), "1");
 }

@@ -10,8 +10,7 @@ use super::{
     rows::handle,
 };
 use crate::{
-    auth::BackgroundTask,
-    base::timers,
+    base::{task::BackgroundTask, timers},
     store::{News, NewsFeed},
 };
 
@@ -31,7 +30,7 @@ pub(super) fn spawn(database: Arc<Database>, news: NewsFeed) -> BackgroundTask {
         Ok(runtime) => runtime.spawn(listen),
         Err(_) => tokio::spawn(listen),
     };
-    BackgroundTask::new(task.abort_handle())
+    BackgroundTask::new(&task)
 }
 
 async fn listen(database: Arc<Database>, news: NewsFeed) {
@@ -47,7 +46,7 @@ async fn listen(database: Arc<Database>, news: NewsFeed) {
             }
         };
         if let Ok((client, task)) = database.connect(hear).await {
-            let _ends_with_this = BackgroundTask::new(task.abort_handle());
+            let _ends_with_this = BackgroundTask::new(&task);
             if call(&client, &format!("LISTEN \"{}\"", database.channel())).await {
                 // Of what was told until now.
                 news.tell(News::Missed);

@@ -22,7 +22,7 @@ use tokio_postgres::{Row, types::ToSql};
 
 use self::{connection::Database, url::Address};
 use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError};
-use crate::auth::BackgroundTask;
+use crate::base::task::BackgroundTask;
 
 /// The longest that a call waits: for a connection, a lock or the response.
 const DEADLINE: Duration = Duration::from_secs(3);
