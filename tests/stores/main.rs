@@ -6,5 +6,6 @@
     reason = "what a test cannot do without fails it"
 )]
 
+mod history;
 mod postgres;
 mod site;

@@ -7,7 +7,7 @@ use crate::{
     command::{self, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, SLOWHTTPTEST, WEBKIT, XVFB},
+    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, POSTGRES, SLOWHTTPTEST, WEBKIT, XVFB},
     test::clippy,
 };
 
@@ -55,6 +55,12 @@ const RUNS: &[Long] = &[
         purpose: "a server killed at random moments keeps what it acknowledged; [ROUNDS]",
         duration: "5 min",
         run: crash,
+    },
+    Long {
+        name: "stores",
+        purpose: "what clients see of shared stores that die and hang is in order; [SECONDS]",
+        duration: "10 min",
+        run: stores,
     },
     Long {
         name: "attack",
@@ -228,6 +234,19 @@ fn crash(arguments: &[&str]) -> Outcome {
     };
     let test = suite("long", &[], &["crash::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_CRASH_ROUNDS", rounds))
+}
+
+fn stores(arguments: &[&str]) -> Outcome {
+    setup::require(&[POSTGRES])?;
+    let seconds = match arguments {
+        [] => "300",
+        [seconds] => seconds,
+        _ => return Err(Failure::new("`stores` takes the number of seconds at most")),
+    };
+    let named = ["histories::", "nothing_brings_a_deleted_session_back"];
+    let test = suite("stores", &[], &[&named[..], &["--ignored", "--nocapture"]].concat());
+    let test = with_env(test, "POLICY_STORES_RACES", "10000");
+    command::run(&mut with_env(test, "POLICY_STORES_SECONDS", seconds))
 }
 
 /// One after the other, so that each has the machine to itself.
