@@ -8,6 +8,10 @@ TITLES = {
     "json": "1 KiB of JSON", "validation": "1 KiB of JSON, read and validated",
     "token": "a signed token", "session": "a session among 10,000", "policies": "every policy on",
 }
+HELD = {
+    "keep-alive": "idle connection", "http2": "idle HTTP/2 connection", "tls": "idle TLS connection",
+    "events": "open stream of events", "websocket": "open WebSocket", "small-websocket": "open WebSocket, buffer of 4 KiB",
+}
 WIDTH, COLUMN, LABEL, BAR, TOP = 920, 450, 130, 20, 34
 
 SUMMARY_TITLE = "CPU instructions of a browser's request, relative to a hand-written hyper server: less is better"
@@ -30,7 +34,9 @@ def draw(folder):
         for row, title in TITLES.items():
             bars = [(r["server"], r["user"] + r["system"]) for r in read(folder, mode) if r["row"] == row]
             panels.append((f"{version}, CPU in microseconds: {title}", bars, "{:.2f}"))
-    panels.append(("memory per idle connection, KiB", [(r["server"], r["each"]) for r in read(folder, "idle")], "{:.1f}"))
+    for kind, title in HELD.items():
+        bars = [(r["server"], r["each"]) for r in read(folder, "idle") if r["kind"] == kind]
+        panels.append((f"memory per {title}, KiB", bars, "{:.1f}"))
     panels = [(title, sorted(bars, key=lambda bar: bar[1]), style) for title, bars, style in panels if bars]
     pairs = [panels[index : index + 2] for index in range(0, len(panels), 2)]
     svg, y = [], 10

@@ -1,14 +1,9 @@
-"""Rates, times and memory of servers under load, on loopback: as noisy as the machine."""
+"""Rates and times of servers under load, on loopback: as noisy as the machine."""
 
 import os, re, resource, statistics, subprocess, tempfile, time
 
-from rig.client import Client, request
 from rig.rows import BODIES, ROWS, fields
 from rig.tables import number, table
-
-IDLE = 2000
-# Seconds after which an idle connection of Policy has given its buffers back: half of its default time-out.
-QUIET = 40
 
 
 def rates(servers, rows, seconds, rounds, is_http2):
@@ -103,35 +98,6 @@ def burst(server, row, seconds, is_http2, folder):
     if sum(failed) or not done:
         raise SystemExit(f"{server.name}, {row}: {sum(failed)} of {done} failed\n{out}")
     return {"rate": rate, "p99": p99, "user": user / done, "system": system / done}, (busy - client - user - system) / wall
-
-
-def idle(servers):
-    """Memory of an idle keep-alive connection."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    if most != resource.RLIM_INFINITY and most < IDLE + 100:
-        raise SystemExit(f"a process may open {most} files only; `ulimit -Hn` has to be {IDLE + 100} at least")
-    found = []
-    for server in servers:
-        with server:
-            server.start()
-            plain = request(*ROWS["plain"], {})
-            Client(server.port).ask(plain)
-            before = server.memory()
-            clients = [Client(server.port) for _ in range(IDLE)]
-            for client in clients:
-                client.ask(plain)
-            time.sleep(1)
-            after = server.memory()
-            time.sleep(QUIET)
-            quiet = server.memory()
-            for client in clients:
-                client.socket.close()
-        found.append({"server": server.name, "before": before, "after": after, "each": (after - before) / IDLE, "quiet": (quiet - before) / IDLE})
-    head = ["server", "MiB at start", f"MiB with {IDLE:,} connections", "KiB each", f"KiB each, {QUIET} s later"]
-    in_mib = lambda kib: number(kib / 1024, 1)
-    print("\n" + table(head, [[r["server"], in_mib(r["before"]), in_mib(r["after"]), number(r["each"], 2), number(r["quiet"], 2)] for r in found]))
-    return found
 
 
 def machine():

@@ -22,6 +22,8 @@ SERVERS = {
     "raw-per-core-no-timer": ("raw", ["--per-core", "--no-timer"], True),
     "actix": ("actix", [], True),
 }
+# Those that have a `held` program too.
+HELD = ["policy", "raw", "axum"]
 PROGRAMS = list(dict.fromkeys(program for program, _, _ in SERVERS.values()))
 
 
@@ -38,6 +40,15 @@ def build_server(program):
     if program == "policy":
         return build("--package", "policy-benches", "--bin", "peer", "--features", "per_core")
     return build("--manifest-path", PEERS, "--target-dir", os.path.join(TARGET, "peers"), "--package", program + "-peer")
+
+
+def build_held(program):
+    """The programs of mode `idle` that hold more than a connection."""
+    if program == "policy":
+        return build("--package", "policy-benches", "--bin", "held", "--features", "held")
+    target = os.path.join(TARGET, "peers")
+    names = ["--package", "held-peer", "--features", program, "--bin", "held-" + program]
+    return build("--manifest-path", PEERS, "--target-dir", target, *names)
 
 
 class Server:
