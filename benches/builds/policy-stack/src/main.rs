@@ -2,6 +2,7 @@
 
 use policy_server::{
     prelude::*,
+    session::csrf,
     tokens::{Issued, TokenKeys},
 };
 
@@ -45,7 +46,7 @@ async fn main() -> Result<(), Report> {
         .cors(CorsPolicy::origins(&["https://app.shop.example"]).credentials().build())
         .sessions(Sessions::embedded("sessions.redb"))
         .tokens(Tokens::signed_with(TokenKeys::read("token.keys")?))
-        .routes(routes![login, transfer, token, report])
+        .routes(routes![csrf, login, transfer, token, report])
         .serve("127.0.0.1:8080")
         .await?;
     Ok(())
