@@ -158,3 +158,24 @@ async fn a_server_without_free_connections_is_one_that_is_away() {
     drop(others);
     until(async || ada.status(&instance).await == 200).await;
 }
+
+/// Once, however many calls fail.
+#[tokio::test]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn an_outage_and_its_end_are_logged() {
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let server = Postgres::start(&[]).await;
+    let store = PostgresStore::new(server.schema());
+    SessionStore::open(&store).await.unwrap();
+    assert!(store.load(&key(1), NOW).await.unwrap().is_none());
+    server.kill();
+    for _ in 0..20 {
+        assert!(store.load(&key(1), NOW).await.is_err());
+    }
+    assert!(!SessionStore::is_writable(&store));
+    server.begin().await;
+    until(async || store.load(&key(1), NOW).await.is_ok()).await;
+    assert!(SessionStore::is_writable(&store));
+    let codes = ["session.store-away", "session.store-back"];
+    assert_eq!(codes.map(|code| log.of_code(code).len()), [1, 1], "{:?}", log.with("code="));
+}

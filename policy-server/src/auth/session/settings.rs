@@ -118,7 +118,7 @@ impl Sessions {
 /// called without it.
 #[cfg(not(feature = "embedded"))]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: this store needs the feature `embedded` of policy-server, which is off (session.feature-off)",
+    message = "`{Self}`: this store needs a feature of policy-server that is off (session.feature-off)",
     label = "the feature `embedded` is off",
     note = "write `policy-server = {{ version = \"0.1\", features = [\"embedded\"] }}` into Cargo.toml"
 )]

@@ -1,6 +1,6 @@
 //! The URL of a database.
 
-use std::{fmt, fs, time::Duration};
+use std::{error::Error, fmt, fs, time::Duration};
 
 use form_urlencoded::Serializer;
 use tokio_postgres::{
@@ -65,9 +65,11 @@ impl Address {
         let mut config = match config {
             Ok(config) => config,
             Err(error) => {
-                // The error may quote the URL in its source only.
-                problems
-                    .push(format!("{error}: write `postgres://user:password@host:5432/database`"));
+                // Its source names what is unknown or wrong, and no value.
+                let cause = error.source().map(ToString::to_string).unwrap_or_default();
+                problems.push(format!(
+                    "{error}: {cause}; write `postgres://user:password@host:5432/database`"
+                ));
                 Config::new()
             }
         };

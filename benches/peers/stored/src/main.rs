@@ -1,0 +1,73 @@
+//! axum and tower-sessions with its store in PostgreSQL.
+//!
+//! `stored-peer PORT URL`, on one worker.
+
+use std::error::Error;
+
+use axum::{
+    Router,
+    extract::Query,
+    http::StatusCode,
+    routing::{get, post},
+    serve::ListenerExt,
+};
+use sqlx::postgres::PgPoolOptions;
+use tokio::{net::TcpListener, runtime::Builder};
+use tower_sessions::{Session, SessionManagerLayer};
+use tower_sessions_sqlx_store::PostgresStore;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (port, url) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
+    Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(async {
+        // As many connections as Policy opens.
+        let pool = PgPoolOptions::new().max_connections(16).connect(&url).await?;
+        let store = PostgresStore::new(pool);
+        store.migrate().await?;
+        let sessions =
+            SessionManagerLayer::new(store).with_name(contract::COOKIE).with_secure(false);
+        let app = Router::new()
+            .route("/login", post(login))
+            .route("/session", get(session))
+            .route("/count", get(count))
+            .layer(sessions);
+        let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        let service = app.into_make_service();
+        // On a worker's own thread.
+        tokio::spawn(async { axum::serve(listener, service).await }).await??;
+        Ok(())
+    })
+}
+
+#[derive(serde::Deserialize)]
+struct Login {
+    user: u64,
+}
+
+async fn login(session: Session, Query(login): Query<Login>) -> Result<StatusCode, StatusCode> {
+    let stored = session.insert("user", login.user).await;
+    stored.map_err(|_error| StatusCode::INTERNAL_SERVER_ERROR)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn user(session: &Session) -> Result<u64, StatusCode> {
+    let user = session.get("user").await;
+    let user = user.map_err(|_error| StatusCode::INTERNAL_SERVER_ERROR)?;
+    user.ok_or(StatusCode::UNAUTHORIZED)
+}
+
+async fn session(session: Session) -> Result<String, StatusCode> {
+    user(&session).await.map(|user| user.to_string())
+}
+
+/// The session is changed with each request: what others changed at the same time is lost.
+async fn count(session: Session) -> Result<String, StatusCode> {
+    user(&session).await?;
+    let failed = |_error| StatusCode::INTERNAL_SERVER_ERROR;
+    let count = session.get::<u64>("count").await.map_err(failed)?.unwrap_or_default() + 1;
+    session.insert("count", count).await.map_err(failed)?;
+    Ok(count.to_string())
+}

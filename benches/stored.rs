@@ -1,0 +1,52 @@
+//! A service whose sessions are in a database.
+//!
+//! `stored PORT URL`, on one worker; `benches/run stores` measures it beside `benches/peers/stored`.
+
+use std::env;
+
+use policy_server::prelude::*;
+use tokio::runtime::Builder;
+
+#[derive(serde::Deserialize)]
+struct Login {
+    user: u64,
+}
+
+#[post("/login")]
+#[auth(public)]
+async fn login(sessions: Sessions, Query(login): Query<Login>) -> Result<StatusCode, Problem> {
+    sessions.login(login.user).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[get("/session")]
+#[auth(session)]
+async fn session(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+/// The session is changed with each request.
+#[get("/count")]
+#[auth(session)]
+async fn count(session: Session) -> Result<String, Problem> {
+    Ok(session.incr("count", 1)?.to_string())
+}
+
+fn main() -> Result<(), Error> {
+    let mut arguments = env::args().skip(1);
+    let port = arguments.next().unwrap_or_default();
+    let store = arguments.next().unwrap_or_default();
+    Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(async {
+        let app = App::new(())
+            // The peers send none.
+            .no_headers()
+            .sessions(Sessions::from_url(store).cookie_name("sid"))
+            .routes(routes![login, session, count]);
+        let server = app.bind(format!("127.0.0.1:{port}")).await?;
+        // On a worker's own thread, like the peers.
+        match tokio::spawn(server.run()).await {
+            Ok(result) => result,
+            Err(error) => Err(Error::Io(std::io::Error::other(error))),
+        }
+    })
+}
