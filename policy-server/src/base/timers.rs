@@ -33,6 +33,13 @@ pub(crate) fn sleep(duration: Duration) -> Sleep {
     tokio::time::sleep(duration)
 }
 
+/// Whether the current runtime has several threads, which share what it does.
+#[cfg(feature = "postgres")]
+pub(crate) fn is_runtime_shared() -> bool {
+    let is_shared = |runtime: Handle| runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
+    Handle::try_current().is_ok_and(is_shared)
+}
+
 /// The runtime of the thread, which ends with the process. The error is that of its start.
 pub(crate) fn runtime() -> &'static io::Result<Handle> {
     static RUNTIME: LazyLock<io::Result<Handle>> = LazyLock::new(|| {

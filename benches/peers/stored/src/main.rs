@@ -29,7 +29,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         let app = Router::new()
             .route("/login", post(login))
             .route("/session", get(session))
-            .route("/count", get(count))
             .layer(sessions);
         let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
         let listener = listener.tap_io(|stream| {
@@ -53,21 +52,8 @@ async fn login(session: Session, Query(login): Query<Login>) -> Result<StatusCod
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn user(session: &Session) -> Result<u64, StatusCode> {
-    let user = session.get("user").await;
-    let user = user.map_err(|_error| StatusCode::INTERNAL_SERVER_ERROR)?;
-    user.ok_or(StatusCode::UNAUTHORIZED)
-}
-
 async fn session(session: Session) -> Result<String, StatusCode> {
-    user(&session).await.map(|user| user.to_string())
-}
-
-/// The session is changed with each request: what others changed at the same time is lost.
-async fn count(session: Session) -> Result<String, StatusCode> {
-    user(&session).await?;
-    let failed = |_error| StatusCode::INTERNAL_SERVER_ERROR;
-    let count = session.get::<u64>("count").await.map_err(failed)?.unwrap_or_default() + 1;
-    session.insert("count", count).await.map_err(failed)?;
-    Ok(count.to_string())
+    let user = session.get::<u64>("user").await;
+    let user = user.map_err(|_error| StatusCode::INTERNAL_SERVER_ERROR)?;
+    user.map(|user| user.to_string()).ok_or(StatusCode::UNAUTHORIZED)
 }

@@ -9,7 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{DEADLINE, STATEMENT, url::Address};
 use crate::{
-    base::{event::log, timers},
+    base::{event::log, timers, timers::is_runtime_shared},
     store::{StoreError, circuit::Circuit},
 };
 
@@ -32,8 +32,9 @@ pub(super) enum Failure {
     Postgres(tokio_postgres::Error),
 }
 
-/// Opens connections on the thread that lasts as long as the process: a connection is used by
-/// requests of all threads, and outlives the runtime of the first one.
+/// Opens connections on the runtime of the app, where its threads share one: what a request waits for
+/// then wakes it without another thread. A runtime of one thread may be one for each core, without
+/// timers, or end before the store does: for these, it is the thread that lasts as long as the process.
 #[derive(Clone)]
 struct Connector(MakeRustlsConnect);
 
@@ -64,12 +65,12 @@ impl Connector {
                 Ok((client, task))
             };
             match timers::runtime() {
-                Ok(runtime) => match runtime.spawn(connect).await {
+                Ok(runtime) if !is_runtime_shared() => match runtime.spawn(connect).await {
                     Ok(connected) => connected,
+                    // The call gives up at its deadline.
                     Err(_ended) => std::future::pending().await,
                 },
-                // Without that thread, the runtime of the caller.
-                Err(_) => connect.await,
+                _ => connect.await,
             }
         })
     }
