@@ -45,7 +45,7 @@ area! { $ session
         /// A URL that names no store.
         SessionStoreUrl Error "session.store-url",
             "this URL names no store",
-            "write `postgres://user:password@host/database`, `redb:path` with the path of a file, or `memory:`";
+            "write `postgres://user:password@host/database`, `redis://user:password@host/`, `redb:path` with the path of a file, or `memory:`";
     }
 
     refusals {

@@ -25,22 +25,22 @@ impl AuthService {
         let Ok(runtime) = Handle::try_current() else { return };
         if let Some(sessions) = &self.sessions {
             let task = runtime.spawn(purge(Arc::clone(sessions)));
-            self.background_tasks.push(BackgroundTask::new(&task));
+            self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
             let task = runtime.spawn(learn_cut_offs(Arc::clone(sessions)));
-            self.background_tasks.push(BackgroundTask::new(&task));
+            self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
             if let Some(news) = sessions.store().news() {
                 let task = runtime.spawn(hear(Arc::clone(sessions), news));
-                self.background_tasks.push(BackgroundTask::new(&task));
+                self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
             }
         }
         if let Some(tokens) = &self.tokens {
             #[cfg(feature = "asym")]
             for keys in tokens.keep_keys() {
-                self.background_tasks.push(BackgroundTask::new(&runtime.spawn(keys)));
+                self.background_tasks.push(BackgroundTask::new(runtime.spawn(keys).abort_handle()));
             }
             let tokens = Arc::clone(tokens);
             let task = runtime.spawn(async move { tokens.run().await });
-            self.background_tasks.push(BackgroundTask::new(&task));
+            self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
         }
     }
 }

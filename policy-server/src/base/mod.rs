@@ -16,5 +16,5 @@ pub(crate) mod sent_target;
 pub(crate) mod slot;
 pub(crate) mod task;
 pub(crate) mod timers;
-#[cfg(any(feature = "asym", feature = "gateway", feature = "postgres"))]
+#[cfg(any(feature = "asym", feature = "gateway", feature = "postgres", feature = "redis"))]
 pub(crate) mod tls_roots;

@@ -1,14 +1,14 @@
 //! Tasks that last as long as their owner.
 
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::AbortHandle;
 
 /// A task that is aborted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct BackgroundTask(AbortHandle);
 
 impl BackgroundTask {
-    pub(crate) fn new<T>(task: &JoinHandle<T>) -> Self {
-        Self(task.abort_handle())
+    pub(crate) fn new(task: AbortHandle) -> Self {
+        Self(task)
     }
 }
 

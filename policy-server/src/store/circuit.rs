@@ -1,12 +1,15 @@
 //! When a server that does not respond is asked again.
 
 use std::{
+    fmt::Display,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
+
+use crate::base::event::log;
 
 /// So many failures in a row open the circuit: one connection may always break.
 const FAILURES: u32 = 3;
@@ -51,8 +54,25 @@ impl Circuit {
         true
     }
 
+    /// A call ended: by this failure, if the server is to blame for it. Logs when the server goes away
+    /// and when it is back.
+    pub(super) fn ended(&self, failure: Option<&dyn Display>) {
+        match failure {
+            Some(error) => {
+                if self.failed(Instant::now(), random()) {
+                    log!(StoreAway, %error);
+                }
+            }
+            None => {
+                if self.answered() {
+                    log!(StoreBack);
+                }
+            }
+        }
+    }
+
     /// A call reached the server. Returns whether it was away.
-    pub(super) fn answered(&self) -> bool {
+    fn answered(&self) -> bool {
         // Ordinary calls write nothing that they share, except after a failure.
         if !self.is_open() && self.lock().failures == 0 {
             return false;
@@ -63,7 +83,7 @@ impl Circuit {
 
     /// A call did not reach the server. `random` is between 0 and 1. Returns whether this opened the
     /// circuit.
-    pub(super) fn failed(&self, now: Instant, random: f64) -> bool {
+    fn failed(&self, now: Instant, random: f64) -> bool {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
         if state.failures < FAILURES {
@@ -77,6 +97,12 @@ impl Circuit {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Between 0 and 1.
+pub(super) fn random() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    (RandomState::new().hash_one(()) % 1000) as f64 / 1000.0
 }
 
 #[cfg(test)]

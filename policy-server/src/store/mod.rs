@@ -1,7 +1,7 @@
 //! Stores of sessions, refresh tokens and revocations.
 
 mod answer;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "redis"))]
 mod circuit;
 #[cfg(feature = "testing")]
 pub mod conformance;
@@ -9,8 +9,12 @@ pub mod conformance;
 pub(crate) mod embedded;
 mod memory;
 mod news;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod notification;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod requests;
 #[cfg(feature = "encryption")]
 pub(crate) mod sealed;
@@ -29,6 +33,8 @@ pub use news::{News, NewsFeed, NewsReader};
 pub use policy_core::session::{Record, SessionKey};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+#[cfg(feature = "redis")]
+pub use redis::RedisStore;
 pub use requests::{
     CreateFamily, CreateSession, ListSessions, Refresh, RevokeUser, RotateSession, TouchSession,
     UpdateSession,

@@ -10,6 +10,8 @@ use crate::base::secret_file;
 use crate::store::EmbeddedStore;
 #[cfg(feature = "postgres")]
 use crate::store::PostgresStore;
+#[cfg(feature = "redis")]
+use crate::store::RedisStore;
 use crate::{
     base::error::StartProblem,
     store::{MemoryStore, SessionStore, TokenStore},
@@ -63,6 +65,10 @@ impl Place {
             "postgres" | "postgresql" => Self::full(PostgresStore::new(url)),
             #[cfg(not(feature = "postgres"))]
             "postgres" | "postgresql" => nowhere(Rule::SessionFeature, "postgres"),
+            #[cfg(feature = "redis")]
+            "redis" | "rediss" => Self::full(RedisStore::new(url)),
+            #[cfg(not(feature = "redis"))]
+            "redis" | "rediss" => nowhere(Rule::SessionFeature, "redis"),
             "" => nowhere(Rule::SessionStoreUrl, "no scheme"),
             scheme => nowhere(Rule::SessionStoreUrl, scheme),
         }

@@ -17,6 +17,8 @@ use crate::base::error::StartProblem;
 use crate::store::EmbeddedStore;
 #[cfg(feature = "postgres")]
 use crate::store::PostgresStore;
+#[cfg(feature = "redis")]
+use crate::store::RedisStore;
 use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
 
 /// The session settings of an app, for [`App::sessions`](crate::App::sessions).
@@ -75,6 +77,14 @@ impl Sessions {
         SessionSettings::at(Place::full(store.into()))
     }
 
+    /// Sessions in Redis or Valkey, which several instances share.
+    ///
+    /// Takes a URL, or a [`RedisStore`] with settings of its own.
+    #[cfg(feature = "redis")]
+    pub fn redis(store: impl Into<RedisStore>) -> SessionSettings {
+        SessionSettings::at(Place::full(store.into()))
+    }
+
     /// Sessions in the store that a URL names, so that one line of the configuration changes it.
     ///
     /// | URL | store | feature |
@@ -82,6 +92,7 @@ impl Sessions {
     /// | `memory:` | [`MemoryStore`] | |
     /// | `redb:path` | [`EmbeddedStore`](crate::store::EmbeddedStore) in the file at this path | `embedded` |
     /// | `postgres://user:password@host/database` | [`PostgresStore`](crate::store::PostgresStore) | `postgres` |
+    /// | `redis://user:password@host/`, `rediss://` with TLS | [`RedisStore`](crate::store::RedisStore) | `redis` |
     ///
     /// A URL of none of these is an error at the start (`session.store-url`), which does not repeat
     /// it, and so is a feature that is off (`session.feature-off`). Tests that call `App::test` keep

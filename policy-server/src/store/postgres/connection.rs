@@ -9,7 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{DEADLINE, STATEMENT, url::Address};
 use crate::{
-    base::{event::log, timers, timers::is_runtime_shared},
+    base::{timers, timers::is_runtime_shared},
     store::{StoreError, circuit::Circuit},
 };
 
@@ -153,14 +153,8 @@ impl Database {
             },
             () = &mut deadline => Err(Failure::NoAnswer),
         };
-        if outcome.as_ref().is_err_and(Failure::is_of_the_server) {
-            if self.circuit.failed(Instant::now(), random()) {
-                let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
-                log!(StoreAway, %error);
-            }
-        } else if self.circuit.answered() {
-            log!(StoreBack);
-        }
+        let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
+        self.circuit.ended(failure.map(|failure| failure as _));
         outcome.map_err(StoreError::new)
     }
 
@@ -182,12 +176,6 @@ async fn query(
 ) -> Result<Vec<Row>, Failure> {
     let statement = connection.prepare_cached(statement).await.map_err(Failure::Postgres)?;
     connection.query(&statement, parameters).await.map_err(Failure::Postgres)
-}
-
-/// Between 0 and 1.
-pub(super) fn random() -> f64 {
-    use std::hash::{BuildHasher, RandomState};
-    (RandomState::new().hash_one(()) % 1000) as f64 / 1000.0
 }
 
 impl Failure {

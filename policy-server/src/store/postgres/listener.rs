@@ -2,16 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use policy_core::session::Handle;
 use tokio_postgres::{AsyncMessage, Client};
 
-use super::{
-    connection::{Database, random},
-    rows::handle,
-};
+use super::connection::Database;
 use crate::{
     base::{task::BackgroundTask, timers},
-    store::{News, NewsFeed},
+    store::{News, NewsFeed, circuit::random, notification},
 };
 
 /// The shortest and the longest time until the next connection. It doubles with each attempt that
@@ -30,7 +26,7 @@ pub(super) fn spawn(database: Arc<Database>, news: NewsFeed) -> BackgroundTask {
         Ok(runtime) => runtime.spawn(listen),
         Err(_) => tokio::spawn(listen),
     };
-    BackgroundTask::new(&task)
+    BackgroundTask::new(task.abort_handle())
 }
 
 async fn listen(database: Arc<Database>, news: NewsFeed) {
@@ -40,13 +36,13 @@ async fn listen(database: Arc<Database>, news: NewsFeed) {
         let hear = move |message| {
             if let AsyncMessage::Notification(notification) = message
                 && notification.channel() == channel
-                && let Some(news) = read(notification.payload())
+                && let Some(news) = notification::read(notification.payload())
             {
                 feed.tell(news);
             }
         };
         if let Ok((client, task)) = database.connect(hear).await {
-            let _ends_with_this = BackgroundTask::new(&task);
+            let _ends_with_this = BackgroundTask::new(task.abort_handle());
             if call(&client, &format!("LISTEN \"{}\"", database.channel())).await {
                 // Of what was told until now.
                 news.tell(News::Missed);
@@ -66,43 +62,5 @@ async fn call(client: &Client, statement: &str) -> bool {
     tokio::select! {
         done = client.batch_execute(statement) => done.is_ok(),
         () = timers::sleep(PULSE) => false,
-    }
-}
-
-/// A notification; `None` for one of a later release.
-fn read(payload: &str) -> Option<News> {
-    let kind = payload.chars().next()?;
-    let rest = payload.get(1..)?;
-    Some(match kind {
-        's' => News::Session(handle(rest)?),
-        'u' => {
-            let (keep, user) = rest.split_once(' ')?;
-            let keep: Option<Handle> = if keep == "-" { None } else { Some(handle(keep)?) };
-            News::SessionsOf { user: user.into(), keep }
-        }
-        'a' => News::AllSessions,
-        'r' => News::Revocation,
-        'm' => News::Missed,
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notifications_are_read_and_strange_ones_are_not() {
-        let one = Handle([0xab; 16]);
-        let hex = "ab".repeat(16);
-        assert_eq!(read(&format!("s{hex}")), Some(News::Session(one)));
-        let of = |user: &str, keep| Some(News::SessionsOf { user: user.into(), keep });
-        assert_eq!(read(&format!("u{hex} ada b")), of("ada b", Some(one)));
-        assert_eq!(read("u- "), of("", None));
-        assert_eq!((read("a"), read("r")), (Some(News::AllSessions), Some(News::Revocation)));
-        assert_eq!(read("m"), Some(News::Missed));
-        for strange in ["", "x", "ä", "s", "sab", "u", "uab ada", "uada"] {
-            assert_eq!(read(strange), None, "{strange}");
-        }
     }
 }

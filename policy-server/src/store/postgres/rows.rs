@@ -8,7 +8,7 @@ use policy_core::{
 };
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::store::{Family, Loaded, Revocation, StoreError, Summary, Ticket};
+use crate::store::{Family, Loaded, Revocation, StoreError, Summary, Ticket, notification::handle};
 
 /// A number that the database has no room for is its highest one, and so is the end of time.
 pub(super) fn number(value: u64) -> i64 {
@@ -150,17 +150,6 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A handle in hexadecimal digits, as the functions of the database write it.
-pub(super) fn handle(hex: &str) -> Option<Handle> {
-    let is_hex = hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let number = u128::from_str_radix(hex, 16).ok().filter(|_| is_hex)?;
-    Some(Handle(number.to_be_bytes()))
-}
-
-pub(super) fn hex(handle: Handle) -> String {
-    format!("{:032x}", u128::from_be_bytes(handle.0))
-}
-
 fn unexpected(column: &str, error: &dyn Error) -> StoreError {
     StoreError::new(format!("the column `{column}` of the database: {error}"))
 }
@@ -168,16 +157,6 @@ fn unexpected(column: &str, error: &dyn Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_handle_is_written_and_read_in_hexadecimal_digits() {
-        let one = Handle([0, 1, 2, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xab]);
-        assert_eq!(hex(one), "000102ff0405060708090a0b0c0d0eab");
-        assert_eq!(handle(&hex(one)), Some(one));
-        for wrong in ["", "-", "+00102ff0405060708090a0b0c0d0eab", "00"] {
-            assert_eq!(handle(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn the_end_of_time_stays_the_end_of_time() {

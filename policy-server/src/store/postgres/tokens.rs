@@ -5,12 +5,12 @@ use tokio_postgres::types::ToSql;
 
 use super::{
     PostgresStore,
-    rows::{Columns, hex, number, time},
+    rows::{Columns, number, time},
     sessions::{texts, unknown},
 };
 use crate::store::{
     Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    Revoked, Ticket, TokenHash, TokenStore,
+    Revoked, Ticket, TokenHash, TokenStore, notification::hex,
 };
 
 const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secret, $1)

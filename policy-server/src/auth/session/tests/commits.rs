@@ -284,7 +284,7 @@ fn elevation_keeps_the_deadline_and_changes_id_binding_and_rights() {
     assert_eq!(after.absolute_deadline, before.absolute_deadline);
     assert_ne!(after.binding, before.binding);
     assert_eq!(after.authenticated, Some(world.clock.now()));
-    assert_eq!(&*after.identity.as_ref().unwrap().roles, ["admin".into()]);
+    assert_eq!(&*after.identity.as_ref().unwrap().roles, [Box::from("admin")]);
     let anonymous = session(&world.request(None));
     assert_eq!(anonymous.elevate(), Err(SessionError::Anonymous));
 }

@@ -1,0 +1,76 @@
+-- What both scripts begin with. Each call of the store is one run of a script: its name is the first
+-- argument, and the server does nothing else meanwhile. Times are milliseconds since 1970 by the clock
+-- of the instances, which pass in the current one.
+--
+-- All keys of an app begin with the same part in braces, so that a cluster keeps them together.
+
+local P = KEYS[1]
+local calls = {}
+
+-- Numbers are at most 2^53 - 1, which Lua counts exactly.
+local function text(number)
+    return string.format('%d', number)
+end
+
+local function counter(name)
+    return tonumber(redis.call('HGET', P .. 'numbers', name) or 0)
+end
+
+local function count_up(name)
+    return redis.call('HINCRBY', P .. 'numbers', name, 1)
+end
+
+local function hex(bytes)
+    return (bytes:gsub('.', function(byte) return string.format('%02x', byte:byte()) end))
+end
+
+local function tell(news)
+    redis.call('PUBLISH', P .. 'news', news)
+end
+
+-- The stored value, or else this one, which is stored. It writes once: a server whose memory is full
+-- still answers.
+local function once(name, value)
+    local stored = redis.call('HGET', P .. 'meta', name)
+    if stored then return stored end
+    redis.call('HSET', P .. 'meta', name, value)
+    return value
+end
+
+-- A cut-off of everyone ends all members of a sorted set at once: it gets another name, under which a
+-- purge finds them.
+local function set_aside(name, number)
+    if redis.call('EXISTS', P .. name) == 1 then
+        redis.call('RENAME', P .. name, P .. name .. ':' .. number)
+        redis.call('RPUSH', P .. name .. ':ended', number)
+    end
+end
+
+-- Hands up to `most` members of what was set aside to `remove`. Returns how many there were.
+local function purge_aside(name, most, remove)
+    local seen = 0
+    while seen < most do
+        local number = redis.call('LINDEX', P .. name .. ':ended', 0)
+        if not number then break end
+        local aside = P .. name .. ':' .. number
+        local members = redis.call('ZRANGE', aside, 0, most - seen - 1)
+        for _, member in ipairs(members) do
+            remove(member)
+            redis.call('ZREM', aside, member)
+        end
+        seen = seen + #members
+        if redis.call('EXISTS', aside) == 0 then redis.call('LPOP', P .. name .. ':ended') end
+    end
+    return seen
+end
+
+-- Hands up to `most` members whose time has come to `remove`. Returns how many there were.
+local function purge_due(name, now, most, remove)
+    if most <= 0 then return 0 end
+    local members = redis.call('ZRANGEBYSCORE', P .. name, '-inf', now, 'LIMIT', 0, most)
+    for _, member in ipairs(members) do
+        remove(member)
+        redis.call('ZREM', P .. name, member)
+    end
+    return #members
+end

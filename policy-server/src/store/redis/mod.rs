@@ -1,0 +1,169 @@
+//! A store for sessions, refresh tokens and revocations in Redis.
+
+mod connection;
+mod listener;
+mod opening;
+mod reply;
+mod sessions;
+mod ticket;
+mod tokens;
+mod url;
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use redis::Value;
+use tokio::sync::OnceCell;
+
+use self::{
+    connection::{Call, Database},
+    url::Address,
+};
+use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError};
+use crate::base::task::BackgroundTask;
+
+/// The longest that a call waits for a connection and the response.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// A store in Redis 7 or newer, or Valkey, for an app that runs as several instances.
+///
+/// It implements [`SessionStore`](super::SessionStore) and [`TokenStore`](super::TokenStore).
+/// Clones share their connection.
+///
+/// - A call is one script, so one round trip, and nothing happens in between. What is acknowledged is
+///   as durable as the server is configured: with `appendfsync always` it is on the disk, with
+///   `everysec` a crash of the machine loses the last second, logouts and revocations included.
+/// - A server that would lose more is refused at the start: one that evicts keys, and one that writes
+///   nothing to the disk, unless [`without_persistence`](Self::without_persistence) allows it.
+/// - Where the memory of the server is full, logins and changes of sessions fail; logouts, cut-offs and
+///   revocations do not.
+/// - A replica that takes over has what was copied to it until then. `min-replicas-to-write` at the
+///   server bounds what is lost.
+/// - The URL names the host that answers, also after a failover, as hosted services have it; it is not
+///   asked where else the keys could be.
+/// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster.
+/// - What ends is told to all instances by `PUBLISH`, over one connection each.
+/// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
+///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
+///   intervals of up to 5 seconds.
+///
+/// `redis://user:password@host:port/database` connects without TLS, `rediss://` with TLS, which checks
+/// the certificate and its name. The parameters of the URL:
+///
+/// | parameter | meaning | default |
+/// |---|---|---|
+/// | `prefix` | what the keys of this app begin with | `policy` |
+/// | `persistence` | `none`: like [`without_persistence`](Self::without_persistence) | |
+/// | `sslrootcert` | a PEM file with the certificate authorities to trust | those of the web |
+///
+/// ```no_run
+/// use policy_server::{Sessions, store::RedisStore};
+///
+/// let store = RedisStore::new("rediss://shop:secret@cache.example/?prefix=shop");
+/// let settings = Sessions::redis(store);
+/// ```
+#[derive(Clone)]
+pub struct RedisStore(Arc<Inner>);
+
+struct Inner {
+    url: String,
+    anonymous: AnonymousLimit,
+    may_forget: bool,
+    opening: OnceCell<()>,
+    database: OnceLock<Arc<Database>>,
+    listener: OnceLock<BackgroundTask>,
+    news: NewsFeed,
+}
+
+impl RedisStore {
+    /// A store in the server at this URL. Nothing is opened yet.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self::at(url.into(), AnonymousLimit::default(), false)
+    }
+
+    /// How many anonymous sessions are kept, of all instances together: 100,000 with 64 MiB of values
+    /// by default.
+    ///
+    /// The settings of a store that was opened do not change: this returns a new one.
+    #[must_use]
+    pub fn anonymous_limit(self, limit: AnonymousLimit) -> Self {
+        Self::at(self.0.url.clone(), limit, self.0.may_forget)
+    }
+
+    /// Accepts a server that writes nothing to the disk. When it restarts, everybody is logged out,
+    /// and revoked access tokens are valid again until they expire.
+    #[must_use]
+    pub fn without_persistence(self) -> Self {
+        Self::at(self.0.url.clone(), self.0.anonymous, true)
+    }
+
+    fn at(url: String, anonymous: AnonymousLimit, may_forget: bool) -> Self {
+        Self(Arc::new(Inner {
+            url,
+            anonymous,
+            may_forget,
+            opening: OnceCell::new(),
+            database: OnceLock::new(),
+            listener: OnceLock::new(),
+            news: NewsFeed::new(),
+        }))
+    }
+
+    /// Connects, checks the server, and listens for news.
+    async fn open_once(&self) -> Result<(), StoreError> {
+        let open = async {
+            let mut address = Address::parse(&self.0.url).map_err(StoreError::new)?;
+            address.may_forget |= self.0.may_forget;
+            let database = Arc::new(Database::new(address));
+            let first = opening::prepare(&database).await?;
+            let database = self.0.database.get_or_init(|| database);
+            let listener = listener::spawn(Arc::clone(database), first, self.0.news.clone());
+            self.0.listener.get_or_init(|| listener);
+            Ok(())
+        };
+        self.0.opening.get_or_try_init(|| open).await.copied()
+    }
+
+    async fn call(&self, call: Call) -> Result<Value, StoreError> {
+        self.database()?.call(call).await
+    }
+
+    fn database(&self) -> Result<&Database, StoreError> {
+        let database = self.0.database.get().map(|database| &**database);
+        database.ok_or_else(|| StoreError::new("the store is not open"))
+    }
+
+    fn is_there(&self) -> bool {
+        self.0.database.get().is_some_and(|database| database.is_there())
+    }
+
+    fn reader(&self) -> NewsReader {
+        self.0.news.reader()
+    }
+
+    fn limit_of_anonymous(&self) -> AnonymousLimit {
+        self.0.anonymous
+    }
+}
+
+impl From<&str> for RedisStore {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+impl From<String> for RedisStore {
+    fn from(url: String) -> Self {
+        Self::new(url)
+    }
+}
+
+/// Without the URL, which contains a password.
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RedisStore")
+    }
+}

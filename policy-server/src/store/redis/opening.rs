@@ -1,0 +1,192 @@
+//! Checks a server before the store uses it.
+
+use std::collections::HashMap;
+
+use redis::{ErrorKind, ServerErrorKind, Value, aio::PubSub, cmd};
+
+use super::{
+    connection::{Call, Database, Failure},
+    reply::{Items, as_bytes, as_number},
+};
+use crate::store::StoreError;
+
+/// The version of the keys and what they contain.
+const VERSION: u64 = 1;
+
+/// Makes the server ready for the store, and begins to listen.
+pub(super) async fn prepare(database: &Database) -> Result<PubSub, StoreError> {
+    let mut problems = Vec::new();
+    let mut lacking = Vec::new();
+    let info = match database.command(&cmd("INFO")).await {
+        Ok(info) => text(info)?,
+        Err(failure) if failure.is_of_rights() => {
+            lacking.push(failure.to_string());
+            String::new()
+        }
+        // Nothing else would work.
+        Err(failure) => return Err(StoreError::new(explained(database, &failure))),
+    };
+    if !info.is_empty() {
+        let info = read(&info);
+        problems.extend(of_server(&info));
+        if !database.address().may_forget && info.get("aof_enabled") != Some(&"1") {
+            problems.extend(of_snapshots(database).await);
+        }
+    }
+    let subscribed = database.subscribe().await;
+    let subscribed = subscribed.map_err(|failure| match failure {
+        failure if failure.is_of_rights() => lacking.push(failure.to_string()),
+        failure => problems.push(explained(database, &failure)),
+    });
+    match database.run(Call::of_sessions("lacking")).await {
+        Ok(commands) => {
+            let commands = Items::of(commands)?.rest().map(text);
+            let commands = commands.collect::<Result<Vec<_>, _>>()?;
+            if !commands.is_empty() {
+                let prefix = database.prefix();
+                lacking.push(format!("`{}` on the keys `{prefix}*`", commands.join("`, `")));
+            }
+        }
+        Err(failure) if failure.is_of_rights() => lacking.push(failure.to_string()),
+        Err(failure) => problems.push(explained(database, &failure)),
+    }
+    if !lacking.is_empty() {
+        problems.push(format!(
+            "the user of the URL lacks rights: {}; {}",
+            lacking.join("; "),
+            grant(database)
+        ));
+    }
+    let subscribed = match subscribed {
+        Ok(subscribed) if problems.is_empty() => subscribed,
+        _ => return Err(StoreError::new(problems.join("; "))),
+    };
+    let version = as_number(&database.call(Call::of_sessions("version").arg(VERSION)).await?)?;
+    if version > VERSION {
+        return Err(StoreError::new(format!(
+            "the keys `{}*` have version {version}, and this release of the app knows versions up to \
+             {VERSION}: start the newer release",
+            database.prefix(),
+        )));
+    }
+    Ok(subscribed)
+}
+
+fn text(value: Value) -> Result<String, StoreError> {
+    String::from_utf8(as_bytes(value)?).map_err(StoreError::new)
+}
+
+/// `name:value`, a line each.
+fn read(info: &str) -> HashMap<&str, &str> {
+    info.lines().filter_map(|line| line.trim_end().split_once(':')).collect()
+}
+
+/// What is wrong with the server itself.
+fn of_server(info: &HashMap<&str, &str>) -> Vec<String> {
+    let mut problems = Vec::new();
+    let value = |name: &str| info.get(name).copied().unwrap_or_default();
+    let version = value("redis_version");
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    if major.is_some_and(|major| major < 7) {
+        problems.push(format!("the server is Redis {version}, older than 7"));
+    }
+    if matches!(value("role"), "slave" | "replica") {
+        problems.push(
+            "the server is a replica, which cannot write; write the host of the primary into the URL"
+                .to_owned(),
+        );
+    }
+    let policy = value("maxmemory_policy");
+    if value("maxmemory") != "0" && policy != "noeviction" {
+        problems.push(format!(
+            "`maxmemory-policy` is `{policy}`: the server would drop sessions and revocations when \
+             its memory is full; set `maxmemory-policy noeviction`"
+        ));
+    }
+    problems
+}
+
+/// What is wrong with a server that has no log of its changes.
+async fn of_snapshots(database: &Database) -> Option<String> {
+    const ADVICE: &str = "set `appendonly yes`, or write `persistence=none` into the URL if everybody \
+                          may be logged out by a restart";
+    let answer = database.command(cmd("CONFIG").arg("GET").arg("save")).await;
+    match answer {
+        Ok(answer) if has_snapshots(&answer) => None,
+        Ok(_) => Some(format!(
+            "the server writes nothing to the disk, `appendonly` and `save` are off: after a restart, \
+             sessions and revocations would be gone; {ADVICE}"
+        )),
+        Err(failure) => Some(format!(
+            "`appendonly` is off, and whether the server saves to the disk otherwise cannot be seen \
+             ({failure}); {ADVICE}"
+        )),
+    }
+}
+
+/// The answer is the name of the setting and its value.
+fn has_snapshots(answer: &Value) -> bool {
+    let Value::Array(all) = answer else { return false };
+    matches!(all.as_slice(), [_, Value::BulkString(save)] if !save.is_empty())
+}
+
+/// Why a command got no result, and what to do about it.
+fn explained(database: &Database, failure: &Failure) -> String {
+    let uses_tls = database.address().tls.is_some();
+    let advice = match failure {
+        Failure::Redis(error) => match (error.kind(), error.code()) {
+            (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS")) => {
+                "correct the user and the password in the URL"
+            }
+            (_, Some("NOAUTH")) => {
+                "write the user and the password into the URL, `redis://user:password@host/`"
+            }
+            (ErrorKind::Server(ServerErrorKind::Moved), _) => {
+                "the server is one node of a cluster: write the address of the node that has these keys"
+            }
+            (ErrorKind::Io, _) if !uses_tls => "write `rediss://` if the server uses TLS",
+            _ if database.address().login.db() != 0 => {
+                "correct the number of the database in the URL"
+            }
+            _ => return failure.to_string(),
+        },
+        Failure::Connect(error) if error.contains("certificate") => {
+            "write `sslrootcert=` with the authority of the server into the URL, and the name that its \
+             certificate states"
+        }
+        Failure::Connect(_) | Failure::NoAnswer if uses_tls => {
+            "write `redis://` if the server does not use TLS and nobody else can read the network"
+        }
+        _ => return failure.to_string(),
+    };
+    format!("{failure}; {advice}")
+}
+
+/// The rights that a user of the store needs.
+fn grant(database: &Database) -> String {
+    let prefix = database.prefix();
+    format!(
+        "write `ACL SETUSER .. ~{prefix}* &{prefix}* +@read +@write +@pubsub +@scripting +@connection \
+         -@dangerous +info +config|get`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_problem_of_a_server_is_said() {
+        let fine = "# Server\r\nredis_version:7.0.15\r\nrole:master\r\nmaxmemory:0\r\n\
+                    maxmemory_policy:allkeys-lru\r\n";
+        assert_eq!(of_server(&read(fine)), [""; 0]);
+        let wrong = fine
+            .replace("7.0.15", "6.2.1")
+            .replace("role:master", "role:slave")
+            .replace("maxmemory:0", "maxmemory:1000");
+        let problems = of_server(&read(&wrong)).join("; ");
+        for part in ["6.2.1", "a replica", "`allkeys-lru`"] {
+            assert!(problems.contains(part), "{part}: {problems}");
+        }
+    }
+}

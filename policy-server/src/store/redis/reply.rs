@@ -1,0 +1,243 @@
+//! What the scripts answer.
+
+use std::{time::Duration, vec};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+use redis::Value;
+
+use crate::store::{Family, Revocation, StoreError, Summary, notification::handle};
+
+/// The highest number that scripts count exactly. A number that they have no room for is this one, and
+/// so is the end of time.
+const HIGHEST: u64 = (1 << 53) - 1;
+
+pub(super) fn number(value: u64) -> u64 {
+    value.min(HIGHEST)
+}
+
+pub(super) fn time(value: Timestamp) -> u64 {
+    number(value.millis())
+}
+
+pub(super) fn time_of(value: u64) -> Timestamp {
+    if value >= HIGHEST { Timestamp::MAX } else { Timestamp::from_millis(value) }
+}
+
+/// Roles or scopes as one value.
+pub(super) fn list(all: &[Box<str>]) -> String {
+    serde_json::json!(all).to_string()
+}
+
+fn strange(what: &str, value: &Value) -> StoreError {
+    let kind = match value {
+        Value::Nil => "nothing",
+        Value::Int(_) => "a number",
+        Value::BulkString(_) | Value::SimpleString(_) => "a text",
+        Value::Array(_) => "a list",
+        _ => "something else",
+    };
+    StoreError::new(format!("the server returned {kind} in place of {what}"))
+}
+
+/// A number by itself.
+pub(super) fn as_number(value: &Value) -> Result<u64, StoreError> {
+    let number = match value {
+        Value::Int(number) => u64::try_from(*number).ok(),
+        Value::BulkString(digits) => {
+            str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok())
+        }
+        _ => None,
+    };
+    number.ok_or_else(|| strange("a number", value))
+}
+
+pub(super) fn as_bool(value: &Value) -> Result<bool, StoreError> {
+    Ok(as_number(value)? == 1)
+}
+
+pub(super) fn as_bytes(value: Value) -> Result<Vec<u8>, StoreError> {
+    match value {
+        Value::BulkString(bytes) => Ok(bytes),
+        value => Err(strange("bytes", &value)),
+    }
+}
+
+pub(super) fn as_array<const N: usize>(value: Value) -> Result<[u8; N], StoreError> {
+    let bytes = as_bytes(value)?;
+    let length = bytes.len();
+    bytes.try_into().map_err(|_bytes: Vec<u8>| {
+        StoreError::new(format!("the server returned {length} bytes in place of {N}"))
+    })
+}
+
+fn as_text(value: Value) -> Result<String, StoreError> {
+    String::from_utf8(as_bytes(value)?).map_err(StoreError::new)
+}
+
+/// Reads a list from its beginning.
+pub(super) struct Items(vec::IntoIter<Value>);
+
+impl Items {
+    pub(super) fn of(value: Value) -> Result<Self, StoreError> {
+        match value {
+            Value::Array(all) => Ok(Self(all.into_iter())),
+            value => Err(strange("a list", &value)),
+        }
+    }
+
+    /// A list, or `None` where there is nothing.
+    pub(super) fn of_optional(value: Value) -> Result<Option<Self>, StoreError> {
+        match value {
+            Value::Nil => Ok(None),
+            value => Self::of(value).map(Some),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Value, StoreError> {
+        self.0.next().ok_or_else(|| StoreError::new("the server returned too short a list"))
+    }
+
+    fn optional(&mut self) -> Result<Option<Value>, StoreError> {
+        Ok(match self.next()? {
+            Value::Nil => None,
+            value => Some(value),
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.len() == 0
+    }
+
+    pub(super) fn rest(self) -> vec::IntoIter<Value> {
+        self.0
+    }
+
+    pub(super) fn number(&mut self) -> Result<u64, StoreError> {
+        as_number(&self.next()?)
+    }
+
+    pub(super) fn time(&mut self) -> Result<Timestamp, StoreError> {
+        self.number().map(time_of)
+    }
+
+    pub(super) fn optional_time(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        self.optional()?.map(|value| as_number(&value).map(time_of)).transpose()
+    }
+
+    pub(super) fn text(&mut self) -> Result<String, StoreError> {
+        as_text(self.next()?)
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
+        as_array(self.next()?)
+    }
+
+    pub(super) fn handles(&mut self) -> Result<Vec<Handle>, StoreError> {
+        let handles = Self::of(self.next()?)?.rest();
+        handles.map(|one| as_array(one).map(Handle)).collect()
+    }
+
+    fn list(&mut self) -> Result<Box<[Box<str>]>, StoreError> {
+        match self.optional()? {
+            None => Ok(Box::default()),
+            Some(value) => serde_json::from_slice(&as_bytes(value)?).map_err(StoreError::new),
+        }
+    }
+
+    /// A user, if there is one, with their roles and scopes.
+    pub(super) fn identity(&mut self) -> Result<Option<Identity>, StoreError> {
+        let user = self.optional()?.map(as_text).transpose()?;
+        let (roles, scopes) = (self.list()?, self.list()?);
+        Ok(user.map(|user| Identity::new(user).roles(roles).scopes(scopes)))
+    }
+
+    /// A session, in the order of `FIELDS`.
+    pub(super) fn record(&mut self) -> Result<Record, StoreError> {
+        Ok(Record {
+            handle: Handle(self.array()?),
+            identity: self.identity()?,
+            epoch: self.number()?,
+            version: self.number()?,
+            created: self.time()?,
+            authenticated: self.optional_time()?,
+            rotated: self.time()?,
+            last_seen: self.time()?,
+            idle_deadline: self.time()?,
+            absolute_deadline: self.time()?,
+            idle: Duration::from_millis(self.number()?),
+            is_remembered: self.number()? == 1,
+            binding: self.array()?,
+            data: as_bytes(self.next()?)?.into(),
+        })
+    }
+
+    pub(super) fn summary(&mut self) -> Result<Summary, StoreError> {
+        Ok(Summary {
+            handle: Handle(self.array()?),
+            created: self.time()?,
+            last_seen: self.time()?,
+            authenticated: self.optional_time()?,
+            data: as_bytes(self.next()?)?.into(),
+        })
+    }
+
+    /// A family, in the order of its reply.
+    pub(super) fn family(&mut self) -> Result<Family, StoreError> {
+        let id = self.array()?;
+        let identity = self.identity()?;
+        let identity = identity.ok_or_else(|| StoreError::new("a family has no user"))?;
+        let (authenticated, expires) = (self.time()?, self.time()?);
+        let mut family = Family::new(id, identity, authenticated, expires);
+        family.session = self.optional()?.map(as_array).transpose()?.map(Handle);
+        Ok(family)
+    }
+
+    /// A revocation, from its name and its row.
+    pub(super) fn revocation(&mut self) -> Result<Revocation, StoreError> {
+        let (name, row) = (self.text()?, self.text()?);
+        let (kind, subject) = name.split_once(':').unwrap_or_default();
+        let (value, user) = row.split_once(' ').unwrap_or_default();
+        let value: u64 = value.parse().map_err(StoreError::new)?;
+        let until = time_of(value);
+        Ok(match kind {
+            "token" => Revocation::Token { id: subject.into(), until },
+            "session" => Revocation::Session {
+                user: user.into(),
+                session: handle(subject)
+                    .ok_or_else(|| StoreError::new("a revocation names no session"))?,
+                until,
+            },
+            "user" => Revocation::User { user: subject.into(), before: value },
+            "everyone" => Revocation::Everyone { before: value },
+            "all" => Revocation::All { before: value },
+            kind => return Err(StoreError::new(format!("a revocation is of kind `{kind}`"))),
+        })
+    }
+
+    pub(super) fn key(&mut self) -> Result<SessionKey, StoreError> {
+        self.array().map(SessionKey)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_time_stays_the_end_of_time() {
+        assert_eq!(time_of(time(Timestamp::MAX)), Timestamp::MAX);
+        assert_eq!(time_of(time(Timestamp::from_millis(7))), Timestamp::from_millis(7));
+    }
+
+    #[test]
+    fn a_strange_answer_is_an_error_that_says_what_it_is() {
+        let says = |error: StoreError, part: &str| assert!(error.to_string().contains(part));
+        says(as_number(&Value::Nil).unwrap_err(), "nothing in place of a number");
+        says(as_array::<2>(Value::BulkString(vec![1])).unwrap_err(), "1 bytes in place of 2");
+        says(Items::of(Value::Int(1)).err().unwrap(), "a number in place of a list");
+        says(Items::of(Value::Array(vec![])).unwrap().number().unwrap_err(), "too short");
+    }
+}

@@ -1,0 +1,234 @@
+//! The calls of sessions.
+
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
+};
+use redis::Value;
+
+use super::{
+    RedisStore,
+    connection::Call,
+    reply::{Items, as_array, as_bool, as_number, list, number, time},
+};
+use crate::store::{
+    AnonymousLimit, Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions,
+    Loaded, NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
+    UpdateSession,
+};
+
+/// How many keys a purge looks at in one script.
+pub(super) const STEP: usize = 100;
+
+impl SessionStore for RedisStore {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(self.open_once())
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        let call = Call::of_sessions("secret").arg(&fresh[..]);
+        Answer::later(async move { as_array(self.call(call).await?) })
+    }
+
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        Answer::later(async move {
+            let CreateSession { key, record, limit, began, now } = request;
+            let call = new_row(Call::of_sessions("create"), &key, &record);
+            let call = bound(call, limit, began, now);
+            let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
+            Ok(match &*outcome {
+                "done" => Created::Done { evicted },
+                "taken" => Created::KeyTaken,
+                "cut off" => Created::CutOff,
+                "limit" => Created::LimitReached,
+                other => return Err(unknown(other)),
+            })
+        })
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        Answer::later(async move {
+            let call = Call::of_sessions("load").arg(&key.0[..]).arg(time(now));
+            let Some(mut reply) = Items::of_optional(self.call(call).await?)? else {
+                return Ok(None);
+            };
+            let current = reply.key()?;
+            let record = Items::of(reply.next()?)?.record()?;
+            Ok(Some(Loaded::new(record).successor((current != *key).then_some(current))))
+        })
+    }
+
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        Answer::later(async move {
+            let UpdateSession { key, expected, data, now } = request;
+            let call = Call::of_sessions("update").arg(&key.0[..]).arg(number(expected));
+            let call = self.with_limit(call.arg(&data[..]).arg(time(now)));
+            let (outcome, evicted) = self.outcome(call).await?;
+            cas(&outcome, expected, evicted)
+        })
+    }
+
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        Answer::later(async move {
+            let TouchSession { key, idle_deadline, now } = request;
+            let call = Call::of_sessions("touch").arg(&key.0[..]);
+            as_bool(&self.call(call.arg(time(idle_deadline)).arg(time(now))).await?)
+        })
+    }
+
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        Answer::later(async move {
+            let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
+            let call = new_row(Call::of_sessions("rotate"), &new, &record);
+            let call = call.arg(&old.0[..]).arg(number(expected));
+            let call = bound(optional(call, grace.map(time)), limit, began, now);
+            let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
+            cas(&outcome, expected, evicted)
+        })
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        let call = Call::to_end_sessions("delete").arg(&key.0[..]);
+        Answer::later(async move { as_bool(&self.call(call).await?) })
+    }
+
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        Answer::later(async move {
+            let ListSessions { user, limit, now } = request;
+            let call = Call::of_sessions("list").arg(user).arg(number(limit as u64));
+            let rows = Items::of(self.call(call.arg(time(now))).await?)?.rest();
+            rows.map(|row| Items::of(row)?.summary()).collect()
+        })
+    }
+
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        let call = Call::of_sessions("lives").arg(user).arg(&handle.0[..]).arg(time(now));
+        Answer::later(async move { as_bool(&self.call(call).await?) })
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        let call = Call::to_end_sessions("delete_by_handle").arg(user).arg(&handle.0[..]);
+        Answer::later(async move { as_bool(&self.call(call).await?) })
+    }
+
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+        Answer::later(async move {
+            let RevokeUser { user, keep, rights, now } = request;
+            let call = Call::to_end_sessions("revoke_user").arg(user);
+            let call = optional(call, keep.as_ref().map(|key| &key.0[..]));
+            let call = optional(call, rights.map(|rights| list(&rights.roles)));
+            let call = optional(call, rights.map(|rights| list(&rights.scopes)));
+            cut_off(self.call(call.arg(time(now))).await?)
+        })
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        let call = Call::to_end_sessions("revoke_everyone").arg(time(now));
+        Answer::later(async move { cut_off(self.call(call).await?) })
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        let call = Call::of_sessions("cut_offs");
+        Answer::later(async move { as_number(&self.call(call).await?) })
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(self.purged(now, limit, || Call::of_sessions("purge")))
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.reader())
+    }
+
+    fn is_writable(&self) -> bool {
+        self.is_there()
+    }
+}
+
+impl RedisStore {
+    /// Adds how many anonymous sessions there may be.
+    fn with_limit(&self, call: Call) -> Call {
+        let AnonymousLimit { sessions, bytes, .. } = self.limit_of_anonymous();
+        call.arg(number(sessions)).arg(number(bytes))
+    }
+
+    /// How a change ended, and whose sessions made room for it.
+    async fn outcome(&self, call: Call) -> Result<(String, Vec<Handle>), StoreError> {
+        let mut reply = Items::of(self.call(call).await?)?;
+        Ok((reply.text()?, reply.handles()?))
+    }
+
+    /// Purges in small steps, so that other calls run in between.
+    pub(super) async fn purged(
+        &self,
+        now: Timestamp,
+        limit: usize,
+        call: impl Fn() -> Call + Send,
+    ) -> Result<usize, StoreError> {
+        let mut purged = 0;
+        while purged < limit {
+            let step = STEP.min(limit - purged);
+            let mut reply = Items::of(self.call(call().arg(time(now)).arg(step)).await?)?;
+            let (removed, seen) = (reply.number()?, reply.number()?);
+            purged += removed as usize;
+            if seen < step as u64 {
+                break;
+            }
+        }
+        Ok(purged)
+    }
+}
+
+/// Adds a value, or that there is none.
+pub(super) fn optional(call: Call, value: Option<impl redis::ToRedisArgs>) -> Call {
+    match value {
+        Some(value) => call.arg(value),
+        None => call.arg(""),
+    }
+}
+
+/// Adds the fields of a new row that the caller decides.
+fn new_row(call: Call, key: &SessionKey, record: &Record) -> Call {
+    let identity = record.identity.as_ref();
+    let call = call.arg(&key.0[..]).arg(&record.handle.0[..]);
+    // Behind a sign that there is one: its name may be empty.
+    let call = optional(call, identity.map(|identity| format!("={}", identity.subject)));
+    let call = optional(call, identity.map(|identity| list(&identity.roles)));
+    let call = optional(call, identity.map(|identity| list(&identity.scopes)));
+    let call = optional(call.arg(time(record.created)), record.authenticated.map(time));
+    call.arg(time(record.rotated))
+        .arg(time(record.last_seen))
+        .arg(time(record.idle_deadline))
+        .arg(time(record.absolute_deadline))
+        .arg(number(u64::try_from(record.idle.as_millis()).unwrap_or(u64::MAX)))
+        .arg(u8::from(record.is_remembered))
+        .arg(&record.binding[..])
+        .arg(&record.data[..])
+}
+
+/// Adds what a new session is subject to.
+fn bound(call: Call, limit: Option<Limit>, began: Option<u64>, now: Timestamp) -> Call {
+    let call = optional(call, limit.map(|limit| limit.sessions));
+    let denies = limit.is_some_and(|limit| limit.policy == LimitPolicy::Deny);
+    optional(call.arg(u8::from(denies)), began.map(number)).arg(time(now))
+}
+
+fn cut_off(reply: Value) -> Result<CutOff, StoreError> {
+    let mut reply = Items::of(reply)?;
+    Ok(CutOff::new(reply.number()?, reply.number()?, reply.number()?))
+}
+
+fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<Cas, StoreError> {
+    Ok(match outcome {
+        "done" => Cas::Done { version: expected.saturating_add(1), evicted },
+        "conflict" => Cas::Conflict,
+        "gone" => Cas::Gone,
+        "cut off" => Cas::CutOff,
+        "limit" => Cas::LimitReached,
+        other => return Err(unknown(other)),
+    })
+}
+
+pub(super) fn unknown(outcome: &str) -> StoreError {
+    StoreError::new(format!("the server returned `{outcome}`"))
+}

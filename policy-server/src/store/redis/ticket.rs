@@ -1,0 +1,48 @@
+//! A ticket as a value of the server.
+
+use std::borrow::Cow;
+
+use policy_core::session::{Handle, Identity};
+use serde::{Deserialize, Serialize};
+
+use super::reply::{time, time_of};
+use crate::store::{StoreError, Ticket};
+
+#[derive(Serialize, Deserialize)]
+struct Stored<'a> {
+    user: Cow<'a, str>,
+    roles: Cow<'a, [Box<str>]>,
+    scopes: Cow<'a, [Box<str>]>,
+    authenticated: Option<u64>,
+    session: Option<[u8; 16]>,
+    token: Option<(Cow<'a, str>, u64)>,
+    cut_offs: u64,
+    expires: u64,
+}
+
+pub(super) fn write(ticket: &Ticket) -> Result<Vec<u8>, StoreError> {
+    let Ticket { identity, authenticated, session, token, cut_offs, expires } = ticket;
+    let stored = Stored {
+        user: Cow::Borrowed(&identity.subject),
+        roles: Cow::Borrowed(&identity.roles),
+        scopes: Cow::Borrowed(&identity.scopes),
+        authenticated: authenticated.map(time),
+        session: session.map(|session| session.0),
+        token: token.as_ref().map(|(id, expires)| (Cow::Borrowed(&**id), time(*expires))),
+        cut_offs: *cut_offs,
+        expires: time(*expires),
+    };
+    serde_json::to_vec(&stored).map_err(StoreError::new)
+}
+
+pub(super) fn read(value: &[u8]) -> Result<Ticket, StoreError> {
+    let stored: Stored<'_> = serde_json::from_slice(value).map_err(StoreError::new)?;
+    let Stored { user, roles, scopes, authenticated, session, token, cut_offs, expires } = stored;
+    let identity = Identity::new(user).roles(roles.into_owned()).scopes(scopes.into_owned());
+    let mut ticket = Ticket::new(identity, time_of(expires));
+    ticket.authenticated = authenticated.map(time_of);
+    ticket.session = session.map(Handle);
+    ticket.token = token.map(|(id, expires)| (id.into(), time_of(expires)));
+    ticket.cut_offs = cut_offs;
+    Ok(ticket)
+}

@@ -1,0 +1,135 @@
+//! The calls of refresh tokens, revocations and tickets.
+
+use policy_core::time::Timestamp;
+use redis::Value;
+
+use super::{
+    RedisStore,
+    connection::Call,
+    reply::{Items, as_array, as_bool, as_bytes, list, number, time},
+    sessions::{optional, unknown},
+    ticket,
+};
+use crate::store::{
+    Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
+    Revoked, Ticket, TokenHash, TokenStore, notification::hex,
+};
+
+impl TokenStore for RedisStore {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(self.open_once())
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        let call = Call::of_tokens("secret").arg(&fresh[..]);
+        Answer::later(async move { as_array(self.call(call).await?) })
+    }
+
+    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+        Answer::later(async move {
+            let CreateFamily { family, token, began } = request;
+            let call = Call::of_tokens("create_family")
+                .arg(&family.id[..])
+                .arg(&*family.identity.subject)
+                .arg(list(&family.identity.roles))
+                .arg(list(&family.identity.scopes))
+                .arg(time(family.authenticated))
+                .arg(time(family.expires));
+            let call = optional(call, family.session.as_ref().map(|session| &session.0[..]));
+            let call = optional(call, family.session.map(hex));
+            let call = call.arg(&token.0[..]).arg(number(began)).arg(Family::MAX_PER_USER);
+            as_bool(&self.call(call).await?)
+        })
+    }
+
+    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+        Answer::later(async move {
+            let Refresh { token, successor, grace, limit, now } = request;
+            let grace = number(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
+            let call = Call::of_tokens("refresh").arg(&token.0[..]).arg(&successor.0[..]);
+            let call = optional(call.arg(grace), limit).arg(time(now));
+            let mut reply = Items::of(self.call(call).await?)?;
+            let outcome = reply.text()?;
+            let mut family = || Items::of(reply.next()?)?.family();
+            Ok(match &*outcome {
+                "done" => Refreshed::Done(family()?),
+                "again" => Refreshed::Again(family()?),
+                "reused" => Refreshed::Reused(family()?),
+                "dead" => Refreshed::Dead,
+                "unknown" => Refreshed::Unknown,
+                other => return Err(unknown(other)),
+            })
+        })
+    }
+
+    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+        Answer::later(async move {
+            let call = Call::to_end_tokens("end_family").arg(&token.0[..]);
+            let family = Items::of_optional(self.call(call).await?)?;
+            family.map(|mut family| family.family()).transpose()
+        })
+    }
+
+    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+        Answer::later(async move {
+            let (kind, subject, user, value) = match &revocation {
+                Revocation::Token { id, until } => ("token", id.to_string(), "", time(*until)),
+                Revocation::Session { user, session, until } => {
+                    ("session", hex(*session), &**user, time(*until))
+                }
+                Revocation::User { user, before } => {
+                    ("user", user.to_string(), &**user, number(*before))
+                }
+                Revocation::Everyone { before } => ("everyone", String::new(), "", number(*before)),
+                Revocation::All { before } => ("all", String::new(), "", number(*before)),
+            };
+            let call = Call::to_end_tokens("revoke").arg(kind).arg(subject).arg(user).arg(value);
+            let mut reply = Items::of(self.call(call).await?)?;
+            let (position, before) = (reply.number()?, reply.number()?);
+            let families = reply.handles()?.into_iter().map(|id| id.0).collect();
+            Ok(Revoked::new(position, before, families))
+        })
+    }
+
+    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+        Answer::later(async move {
+            let call = Call::of_tokens("revocations").arg(number(since));
+            let mut reply = Items::of(self.call(call).await?)?;
+            let mut batch = RevocationBatch::new(Vec::new(), reply.number()?);
+            while !reply.is_empty() {
+                batch.revocations.push((reply.number()?, reply.revocation()?));
+            }
+            Ok(batch)
+        })
+    }
+
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+        Answer::later(async move {
+            let call = Call::of_tokens("put_ticket").arg(&hash.0[..]).arg(time(ticket.expires));
+            self.call(call.arg(ticket::write(&ticket)?)).await.map(drop)
+        })
+    }
+
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+        Answer::later(async move {
+            let taken = self.call(Call::of_tokens("take_ticket").arg(&hash.0[..])).await?;
+            if taken == Value::Nil {
+                return Ok(None);
+            }
+            let ticket = ticket::read(&as_bytes(taken)?)?;
+            Ok(Some(ticket).filter(|ticket| now < ticket.expires))
+        })
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(self.purged(now, limit, || Call::of_tokens("purge")))
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.reader())
+    }
+
+    fn is_writable(&self) -> bool {
+        self.is_there()
+    }
+}
