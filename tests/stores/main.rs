@@ -7,5 +7,8 @@
 )]
 
 mod history;
+mod instances;
+mod pair;
 mod postgres;
+mod redis;
 mod site;

@@ -1,11 +1,12 @@
 //! PostgreSQL servers that tests start.
 
 use std::{
-    env, fs,
-    io::Write,
+    env,
+    ffi::OsStr,
+    fs,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::Command,
     sync::{
         Mutex,
         atomic::{AtomicU32, Ordering},
@@ -16,7 +17,7 @@ use std::{
 use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
-use crate::port::Port;
+use crate::{guard::Guard, port::Port};
 
 /// How long a server may take to start, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -31,18 +32,6 @@ pub struct Postgres {
     options: Vec<String>,
     guard: Mutex<Option<Guard>>,
 }
-
-/// The shell that stops the server when this process is gone.
-#[derive(Debug)]
-struct Guard {
-    process: Child,
-    /// Closed at the end of this process, however it ends.
-    _alive: ChildStdin,
-}
-
-/// Runs the server until its input ends, then removes the folder `$1` if `$2` says so.
-const GUARD: &str = "folder=$1; shift; \"$@\" & server=$!; read -r order; \
-    kill -QUIT $server 2>/dev/null; wait $server; [ \"$order\" = stay ] || rm -rf \"$folder\"";
 
 impl Postgres {
     /// The server that all tests of this process share.
@@ -97,16 +86,13 @@ impl Postgres {
     }
 
     async fn try_to_begin(&self) -> bool {
-        let log = fs::File::options().create(true).append(true).open(self.folder.join("log"));
-        let log = log.expect("a file");
-        let mut shell = as_server(Path::new("sh"));
-        shell.args(["-c", GUARD, "sh"]).arg(&self.folder).arg(self.programs.join("postgres"));
-        shell.arg("-D").arg(self.folder.join("data"));
-        shell.args(self.options.iter().flat_map(|option| ["-c", option]));
-        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
-        let mut process = shell.spawn().expect("a shell");
-        let alive = process.stdin.take().expect("its input");
-        *self.guard.lock().expect("no panic") = Some(Guard { process, _alive: alive });
+        let data = self.folder.join("data");
+        let options = self.options.iter().flat_map(|option| ["-c", option]).map(OsStr::new);
+        let arguments = [OsStr::new("-D"), data.as_os_str()].into_iter().chain(options);
+        let server = self.programs.join("postgres");
+        let shell = as_server(Path::new("sh"));
+        let guard = Guard::start(shell, "QUIT", &self.folder, &server, arguments);
+        *self.guard.lock().expect("no panic") = Some(guard);
         let end = Instant::now() + PATIENCE / 4;
         while Instant::now() < end {
             if tokio_postgres::connect(&self.url(), NoTls).await.is_ok() {
@@ -139,12 +125,8 @@ impl Postgres {
     }
 
     fn stop_guard(&self) {
-        if let Some(Guard { mut process, _alive: mut input }) =
-            self.guard.lock().expect("no panic").take()
-        {
-            input.write_all(b"stay\n").expect("a shell");
-            drop(input);
-            process.wait().expect("a shell");
+        if let Some(guard) = self.guard.lock().expect("no panic").take() {
+            guard.stop();
         }
     }
 

@@ -71,6 +71,11 @@ pub(crate) const POSTGRES: Tool = Tool {
     package: "postgresql",
     purpose: "a store of several instances",
 };
+pub(crate) const REDIS: Tool = Tool {
+    names: &["redis-server", "valkey-server"],
+    package: "redis-server",
+    purpose: "a store of several instances",
+};
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
 /// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and what they

@@ -9,7 +9,7 @@ use crate::{
     run::{Run, with_env},
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, HAPROXY, NGINX, NODE, NPM,
-        POSTGRES, PYTHON, SLOWHTTPTEST,
+        POSTGRES, PYTHON, REDIS, SLOWHTTPTEST,
     },
 };
 
@@ -44,6 +44,7 @@ fn steps(run: &mut Run) -> Outcome {
             NODE,
             NPM,
             POSTGRES,
+            REDIS,
             SLOWHTTPTEST,
         ])?;
         setup::peers()

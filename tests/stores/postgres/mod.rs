@@ -6,9 +6,7 @@
 //! limit; wrong settings x the words of the error.
 
 mod histories;
-mod instances;
 mod outages;
-mod pair;
 mod starts;
 
 use std::sync::Arc;
@@ -23,8 +21,18 @@ use policy_server::store::{
 };
 use policy_tests::postgres::Postgres;
 
-use self::pair::Pair;
-use super::site::{Instance, until};
+use super::{
+    pair::Pair,
+    site::{Instance, until},
+};
+
+mod instances {
+    use super::Postgres;
+
+    crate::instances::on! {
+        "needs PostgreSQL: `cargo xtask test` runs it", Postgres::shared().await.schema()
+    }
+}
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -72,8 +80,12 @@ async fn the_store_keeps_all_rules_of_tokens() {
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn two_instances_keep_all_rules_together() {
     let server = Postgres::shared().await;
-    conformance::sessions(|| Pair::new(&server.schema())).await;
-    conformance::tokens(|| Pair::new(&server.schema())).await;
+    let pair = || {
+        let url = server.schema();
+        Pair::new([&*url, &*url].map(PostgresStore::new))
+    };
+    conformance::sessions(pair).await;
+    conformance::tokens(pair).await;
 }
 
 /// Each session is changed at one instance while it is deleted at the other. `POLICY_STORES_RACES`

@@ -1,16 +1,14 @@
-//! Three instances of an app on one database.
+//! Three instances of an app on one store.
 
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::*;
+use super::site::{Instance, until};
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn who_logs_in_at_one_instance_is_known_at_all_until_a_logout_at_any() {
+pub(crate) async fn who_logs_in_at_one_instance_is_known_at_all_until_a_logout_at_any(store: &str) {
     const VISITORS: usize = 24;
     const ROUNDS: usize = 5;
-    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+    let instances = Instance::three(store).await;
     let mut visits = JoinSet::new();
     for visitor in 0..VISITORS {
         let instances = instances.clone();
@@ -36,10 +34,8 @@ async fn who_logs_in_at_one_instance_is_known_at_all_until_a_logout_at_any() {
 }
 
 /// The changes of one session race at three instances.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn no_change_is_lost_that_was_made_at_the_same_time() {
-    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+pub(crate) async fn no_change_is_lost_that_was_made_at_the_same_time(store: &str) {
+    let instances = Instance::three(store).await;
     let ada = instances[0].login("ada").await;
     let mut done = 0;
     for round in 0..20 {
@@ -65,10 +61,8 @@ async fn no_change_is_lost_that_was_made_at_the_same_time() {
     assert!(done >= 20, "{done}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn refreshes_at_the_same_time_give_one_successor_and_end_nothing() {
-    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+pub(crate) async fn refreshes_at_the_same_time_give_one_successor_and_end_nothing(store: &str) {
+    let instances = Instance::three(store).await;
     let issued: Value = instances[0].client.post("/issue/ada").send().await.json();
     let mut token = issued["refresh_token"].as_str().unwrap().to_owned();
     for _ in 0..10 {
@@ -91,10 +85,8 @@ async fn refreshes_at_the_same_time_give_one_successor_and_end_nothing() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn a_ticket_is_good_once_whichever_instances_see_it() {
-    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+pub(crate) async fn a_ticket_is_good_once_whichever_instances_see_it(store: &str) {
+    let instances = Instance::three(store).await;
     let ada = instances[0].login("ada").await;
     for _ in 0..10 {
         let ticket = ada.post(&instances[1], "/ticket").await.text();
@@ -107,10 +99,8 @@ async fn a_ticket_is_good_once_whichever_instances_see_it() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn what_ends_at_one_instance_ends_at_the_others() {
-    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+pub(crate) async fn what_ends_at_one_instance_ends_at_the_others(store: &str) {
+    let instances = Instance::three(store).await;
     let issued: Value = instances[0].client.post("/issue/ada").send().await.json();
     let token = issued["access_token"].as_str().unwrap();
     for instance in &instances {
@@ -134,10 +124,8 @@ async fn what_ends_at_one_instance_ends_at_the_others() {
 
 /// A cut-off races logins at the other instances: none of those that were admitted before it is
 /// left.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn a_cut_off_wins_against_logins_that_are_under_way() {
-    let instances = Instance::three(&Postgres::shared().await.schema()).await;
+pub(crate) async fn a_cut_off_wins_against_logins_that_are_under_way(store: &str) {
+    let instances = Instance::three(store).await;
 
     for round in 0..20 {
         let user = format!("user-{round}");
@@ -162,3 +150,25 @@ async fn a_cut_off_wins_against_logins_that_are_under_way() {
         assert_eq!(first.status(&instances[2]).await, 401);
     }
 }
+
+/// The tests of this module, on one store each.
+macro_rules! on {
+    ($reason:literal, $store:expr) => {
+        $crate::instances::on! { $reason, $store;
+            who_logs_in_at_one_instance_is_known_at_all_until_a_logout_at_any,
+            no_change_is_lost_that_was_made_at_the_same_time,
+            refreshes_at_the_same_time_give_one_successor_and_end_nothing,
+            a_ticket_is_good_once_whichever_instances_see_it,
+            what_ends_at_one_instance_ends_at_the_others,
+            a_cut_off_wins_against_logins_that_are_under_way,
+        }
+    };
+    ($reason:literal, $store:expr; $($test:ident,)*) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        #[ignore = $reason]
+        async fn $test() {
+            $crate::instances::$test(&$store).await;
+        }
+    )*};
+}
+pub(crate) use on;

@@ -8,28 +8,28 @@ use policy_core::{
 };
 use policy_server::store::{
     Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded,
-    NewsReader, PostgresStore, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
-    Revoked, RotateSession, SessionStore, Summary, Ticket, TokenHash, TokenStore, TouchSession,
+    NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
+    RotateSession, SessionStore, Summary, Ticket, TokenHash, TokenStore, TouchSession,
     UpdateSession,
 };
 
 #[derive(Debug)]
-pub(super) struct Pair {
-    stores: [PostgresStore; 2],
+pub(crate) struct Pair<S> {
+    stores: [S; 2],
     calls: AtomicUsize,
 }
 
-impl Pair {
-    pub(super) fn new(url: &str) -> Self {
-        Self { stores: [url, url].map(PostgresStore::new), calls: AtomicUsize::new(0) }
+impl<S> Pair<S> {
+    pub(crate) fn new(stores: [S; 2]) -> Self {
+        Self { stores, calls: AtomicUsize::new(0) }
     }
 
-    fn next(&self) -> &PostgresStore {
+    fn next(&self) -> &S {
         &self.stores[self.calls.fetch_add(1, Ordering::Relaxed) % 2]
     }
 }
 
-impl SessionStore for Pair {
+impl<S: SessionStore> SessionStore for Pair<S> {
     fn open(&self) -> Answer<'_, ()> {
         Answer::later(async {
             let [one, two] = &self.stores;
@@ -99,9 +99,13 @@ impl SessionStore for Pair {
     }
 }
 
-impl TokenStore for Pair {
+impl<S: TokenStore> TokenStore for Pair<S> {
     fn open(&self) -> Answer<'_, ()> {
-        SessionStore::open(self)
+        Answer::later(async {
+            let [one, two] = &self.stores;
+            let (one, two) = tokio::join!(TokenStore::open(one), TokenStore::open(two));
+            one.and(two)
+        })
     }
 
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {

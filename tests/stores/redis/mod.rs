@@ -1,0 +1,249 @@
+//! The store in Redis.
+//!
+//! What meets here: the rules of stores x one instance and two; several instances x their start;
+//! logins, changes, logouts, cut-offs x other instances; tokens, tickets, streams x news; an outage x
+//! routes with and without a session, readiness, what was acknowledged; anonymous sessions x their
+//! limit; wrong settings x the words of the error.
+
+mod outages;
+mod starts;
+
+use std::sync::Arc;
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+use policy_server::store::{
+    AnonymousLimit, Cas, CreateFamily, CreateSession, Created, Family, Limit, LimitPolicy,
+    RedisStore, Refresh, Refreshed, Revocation, RevokeUser, RotateSession, SessionStore, Ticket,
+    TokenHash, TokenStore, UpdateSession, conformance,
+};
+use policy_tests::redis::Redis;
+
+use super::{
+    pair::Pair,
+    site::{Instance, until},
+};
+
+mod instances {
+    use super::Redis;
+
+    crate::instances::on! {
+        "needs Redis: `cargo xtask test` runs it", Redis::shared().await.prefix()
+    }
+}
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn key(number: u64) -> SessionKey {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    SessionKey(key)
+}
+
+fn record(number: u64, user: Option<&str>) -> Record {
+    Record {
+        handle: Handle(u128::from(number).to_be_bytes()),
+        identity: user.map(Identity::new),
+        epoch: 0,
+        version: 0,
+        created: NOW.after(std::time::Duration::from_millis(number)),
+        authenticated: None,
+        rotated: NOW,
+        last_seen: NOW,
+        idle_deadline: Timestamp::MAX,
+        absolute_deadline: Timestamp::MAX,
+        idle: std::time::Duration::from_secs(900),
+        is_remembered: false,
+        binding: [0; 32],
+        data: Box::default(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_sessions() {
+    let server = Redis::shared().await;
+    conformance::sessions(|| RedisStore::new(server.prefix())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_tokens() {
+    let server = Redis::shared().await;
+    conformance::tokens(|| RedisStore::new(server.prefix())).await;
+}
+
+/// The calls of each test go to two instances in turn.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn two_instances_keep_all_rules_together() {
+    let server = Redis::shared().await;
+    let pair = || {
+        let url = server.prefix();
+        Pair::new([&*url, &*url].map(RedisStore::new))
+    };
+    conformance::sessions(pair).await;
+    conformance::tokens(pair).await;
+}
+
+/// Each session is changed at one instance while it is deleted at the other.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn nothing_brings_a_deleted_session_back() {
+    const SESSIONS: u64 = 1000;
+    const AT_ONCE: u64 = 20;
+    let server = Redis::shared().await;
+    let url = server.prefix();
+    let (one, two) = (Arc::new(RedisStore::new(&*url)), Arc::new(RedisStore::new(&*url)));
+    SessionStore::open(&*one).await.unwrap();
+    SessionStore::open(&*two).await.unwrap();
+    let mut changed_first = 0;
+    for begin in (0..SESSIONS).step_by(AT_ONCE as usize) {
+        let mut races = tokio::task::JoinSet::new();
+        for number in begin..begin + AT_ONCE {
+            let (one, two) = (Arc::clone(&one), Arc::clone(&two));
+            races.spawn(async move {
+                let key = key(number);
+                let create = CreateSession::new(key, record(number, Some("ada")), NOW);
+                assert_eq!(one.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+                let update = UpdateSession::new(key, 1, Box::from(*b"{}"), NOW);
+                // The one that is sent first is done first, nearly always.
+                let (updated, deleted) = if number % 2 == 0 {
+                    tokio::join!(one.update(update), two.delete(&key))
+                } else {
+                    let (deleted, updated) = tokio::join!(two.delete(&key), one.update(update));
+                    (updated, deleted)
+                };
+                assert!(deleted.unwrap());
+                assert!(one.load(&key, NOW).await.unwrap().is_none(), "session {number}");
+                assert!(two.load(&key, NOW).await.unwrap().is_none(), "session {number}");
+                match updated.unwrap() {
+                    Cas::Done { version: 2, .. } => 1,
+                    Cas::Gone => 0,
+                    other => panic!("{other:?}"),
+                }
+            });
+        }
+        changed_first += races.join_all().await.into_iter().sum::<u64>();
+    }
+    assert!((1..SESSIONS).contains(&changed_first), "both orders: {changed_first} of {SESSIONS}");
+}
+
+/// The store counts them all, so the limit is exact.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
+    let server = Redis::shared().await;
+    let url = server.prefix();
+    let make = || RedisStore::new(&*url).anonymous_limit(AnonymousLimit::new(200, 1000));
+    let stores = [make(), make()];
+    for store in &stores {
+        SessionStore::open(store).await.unwrap();
+    }
+    // Those of users are no part of it.
+    let of_ada = CreateSession::new(key(1000), record(0, Some("ada")), NOW);
+    stores[0].create(of_ada).await.unwrap();
+    for number in 0..600 {
+        let store = &stores[number as usize % 2];
+        store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
+    }
+    let living = async || {
+        let mut living = Vec::new();
+        for number in 0..600 {
+            if stores[0].load(&key(number), NOW).await.unwrap().is_some() {
+                living.push(number);
+            }
+        }
+        living
+    };
+    assert_eq!(living().await, Vec::from_iter(400..600));
+    for number in 500..600 {
+        let update = UpdateSession::new(key(number), 1, vec![b'x'; 50].into(), NOW);
+        stores[number as usize % 2].update(update).await.unwrap();
+    }
+    // Twenty with 50 bytes each.
+    assert_eq!(living().await, Vec::from_iter(580..600));
+    // An end of any kind makes room, and a change counts what it adds.
+    assert!(stores[0].delete(&key(599)).await.unwrap());
+    let update = UpdateSession::new(key(598), 2, vec![b'x'; 100].into(), NOW);
+    stores[0].update(update).await.unwrap();
+    assert_eq!(living().await, Vec::from_iter(580..599));
+    let login = RotateSession::new(key(598), key(2000), 3, record(1, Some("ada")), NOW);
+    assert!(matches!(stores[0].rotate(login).await.unwrap(), Cas::Done { .. }));
+    for number in [700, 701] {
+        let mut large = record(number, None);
+        large.data = vec![b'x'; 50].into();
+        stores[1].create(CreateSession::new(key(number), large, NOW)).await.unwrap();
+    }
+    assert_eq!(living().await, Vec::from_iter(580..598));
+    assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
+}
+
+/// Ends of all kinds, then a purge: the server keeps what is needed for ever, and no more.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn nothing_stays_of_what_ended() {
+    let server = Redis::shared().await;
+    let url = server.prefix();
+    let store = RedisStore::new(&*url).anonymous_limit(AnonymousLimit::new(5, 1000));
+    SessionStore::open(&store).await.unwrap();
+    let at = |seconds| NOW.after(std::time::Duration::from_secs(seconds));
+    let limit = Limit::new(3, LimitPolicy::EvictOldest);
+    for round in 0..10 {
+        let first = 100 * round;
+        for number in first..first + 20 {
+            let user = [None, Some("ada"), Some("eve"), Some("")][number as usize % 4];
+            let mut record = record(number, user);
+            record.idle_deadline = at(100);
+            record.data = vec![b'x'; number as usize % 7].into();
+            store.create(CreateSession::new(key(number), record, NOW).limit(limit)).await.unwrap();
+        }
+        let renewed = record(first + 17, Some("ada"));
+        let renewal = RotateSession::new(key(first + 17), key(first + 50), 1, renewed, NOW);
+        store.rotate(renewal.grace(at(10))).await.unwrap();
+        store.delete(&key(first + 13)).await.unwrap();
+        store.delete_by_handle("eve", record(first + 14, None).handle).await.unwrap();
+        if round % 3 == 0 {
+            store.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap();
+        }
+        if round % 4 == 0 {
+            store.revoke_everyone(NOW).await.unwrap();
+        }
+        for number in 0..10 {
+            let id = [(first + number) as u8; 16];
+            let user = ["ada", "eve"][number as usize % 2];
+            let family = Family::new(id, Identity::new(user), NOW, at(100));
+            let hash = |step: u64| TokenHash(key(1_000_000 + 1000 * number + first + step).0);
+            let began = store.revocations(0).await.unwrap().sequence;
+            assert!(store.create_family(CreateFamily::new(family, hash(0), began)).await.unwrap());
+            for step in 0..3 {
+                let grace = std::time::Duration::from_secs(10);
+                let refresh = Refresh::new(hash(step), hash(step + 1), grace, NOW);
+                assert!(matches!(store.refresh(refresh).await.unwrap(), Refreshed::Done(_)));
+            }
+            store.put_ticket(hash(9), Ticket::new(Identity::new(user), at(30))).await.unwrap();
+        }
+        if round % 4 == 1 {
+            store.revoke(Revocation::Everyone { before: 1 }).await.unwrap();
+        }
+        if round % 3 == 1 {
+            store.revoke(Revocation::User { user: "ada".into(), before: 1 }).await.unwrap();
+        }
+        store.revoke(Revocation::Token { id: "jti".into(), until: at(50) }).await.unwrap();
+    }
+    // In steps of any size.
+    while SessionStore::purge(&store, at(1000), 7).await.unwrap() == 7 {}
+    assert_eq!(SessionStore::purge(&store, at(1000), 1000).await.unwrap(), 0);
+    while TokenStore::purge(&store, at(1000), 7).await.unwrap() == 7 {}
+    assert_eq!(TokenStore::purge(&store, at(1000), 1000).await.unwrap(), 0);
+    let prefix = format!("{{{}}}:", url.split_once("prefix=").unwrap().1);
+    let keys = server.command(&["KEYS", &format!("{prefix}*")]).await;
+    let mut keys: Vec<String> = redis::from_redis_value(keys).unwrap();
+    keys.sort_unstable();
+    let expected = ["epochs", "meta", "numbers", "positions", "revocations"];
+    assert_eq!(keys, expected.map(|name| format!("{prefix}{name}")));
+    let bytes = server.command(&["HGET", &format!("{prefix}numbers"), "anonymous"]).await;
+    assert_eq!(bytes, redis::Value::BulkString(b"0".to_vec()));
+}

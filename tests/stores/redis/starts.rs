@@ -1,0 +1,185 @@
+//! Servers with which an app does not start, and what it says.
+
+use policy_tests::authority::Authority;
+
+use super::*;
+
+/// What the app says in place of a start. It never contains the password.
+async fn refused(url: &str) -> String {
+    let Err(error) = Instance::try_to_start(url).await else { panic!("it starts with {url}") };
+    let text = error.to_string();
+    assert!(text.contains("app.store"), "{text}");
+    for secret in [":secret", "wrong-password"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    text
+}
+
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}`: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_is_wrong_with_the_url_is_said_without_its_password() {
+    let server = Redis::shared().await;
+    let url = server.url();
+    let wrong = url.replace(":secret", ":wrong-password");
+    says(&refused(&wrong).await, &["correct the user and the password"]);
+    let wrong = url.replace(":secret", "nobody:secret");
+    says(&refused(&wrong).await, &["correct the user and the password"]);
+    let wrong = url.replace(":secret@", "");
+    says(&refused(&wrong).await, &["NOAUTH", "write the user and the password into the URL"]);
+    let port = policy_tests::port::Port::reserve();
+    says(&refused(&format!("redis://:secret@{}", port.address)).await, &["refused"]);
+    let wrong = url.replace("redis:", "rediss:");
+    says(&refused(&wrong).await, &["write `redis://` if the server does not use TLS"]);
+    let wrong = format!("{url}99");
+    says(&refused(&wrong).await, &["DB index is out of range", "correct the number"]);
+    let wrong = format!("{url}?prefix=A&persistence=some&sslrootcert=/no/such/file");
+    says(&refused(&wrong).await, &["prefix=A", "persistence=some", "/no/such/file"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn keys_of_a_newer_release_are_refused_and_left_alone() {
+    let server = Redis::shared().await;
+    let url = server.prefix();
+    let prefix = url.split_once("prefix=").unwrap().1;
+    let meta = format!("{{{prefix}}}:meta");
+    Instance::start(&url).await;
+    server.command(&["HSET", &meta, "version", "9"]).await;
+    says(&refused(&url).await, &[prefix, "version 9", "start the newer release"]);
+    server.command(&["HSET", &meta, "version", "1"]).await;
+    Instance::start(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn missing_rights_are_named_with_the_command_that_grants_them() {
+    let server = Redis::shared().await;
+    let own = server.prefix();
+    let prefix = own.split_once("prefix=").unwrap().1;
+    let url = own.replace(":secret", "guest:secret");
+    let grant = async |words: &str| {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let set = [&["ACL", "SETUSER", "guest"], &words[..]].concat();
+        assert_eq!(server.command(&set).await, redis::Value::Okay);
+    };
+    grant("reset on >secret").await;
+    says(&refused(&url).await, &["'info'", "'subscribe'", "'evalsha'", "ACL SETUSER", prefix]);
+    grant("+info +subscribe &* +@scripting +hget +zadd ~other:*").await;
+    says(&refused(&url).await, &["access one of the keys", "ACL SETUSER"]);
+    grant(&format!("~{{{prefix}}}:*")).await;
+    let text = refused(&url).await;
+    says(&text, &["`HSET`", "`ZREM`", "`PUBLISH`", "on the keys", "ACL SETUSER"]);
+    assert!(!text.contains("`HGET`") && !text.contains("`ZADD`"), "{text}");
+    // The words of the error, done as it says.
+    let words = text.split_once("ACL SETUSER ..").unwrap().1.split_once('`').unwrap().0;
+    grant("reset on >secret").await;
+    grant(words).await;
+    let instance = Instance::start(&url).await;
+    let ada = instance.login("ada").await;
+    assert_eq!(ada.status(&instance).await, 200);
+    let others = url.replace(prefix, "others");
+    says(&refused(&others).await, &["{others}:*"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_server_that_forgets_what_it_acknowledged_is_refused() {
+    let server = Redis::start(&["appendonly=no", "maxmemory=100mb"]).await;
+    server.command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]).await;
+    let url = server.url();
+    says(&refused(&url).await, &["`maxmemory-policy` is `allkeys-lru`", "`appendonly`", "`save`"]);
+    let accepted = format!("{url}?persistence=none");
+    says(&refused(&accepted).await, &["`maxmemory-policy` is `allkeys-lru`"]);
+    server.command(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]).await;
+    says(&refused(&url).await, &["nothing to the disk", "persistence=none"]);
+    Instance::start(&accepted).await;
+    SessionStore::open(&RedisStore::new(&*url).without_persistence()).await.unwrap();
+    // One who may not see whether it saves.
+    let words = ["on", ">secret", "~*", "&*", "+@all", "-config"];
+    server.command(&[&["ACL", "SETUSER", "app"], &words[..]].concat()).await;
+    let app = url.replace(":secret", "app:secret");
+    says(&refused(&app).await, &["cannot be seen", "'config|get'", "persistence=none"]);
+    server.command(&["CONFIG", "SET", "save", "3600 1"]).await;
+    Instance::start(&url).await;
+    server.command(&["CONFIG", "SET", "save", "", "appendonly", "yes"]).await;
+    Instance::start(&app).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_replica_is_refused() {
+    let server = Redis::start(&[]).await;
+    let port = policy_tests::port::Port::reserve();
+    let port = port.address.port().to_string();
+    server.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+    says(&refused(&server.url()).await, &["a replica", "the host of the primary"]);
+    server.command(&["REPLICAOF", "NO", "ONE"]).await;
+    Instance::start(&server.url()).await;
+}
+
+/// The server has TLS at one port and none at the other.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn over_tls_the_certificate_and_its_name_are_checked() {
+    let port = policy_tests::port::Port::reserve();
+    let name = format!("policy-redis-tls-{}", port.address.port());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str| folder.join(name).display().to_string();
+    let authority = Authority::new();
+    authority.issue(&["localhost"]).write(&folder);
+    std::fs::write(file("own"), authority.pem()).unwrap();
+    std::fs::write(file("others"), Authority::new().pem()).unwrap();
+    let server = Redis::start(&[
+        &format!("tls-port={}", port.address.port()),
+        &format!("tls-cert-file={}", file("cert.pem")),
+        &format!("tls-key-file={}", file("key.pem")),
+        &format!("tls-ca-cert-file={}", file("own")),
+        "tls-auth-clients=no",
+    ])
+    .await;
+    let url = format!("rediss://:secret@localhost:{}/", port.address.port());
+    let instance = Instance::start(&format!("{url}?sslrootcert={}", file("own"))).await;
+    let ada = instance.login("ada").await;
+    assert_eq!(ada.status(&instance).await, 200);
+    // What ends at the other port is heard at this one.
+    let stream = ada.open(&instance).await;
+    let plain = Instance::start(&server.url()).await;
+    assert_eq!(ada.post(&plain, "/logout").await.status(), 200);
+    assert!(policy_tests::http::soon(stream).await.unwrap());
+    for url in [url.clone(), format!("{url}?sslrootcert={}", file("others"))] {
+        says(&refused(&url).await, &["certificate", "write `sslrootcert=`"]);
+    }
+    let other_name = url.replace("localhost", "127.0.0.1");
+    let wrong = format!("{other_name}?sslrootcert={}", file("own"));
+    says(&refused(&wrong).await, &["certificate", "the name that its certificate states"]);
+    let wrong = url.replace("rediss:", "redis:");
+    says(&refused(&wrong).await, &["write `rediss://` if the server uses TLS"]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn instances_may_start_at_the_same_time_on_an_empty_server() {
+    let server = Redis::shared().await;
+    for _ in 0..5 {
+        let url = server.prefix();
+        let mut starts = tokio::task::JoinSet::new();
+        for _ in 0..6 {
+            let url = url.clone();
+            starts.spawn(async move { Instance::start(&url).await });
+        }
+        let instances = starts.join_all().await;
+        let ada = instances[0].login("ada").await;
+        for instance in &instances {
+            assert_eq!(ada.status(instance).await, 200);
+        }
+    }
+}

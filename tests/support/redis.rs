@@ -1,0 +1,121 @@
+//! Redis servers that tests start.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use redis::Value;
+use tokio::sync::OnceCell;
+
+use crate::{guard::Guard, port::Port};
+
+/// How long a server may take to start, on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server of this process, on a port of its own, without keys. What it acknowledges is on the disk.
+/// It ends with this process, and its files are removed.
+#[derive(Debug)]
+pub struct Redis {
+    folder: PathBuf,
+    port: Port,
+    settings: Vec<String>,
+    guard: Mutex<Option<Guard>>,
+}
+
+impl Redis {
+    /// The server that all tests of this process share.
+    pub async fn shared() -> &'static Self {
+        static SHARED: OnceCell<Redis> = OnceCell::const_new();
+        SHARED.get_or_init(|| Self::start(&[])).await
+    }
+
+    /// Starts a server with these settings, `name=value`.
+    pub async fn start(settings: &[&str]) -> Self {
+        let port = Port::reserve();
+        let folder = env::temp_dir().join(format!("policy-redis-{}", port.address.port()));
+        // Of a run that was killed.
+        let _none = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("a folder");
+        let mut all = vec![
+            format!("port={}", port.address.port()),
+            format!("dir={}", folder.display()),
+            format!("pidfile={}", folder.join("pid").display()),
+        ];
+        let usual = ["bind=127.0.0.1", "requirepass=secret", "save=", "appendonly=yes"];
+        let durable = ["appendfsync=always"];
+        all.extend(usual.iter().chain(&durable).chain(settings).map(ToString::to_string));
+        let server = Self { folder, port, settings: all, guard: Mutex::default() };
+        server.begin().await;
+        server
+    }
+
+    /// Starts the server again, after [`kill`](Self::kill).
+    pub async fn begin(&self) {
+        let arguments = self.settings.iter().flat_map(|setting| {
+            let (name, value) = setting.split_once('=').expect("name=value");
+            [format!("--{name}"), value.to_owned()]
+        });
+        let shell = Command::new("sh");
+        let guard = Guard::start(shell, "KILL", &self.folder, &program(), arguments);
+        *self.guard.lock().expect("no panic") = Some(guard);
+        let end = Instant::now() + PATIENCE;
+        // It refuses commands while it reads its files.
+        while self.try_command(&["PING"]).await.is_none() {
+            let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            assert!(Instant::now() < end, "the server did not start: {log}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Kills the server as a crash does: without a last word.
+    pub fn kill(&self) {
+        if let Some(guard) = self.guard.lock().expect("no panic").take() {
+            guard.stop();
+        }
+    }
+
+    /// Sends a signal to the server.
+    pub fn signal(&self, name: &str) {
+        let process = fs::read_to_string(self.folder.join("pid")).expect("a server");
+        let sent = Command::new("kill").args([&format!("-{name}"), process.trim()]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// The URL of the server.
+    pub fn url(&self) -> String {
+        format!("redis://:secret@{}/", self.port.address)
+    }
+
+    /// The URL with a prefix that nothing else uses.
+    pub fn prefix(&self) -> String {
+        static PREFIXES: AtomicU32 = AtomicU32::new(0);
+        format!("{}?prefix=p{}", self.url(), PREFIXES.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The result of a command of one who may do everything.
+    pub async fn command(&self, words: &[&str]) -> Value {
+        self.try_command(words).await.expect("an answer")
+    }
+
+    async fn try_command(&self, words: &[&str]) -> Option<Value> {
+        let client = redis::Client::open(self.url()).expect("a URL");
+        let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+        let (name, arguments) = words.split_first().expect("a command");
+        redis::cmd(name).arg(arguments).query_async(&mut connection).await.ok()
+    }
+}
+
+fn program() -> PathBuf {
+    let paths = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&paths)
+        .flat_map(|path| ["redis-server", "valkey-server"].map(|name| path.join(name)))
+        .find(|path| Path::exists(path));
+    found.expect("Redis; `cargo xtask test` installs it")
+}
