@@ -65,6 +65,7 @@
 //! |---|---|
 //! | `embedded` | sessions, refresh tokens and revocations in a file, by redb |
 //! | `postgres` | sessions, refresh tokens and revocations in PostgreSQL, for several [`instances`] |
+//! | `redis` | the same in Redis or Valkey |
 //! | `encryption` | `SessionSettings::encrypted`: the values of sessions are encrypted in the store |
 //! | `tls` | `App::tls`: HTTPS, and certificates for development |
 //! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |

@@ -115,7 +115,9 @@ impl PostgresStore {
             let database = Arc::new(Database::new(address).map_err(StoreError::new)?);
             opening::prepare(&database).await?;
             let database = self.0.database.get_or_init(|| database);
-            let listener = listener::spawn(Arc::clone(database), self.0.news.clone());
+            let news = &self.0.news;
+            let first = listener::subscribe(database, news).await.map_err(StoreError::new)?;
+            let listener = listener::spawn(Arc::clone(database), first, news.clone());
             self.0.listener.get_or_init(|| listener);
             Ok(())
         };
