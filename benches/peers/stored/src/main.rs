@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (port, url) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
     Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(async {
         // As many connections as Policy opens.
-        let pool = PgPoolOptions::new().max_connections(16).connect(&url).await?;
+        let pool = PgPoolOptions::new().max_connections(10).connect(&url).await?;
         let store = PostgresStore::new(pool);
         store.migrate().await?;
         let sessions =

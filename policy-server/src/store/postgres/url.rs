@@ -23,7 +23,7 @@ pub(super) struct Address {
 const SCHEMA: &str = "policy";
 
 /// The most connections, unless the URL says it: more make a server of a few cores slower.
-const CONNECTIONS: usize = 16;
+const CONNECTIONS: usize = 10;
 
 impl Address {
     /// Reads a URL. The error lists everything that is wrong with it; it contains no password.
