@@ -2,13 +2,17 @@
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "what a test cannot do without fails it"
 )]
 
+mod histories;
 mod history;
 mod instances;
+mod outages;
 mod pair;
 mod postgres;
+mod records;
 mod redis;
 mod site;

@@ -216,3 +216,32 @@ pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
     })
     .await;
 }
+
+/// What a route does that needs a session, while the store is away: it says when to ask again, and
+/// the client keeps its cookie.
+pub(crate) fn is_away(response: &TestResponse) -> bool {
+    let is_away = response.status() == 503;
+    if is_away {
+        assert!(response.header("retry-after").is_some(), "{response:?}");
+        assert!(response.header("set-cookie").is_none(), "{response:?}");
+    }
+    is_away
+}
+
+/// What the app says in place of a start. It never contains the password.
+pub(crate) async fn refused(store: &str) -> String {
+    let Err(error) = Instance::try_to_start(store).await else { panic!("it starts with {store}") };
+    let text = error.to_string();
+    assert!(text.contains("app.store"), "{text}");
+    for secret in [":secret", "wrong-password"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    text
+}
+
+#[track_caller]
+pub(crate) fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}`: {text}");
+    }
+}

@@ -7,7 +7,9 @@ use crate::{
     command::{self, cargo, program},
     compile_time, faults, project,
     run::with_env,
-    setup::{self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, POSTGRES, SLOWHTTPTEST, WEBKIT, XVFB},
+    setup::{
+        self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, POSTGRES, REDIS, SLOWHTTPTEST, WEBKIT, XVFB,
+    },
     test::clippy,
 };
 
@@ -237,13 +239,13 @@ fn crash(arguments: &[&str]) -> Outcome {
 }
 
 fn stores(arguments: &[&str]) -> Outcome {
-    setup::require(&[POSTGRES])?;
+    setup::require(&[POSTGRES, REDIS])?;
     let seconds = match arguments {
         [] => "300",
         [seconds] => seconds,
         _ => return Err(Failure::new("`stores` takes the number of seconds at most")),
     };
-    let named = ["histories::", "nothing_brings_a_deleted_session_back"];
+    let named = ["what_clients_see_", "nothing_brings_a_deleted_session_back"];
     let test = suite("stores", &[], &[&named[..], &["--ignored", "--nocapture"]].concat());
     let test = with_env(test, "POLICY_STORES_RACES", "10000");
     command::run(&mut with_env(test, "POLICY_STORES_SECONDS", seconds))

@@ -5,24 +5,20 @@
 //! routes with and without a session, readiness, what was acknowledged; anonymous sessions x their
 //! limit; wrong settings x the words of the error.
 
-mod histories;
 mod outages;
 mod starts;
 
 use std::sync::Arc;
 
-use policy_core::{
-    session::{Handle, Identity, Record, SessionKey},
-    time::Timestamp,
-};
 use policy_server::store::{
-    AnonymousLimit, Cas, CreateSession, Created, PostgresStore, SessionStore, UpdateSession,
-    conformance,
+    AnonymousLimit, CreateSession, Created, PostgresStore, SessionStore, UpdateSession, conformance,
 };
 use policy_tests::postgres::Postgres;
 
 use super::{
+    histories::are_in_order,
     pair::Pair,
+    records::{NOW, key, races, record},
     site::{Instance, until},
 };
 
@@ -31,33 +27,6 @@ mod instances {
 
     crate::instances::on! {
         "needs PostgreSQL: `cargo xtask test` runs it", Postgres::shared().await.schema()
-    }
-}
-
-const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
-
-fn key(number: u64) -> SessionKey {
-    let mut key = [0; 32];
-    key[..8].copy_from_slice(&number.to_be_bytes());
-    SessionKey(key)
-}
-
-fn record(number: u64, user: Option<&str>) -> Record {
-    Record {
-        handle: Handle(u128::from(number).to_be_bytes()),
-        identity: user.map(Identity::new),
-        epoch: 0,
-        version: 0,
-        created: NOW.after(std::time::Duration::from_millis(number)),
-        authenticated: None,
-        rotated: NOW,
-        last_seen: NOW,
-        idle_deadline: Timestamp::MAX,
-        absolute_deadline: Timestamp::MAX,
-        idle: std::time::Duration::from_secs(900),
-        is_remembered: false,
-        binding: [0; 32],
-        data: Box::default(),
     }
 }
 
@@ -88,42 +57,23 @@ async fn two_instances_keep_all_rules_together() {
     conformance::tokens(pair).await;
 }
 
-/// Each session is changed at one instance while it is deleted at the other. `POLICY_STORES_RACES`
-/// says how many.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn nothing_brings_a_deleted_session_back() {
-    const AT_ONCE: u64 = 20;
-    let sessions = std::env::var("POLICY_STORES_RACES").map_or(1000, |text| text.parse().unwrap());
     let server = Postgres::shared().await;
     let url = server.schema();
     let (one, two) = (Arc::new(PostgresStore::new(&*url)), Arc::new(PostgresStore::new(&*url)));
     SessionStore::open(&*one).await.unwrap();
     SessionStore::open(&*two).await.unwrap();
-    let mut changed_first = 0;
-    for begin in (0..sessions).step_by(AT_ONCE as usize) {
-        let mut races = tokio::task::JoinSet::new();
-        for number in begin..begin + AT_ONCE {
-            let (one, two) = (Arc::clone(&one), Arc::clone(&two));
-            races.spawn(async move {
-                let key = key(number);
-                let create = CreateSession::new(key, record(number, Some("ada")), NOW);
-                assert_eq!(one.create(create).await.unwrap(), Created::Done { evicted: vec![] });
-                let update = UpdateSession::new(key, 1, Box::from(*b"{}"), NOW);
-                let (updated, deleted) = tokio::join!(one.update(update), two.delete(&key));
-                assert!(deleted.unwrap());
-                assert!(one.load(&key, NOW).await.unwrap().is_none(), "session {number}");
-                assert!(two.load(&key, NOW).await.unwrap().is_none(), "session {number}");
-                match updated.unwrap() {
-                    Cas::Done { version: 2, .. } => 1,
-                    Cas::Gone => 0,
-                    other => panic!("{other:?}"),
-                }
-            });
-        }
-        changed_first += races.join_all().await.into_iter().sum::<u64>();
-    }
-    assert!((1..sessions).contains(&changed_first), "both orders: {changed_first} of {sessions}");
+    races(&one, &two).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn what_clients_see_could_have_happened_one_call_after_the_other() {
+    let server = Postgres::start(&[]).await;
+    let url = server.schema();
+    are_in_order(&server, [&*url, &*url, &*url].map(PostgresStore::new)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

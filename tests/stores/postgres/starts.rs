@@ -1,24 +1,7 @@
 //! Databases with which an app does not start, and what it says.
 
 use super::*;
-
-/// What the app says in place of a start. It never contains the password.
-async fn refused(url: &str) -> String {
-    let Err(error) = Instance::try_to_start(url).await else { panic!("it starts with {url}") };
-    let text = error.to_string();
-    assert!(text.contains("app.store"), "{text}");
-    for secret in ["secret", "wrong-password"] {
-        assert!(!text.contains(secret), "{text}");
-    }
-    text
-}
-
-#[track_caller]
-fn says(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "no `{part}`: {text}");
-    }
-}
+use crate::site::{refused, says};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]

@@ -1,9 +1,9 @@
-//! What clients of three instances see of sessions while the database dies and comes back.
+//! What clients of three instances see of sessions while the server dies and comes back.
 
 use std::{
     env,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -11,8 +11,15 @@ use std::{
 
 use tokio::task::JoinSet;
 
-use super::*;
-use crate::history::{Call, Event, broken};
+use policy_core::session::SessionKey;
+use policy_server::store::{Cas, CreateSession, SessionStore, UpdateSession};
+
+use crate::{
+    history::{Call, Event, broken},
+    outages::Server,
+    records::{NOW, key, record},
+    site::until,
+};
 
 /// Sessions of one round, and clients of each.
 const SESSIONS: u64 = 20;
@@ -32,8 +39,8 @@ struct Counts {
 }
 
 /// Changes, reads and at last deletes one session, over and over, until the end of the round.
-async fn use_session(
-    store: PostgresStore,
+async fn use_session<S: SessionStore>(
+    store: S,
     watched: Arc<Watched>,
     client: u64,
     clock: Arc<AtomicU64>,
@@ -93,13 +100,8 @@ fn left(clients: &mut JoinSet<()>) -> usize {
 }
 
 /// `POLICY_STORES_SECONDS` says for how long.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn what_clients_see_could_have_happened_one_call_after_the_other() {
+pub(crate) async fn are_in_order<S: SessionStore + Clone>(server: &impl Server, stores: [S; 3]) {
     let seconds = env::var("POLICY_STORES_SECONDS").map_or(5, |text| text.parse().unwrap());
-    let server = Postgres::start(&[]).await;
-    let url = server.schema();
-    let stores = [(); 3].map(|()| PostgresStore::new(&*url));
     for store in &stores {
         SessionStore::open(store).await.unwrap();
     }

@@ -1,0 +1,67 @@
+//! Sessions for tests of a store itself.
+
+use std::{env, sync::Arc, time::Duration};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+use policy_server::store::{Cas, CreateSession, Created, SessionStore, UpdateSession};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+pub(crate) fn key(number: u64) -> SessionKey {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    SessionKey(key)
+}
+
+pub(crate) fn record(number: u64, user: Option<&str>) -> Record {
+    Record {
+        handle: Handle(u128::from(number).to_be_bytes()),
+        identity: user.map(Identity::new),
+        epoch: 0,
+        version: 0,
+        created: NOW.after(Duration::from_millis(number)),
+        authenticated: None,
+        rotated: NOW,
+        last_seen: NOW,
+        idle_deadline: Timestamp::MAX,
+        absolute_deadline: Timestamp::MAX,
+        idle: Duration::from_secs(900),
+        is_remembered: false,
+        binding: [0; 32],
+        data: Box::default(),
+    }
+}
+
+/// Each session is changed at one instance while it is deleted at the other. `POLICY_STORES_RACES`
+/// says how many.
+pub(crate) async fn races<S: SessionStore>(one: &Arc<S>, two: &Arc<S>) {
+    const AT_ONCE: u64 = 20;
+    let sessions = env::var("POLICY_STORES_RACES").map_or(1000, |text| text.parse().unwrap());
+    let mut changed_first = 0;
+    for begin in (0..sessions).step_by(AT_ONCE as usize) {
+        let mut races = tokio::task::JoinSet::new();
+        for number in begin..begin + AT_ONCE {
+            let (one, two) = (Arc::clone(one), Arc::clone(two));
+            races.spawn(async move {
+                let key = key(number);
+                let create = CreateSession::new(key, record(number, Some("ada")), NOW);
+                assert_eq!(one.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+                let update = UpdateSession::new(key, 1, Box::from(*b"{}"), NOW);
+                let (updated, deleted) = tokio::join!(one.update(update), two.delete(&key));
+                assert!(deleted.unwrap());
+                assert!(one.load(&key, NOW).await.unwrap().is_none(), "session {number}");
+                assert!(two.load(&key, NOW).await.unwrap().is_none(), "session {number}");
+                match updated.unwrap() {
+                    Cas::Done { version: 2, .. } => 1,
+                    Cas::Gone => 0,
+                    other => panic!("{other:?}"),
+                }
+            });
+        }
+        changed_first += races.join_all().await.into_iter().sum::<u64>();
+    }
+    assert!((1..sessions).contains(&changed_first), "both orders: {changed_first} of {sessions}");
+}
