@@ -55,7 +55,7 @@ const STATEMENT: Duration = Duration::from_secs(2);
 /// |---|---|---|
 /// | `schema` | the schema of the store | `policy` |
 /// | `connections` | the most connections, besides the one for news | 10 |
-/// | `sslmode` | `require`: TLS, with a valid certificate; `disable`; `prefer`: TLS if the server has it | `require`, on this machine `prefer` |
+/// | `sslmode` | `require`: TLS, with a valid certificate; `disable`; `prefer`: TLS if the server has it | `require`, on this machine `disable` |
 /// | `sslrootcert` | a PEM file with the certificate authorities to trust | those of the web |
 ///
 /// ```no_run

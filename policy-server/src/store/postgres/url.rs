@@ -82,7 +82,9 @@ impl Address {
             problems.push("it names no database".to_owned());
         }
         let is_local = config.get_hosts().iter().all(is_local);
-        let default = if is_local { SslMode::Prefer } else { SslMode::Require };
+        // On this machine nobody reads along, and the certificate of a server that was just installed
+        // is often its own.
+        let default = if is_local { SslMode::Disable } else { SslMode::Require };
         config.ssl_mode(mode.unwrap_or(default));
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(Duration::from_secs(2));
@@ -143,8 +145,8 @@ mod tests {
         // Over a network it is TLS with a certificate, unless the URL says otherwise.
         assert_eq!(address.config.get_ssl_mode(), SslMode::Require);
         let mode = |url| Address::parse(url).unwrap().config.get_ssl_mode();
-        assert_eq!(mode("postgres://localhost/shop"), SslMode::Prefer);
-        assert_eq!(mode("postgresql://127.0.0.1/shop"), SslMode::Prefer);
+        assert_eq!(mode("postgres://localhost/shop"), SslMode::Disable);
+        assert_eq!(mode("postgresql://127.0.0.1/shop"), SslMode::Disable);
         assert_eq!(mode("postgres://127.0.0.1,db.example/shop"), SslMode::Require);
         assert_eq!(mode("postgres://db.example/shop?sslmode=disable"), SslMode::Disable);
         assert_eq!(mode("postgres://db.example/shop?sslmode=verify-full"), SslMode::Require);
