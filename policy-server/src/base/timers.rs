@@ -33,11 +33,25 @@ pub(crate) fn sleep(duration: Duration) -> Sleep {
     tokio::time::sleep(duration)
 }
 
-/// Whether the current runtime has several threads, which share what it does.
-#[cfg(feature = "postgres")]
-pub(crate) fn is_runtime_shared() -> bool {
+/// Opens a connection on the runtime of the app, where its threads share one: what a request waits for
+/// then wakes it without another thread. A runtime of one thread may be one for each core, without
+/// timers, or end before the connection does: for these, it is the thread that lasts as long as the
+/// process.
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub(crate) async fn beside_requests<T: Send + 'static>(
+    open: impl Future<Output = T> + Send + 'static,
+) -> T {
     let is_shared = |runtime: Handle| runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
-    Handle::try_current().is_ok_and(is_shared)
+    match runtime() {
+        Ok(runtime) if !Handle::try_current().is_ok_and(is_shared) => {
+            match runtime.spawn(open).await {
+                Ok(opened) => opened,
+                // The caller gives up at its deadline.
+                Err(_ended) => std::future::pending().await,
+            }
+        }
+        _ => open.await,
+    }
 }
 
 /// The runtime of the thread, which ends with the process. The error is that of its start.

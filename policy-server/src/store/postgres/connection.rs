@@ -9,7 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{DEADLINE, STATEMENT, url::Address};
 use crate::{
-    base::{timers, timers::is_runtime_shared},
+    base::timers,
     store::{StoreError, circuit::Circuit},
 };
 
@@ -32,9 +32,6 @@ pub(super) enum Failure {
     Postgres(tokio_postgres::Error),
 }
 
-/// Opens connections on the runtime of the app, where its threads share one: what a request waits for
-/// then wakes it without another thread. A runtime of one thread may be one for each core, without
-/// timers, or end before the store does: for these, it is the thread that lasts as long as the process.
 #[derive(Clone)]
 struct Connector(MakeRustlsConnect);
 
@@ -50,29 +47,18 @@ impl Connector {
         hear: impl Fn(AsyncMessage) + Send + 'static,
     ) -> Connecting<'static> {
         let (tls, config) = (self.0.clone(), config.clone());
-        Box::pin(async move {
-            let connect = async move {
-                let (client, mut connection) = config.connect(tls).await?;
-                let task = tokio::spawn(async move {
-                    let mut next = async || {
-                        std::future::poll_fn(|context| connection.poll_message(context)).await
-                    };
-                    // An error ends the calls that wait for an answer, which report it.
-                    while let Some(Ok(message)) = next().await {
-                        hear(message);
-                    }
-                });
-                Ok((client, task))
-            };
-            match timers::runtime() {
-                Ok(runtime) if !is_runtime_shared() => match runtime.spawn(connect).await {
-                    Ok(connected) => connected,
-                    // The call gives up at its deadline.
-                    Err(_ended) => std::future::pending().await,
-                },
-                _ => connect.await,
-            }
-        })
+        Box::pin(timers::beside_requests(async move {
+            let (client, mut connection) = config.connect(tls).await?;
+            let task = tokio::spawn(async move {
+                let mut next =
+                    async || std::future::poll_fn(|context| connection.poll_message(context)).await;
+                // An error ends the calls that wait for an answer, which report it.
+                while let Some(Ok(message)) = next().await {
+                    hear(message);
+                }
+            });
+            Ok((client, task))
+        }))
     }
 }
 

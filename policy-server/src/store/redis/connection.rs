@@ -191,7 +191,7 @@ impl Database {
             return Ok(link);
         }
         let address = Arc::clone(&self.address);
-        let link = on_timers(async move { Link::open(&address).await }).await?;
+        let link = timers::beside_requests(async move { Link::open(&address).await }).await?;
         let link = Arc::new(link);
         self.link.store(Some(Arc::clone(&link)));
         Ok(link)
@@ -205,7 +205,7 @@ impl Database {
     /// A connection that hears what is told.
     pub(super) async fn subscribe(&self) -> Result<PubSub, Failure> {
         let (address, channel) = (Arc::clone(&self.address), self.channel());
-        let subscribe = on_timers(async move {
+        let subscribe = timers::beside_requests(async move {
             let mut connection = match dial(&address).await? {
                 Dialled::Plain(stream) => PubSub::new(&address.login, stream).await,
                 Dialled::Tls(stream) => PubSub::new(&address.login, stream).await,
@@ -218,21 +218,6 @@ impl Database {
             subscribed = subscribe => subscribed,
             () = timers::sleep(DEADLINE) => Err(Failure::NoAnswer),
         }
-    }
-}
-
-/// Runs on the thread that lasts as long as the process: the connection is used by requests of all
-/// threads, and outlives the runtime of the first one.
-async fn on_timers<T: Send + 'static>(
-    work: impl Future<Output = Result<T, Failure>> + Send + 'static,
-) -> Result<T, Failure> {
-    match timers::runtime() {
-        Ok(runtime) => match runtime.spawn(work).await {
-            Ok(done) => done,
-            Err(ended) => Err(Failure::Connect(ended.to_string())),
-        },
-        // Without that thread, the runtime of the caller.
-        Err(_) => work.await,
     }
 }
 
