@@ -31,6 +31,15 @@ struct Watched {
     events: Mutex<Vec<Event>>,
 }
 
+/// What the clients of a round have in common.
+struct Round {
+    /// Counts what they see, in its order.
+    clock: AtomicU64,
+    /// Whether all sessions end now.
+    ends: AtomicBool,
+    is_over: AtomicBool,
+}
+
 #[derive(Default)]
 struct Counts {
     writes: AtomicU64,
@@ -43,13 +52,12 @@ async fn use_session<S: SessionStore>(
     store: S,
     watched: Arc<Watched>,
     client: u64,
-    clock: Arc<AtomicU64>,
-    is_over: Arc<AtomicBool>,
+    round: Arc<Round>,
     counts: Arc<Counts>,
 ) {
-    let tick = || clock.fetch_add(1, Ordering::SeqCst);
+    let tick = || round.clock.fetch_add(1, Ordering::SeqCst);
     let mut calls = 0;
-    while !is_over.load(Ordering::Relaxed) {
+    while !round.is_over.load(Ordering::Relaxed) {
         calls += 1;
         let begun = tick();
         let Ok(loaded) = store.load(&watched.key, NOW).await else {
@@ -66,7 +74,8 @@ async fn use_session<S: SessionStore>(
         let Some((version, _)) = read else { return };
         let begun = tick();
         // One of them ends it after a while.
-        let call = if client == 0 && calls == 400 {
+        let ends = calls == 400 || round.ends.load(Ordering::Relaxed);
+        let call = if client == 0 && ends {
             let deleted = store.delete(&watched.key).await.ok();
             counts.deleted.fetch_add(1, Ordering::Relaxed);
             Call::Delete(deleted)
@@ -109,8 +118,11 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone>(server: &impl Server, 
     let end = Instant::now() + Duration::from_secs(seconds);
     let (mut rounds, mut events) = (0, 0);
     while rounds < 3 || Instant::now() < end {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let clock = Arc::new(AtomicU64::new(1));
+        let round = Arc::new(Round {
+            clock: AtomicU64::new(1),
+            ends: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        });
         let mut clients = JoinSet::new();
         let mut sessions = Vec::new();
         for number in rounds * SESSIONS..(rounds + 1) * SESSIONS {
@@ -123,8 +135,7 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone>(server: &impl Server, 
                     stores[(number + client) as usize % 3].clone(),
                     Arc::clone(&watched),
                     client,
-                    Arc::clone(&clock),
-                    Arc::clone(&is_over),
+                    Arc::clone(&round),
                     Arc::clone(&counts),
                 ));
             }
@@ -150,8 +161,10 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone>(server: &impl Server, 
                 .await;
                 server.signal("CONT");
             }
-            // Until most have ended.
-            _ => until(async || left(&mut clients) < (SESSIONS * CLIENTS / 2) as usize).await,
+            _ => {
+                round.ends.store(true, Ordering::Relaxed);
+                until(async || left(&mut clients) < (SESSIONS * CLIENTS / 2) as usize).await;
+            }
         }
         until(async || stores[0].load(&key(0), NOW).await.is_ok()).await;
         let written = counts.writes.load(Ordering::Relaxed);
@@ -159,7 +172,7 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone>(server: &impl Server, 
             counts.writes.load(Ordering::Relaxed) > written + 20 || left(&mut clients) == 0
         })
         .await;
-        is_over.store(true, Ordering::Relaxed);
+        round.is_over.store(true, Ordering::Relaxed);
         clients.join_all().await;
         for session in sessions {
             let history = session.events.lock().unwrap();
