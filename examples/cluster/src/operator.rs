@@ -1,0 +1,80 @@
+//! Who kills parts, and sees their state: a service of its own, so that it is there whatever of the
+//! cluster is not. Its page is on another origin, which has a grant.
+
+use std::sync::Arc;
+
+use policy_server::prelude::*;
+use serde::Serialize;
+
+use crate::{
+    front::Backends,
+    parts::{Action, Cluster, NAMES},
+};
+
+/// The page of the cluster, and no other one: whoever may call this can kill processes.
+const PAGE: CorsPolicy =
+    CorsPolicy::origins_at_run_time("page").within(&["http://localhost:*"]).build();
+
+#[derive(Clone)]
+struct Operator {
+    cluster: Arc<Cluster>,
+    backends: Arc<Backends>,
+}
+
+/// A part, and how it is.
+#[derive(Serialize)]
+struct Shown {
+    name: &'static str,
+    /// `ready`, `not ready`, `no response`, `paused`, `gone`, `running`, or `elsewhere`.
+    state: &'static str,
+}
+
+#[get("/parts")]
+#[auth(public)]
+async fn parts(State(operator): State<Operator>) -> Json<Vec<Shown>> {
+    let mut shown = Vec::new();
+    for (name, status) in NAMES.into_iter().zip(operator.backends.statuses()) {
+        let state = match (operator.cluster.condition(name).await, status) {
+            ("running", 200) => "ready",
+            ("running", 0) => "no response",
+            ("running", _) => "not ready",
+            (condition, _) => condition,
+        };
+        shown.push(Shown { name, state });
+    }
+    let state = operator.cluster.condition("store").await;
+    shown.push(Shown { name: "store", state });
+    Json(shown)
+}
+
+#[post("/parts/{name}/{action}")]
+#[auth(public)]
+async fn act(
+    name: String,
+    action: String,
+    State(operator): State<Operator>,
+) -> Result<StatusCode, Problem> {
+    let Some(action) = Action::of(&action) else {
+        return Err(Problem::not_found().detail("write kill, start, restart, pause or resume"));
+    };
+    operator
+        .cluster
+        .act(&name, action)
+        .await
+        .map_err(|error| Problem::new(StatusCode::CONFLICT).detail(error.to_string()))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The operator, for the page of this origin.
+pub(crate) fn app(
+    cluster: Arc<Cluster>,
+    backends: Arc<Backends>,
+    page: &str,
+) -> App<impl Send + Sync + 'static + use<>> {
+    App::new(Operator { cluster, backends })
+        .cors(PAGE)
+        // Pages of other sites cannot send anything here, although nobody logs in.
+        .isolation(Isolation::SameOrigin)
+        .origins("page", [page])
+        .routes(routes![parts, act])
+}
