@@ -7,10 +7,10 @@ use policy_core::{
     time::Timestamp,
 };
 use policy_server::store::{
-    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded,
-    NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
-    RotateSession, SessionStore, Summary, Ticket, TokenHash, TokenStore, TouchSession,
-    UpdateSession,
+    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
+    ListSessions, Loaded, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
+    Revoked, RotateSession, SessionStore, Summary, TakeRate, TakenRate, Ticket, TokenHash,
+    TokenStore, TouchSession, UpdateSession,
 };
 
 #[derive(Debug)]
@@ -146,5 +146,27 @@ impl<S: TokenStore> TokenStore for Pair<S> {
 
     fn news(&self) -> Option<NewsReader> {
         TokenStore::news(self.next())
+    }
+}
+
+impl<S: LimitStore> LimitStore for Pair<S> {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(async {
+            let [one, two] = &self.stores;
+            let (one, two) = tokio::join!(LimitStore::open(one), LimitStore::open(two));
+            one.and(two)
+        })
+    }
+
+    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
+        self.next().take_rate(request)
+    }
+
+    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
+        self.next().lease_permits(request)
+    }
+
+    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+        LimitStore::purge(self.next(), limit)
     }
 }

@@ -91,8 +91,30 @@ impl Account {
     ///
     /// [`Refused`], with the time after which the same call would succeed.
     pub fn take(&mut self, rate: &Rate, now: Duration) -> Result<Granted, Refused> {
+        self.take_up_to(rate, now, 1).map(|(_, granted)| granted)
+    }
+
+    /// Decides about up to `wanted` requests that come at once, and returns how many are granted: at
+    /// least one.
+    ///
+    /// # Errors
+    ///
+    /// Like [`take`](Self::take).
+    pub fn take_up_to(
+        &mut self,
+        rate: &Rate,
+        now: Duration,
+        wanted: u32,
+    ) -> Result<(u32, Granted), Refused> {
         let Some(pace) = Pace::new(rate) else { return Err(Refused { retry_after: rate.per }) };
-        self.take_at(&pace, nanos(now))
+        let now = nanos(now);
+        self.advance(&pace, now);
+        self.decide_up_to(&pace, now, wanted)
+    }
+
+    /// Whether the account is like one without requests.
+    pub fn is_empty_at(&self, now: Duration) -> bool {
+        self.is_free(nanos(now))
     }
 
     // A tenth of a decision would be the call.
@@ -105,15 +127,28 @@ impl Account {
     /// Decides about a request, when the account has [advanced](Self::advance) to `now`.
     #[inline(always)]
     pub(super) fn decide(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
+        self.decide_up_to(pace, now, 1).map(|(_, granted)| granted)
+    }
+
+    #[inline(always)]
+    fn decide_up_to(
+        &mut self,
+        pace: &Pace,
+        now: u64,
+        wanted: u32,
+    ) -> Result<(u32, Granted), Refused> {
         let used = self.taken.saturating_add(self.still_counted(pace, now));
         if used >= pace.count && self.due > now {
             return Err(Refused { retry_after: self.wait(pace, now) });
         }
-        self.add(pace, now, 1);
-        let remaining = pace.count.saturating_sub(used.saturating_add(1));
+        // One that is due is granted, also where the count is used up.
+        let free = pace.count.saturating_sub(used);
+        let taken = wanted.min(free).max(1);
+        self.add(pace, now, taken);
+        let remaining = free.saturating_sub(taken);
         let mut emptied = *self;
         emptied.add(pace, now, remaining);
-        Ok(Granted { remaining, reset: emptied.wait(pace, now) })
+        Ok((taken, Granted { remaining, reset: emptied.wait(pace, now) }))
     }
 
     /// Counts a request that another account has granted.

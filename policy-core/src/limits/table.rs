@@ -82,6 +82,19 @@ impl RateTable {
         })
     }
 
+    /// Counts a stretch of the client with this address in its network, for one whose own requests
+    /// are counted elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], where the network has no more.
+    pub fn admit_of_network(&self, address: IpAddr, now: Duration) -> Result<(), Refused> {
+        match address_key(address) {
+            key @ [6, ..] => self.admit(&key, Held::Apart, nanos(now)),
+            _ => Ok(()),
+        }
+    }
+
     /// Counts a stretch of a client in its networks.
     #[cold]
     fn admit(&self, key: &AddressKey, held: Held, now: u64) -> Result<(), Refused> {

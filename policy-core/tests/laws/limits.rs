@@ -127,6 +127,29 @@ fn what_is_said_is_true() {
     holds("promises", 35, (rates(), pauses(60)), law);
 }
 
+/// A block is as many single requests at once, and one that is not full was all that there was.
+#[test]
+fn a_block_is_as_many_requests_at_once() {
+    holds("blocks", 35, (rates(), pauses(60), 1..15_u32), |(rate, pauses, wanted)| {
+        let (mut account, now, log) = history(&rate, &pauses);
+        let (mut one_by_one, now) = (account, Duration::from_nanos(now));
+        let block = account.take_up_to(&rate, now, wanted);
+        match block {
+            Ok((granted, promised)) => {
+                prop_assert!((1..=wanted).contains(&granted));
+                let last = (0..granted).map(|_| one_by_one.take(&rate, now)).last();
+                prop_assert_eq!(last, Some(Ok(promised)));
+                let mut next = one_by_one;
+                prop_assert!(granted == wanted || next.take(&rate, now).is_err());
+            }
+            Err(refused) => prop_assert_eq!(one_by_one.take(&rate, now), Err(refused)),
+        }
+        prop_assert_eq!(account, one_by_one);
+        let is_partial = block.is_ok_and(|(granted, _)| granted < wanted && granted > 1);
+        Ok(Precondition::met_if(is_partial || log.0.len() > 20))
+    });
+}
+
 /// After any history, a client that follows the stated delays gets the whole rate in the long run.
 #[test]
 fn who_asks_as_told_gets_the_whole_rate() {

@@ -7,6 +7,7 @@ mod circuit;
 pub mod conformance;
 #[cfg(feature = "embedded")]
 pub(crate) mod embedded;
+mod limit_store;
 mod memory;
 mod news;
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -28,6 +29,7 @@ use policy_core::Rule;
 pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
+pub use limit_store::{LeasePermits, LimitKey, LimitStore, TakeRate, TakenRate};
 pub use memory::MemoryStore;
 pub use news::{News, NewsFeed, NewsReader};
 pub use policy_core::session::{Record, SessionKey};

@@ -44,6 +44,13 @@ async fn the_store_keeps_all_rules_of_tokens() {
     conformance::tokens(|| PostgresStore::new(server.schema())).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_limits() {
+    let server = Postgres::shared().await;
+    conformance::limits(|| PostgresStore::new(server.schema())).await;
+}
+
 /// The calls of each test go to two instances in turn.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
@@ -55,6 +62,7 @@ async fn two_instances_keep_all_rules_together() {
     };
     conformance::sessions(pair).await;
     conformance::tokens(pair).await;
+    conformance::limits(pair).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

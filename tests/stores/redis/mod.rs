@@ -47,6 +47,13 @@ async fn the_store_keeps_all_rules_of_tokens() {
     conformance::tokens(|| RedisStore::new(server.prefix())).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn the_store_keeps_all_rules_of_limits() {
+    let server = Redis::shared().await;
+    conformance::limits(|| RedisStore::new(server.prefix())).await;
+}
+
 /// The calls of each test go to two instances in turn.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
@@ -58,6 +65,7 @@ async fn two_instances_keep_all_rules_together() {
     };
     conformance::sessions(pair).await;
     conformance::tokens(pair).await;
+    conformance::limits(pair).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! A conformance suite for stores.
 //!
-//! Run a store through [`sessions`] or [`tokens`]. Both panic at the first broken rule and state
-//! it. They require a tokio runtime; concurrent calls run in threads.
+//! Run a store through [`sessions`], [`tokens`] or [`limits()`]. Each panics at the first broken rule
+//! and states it. They require a tokio runtime; concurrent calls run in threads.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -9,6 +9,7 @@
 //!
 //! conformance::sessions(MemoryStore::new).await;
 //! conformance::tokens(MemoryStore::new).await;
+//! conformance::limits(MemoryStore::new).await;
 //! # });
 //! ```
 
@@ -20,6 +21,7 @@ mod news;
 mod races;
 mod rotation;
 mod sessions;
+mod shared_limits;
 #[cfg(test)]
 mod tests;
 mod tickets;
@@ -37,7 +39,7 @@ use policy_core::{
 };
 use tokio::{runtime::Handle as Runtime, task::spawn_blocking};
 
-use super::{Answer, CreateSession, Created, Limit, SessionStore, TokenStore};
+use super::{Answer, CreateSession, Created, Limit, LimitStore, SessionStore, TokenStore};
 
 /// Tests a session store. `make` creates an empty one each time.
 ///
@@ -63,6 +65,15 @@ pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     tickets::run(&make).await;
     cut_offs::of_tokens(&make).await;
     news::of_tokens(&make).await;
+}
+
+/// Tests a store of rates and permits. `make` creates an empty one each time. It takes about a second.
+///
+/// # Panics
+///
+/// A rule is broken, or a call failed.
+pub async fn limits<S: LimitStore>(make: impl Fn() -> S) {
+    shared_limits::run(&make).await;
 }
 
 /// The current time in the suite.

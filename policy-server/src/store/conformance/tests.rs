@@ -11,9 +11,10 @@ use std::{
 
 use super::*;
 use crate::store::{
-    Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded, MemoryStore,
-    NewsFeed, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
-    RotateSession, Summary, Ticket, TokenHash, TouchSession, UpdateSession,
+    Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitKey,
+    ListSessions, Loaded, MemoryStore, NewsFeed, NewsReader, Refresh, Refreshed, Revocation,
+    RevocationBatch, RevokeUser, Revoked, RotateSession, Summary, TakeRate, TakenRate, Ticket,
+    TokenHash, TouchSession, UpdateSession,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +51,15 @@ enum Fault {
     FamilyIgnoresCutOff,
     FamilyOutlivesSession,
     SecondCutOffHasNoPosition,
+    RateIsPerInstance,
+    RateIgnoresTime,
+    WaitIsWrong,
+    RatesArePurged,
+    ClientsAreOne,
+    PermitsAreNotBounded,
+    PermitsAreNotGivenBack,
+    LeasesNeverEnd,
+    LeasesEndAtOnce,
 }
 
 /// The memory store with one fault.
@@ -393,6 +403,49 @@ impl TokenStore for Broken {
     }
 }
 
+impl LimitStore for Broken {
+    fn take_rate(&self, mut request: TakeRate) -> Answer<'_, TakenRate> {
+        if self.has(Fault::ClientsAreOne) {
+            request.key = LimitKey([0; 16]);
+        }
+        if self.has(Fault::RateIgnoresTime) {
+            request.rate.per *= 2;
+        }
+        let is_of_the_other = self.has(Fault::RateIsPerInstance)
+            && self.inside.fetch_add(1, Ordering::SeqCst) % 2 == 1;
+        let is_purged = self.have_rights_changed.load(Ordering::SeqCst);
+        let store = if is_of_the_other || is_purged { &self.rest } else { &self.store };
+        Answer::later(async move {
+            let mut taken = store.take_rate(request).await?;
+            taken.wait *= if self.has(Fault::WaitIsWrong) { 2 } else { 1 };
+            Ok(taken)
+        })
+    }
+
+    fn lease_permits(&self, mut request: LeasePermits) -> Answer<'_, u32> {
+        if self.has(Fault::PermitsAreNotBounded) {
+            return Answer::ready(Ok(request.wish));
+        }
+        if self.has(Fault::PermitsAreNotGivenBack) && request.wish < 2 {
+            return Answer::ready(Ok(request.wish));
+        }
+        if self.has(Fault::LeasesNeverEnd) {
+            request.lifetime *= 1000;
+        }
+        if self.has(Fault::LeasesEndAtOnce) && request.wish == 2 {
+            request.lifetime = Duration::ZERO;
+        }
+        self.store.lease_permits(request)
+    }
+
+    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+        if self.has(Fault::RatesArePurged) {
+            self.have_rights_changed.store(true, Ordering::SeqCst);
+        }
+        LimitStore::purge(&self.store, limit)
+    }
+}
+
 /// The result of the suite for a store.
 fn verdict(suite: impl Future<Output = ()>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -405,12 +458,14 @@ fn verdict(suite: impl Future<Output = ()>) -> Result<(), String> {
 fn the_store_in_memory_keeps_all_rules() {
     assert_eq!(verdict(sessions(MemoryStore::new)), Ok(()));
     assert_eq!(verdict(tokens(MemoryStore::new)), Ok(()));
+    assert_eq!(verdict(limits(MemoryStore::new)), Ok(()));
 }
 
 #[test]
 fn a_wrapper_without_a_fault_keeps_all_rules() {
     assert_eq!(verdict(sessions(|| Broken::new(Fault::None))), Ok(()));
     assert_eq!(verdict(tokens(|| Broken::new(Fault::None))), Ok(()));
+    assert_eq!(verdict(limits(|| Broken::new(Fault::None))), Ok(()));
 }
 
 #[test]
@@ -459,6 +514,24 @@ fn each_fault_of_a_store_of_tokens_is_found() {
         (Fault::SequenceSkips, "`revocations` gives what is behind a place"),
     ] {
         let said = verdict(tokens(|| Broken::new(fault))).unwrap_err();
+        assert!(said.contains(rule), "{fault:?}: {said}");
+    }
+}
+
+#[test]
+fn each_fault_of_a_store_of_limits_is_found() {
+    for (fault, rule) in [
+        (Fault::RateIsPerInstance, "`take_rate` grants what an account grants at that time"),
+        (Fault::RateIgnoresTime, "`take_rate`"),
+        (Fault::WaitIsWrong, "`take_rate` says how long to wait"),
+        (Fault::RatesArePurged, "`purge` leaves accounts that still count"),
+        (Fault::ClientsAreOne, "`take_rate` grants what an account grants at that time"),
+        (Fault::PermitsAreNotBounded, "an instance gets what the others leave"),
+        (Fault::PermitsAreNotGivenBack, "what was given back is there for others"),
+        (Fault::LeasesNeverEnd, "permits end with the lifetime of their lease"),
+        (Fault::LeasesEndAtOnce, "permits are held as long as their lease lasts"),
+    ] {
+        let said = verdict(limits(|| Broken::new(fault))).unwrap_err();
         assert!(said.contains(rule), "{fault:?}: {said}");
     }
 }

@@ -3,6 +3,7 @@
 mod anonymous;
 mod cut_offs;
 mod families;
+mod limits;
 mod revocations;
 mod row;
 mod session_revocation;
@@ -23,12 +24,12 @@ use std::{
 use policy_core::{secret::SecretKey, session::SessionKey};
 
 use self::{
-    anonymous::Anonymous, cut_offs::CutOffs, families::FamilyRow, revocations::Revocations,
-    row::Row, shards::Shards, user::User,
+    anonymous::Anonymous, cut_offs::CutOffs, families::FamilyRow, limits::Limits,
+    revocations::Revocations, row::Row, shards::Shards, user::User,
 };
 use super::{AnonymousLimit, NewsFeed, Ticket, TokenHash};
 
-/// Sessions, refresh tokens, revocations and tickets in the memory of one process, which end with
+/// Sessions, refresh tokens, revocations, tickets and limits in the memory of one process, which end with
 /// it. For tests, and for services that may lose their sessions at a restart.
 ///
 /// Clones share one store.
@@ -64,6 +65,8 @@ struct Inner {
     tokens: Shards<TokenHash, Arc<FamilyRow>>,
     revocations: Mutex<Revocations>,
     tickets: Shards<TokenHash, Ticket>,
+
+    limits: Mutex<Limits>,
 }
 
 impl MemoryStore {
@@ -87,6 +90,7 @@ impl MemoryStore {
             tokens: Shards::default(),
             revocations: Mutex::default(),
             tickets: Shards::default(),
+            limits: Mutex::default(),
         }))
     }
 }

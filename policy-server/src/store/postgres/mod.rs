@@ -1,6 +1,7 @@
 //! A store for sessions, refresh tokens and revocations in PostgreSQL.
 
 mod connection;
+mod limits;
 mod listener;
 mod opening;
 mod rows;
@@ -33,7 +34,8 @@ const STATEMENT: Duration = Duration::from_secs(2);
 
 /// A store in a PostgreSQL database, version 14 or newer, for an app that runs as several instances.
 ///
-/// It implements [`SessionStore`](super::SessionStore) and [`TokenStore`](super::TokenStore).
+/// It implements [`SessionStore`](super::SessionStore), [`TokenStore`](super::TokenStore) and
+/// [`LimitStore`](super::LimitStore).
 /// Clones share their connections.
 ///
 /// - The first instance that opens the store creates a schema of its own, `policy`, with all tables

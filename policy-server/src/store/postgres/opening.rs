@@ -9,13 +9,13 @@ use super::connection::{Database, Failure};
 use crate::{base::timers, store::StoreError};
 
 /// The steps from an empty schema to the current one. The version of a schema is their number.
-const STEPS: &[&str] = &[include_str!("schema.sql")];
+const STEPS: &[&str] = &[include_str!("schema.sql"), include_str!("limits.sql")];
 
 /// How long the steps may take, and the wait for another instance that makes them.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The tables, for the check of privileges.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 10] = [
     "meta",
     "numbers",
     "epochs",
@@ -24,6 +24,8 @@ const TABLES: [&str; 8] = [
     "refresh_tokens",
     "revocations",
     "tickets",
+    "rates",
+    "permits",
 ];
 
 /// Makes the database ready for the store.

@@ -76,6 +76,9 @@ macro_rules! script {
 script!(SESSIONS, END_OF_SESSIONS, "sessions.lua");
 script!(TOKENS, END_OF_TOKENS, "tokens.lua");
 
+static LIMITS: LazyLock<Script> =
+    LazyLock::new(|| Script::new(concat!(include_str!("common.lua"), include_str!("limits.lua"))));
+
 impl Call {
     /// A call of the script of sessions.
     pub(super) fn of_sessions(name: &str) -> Self {
@@ -95,6 +98,11 @@ impl Call {
     /// One that ends tokens: what it writes is little.
     pub(super) fn to_end_tokens(name: &str) -> Self {
         Self::of(&END_OF_TOKENS, name)
+    }
+
+    /// A call of the script of rates and permits.
+    pub(super) fn of_limits(name: &str) -> Self {
+        Self::of(&LIMITS, name)
     }
 
     fn of(script: &'static Script, name: &str) -> Self {

@@ -1,6 +1,7 @@
 //! A store for sessions, refresh tokens and revocations in Redis.
 
 mod connection;
+mod limits;
 mod listener;
 mod opening;
 mod reply;
@@ -30,7 +31,8 @@ const DEADLINE: Duration = Duration::from_secs(3);
 
 /// A store in Redis 7 or newer, or Valkey, for an app that runs as several instances.
 ///
-/// It implements [`SessionStore`](super::SessionStore) and [`TokenStore`](super::TokenStore).
+/// It implements [`SessionStore`](super::SessionStore), [`TokenStore`](super::TokenStore) and
+/// [`LimitStore`](super::LimitStore).
 /// Clones share their connection.
 ///
 /// - A call is one script, so one round trip, and nothing happens in between. What is acknowledged is

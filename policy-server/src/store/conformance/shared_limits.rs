@@ -1,0 +1,126 @@
+//! Rates and permits.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use policy_core::limits::{Rate, gcra::Account};
+
+use super::{Call, LimitStore, RACERS, answer, at_once, rule};
+use crate::store::{LeasePermits, LimitKey, TakeRate};
+
+pub(super) async fn run<S: LimitStore>(make: &impl Fn() -> S) {
+    accounts(&*opened(make).await).await;
+    racers(&opened(make).await).await;
+    permits(&*opened(make).await).await;
+    holders(&opened(make).await).await;
+    lifetimes(&*opened(make).await).await;
+}
+
+async fn opened<S: LimitStore>(make: &impl Fn() -> S) -> Arc<S> {
+    let store = Arc::new(make());
+    answer(store.open()).await;
+    store
+}
+
+fn name(number: u32) -> LimitKey {
+    LimitKey(u128::from(number).to_be_bytes())
+}
+
+/// Long enough for everything that a test does.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Three periods of requests, decided by the times that the store says.
+async fn accounts<S: LimitStore>(store: &S) {
+    let rate = Rate::new(6, Duration::from_millis(240));
+    let mut accounts = HashMap::new();
+    let (mut has_granted, mut has_refused) = (false, false);
+    let end = Instant::now() + 3 * rate.per;
+    for turn in 0_u32.. {
+        let (client, wanted) = (turn % 3, 1 + turn % 4);
+        let taken = answer(store.take_rate(TakeRate::new(name(client), rate, wanted))).await;
+        let account = accounts.entry(client).or_insert(Account::EMPTY);
+        let (granted, remaining, wait) = match account.take_up_to(&rate, taken.at, wanted) {
+            Ok((granted, left)) => (granted, left.remaining, left.reset),
+            Err(refused) => (0, 0, refused.retry_after),
+        };
+        let is_right = (taken.granted, taken.remaining) == (granted, remaining);
+        rule(is_right, "`take_rate` grants what an account grants at that time");
+        rule(taken.wait == wait, "`take_rate` says how long to wait");
+        has_granted |= granted > 1;
+        has_refused |= granted == 0;
+        // A store far away may be too slow for a refusal within a period.
+        if Instant::now() >= end && (has_refused || turn > 1000) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    rule(has_granted, "`take_rate` grants several requests at once");
+}
+
+async fn racers<S: LimitStore>(store: &Arc<S>) {
+    let rate = Rate::new(10, LONG);
+    let call = |_| -> Call<u32> {
+        let store = Arc::clone(store);
+        Box::pin(async move {
+            let mut granted = 0;
+            for _ in 0..3 {
+                granted += answer(store.take_rate(TakeRate::new(name(1), rate, 2))).await.granted;
+            }
+            granted
+        })
+    };
+    let granted: u32 = at_once((0..RACERS).map(call).collect()).await.into_iter().sum();
+    rule(granted <= 10, "a rate holds for requests at the same moment");
+    rule(granted == 10, "a rate is granted whole");
+    answer(store.purge(100)).await;
+    let more = answer(store.take_rate(TakeRate::new(name(1), rate, 1))).await;
+    rule(more.granted == 0, "`purge` leaves accounts that still count");
+    let of_another = answer(store.take_rate(TakeRate::new(name(2), rate, 1))).await;
+    rule(of_another.granted == 1, "clients are counted apart");
+}
+
+async fn permits<S: LimitStore>(store: &S) {
+    let lease = async |limit, instance: u8, wish| {
+        let request = LeasePermits::new(name(limit), 10, [instance; 16], wish, LONG);
+        answer(store.lease_permits(request)).await
+    };
+    rule(lease(1, 1, 4).await == 4, "an instance holds what it wishes, if there is enough");
+    rule(lease(1, 2, 9).await == 6, "an instance gets what the others leave");
+    rule(lease(1, 1, 5).await == 4, "an instance keeps what it held");
+    rule(lease(2, 3, 10).await == 10, "limits are counted apart");
+    rule(lease(1, 2, 1).await == 1, "an instance gives back what it does not wish");
+    rule(lease(1, 1, 100).await == 9, "what was given back is there for others");
+    rule(lease(1, 1, 0).await == 0, "an instance gives all back");
+    rule(lease(1, 2, 100).await == 10, "what was given back is there for others");
+}
+
+async fn holders<S: LimitStore>(store: &Arc<S>) {
+    let call = |racer: u32| -> Call<u32> {
+        let store = Arc::clone(store);
+        let instance = u128::from(racer).to_be_bytes();
+        let request = LeasePermits::new(name(1), 10, instance, 3, LONG);
+        Box::pin(async move { answer(store.lease_permits(request)).await })
+    };
+    let held: u32 = at_once((0..RACERS).map(call).collect()).await.into_iter().sum();
+    rule(held <= 10, "permits are bounded for instances that ask at the same moment");
+    rule(held == 10, "no permit is lost");
+}
+
+async fn lifetimes<S: LimitStore>(store: &S) {
+    let lifetime = Duration::from_millis(300);
+    let lease = async |instance: u8, wish| {
+        let request = LeasePermits::new(name(1), 2, [instance; 16], wish, lifetime);
+        answer(store.lease_permits(request)).await
+    };
+    let begun = Instant::now();
+    rule(lease(1, 2).await == 2, "an instance holds what it wishes, if there is enough");
+    while lease(2, 1).await == 0 {
+        // A generous bound, for a busy machine.
+        rule(begun.elapsed() < 100 * lifetime, "permits end with the lifetime of their lease");
+        tokio::task::yield_now().await;
+    }
+    rule(begun.elapsed() >= lifetime, "permits are held as long as their lease lasts");
+}

@@ -1,0 +1,80 @@
+//! Rates and permits of the instances in this process.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use policy_core::limits::gcra::Account;
+
+use super::MemoryStore;
+use crate::{
+    base::clock::Clock,
+    store::{Answer, LeasePermits, LimitKey, LimitStore, StoreError, TakeRate, TakenRate},
+};
+
+/// The most clients that are told apart: 90 MB of them.
+const CLIENTS: usize = 1 << 20;
+
+/// What is counted.
+#[derive(Default)]
+pub(super) struct Limits {
+    accounts: HashMap<LimitKey, Account>,
+    /// What each instance holds of each limit, and until when.
+    permits: HashMap<LimitKey, HashMap<[u8; 16], (u32, Duration)>>,
+}
+
+impl Limits {
+    /// Removes up to `limit` accounts that are as good as new.
+    fn purge(&mut self, now: Duration, limit: usize) -> usize {
+        let mut purged = 0;
+        self.accounts.retain(|_, account| {
+            let goes = purged < limit && account.is_empty_at(now);
+            purged += usize::from(goes);
+            !goes
+        });
+        purged
+    }
+}
+
+fn lock(limits: &Mutex<Limits>) -> MutexGuard<'_, Limits> {
+    limits.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LimitStore for MemoryStore {
+    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
+        let TakeRate { key, rate, wanted } = request;
+        let mut limits = lock(&self.0.limits);
+        let at = Clock::system().monotonic();
+        let is_full = limits.accounts.len() >= CLIENTS && !limits.accounts.contains_key(&key);
+        if is_full && limits.purge(at, CLIENTS) == 0 {
+            return Answer::ready(Err(StoreError::new("there are too many clients")));
+        }
+        let account = limits.accounts.entry(key).or_insert(Account::EMPTY);
+        let taken = match account.take_up_to(&rate, at, wanted) {
+            Ok((granted, left)) => TakenRate::new(granted, left.remaining, left.reset, at),
+            Err(refused) => TakenRate::new(0, 0, refused.retry_after, at),
+        };
+        Answer::ready(Ok(taken))
+    }
+
+    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
+        let LeasePermits { limit, most, instance, wish, lifetime } = request;
+        let mut limits = lock(&self.0.limits);
+        let now = Clock::system().monotonic();
+        let holders = limits.permits.entry(limit).or_default();
+        holders.retain(|holder, (_, until)| *holder != instance && *until > now);
+        let taken = holders.values().fold(0, |sum: u32, (held, _)| sum.saturating_add(*held));
+        let held = wish.min(most.saturating_sub(taken));
+        if held > 0 {
+            holders.insert(instance, (held, now + lifetime));
+        }
+        Answer::ready(Ok(held))
+    }
+
+    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+        let purged = lock(&self.0.limits).purge(Clock::system().monotonic(), limit);
+        Answer::ready(Ok(purged))
+    }
+}
