@@ -145,21 +145,19 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone>(server: &impl Server, 
         until(async || counts.writes.load(Ordering::Relaxed) > written + 500).await;
         match rounds % 3 {
             0 => {
-                server.kill();
+                server.kill().await;
                 server.begin().await;
             }
             1 => {
-                server.signal("STOP");
-                until(async || {
+                let is_noticed = async || {
                     // Those whose clients are done notice nothing by themselves.
                     let key = key(0);
                     let calls =
                         stores.iter().flat_map(|store| [(); 3].map(|()| store.load(&key, NOW)));
                     futures_util::future::join_all(calls).await;
                     stores.iter().all(|store| !SessionStore::is_writable(store))
-                })
-                .await;
-                server.signal("CONT");
+                };
+                server.disturb(is_noticed).await;
             }
             _ => {
                 round.ends.store(true, Ordering::Relaxed);

@@ -7,11 +7,24 @@ use tokio::task::JoinSet;
 
 use super::site::{Instance, is_away, until};
 
-/// What tests do to a server.
+/// What tests do to the server of a store, or to one of several.
 pub(crate) trait Server {
+    /// Starts what was killed.
     async fn begin(&self);
-    fn kill(&self);
+    async fn kill(&self);
+    /// Holds it up until this is noticed, or has another one take over.
+    async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool);
+}
+
+/// A server that is a process.
+pub(crate) trait Process {
     fn signal(&self, name: &str);
+}
+
+async fn hang(server: &impl Process, is_noticed: impl AsyncFnMut() -> bool) {
+    server.signal("STOP");
+    until(is_noticed).await;
+    server.signal("CONT");
 }
 
 impl Server for Postgres {
@@ -19,10 +32,16 @@ impl Server for Postgres {
         Self::begin(self).await;
     }
 
-    fn kill(&self) {
+    async fn kill(&self) {
         Self::kill(self);
     }
 
+    async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool) {
+        hang(self, is_noticed).await;
+    }
+}
+
+impl Process for Postgres {
     fn signal(&self, name: &str) {
         Self::signal(self, name);
     }
@@ -33,10 +52,16 @@ impl Server for Redis {
         Self::begin(self).await;
     }
 
-    fn kill(&self) {
+    async fn kill(&self) {
         Self::kill(self);
     }
 
+    async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool) {
+        hang(self, is_noticed).await;
+    }
+}
+
+impl Process for Redis {
     fn signal(&self, name: &str) {
         Self::signal(self, name);
     }
@@ -67,7 +92,7 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
             });
         }
         until(async || ada.post(&instances[0], "/count").await.status() == 200).await;
-        server.kill();
+        server.kill().await;
         let visitors = visits.join_all().await;
         for instance in &instances {
             // The first calls may still wait, and the others fail at once.
@@ -96,7 +121,7 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
 }
 
 /// A paused server accepts connections and does not answer: calls wait a bounded time, all together.
-pub(crate) async fn paused(server: &impl Server, store: &str) {
+pub(crate) async fn paused(server: &impl Process, store: &str) {
     let instance = Instance::start(store).await;
     let ada = instance.login("ada").await;
     server.signal("STOP");

@@ -30,6 +30,8 @@ pub mod process;
 pub mod program;
 pub mod random;
 pub mod redis;
+pub mod redis_cluster;
+pub mod redis_sentinel;
 pub mod tls;
 pub mod webdriver;
 pub mod webkit;

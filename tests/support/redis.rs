@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::Command,
     sync::{
@@ -17,7 +18,7 @@ use tokio::sync::OnceCell;
 use crate::{guard::Guard, port::Port};
 
 /// How long a server may take to start, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server of this process, on a port of its own, without keys. What it acknowledges is on the disk.
 /// It ends with this process, and its files are removed.
@@ -25,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Redis {
     folder: PathBuf,
     port: Port,
-    settings: Vec<String>,
+    password: &'static str,
+    arguments: Vec<String>,
     guard: Mutex<Option<Guard>>,
 }
 
@@ -38,11 +40,7 @@ impl Redis {
 
     /// Starts a server with these settings, `name=value`.
     pub async fn start(settings: &[&str]) -> Self {
-        let port = Port::reserve();
-        let folder = env::temp_dir().join(format!("policy-redis-{}", port.address.port()));
-        // Of a run that was killed.
-        let _none = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).expect("a folder");
+        let (port, folder) = place();
         let mut all = vec![
             format!("port={}", port.address.port()),
             format!("dir={}", folder.display()),
@@ -51,19 +49,43 @@ impl Redis {
         let usual = ["bind=127.0.0.1", "requirepass=secret", "save=", "appendonly=yes"];
         let durable = ["appendfsync=always"];
         all.extend(usual.iter().chain(&durable).chain(settings).map(ToString::to_string));
-        let server = Self { folder, port, settings: all, guard: Mutex::default() };
+        let arguments = all.iter().flat_map(|setting| {
+            let (name, value) = setting.split_once('=').expect("name=value");
+            [format!("--{name}"), value.to_owned()]
+        });
+        Self::at(port, folder, "secret", arguments.collect()).await
+    }
+
+    /// Starts a sentinel with these lines of its file, which it changes itself.
+    pub async fn start_sentinel(password: &'static str, lines: &[String]) -> Self {
+        let (port, folder) = place();
+        let file = folder.join("sentinel.conf");
+        let usual = format!(
+            "port {}\ndir {}\npidfile {}\nbind 127.0.0.1\nrequirepass {password}\n",
+            port.address.port(),
+            folder.display(),
+            folder.join("pid").display(),
+        );
+        fs::write(&file, usual + &lines.join("\n")).expect("a file");
+        let arguments = vec![file.display().to_string(), "--sentinel".to_owned()];
+        Self::at(port, folder, password, arguments).await
+    }
+
+    async fn at(
+        port: Port,
+        folder: PathBuf,
+        password: &'static str,
+        arguments: Vec<String>,
+    ) -> Self {
+        let server = Self { folder, port, password, arguments, guard: Mutex::default() };
         server.begin().await;
         server
     }
 
     /// Starts the server again, after [`kill`](Self::kill).
     pub async fn begin(&self) {
-        let arguments = self.settings.iter().flat_map(|setting| {
-            let (name, value) = setting.split_once('=').expect("name=value");
-            [format!("--{name}"), value.to_owned()]
-        });
         let shell = Command::new("sh");
-        let guard = Guard::start(shell, "KILL", &self.folder, &program(), arguments);
+        let guard = Guard::start(shell, "KILL", &self.folder, &program(), &self.arguments);
         *self.guard.lock().expect("no panic") = Some(guard);
         let end = Instant::now() + PATIENCE;
         // It refuses commands while it reads its files.
@@ -88,15 +110,19 @@ impl Redis {
         assert!(sent.expect("kill").success());
     }
 
+    /// Where the server listens.
+    pub fn address(&self) -> SocketAddr {
+        self.port.address
+    }
+
     /// The URL of the server.
     pub fn url(&self) -> String {
-        format!("redis://:secret@{}/", self.port.address)
+        format!("redis://:{}@{}/", self.password, self.port.address)
     }
 
     /// The URL with a prefix that nothing else uses.
     pub fn prefix(&self) -> String {
-        static PREFIXES: AtomicU32 = AtomicU32::new(0);
-        format!("{}?prefix=p{}", self.url(), PREFIXES.fetch_add(1, Ordering::Relaxed))
+        format!("{}?{}", self.url(), parameter())
     }
 
     /// The result of a command of one who may do everything.
@@ -104,12 +130,38 @@ impl Redis {
         self.try_command(words).await.expect("an answer")
     }
 
-    async fn try_command(&self, words: &[&str]) -> Option<Value> {
-        let client = redis::Client::open(self.url()).expect("a URL");
-        let mut connection = client.get_multiplexed_async_connection().await.ok()?;
-        let (name, arguments) = words.split_first().expect("a command");
-        redis::cmd(name).arg(arguments).query_async(&mut connection).await.ok()
+    /// The same, or `None` if it failed.
+    pub async fn try_command(&self, words: &[&str]) -> Option<Value> {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        self.run(&words).await.ok()
     }
+
+    /// The result of a command whose words are no text.
+    pub async fn run(&self, words: &[&[u8]]) -> redis::RedisResult<Value> {
+        let client = redis::Client::open(self.url()).expect("a URL");
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        let mut command = redis::Cmd::new();
+        for word in words {
+            command.arg(word);
+        }
+        command.query_async(&mut connection).await
+    }
+}
+
+/// A parameter of a URL: a prefix that nothing else uses.
+pub fn parameter() -> String {
+    static PREFIXES: AtomicU32 = AtomicU32::new(0);
+    format!("prefix=p{}", PREFIXES.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A port, and an empty folder for who listens on it.
+fn place() -> (Port, PathBuf) {
+    let port = Port::reserve();
+    let folder = env::temp_dir().join(format!("policy-redis-{}", port.address.port()));
+    // Of a run that was killed.
+    let _none = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).expect("a folder");
+    (port, folder)
 }
 
 fn program() -> PathBuf {

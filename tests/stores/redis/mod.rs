@@ -5,7 +5,10 @@
 //! routes with and without a session, readiness, what was acknowledged; anonymous sessions x their
 //! limit; wrong settings x the words of the error.
 
+mod cluster;
+mod failover;
 mod outages;
+mod sentinel;
 mod starts;
 
 use std::sync::Arc;
@@ -59,13 +62,24 @@ async fn the_store_keeps_all_rules_of_limits() {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn two_instances_keep_all_rules_together() {
     let server = Redis::shared().await;
+    two_instances(|| server.prefix()).await;
+}
+
+async fn two_instances(url: impl Fn() -> String) {
     let pair = || {
-        let url = server.prefix();
+        let url = url();
         Pair::new([&*url, &*url].map(RedisStore::new))
     };
     conformance::sessions(pair).await;
     conformance::tokens(pair).await;
     conformance::limits(pair).await;
+}
+
+/// Those of one instance and of two.
+async fn all_rules(url: impl Fn() -> String) {
+    conformance::sessions(|| RedisStore::new(url())).await;
+    conformance::tokens(|| RedisStore::new(url())).await;
+    two_instances(url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

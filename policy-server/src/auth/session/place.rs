@@ -66,9 +66,13 @@ impl Place {
             #[cfg(not(feature = "postgres"))]
             "postgres" | "postgresql" => nowhere(Rule::SessionFeature, "postgres"),
             #[cfg(feature = "redis")]
-            "redis" | "rediss" => Self::full(RedisStore::new(url)),
+            "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" => {
+                Self::full(RedisStore::new(url))
+            }
             #[cfg(not(feature = "redis"))]
-            "redis" | "rediss" => nowhere(Rule::SessionFeature, "redis"),
+            "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" => {
+                nowhere(Rule::SessionFeature, "redis")
+            }
             "" => nowhere(Rule::SessionStoreUrl, "no scheme"),
             scheme => nowhere(Rule::SessionStoreUrl, scheme),
         }

@@ -92,7 +92,7 @@ impl Sessions {
     /// | `memory:` | [`MemoryStore`] | |
     /// | `redb:path` | [`EmbeddedStore`](crate::store::EmbeddedStore) in the file at this path | `embedded` |
     /// | `postgres://user:password@host/database` | [`PostgresStore`](crate::store::PostgresStore) | `postgres` |
-    /// | `redis://user:password@host/`, `rediss://` with TLS | [`RedisStore`](crate::store::RedisStore) | `redis` |
+    /// | `redis://user:password@host/`, `rediss://` with TLS, `redis+sentinel://`, `rediss+sentinel://` | [`RedisStore`](crate::store::RedisStore) | `redis` |
     ///
     /// A URL of none of these is an error at the start (`session.store-url`), which does not repeat
     /// it, and so is a feature that is off (`session.feature-off`). Tests that call `App::test` keep

@@ -1,33 +1,33 @@
 //! The connection to the server, and calls that wait a bounded time.
 
 use std::{
-    error::Error,
-    fmt,
     sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwapOption;
-use redis::{
-    AsyncConnectionConfig, Cmd, ErrorKind, RedisError, Script, ScriptInvocation, ServerErrorKind,
-    ToRedisArgs, Value,
-    aio::{MultiplexedConnection, PubSub},
-};
-use socket2::{SockRef, TcpKeepalive};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    select,
-    sync::Mutex,
-    task::AbortHandle,
-};
-use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
+use redis::{Cmd, Script, ScriptInvocation, ToRedisArgs, Value, aio::PubSub};
+use tokio::{select, sync::Mutex};
 
-use super::{DEADLINE, url::Address};
-use crate::{
-    base::{task::BackgroundTask, timers},
-    store::{StoreError, circuit::Circuit},
+use super::{
+    DEADLINE,
+    failure::Failure,
+    link::{Link, subscribe, within_deadline},
+    primary, sentinel,
+    url::{Address, Host, Servers},
 };
+use crate::{
+    base::timers,
+    store::{
+        StoreError,
+        circuit::{Circuit, random},
+    },
+};
+
+/// The shortest and the longest time after which a call is made again that found its keys elsewhere. It
+/// doubles each time, and is random by half. The first time it is made at once.
+const SHORTEST: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_millis(200);
 
 /// The scripts of one store, over one connection: the server does one thing at a time in any case.
 pub(super) struct Database {
@@ -36,26 +36,23 @@ pub(super) struct Database {
     link: ArcSwapOption<Link>,
     /// Held by the call that connects.
     connecting: Mutex<()>,
-}
-
-/// A connection, and the task that reads and writes it.
-struct Link {
-    connection: MultiplexedConnection,
-    state: AbortHandle,
-    _task: BackgroundTask,
+    /// The primary of late, or where a node of a cluster said that the keys are.
+    last: ArcSwapOption<Host>,
 }
 
 /// One run of a script.
 pub(super) struct Call(ScriptInvocation<'static>);
 
-/// Why a call failed.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// Another call is made later: the server was away a moment ago.
-    IsAway,
-    NoAnswer,
-    Connect(String),
-    Redis(RedisError),
+/// A connection that hears what is told.
+pub(super) struct Subscription {
+    pub(super) host: Host,
+    pub(super) connection: PubSub,
+}
+
+/// What a server is asked.
+enum Question<'a> {
+    Script(&'a Call),
+    Command(&'a Cmd),
 }
 
 /// A script, and the same for calls that must not fail where the memory of the server is full.
@@ -124,6 +121,7 @@ impl Database {
             circuit: Circuit::default(),
             link: ArcSwapOption::empty(),
             connecting: Mutex::new(()),
+            last: ArcSwapOption::empty(),
         }
     }
 
@@ -131,14 +129,9 @@ impl Database {
         &self.address
     }
 
-    /// What all keys begin with.
-    pub(super) fn prefix(&self) -> String {
-        format!("{{{}}}:", self.address.prefix)
-    }
-
     /// Where news are told.
     fn channel(&self) -> String {
-        format!("{}news", self.prefix())
+        format!("{}news", self.address.prefix())
     }
 
     /// Whether the server answered of late.
@@ -159,35 +152,57 @@ impl Database {
 
     /// The same, also while the server is away.
     pub(super) async fn run(&self, mut call: Call) -> Result<Value, Failure> {
-        call.0.key(self.prefix());
-        self.bounded(async |connection| call.0.invoke_async(connection).await).await
+        call.0.key(self.address.prefix());
+        self.bounded(Question::Script(&call)).await
     }
 
     /// The result of one command, besides the calls of the store.
     pub(super) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
-        self.bounded(async |connection| command.query_async(connection).await).await
+        self.bounded(Question::Command(command)).await
     }
 
-    async fn bounded(
-        &self,
-        ask: impl AsyncFnOnce(&mut MultiplexedConnection) -> Result<Value, RedisError>,
-    ) -> Result<Value, Failure> {
+    /// Asks the primary, and asks again where the keys are elsewhere or on their way.
+    async fn bounded(&self, question: Question<'_>) -> Result<Value, Failure> {
         let deadline = timers::sleep(DEADLINE);
         tokio::pin!(deadline);
-        let link = select! {
-            link = self.link() => link?,
-            () = &mut deadline => return Err(Failure::NoAnswer),
-        };
-        let mut connection = link.connection.clone();
-        let answer = select! {
-            answer = ask(&mut connection) => answer.map_err(Failure::Redis),
-            () = &mut deadline => Err(Failure::NoAnswer),
-        };
-        if answer.as_ref().is_err_and(Failure::spoils_the_connection) {
-            // Unless another call has replaced it already.
-            self.link.compare_and_swap(&link, None);
+        let mut pause = Duration::ZERO;
+        loop {
+            let link = select! {
+                link = self.link() => link,
+                () = &mut deadline => return Err(Failure::NoAnswer),
+            };
+            let answer = match link {
+                Ok(link) => {
+                    let answer = select! {
+                        answer = question.ask(&link) => answer,
+                        () = &mut deadline => Err(Failure::NoAnswer),
+                    };
+                    if let Err(failure) = &answer {
+                        self.note(failure, &link);
+                    }
+                    answer
+                }
+                Err(failure) => Err(failure),
+            };
+            if !answer.as_ref().is_err_and(Failure::is_passing) {
+                return answer;
+            }
+            select! {
+                () = timers::sleep(pause.mul_f64(0.5 + random())) => (),
+                () = &mut deadline => return answer,
+            }
+            pause = (pause * 2).clamp(SHORTEST, LONGEST);
         }
-        answer
+    }
+
+    /// Leaves a connection that is of no more use, unless another call has replaced it already.
+    fn note(&self, failure: &Failure, link: &Arc<Link>) {
+        if let Some(host) = failure.moved_to(&link.host) {
+            self.last.store(Some(Arc::new(host)));
+        }
+        if failure.spoils_the_connection() {
+            self.link.compare_and_swap(link, None);
+        }
     }
 
     async fn link(&self) -> Result<Arc<Link>, Failure> {
@@ -198,139 +213,53 @@ impl Database {
         if let Some(link) = self.open_link() {
             return Ok(link);
         }
-        let address = Arc::clone(&self.address);
-        let link = timers::beside_requests(async move { Link::open(&address).await }).await?;
-        let link = Arc::new(link);
+        let (address, last) = (Arc::clone(&self.address), self.last.load_full());
+        let find = async move { primary::find(&address, last.map(|host| (*host).clone())).await };
+        let link = Arc::new(timers::beside_requests(find).await?);
+        self.last.store(Some(Arc::new(link.host.clone())));
         self.link.store(Some(Arc::clone(&link)));
         Ok(link)
     }
 
-    /// The connection, unless the server has closed it, as some do where nothing happens for long.
     fn open_link(&self) -> Option<Arc<Link>> {
-        self.link.load_full().filter(|link| !link.state.is_finished())
+        self.link.load_full().filter(|link| link.is_open())
     }
 
-    /// A connection that hears what is told.
-    pub(super) async fn subscribe(&self) -> Result<PubSub, Failure> {
+    /// Leaves a server that the sentinels do not call the primary any more. It may be cut off from them
+    /// and its replicas, and not know that another one has taken over.
+    pub(super) async fn look_again(&self) {
+        if let Servers::Sentinels(sentinels) = &self.address.servers
+            && let Some(link) = self.open_link()
+            && let Ok(primaries) = sentinel::primary(sentinels).await
+            && !primaries.contains(&link.host)
+        {
+            self.link.compare_and_swap(&link, None);
+        }
+    }
+
+    /// Whether calls go to no other server.
+    pub(super) fn is_at(&self, host: &Host) -> bool {
+        self.open_link().is_none_or(|link| link.host == *host)
+    }
+
+    /// Begins to hear what is told. In a cluster, each node passes it on to all others.
+    pub(super) async fn subscribe(&self) -> Result<Subscription, Failure> {
+        let host = within_deadline(self.link()).await?.host.clone();
         let (address, channel) = (Arc::clone(&self.address), self.channel());
-        let subscribe = timers::beside_requests(async move {
-            let mut connection = match dial(&address).await? {
-                Dialled::Plain(stream) => PubSub::new(&address.login, stream).await,
-                Dialled::Tls(stream) => PubSub::new(&address.login, stream).await,
-            }
-            .map_err(Failure::Redis)?;
-            connection.subscribe(channel).await.map_err(Failure::Redis)?;
-            Ok(connection)
-        });
-        select! {
-            subscribed = subscribe => subscribed,
-            () = timers::sleep(DEADLINE) => Err(Failure::NoAnswer),
-        }
+        let subscribe = async move {
+            let connection = subscribe(&host, &address.access, &channel).await?;
+            Ok(Subscription { host, connection })
+        };
+        within_deadline(timers::beside_requests(subscribe)).await
     }
 }
 
-impl Link {
-    async fn open(address: &Address) -> Result<Self, Failure> {
-        match dial(address).await? {
-            Dialled::Plain(stream) => Self::over(address, stream).await,
-            Dialled::Tls(stream) => Self::over(address, stream).await,
-        }
-    }
-
-    async fn over(
-        address: &Address,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    ) -> Result<Self, Failure> {
-        // The calls have their own deadline.
-        let config = AsyncConnectionConfig::new().set_response_timeout(None);
-        let opened = MultiplexedConnection::new_with_config(&address.login, stream, config).await;
-        let (connection, driver) = opened.map_err(Failure::Redis)?;
-        let state = tokio::spawn(driver).abort_handle();
-        Ok(Self { connection, _task: BackgroundTask::new(state.clone()), state })
+impl Question<'_> {
+    async fn ask(&self, link: &Link) -> Result<Value, Failure> {
+        let answer = match self {
+            Self::Script(Call(script)) => script.invoke_async(&mut link.connection()).await,
+            Self::Command(command) => link.command(command).await,
+        };
+        Ok(answer?)
     }
 }
-
-enum Dialled {
-    Plain(TcpStream),
-    Tls(Box<tokio_rustls::client::TlsStream<TcpStream>>),
-}
-
-async fn dial(address: &Address) -> Result<Dialled, Failure> {
-    let dial = async {
-        let stream = TcpStream::connect((&*address.host, address.port)).await?;
-        stream.set_nodelay(true)?;
-        let pulse = Duration::from_secs(10);
-        let keepalive = TcpKeepalive::new().with_time(pulse).with_interval(pulse);
-        SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
-        let Some(tls) = &address.tls else { return Ok(Dialled::Plain(stream)) };
-        let name = ServerName::try_from(address.host.clone()).map_err(std::io::Error::other)?;
-        let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await?;
-        Ok(Dialled::Tls(Box::new(stream)))
-    };
-    let dialled: Result<_, std::io::Error> = select! {
-        dialled = dial => dialled,
-        () = timers::sleep(DEADLINE) => return Err(Failure::NoAnswer),
-    };
-    dialled.map_err(|error| Failure::Connect(format!("{}:{}: {error}", address.host, address.port)))
-}
-
-impl Failure {
-    /// Whether the user of the URL may not do this.
-    pub(super) fn is_of_rights(&self) -> bool {
-        let denied = ErrorKind::Server(ServerErrorKind::NoPerm);
-        matches!(self, Self::Redis(error) if error.kind() == denied)
-    }
-
-    /// Whether the server did not do its work, whatever the call was.
-    fn is_of_the_server(&self) -> bool {
-        match self {
-            Self::IsAway => false,
-            Self::NoAnswer | Self::Connect(_) => true,
-            Self::Redis(error) => match error.kind() {
-                ErrorKind::Server(kind) => matches!(
-                    kind,
-                    ServerErrorKind::BusyLoading
-                        | ServerErrorKind::Moved
-                        | ServerErrorKind::Ask
-                        | ServerErrorKind::TryAgain
-                        | ServerErrorKind::ClusterDown
-                        | ServerErrorKind::MasterDown
-                        | ServerErrorKind::ReadOnly
-                ),
-                // It works on something else, cannot write to the disk, or has too few replicas.
-                ErrorKind::Extension => {
-                    matches!(error.code(), Some("BUSY" | "MISCONF" | "NOREPLICAS"))
-                }
-                _ => true,
-            },
-        }
-    }
-
-    /// Whether the connection may still be busy, or is one to a server that is a replica now: the name
-    /// of the host may stand for another by now.
-    fn spoils_the_connection(&self) -> bool {
-        match self {
-            Self::Redis(error) => match error.kind() {
-                ErrorKind::Server(kind) => {
-                    matches!(kind, ServerErrorKind::ReadOnly | ServerErrorKind::Moved)
-                }
-                ErrorKind::Extension => false,
-                _ => true,
-            },
-            _ => true,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::IsAway => f.write_str("the server did not respond of late"),
-            Self::NoAnswer => write!(f, "the server did not respond within {DEADLINE:?}"),
-            Self::Connect(error) => f.write_str(error),
-            Self::Redis(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl Error for Failure {}

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
-use redis::{Msg, Value, aio::PubSub};
+use redis::{Msg, Value};
 use tokio::select;
 
-use super::connection::Database;
+use super::connection::{Database, Subscription};
 use crate::{
     base::{task::BackgroundTask, timers},
     store::{News, NewsFeed, circuit::random, notification},
@@ -17,12 +17,17 @@ use crate::{
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How often the server is asked whether it is still there.
+/// How often the server is asked whether it is still there, and the sentinels whether it is still the
+/// primary.
 const PULSE: Duration = Duration::from_secs(5);
 
 /// Listens until the store is dropped, over this connection at first. Without a runtime nothing is
 /// heard, and the looks at the store remain.
-pub(super) fn spawn(database: Arc<Database>, first: PubSub, news: NewsFeed) -> BackgroundTask {
+pub(super) fn spawn(
+    database: Arc<Database>,
+    first: Subscription,
+    news: NewsFeed,
+) -> BackgroundTask {
     let listen = listen(database, first, news);
     let task = match timers::runtime() {
         Ok(runtime) => runtime.spawn(listen),
@@ -31,24 +36,24 @@ pub(super) fn spawn(database: Arc<Database>, first: PubSub, news: NewsFeed) -> B
     BackgroundTask::new(task.abort_handle())
 }
 
-async fn listen(database: Arc<Database>, first: PubSub, news: NewsFeed) {
-    hear(first, &news).await;
+async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {
+    hear(&database, first, &news).await;
     let mut pause = SHORTEST;
     loop {
         timers::sleep(pause.mul_f64(0.5 + random())).await;
         pause = (pause * 2).min(LONGEST);
-        if let Ok(connection) = database.subscribe().await {
+        if let Ok(subscription) = database.subscribe().await {
             // Of what was told until now.
             news.tell(News::Missed);
-            hear(connection, &news).await;
+            hear(&database, subscription, &news).await;
             pause = SHORTEST;
         }
     }
 }
 
-/// Passes on what is heard, until the connection ends.
-async fn hear(connection: PubSub, news: &NewsFeed) {
-    let (mut sink, mut messages) = connection.split();
+/// Passes on what is heard, until the connection ends or another server is the primary.
+async fn hear(database: &Database, subscription: Subscription, news: &NewsFeed) {
+    let (mut sink, mut messages) = subscription.connection.split();
     let pulse = async {
         loop {
             timers::sleep(PULSE).await;
@@ -56,7 +61,8 @@ async fn hear(connection: PubSub, news: &NewsFeed) {
                 answer = sink.ping::<Value>() => answer.is_ok(),
                 () = timers::sleep(PULSE) => false,
             };
-            if !answers {
+            database.look_again().await;
+            if !answers || !database.is_at(&subscription.host) {
                 break;
             }
         }

@@ -1,10 +1,14 @@
 //! A store for sessions, refresh tokens and revocations in Redis.
 
 mod connection;
+mod failure;
 mod limits;
+mod link;
 mod listener;
 mod opening;
+mod primary;
 mod reply;
+mod sentinel;
 mod sessions;
 mod ticket;
 mod tokens;
@@ -44,22 +48,32 @@ const DEADLINE: Duration = Duration::from_secs(3);
 ///   revocations do not.
 /// - A replica that takes over has what was copied to it until then. `min-replicas-to-write` at the
 ///   server bounds what is lost.
-/// - The URL names the host that answers, also after a failover, as hosted services have it; it is not
-///   asked where else the keys could be.
-/// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster.
+/// - The URL names one server, several nodes of a cluster, or sentinels. A call finds the server that
+///   has the keys and can write, also after a failover: nothing has to be restarted.
+/// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster and on
+///   one of its nodes. A cluster makes an app available, and gives it no more room. While that slot
+///   moves to another node, calls wait, and fail if it takes too long.
 /// - What ends is told to all instances by `PUBLISH`, over one connection each.
 /// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
 ///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
 ///   intervals of up to 5 seconds.
 ///
-/// `redis://user:password@host:port/database` connects without TLS, `rediss://` with TLS, which checks
-/// the certificate and its name. The parameters of the URL:
+/// | URL | where the store is |
+/// |---|---|
+/// | `redis://user:password@host:6379/database` | one server, or a cluster of which this is a node |
+/// | `redis://user:password@host1:6379,host2:6379/` | a cluster: the first node that answers says which one has the keys |
+/// | `redis+sentinel://user:password@host1:26379,host2:26379/name/database` | what these sentinels call `name`; the user and the password are those of the server |
+///
+/// With `rediss://` and `rediss+sentinel://` all connections use TLS, which checks the certificate and
+/// its name. That name is the one under which sentinels and nodes speak of a server
+/// (`sentinel announce-hostnames`, `cluster-announce-hostname`). The parameters of the URL:
 ///
 /// | parameter | meaning | default |
 /// |---|---|---|
 /// | `prefix` | what the keys of this app begin with | `policy` |
 /// | `persistence` | `none`: like [`without_persistence`](Self::without_persistence) | |
 /// | `sslrootcert` | a PEM file with the certificate authorities to trust | those of the web |
+/// | `sentinel_user`, `sentinel_password` | who connects to the sentinels | nobody |
 ///
 /// ```no_run
 /// use policy_server::{Sessions, store::RedisStore};

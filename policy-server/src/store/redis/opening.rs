@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use redis::{ErrorKind, ServerErrorKind, Value, aio::PubSub, cmd};
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value, cmd};
 
 use super::{
-    connection::{Call, Database, Failure},
+    connection::{Call, Database, Subscription},
+    failure::Failure,
     reply::{Items, as_bytes, as_number},
+    url::{Address, Servers},
 };
 use crate::store::StoreError;
 
@@ -14,7 +16,7 @@ use crate::store::StoreError;
 const VERSION: u64 = 1;
 
 /// Makes the server ready for the store, and begins to listen.
-pub(super) async fn prepare(database: &Database) -> Result<PubSub, StoreError> {
+pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreError> {
     let mut problems = Vec::new();
     let mut lacking = Vec::new();
     let info = match database.command(&cmd("INFO")).await {
@@ -43,7 +45,7 @@ pub(super) async fn prepare(database: &Database) -> Result<PubSub, StoreError> {
             let commands = Items::of(commands)?.rest().map(text);
             let commands = commands.collect::<Result<Vec<_>, _>>()?;
             if !commands.is_empty() {
-                let prefix = database.prefix();
+                let prefix = database.address().prefix();
                 lacking.push(format!("`{}` on the keys `{prefix}*`", commands.join("`, `")));
             }
         }
@@ -66,7 +68,7 @@ pub(super) async fn prepare(database: &Database) -> Result<PubSub, StoreError> {
         return Err(StoreError::new(format!(
             "the keys `{}*` have version {version}, and this release of the app knows versions up to \
              {VERSION}: start the newer release",
-            database.prefix(),
+            database.address().prefix(),
         )));
     }
     Ok(subscribed)
@@ -89,12 +91,6 @@ fn of_server(info: &HashMap<&str, &str>) -> Vec<String> {
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major < 7) {
         problems.push(format!("the server is Redis {version}, older than 7"));
-    }
-    if matches!(value("role"), "slave" | "replica") {
-        problems.push(
-            "the server is a replica, which cannot write; write the host of the primary into the URL"
-                .to_owned(),
-        );
     }
     let policy = value("maxmemory_policy");
     if value("maxmemory") != "0" && policy != "noeviction" {
@@ -132,39 +128,59 @@ fn has_snapshots(answer: &Value) -> bool {
 
 /// Why a command got no result, and what to do about it.
 fn explained(database: &Database, failure: &Failure) -> String {
-    let uses_tls = database.address().tls.is_some();
-    let advice = match failure {
+    match advice(database.address(), failure) {
+        Some(advice) => format!("{failure}; {advice}"),
+        None => failure.to_string(),
+    }
+}
+
+fn advice(address: &Address, failure: &Failure) -> Option<&'static str> {
+    let uses_tls = address.access.tls.is_some();
+    Some(match failure {
+        Failure::Sentinels(all) => {
+            return all.iter().find_map(|(_, failure)| match failure {
+                Failure::UnknownPrimary { .. } => {
+                    Some("write the name that they know into the URL, behind their hosts")
+                }
+                Failure::Redis(error) if asks_for_login(error) => Some(
+                    "write `sentinel_password=` into the URL, and `sentinel_user=` if there is one",
+                ),
+                failure => advice(address, failure),
+            });
+        }
+        Failure::Several(all) => return all.iter().find_map(|(_, one)| advice(address, one)),
+        Failure::Replica if matches!(address.servers, Servers::Named(_)) => {
+            "write the host of the primary into the URL"
+        }
         Failure::Redis(error) => match (error.kind(), error.code()) {
-            (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS")) => {
-                "correct the user and the password in the URL"
-            }
             (_, Some("NOAUTH")) => {
                 "write the user and the password into the URL, `redis://user:password@host/`"
             }
-            (ErrorKind::Server(ServerErrorKind::Moved), _) => {
-                "the server is one node of a cluster: write the address of the node that has these keys"
-            }
+            _ if asks_for_login(error) => "correct the user and the password in the URL",
             (ErrorKind::Io, _) if !uses_tls => "write `rediss://` if the server uses TLS",
-            _ if database.address().login.db() != 0 => {
-                "correct the number of the database in the URL"
-            }
-            _ => return failure.to_string(),
+            (ErrorKind::Server(ServerErrorKind::ClusterDown), _) => return None,
+            _ if address.access.login.db() != 0 => "correct the number of the database in the URL",
+            _ => return None,
         },
-        Failure::Connect(error) if error.contains("certificate") => {
+        Failure::Connect(_, error) if error.contains("certificate") => {
             "write `sslrootcert=` with the authority of the server into the URL, and the name that its \
              certificate states"
         }
-        Failure::Connect(_) | Failure::NoAnswer if uses_tls => {
+        Failure::Connect(..) | Failure::NoAnswer if uses_tls => {
             "write `redis://` if the server does not use TLS and nobody else can read the network"
         }
-        _ => return failure.to_string(),
-    };
-    format!("{failure}; {advice}")
+        _ => return None,
+    })
+}
+
+fn asks_for_login(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::AuthenticationFailed
+        || matches!(error.code(), Some("NOAUTH" | "WRONGPASS"))
 }
 
 /// The rights that a user of the store needs.
 fn grant(database: &Database) -> String {
-    let prefix = database.prefix();
+    let prefix = database.address().prefix();
     format!(
         "write `ACL SETUSER .. ~{prefix}* &{prefix}* +@read +@write +@pubsub +@scripting +@connection \
          -@dangerous +info +config|get`"
@@ -177,15 +193,12 @@ mod tests {
 
     #[test]
     fn each_problem_of_a_server_is_said() {
-        let fine = "# Server\r\nredis_version:7.0.15\r\nrole:master\r\nmaxmemory:0\r\n\
+        let fine = "# Server\r\nredis_version:7.0.15\r\nmaxmemory:0\r\n\
                     maxmemory_policy:allkeys-lru\r\n";
         assert_eq!(of_server(&read(fine)), [""; 0]);
-        let wrong = fine
-            .replace("7.0.15", "6.2.1")
-            .replace("role:master", "role:slave")
-            .replace("maxmemory:0", "maxmemory:1000");
+        let wrong = fine.replace("7.0.15", "6.2.1").replace("maxmemory:0", "maxmemory:1000");
         let problems = of_server(&read(&wrong)).join("; ");
-        for part in ["6.2.1", "a replica", "`allkeys-lru`"] {
+        for part in ["6.2.1", "`allkeys-lru`"] {
             assert!(problems.contains(part), "{part}: {problems}");
         }
     }

@@ -1,0 +1,57 @@
+//! Nodes of a cluster.
+
+use policy_tests::redis_cluster::RedisCluster;
+
+use super::{failover::Visits, *};
+use crate::site::until;
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_cluster_keeps_all_rules() {
+    let cluster = RedisCluster::shared().await;
+    all_rules(|| cluster.prefix()).await;
+}
+
+/// The keys of the apps are at different nodes.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn any_node_leads_to_the_one_that_has_the_keys() {
+    let cluster = RedisCluster::shared().await;
+    let mut owners = std::collections::BTreeSet::new();
+    while owners.len() < 3 {
+        let url = cluster.prefix();
+        owners.insert(cluster.owner(&url).await);
+        let (_, parameter) = url.split_once('?').unwrap();
+        for node in 0..6 {
+            let url = format!("{}?{parameter}", cluster.node(node).url());
+            let instance = Instance::start(&url).await;
+            assert_eq!(instance.login("ada").await.status(&instance).await, 200);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn while_the_keys_move_to_another_node_nobody_is_logged_out() {
+    let cluster = RedisCluster::shared().await;
+    let url = cluster.prefix();
+    let instances = Instance::three(&url).await;
+    let ada = instances[0].login("ada").await;
+    let stream = ada.open(&instances[1]).await;
+    // So that the move takes a while.
+    for number in 0..500 {
+        instances[number % 3].login(&format!("user-{number}")).await;
+    }
+    let mut visits = Visits::begin(&instances);
+    for _ in 0..3 {
+        visits.go_on().await;
+        let before = cluster.owner(&url).await;
+        cluster.reshard(&url).await;
+        assert_ne!(cluster.owner(&url).await, before);
+    }
+    visits.go_on().await;
+    visits.end().await;
+    assert!(!stream.is_finished());
+    until(async || ada.post(&instances[2], "/logout").await.status() == 200).await;
+    assert!(policy_tests::http::soon(stream).await.unwrap());
+}

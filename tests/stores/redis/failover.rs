@@ -1,0 +1,125 @@
+//! What visitors notice while another server takes over or gets the keys.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use tokio::task::JoinSet;
+
+use crate::site::{Instance, Visitor, is_away, until};
+
+/// Visitors who change their sessions at three instances, log out and log in again, over and over.
+pub(super) struct Visits {
+    instances: [Instance; 3],
+    visitors: JoinSet<()>,
+    /// How many changes each has made.
+    counts: Vec<Arc<AtomicU64>>,
+    is_over: Arc<AtomicBool>,
+    /// Those who logged out.
+    ended: Arc<Mutex<Vec<Visitor>>>,
+}
+
+const VISITORS: usize = 12;
+
+impl Visits {
+    pub(super) fn begin(instances: &[Instance; 3]) -> Self {
+        let mut visits = Self {
+            instances: instances.clone(),
+            visitors: JoinSet::new(),
+            counts: Vec::new(),
+            is_over: Arc::default(),
+            ended: Arc::default(),
+        };
+        for number in 0..VISITORS {
+            let count = Arc::default();
+            visits.counts.push(Arc::clone(&count));
+            visits.visitors.spawn(visit(
+                number,
+                instances.clone(),
+                count,
+                Arc::clone(&visits.is_over),
+                Arc::clone(&visits.ended),
+            ));
+        }
+        visits
+    }
+
+    /// Waits until each has made more changes.
+    pub(super) async fn go_on(&mut self) {
+        let sum = |count: &Arc<AtomicU64>| count.load(Ordering::Relaxed);
+        let before: Vec<_> = self.counts.iter().map(sum).collect();
+        until(async || {
+            if let Some(ended) = self.visitors.try_join_next() {
+                ended.unwrap();
+            }
+            self.counts.iter().zip(&before).all(|(count, before)| sum(count) > before + 5)
+        })
+        .await;
+    }
+
+    /// Ends the visits, after which nobody is back who logged out.
+    pub(super) async fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.visitors.join_all().await;
+        let ended = std::mem::take(&mut *self.ended.lock().unwrap());
+        assert!(ended.len() >= VISITORS, "{} logged out", ended.len());
+        for visitor in ended {
+            for instance in &self.instances {
+                assert_eq!(visitor.status(instance).await, 401);
+            }
+        }
+    }
+}
+
+async fn visit(
+    number: usize,
+    instances: [Instance; 3],
+    count: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+    ended: Arc<Mutex<Vec<Visitor>>>,
+) {
+    let user = format!("visitor-{number}");
+    let mut turn = number;
+    while !is_over.load(Ordering::Relaxed) {
+        turn += 1;
+        let visitor = match instances[turn % 3].try_to_login(&user).await {
+            Ok(visitor) => visitor,
+            Err(status) => {
+                assert_eq!(status, 503);
+                pause().await;
+                continue;
+            }
+        };
+        let (mut counted, mut unknown) = (0, 0);
+        while counted < 10 && !is_over.load(Ordering::Relaxed) {
+            turn += 1;
+            let response = visitor.post(&instances[turn % 3], "/count").await;
+            if is_away(&response) {
+                unknown += 1;
+                pause().await;
+                continue;
+            }
+            assert_eq!(response.status(), 200, "{response:?}");
+            // What was acknowledged is there, and what was not may be.
+            let next: u64 = response.text().parse().unwrap();
+            assert!(
+                (counted + 1..=counted + 1 + unknown).contains(&next),
+                "{next} after {counted}"
+            );
+            (counted, unknown) = (next, 0);
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        turn += 1;
+        let logout = visitor.post(&instances[turn % 3], "/logout").await;
+        if !is_away(&logout) {
+            assert_eq!(logout.status(), 200, "{logout:?}");
+            ended.lock().unwrap().push(visitor);
+        }
+    }
+}
+
+/// A store that is away says so at once.
+async fn pause() {
+    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+}

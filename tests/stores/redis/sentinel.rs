@@ -1,0 +1,55 @@
+//! Servers that sentinels watch.
+
+use policy_tests::{
+    port::Port,
+    redis_sentinel::{NAME, RedisSentinel},
+};
+
+use super::*;
+use crate::site::{refused, says};
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn the_primary_of_sentinels_keeps_all_rules() {
+    let servers = RedisSentinel::shared().await;
+    all_rules(|| servers.prefix()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_start_says_what_the_sentinels_lack() {
+    let servers = RedisSentinel::shared().await;
+    let url = servers.prefix();
+    let (one, two) = (Port::reserve(), Port::reserve());
+    let nowhere = format!("redis+sentinel://:secret@{},{}/{NAME}", one.address, two.address);
+    let ports = [one, two].map(|port| port.address.port().to_string());
+    says(&refused(&nowhere).await, &["no sentinel", "refused", &ports[0], &ports[1]]);
+    let unknown = url.replace(&format!("/{NAME}?"), "/other?");
+    says(&refused(&unknown).await, &["watches no `other`", &format!("`{NAME}`"), "write the name"]);
+    let wrong =
+        url.replace("sentinel_password=sentinel-secret", "sentinel_password=wrong-password");
+    says(&refused(&wrong).await, &["no sentinel", "write `sentinel_password="]);
+    let without = url.replace("sentinel_password=sentinel-secret&", "");
+    says(&refused(&without).await, &["no sentinel", "write `sentinel_password="]);
+    let wrong = url.replace(":secret@", ":wrong-password@");
+    says(&refused(&wrong).await, &["correct the user and the password"]);
+}
+
+/// As one does that was away during a failover.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_sentinel_that_names_a_replica_is_not_believed() {
+    let servers = RedisSentinel::shared().await;
+    let replica = servers.replica().await;
+    let port = replica.address().port();
+    let lines = [
+        format!("sentinel monitor {NAME} 127.0.0.1 {port} 1"),
+        format!("sentinel auth-pass {NAME} secret"),
+    ];
+    let stale = Redis::start_sentinel("sentinel-secret", &lines).await;
+    let url = format!(
+        "redis+sentinel://:secret@{}/{NAME}?sentinel_password=sentinel-secret",
+        stale.address()
+    );
+    says(&refused(&url).await, &["a replica"]);
+}

@@ -1,0 +1,136 @@
+//! A primary of Redis with a replica, and three sentinels that watch them.
+
+use std::{collections::HashMap, time::Instant};
+
+use redis::{Value, from_redis_value};
+use tokio::sync::OnceCell;
+
+use crate::redis::{PATIENCE, Redis, parameter};
+
+/// What the sentinels call the primary.
+pub const NAME: &str = "shop";
+
+/// Servers of this process, which end with it.
+#[derive(Debug)]
+pub struct RedisSentinel {
+    servers: [Redis; 2],
+    sentinels: Vec<Redis>,
+}
+
+impl RedisSentinel {
+    /// The servers that all tests of this process share.
+    pub async fn shared() -> &'static Self {
+        static SHARED: OnceCell<RedisSentinel> = OnceCell::const_new();
+        SHARED.get_or_init(Self::start).await
+    }
+
+    pub async fn start() -> Self {
+        // A replica copies the next change at once, and not after 5 seconds.
+        let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
+        let (one, two) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
+        let port = one.address().port().to_string();
+        two.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+        until(async || replicas(&one).await == 1).await;
+        let lines = [
+            format!("sentinel monitor {NAME} 127.0.0.1 {port} 2"),
+            format!("sentinel auth-pass {NAME} secret"),
+            format!("sentinel down-after-milliseconds {NAME} 1000"),
+            format!("sentinel failover-timeout {NAME} 5000"),
+            "sentinel sentinel-pass sentinel-secret".to_owned(),
+        ];
+        let start = || Redis::start_sentinel("sentinel-secret", &lines);
+        let sentinels = tokio::join!(start(), start(), start());
+        let all = Self { servers: [one, two], sentinels: <[Redis; 3]>::from(sentinels).into() };
+        all.are_ready().await;
+        all
+    }
+
+    /// The URL of the sentinels, with a prefix that nothing else uses.
+    pub fn prefix(&self) -> String {
+        let hosts: Vec<_> =
+            self.sentinels.iter().map(|sentinel| sentinel.address().to_string()).collect();
+        format!(
+            "redis+sentinel://:secret@{}/{NAME}?sentinel_password=sentinel-secret&{}",
+            hosts.join(","),
+            parameter()
+        )
+    }
+
+    /// The server that is the primary, as the sentinels say.
+    pub async fn primary(&self) -> &Redis {
+        let port = self.state(0).await.and_then(|mut state| state.remove("port"));
+        let port: u16 = port.expect("a port").parse().expect("a port");
+        self.servers.iter().find(|server| server.address().port() == port).expect("one of them")
+    }
+
+    /// The other server.
+    pub async fn replica(&self) -> &Redis {
+        let primary = self.primary().await.address();
+        self.servers.iter().find(|server| server.address() != primary).expect("one of them")
+    }
+
+    pub fn sentinels(&self) -> &[Redis] {
+        &self.sentinels
+    }
+
+    /// Has the other server take over.
+    pub async fn switch(&self) {
+        self.are_ready().await;
+        let before = self.primary().await.address();
+        let done = self.sentinels[0].command(&["SENTINEL", "FAILOVER", NAME]).await;
+        assert_eq!(done, Value::Okay);
+        until(async || self.primary().await.address() != before).await;
+    }
+
+    /// Kills the primary, and waits until the sentinels have made the other one the primary. Returns the
+    /// one that was killed.
+    pub async fn kill_primary(&self) -> &Redis {
+        self.are_ready().await;
+        let before = self.primary().await;
+        before.kill();
+        until(async || self.primary().await.address() != before.address()).await;
+        before
+    }
+
+    /// Waits until all know each other, and the replica has everything.
+    pub async fn are_ready(&self) {
+        until(async || {
+            if replicas(self.primary().await).await != 1 {
+                return false;
+            }
+            for at in 0..self.sentinels.len() {
+                let Some(state) = self.state(at).await else { return false };
+                let says = |name: &str, value| state.get(name).is_some_and(|is| is == value);
+                let is_ready = says("flags", "master")
+                    && says("num-other-sentinels", "2")
+                    && says("num-slaves", "1");
+                if !is_ready {
+                    return false;
+                }
+            }
+            true
+        })
+        .await;
+    }
+
+    /// What a sentinel says of the primary.
+    async fn state(&self, at: usize) -> Option<HashMap<String, String>> {
+        let state = self.sentinels[at].try_command(&["SENTINEL", "MASTER", NAME]).await?;
+        from_redis_value(state).ok()
+    }
+}
+
+/// How many replicas have everything that this server has.
+pub async fn replicas(server: &Redis) -> usize {
+    let info = server.try_command(&["INFO", "replication"]).await.unwrap_or(Value::Nil);
+    let info: String = from_redis_value(info).unwrap_or_default();
+    info.matches("state=online").count()
+}
+
+pub async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(Instant::now() < end, "it did not come to this within {PATIENCE:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
