@@ -7,6 +7,7 @@
     reason = "what a test cannot do without fails it"
 )]
 
+mod faults;
 mod histories;
 mod history;
 mod instances;

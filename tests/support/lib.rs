@@ -12,6 +12,7 @@
 pub mod authority;
 pub mod bidi;
 pub mod corpus;
+pub mod disk;
 pub mod every_policy;
 pub mod example;
 pub mod fetch;
@@ -32,6 +33,7 @@ pub mod random;
 pub mod redis;
 pub mod redis_cluster;
 pub mod redis_sentinel;
+pub mod relay;
 pub mod tls;
 pub mod webdriver;
 pub mod webkit;

@@ -42,9 +42,14 @@ impl Postgres {
 
     /// Starts a server with these settings, `name=value`.
     pub async fn start(settings: &[&str]) -> Self {
+        Self::start_on(&env::temp_dir(), settings).await
+    }
+
+    /// Starts a server whose files are in a folder of this one.
+    pub async fn start_on(disk: &Path, settings: &[&str]) -> Self {
         let programs = programs();
         let port = Port::reserve();
-        let folder = env::temp_dir().join(format!("policy-postgres-{}", port.address.port()));
+        let folder = disk.join(format!("policy-postgres-{}", port.address.port()));
         // Of a run that was killed.
         let _none = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).expect("a folder");
@@ -107,7 +112,10 @@ impl Postgres {
 
     /// Kills the server as a crash of the machine does: without a last word.
     pub fn kill(&self) {
-        self.signal("KILL");
+        // Unless it gave up by itself.
+        if self.folder.join("data/postmaster.pid").exists() {
+            self.signal("KILL");
+        }
         self.stop_guard();
     }
 

@@ -40,7 +40,12 @@ impl Redis {
 
     /// Starts a server with these settings, `name=value`.
     pub async fn start(settings: &[&str]) -> Self {
-        let (port, folder) = place();
+        Self::start_on(&env::temp_dir(), settings).await
+    }
+
+    /// Starts a server whose files are in a folder of this one.
+    pub async fn start_on(disk: &Path, settings: &[&str]) -> Self {
+        let (port, folder) = place(disk);
         let mut all = vec![
             format!("port={}", port.address.port()),
             format!("dir={}", folder.display()),
@@ -58,7 +63,7 @@ impl Redis {
 
     /// Starts a sentinel with these lines of its file, which it changes itself.
     pub async fn start_sentinel(password: &'static str, lines: &[String]) -> Self {
-        let (port, folder) = place();
+        let (port, folder) = place(&env::temp_dir());
         let file = folder.join("sentinel.conf");
         let usual = format!(
             "port {}\ndir {}\npidfile {}\nbind 127.0.0.1\nrequirepass {password}\n",
@@ -155,9 +160,9 @@ pub fn parameter() -> String {
 }
 
 /// A port, and an empty folder for who listens on it.
-fn place() -> (Port, PathBuf) {
+fn place(disk: &Path) -> (Port, PathBuf) {
     let port = Port::reserve();
-    let folder = env::temp_dir().join(format!("policy-redis-{}", port.address.port()));
+    let folder = disk.join(format!("policy-redis-{}", port.address.port()));
     // Of a run that was killed.
     let _none = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).expect("a folder");

@@ -60,8 +60,8 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "stores",
-        purpose: "what clients see of shared stores that die and hang is in order; [SECONDS]",
-        duration: "10 min",
+        purpose: "what clients see of shared stores that die, hang and are out of reach is in order; [SECONDS]",
+        duration: "20 min",
         run: stores,
     },
     Long {
@@ -245,9 +245,13 @@ fn stores(arguments: &[&str]) -> Outcome {
         [seconds] => seconds,
         _ => return Err(Failure::new("`stores` takes the number of seconds at most")),
     };
-    let named = ["what_clients_see_", "nothing_brings_a_deleted_session_back"];
+    let named = ["what_clients_see_", "nothing_brings_a_deleted_session_back", "a_full_disk_"];
     let test = suite("stores", &[], &[&named[..], &["--ignored", "--nocapture"]].concat());
     let test = with_env(test, "POLICY_STORES_RACES", "10000");
+    command::run(&mut with_env(test, "POLICY_STORES_SECONDS", seconds))?;
+    // One store after the other, since the table has times.
+    let named = ["what_a_bad_network_", "--ignored", "--nocapture", "--test-threads=1"];
+    let test = suite("stores", &[], &named);
     command::run(&mut with_env(test, "POLICY_STORES_SECONDS", seconds))
 }
 

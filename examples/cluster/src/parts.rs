@@ -3,7 +3,7 @@
 use std::{
     env, io,
     net::SocketAddr,
-    path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,7 @@ use tokio::{sync::Mutex, time::sleep};
 use crate::{
     client,
     instance::{INSTANCE, LISTEN, OPERATOR, READINESS, SESSION_STORE},
-    process::{Launch, Port, Process, folder},
+    process::{Folder, Launch, Port, Process},
     store::{Kind, Server},
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Cluster {
 struct Instance {
     name: &'static str,
     port: Port,
-    folder: PathBuf,
+    folder: Arc<Folder>,
     part: Mutex<Part>,
 }
 
@@ -94,7 +94,7 @@ impl Cluster {
         };
         let instance = |name| {
             let port = Port::reserve()?;
-            let folder = folder(&port, None)?;
+            let folder = Folder::new(&port, None)?;
             io::Result::Ok(Instance { name, port, folder, part: Mutex::default() })
         };
         let [one, two, three] = NAMES;
@@ -127,7 +127,7 @@ impl Cluster {
                 (INSTANCE, instance.name.to_owned()),
                 (OPERATOR, operator.to_owned()),
             ],
-            folder: instance.folder.clone(),
+            folder: Arc::clone(&instance.folder),
             last_signal: "KILL",
             user: None,
         })

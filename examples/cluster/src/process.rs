@@ -7,6 +7,7 @@ use std::{
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
     process::{ChildStdin, Command, Stdio},
+    sync::Arc,
 };
 
 use tokio::net::TcpSocket;
@@ -29,7 +30,7 @@ pub(crate) struct Launch {
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(&'static str, String)>,
     /// For its files; its log is one of them.
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: Arc<Folder>,
     /// What ends it when this process is gone.
     pub(crate) last_signal: &'static str,
     /// User and group, if not ours.
@@ -39,7 +40,7 @@ pub(crate) struct Launch {
 impl Launch {
     pub(crate) fn start(&self) -> io::Result<Process> {
         let mut shell = Command::new("sh");
-        shell.args(["-c", SCRIPT, "sh"]).arg(&self.folder).arg(self.last_signal);
+        shell.args(["-c", SCRIPT, "sh"]).arg(&self.folder.0).arg(self.last_signal);
         shell.arg(&self.program).args(&self.arguments);
         shell.envs(self.environment.iter().map(|(name, value)| (name, value)));
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
@@ -59,7 +60,7 @@ impl Launch {
 
     /// What it said.
     pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+        fs::read_to_string(self.folder.0.join("log")).unwrap_or_default()
     }
 }
 
@@ -118,16 +119,33 @@ impl Port {
     }
 }
 
-/// An empty folder for the files of a program, which this user may write.
-pub(crate) fn folder(port: &Port, user: Option<(u32, u32)>) -> io::Result<PathBuf> {
-    let folder = env::temp_dir().join(format!("policy-cluster-{}", port.address.port()));
-    // Of a run that was killed.
-    let _none = fs::remove_dir_all(&folder);
-    fs::create_dir(&folder)?;
-    if let Some((user, group)) = user {
-        chown(&folder, Some(user), Some(group))?;
+/// A folder for the files of a program, removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// An empty one, which this user may write.
+    pub(crate) fn new(port: &Port, user: Option<(u32, u32)>) -> io::Result<Arc<Self>> {
+        let path = env::temp_dir().join(format!("policy-cluster-{}", port.address.port()));
+        // Of a run that was killed.
+        let _none = fs::remove_dir_all(&path);
+        fs::create_dir(&path)?;
+        if let Some((user, group)) = user {
+            chown(&path, Some(user), Some(group))?;
+        }
+        Ok(Arc::new(Self(path)))
     }
-    Ok(folder)
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // The shell of a program that ends now does the same.
+        let _gone = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// The first of these programs that is in a folder of `PATH`.

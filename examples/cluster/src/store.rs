@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
 use data_encoding::HEXLOWER;
@@ -15,7 +16,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::process::{Launch, Port, folder, in_path};
+use crate::process::{Folder, Launch, Port, in_path};
 
 /// Which store.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Server {
             .ok_or_else(|| missing("PostgreSQL", "apt-get install postgresql"))?;
         let (port, password) = (Port::reserve()?, password()?);
         let user = postgres_user()?;
-        let folder = folder(&port, user)?;
+        let folder = Folder::new(&port, user)?;
         let password_file = folder.join("password");
         fs::write(&password_file, &password)?;
         let data = folder.join("data");
@@ -59,7 +60,7 @@ impl Server {
             program: programs.join(program),
             arguments: arguments.iter().map(ToString::to_string).collect(),
             environment: vec![("LC_ALL", "C.UTF-8".to_owned())],
-            folder: folder.clone(),
+            folder: Arc::clone(&folder),
             last_signal: "QUIT",
             user,
         };
@@ -85,8 +86,10 @@ impl Server {
         let program = in_path(&["redis-server", "valkey-server"])
             .ok_or_else(|| missing("Redis", "apt-get install redis-server"))?;
         let (port, password) = (Port::reserve()?, password()?);
-        let folder = folder(&port, None)?;
-        let (number, path) = (port.address.port().to_string(), folder.to_string_lossy());
+        let folder = Folder::new(&port, None)?;
+        let number = port.address.port().to_string();
+        let path = folder.join("");
+        let path = path.to_string_lossy();
         // What it acknowledges is on the disk.
         let arguments = [
             ["--port", &*number],
@@ -101,7 +104,7 @@ impl Server {
             program,
             arguments: arguments.concat().into_iter().map(str::to_owned).collect(),
             environment: Vec::new(),
-            folder: folder.clone(),
+            folder: Arc::clone(&folder),
             last_signal: "KILL",
             user: None,
         };

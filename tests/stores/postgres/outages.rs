@@ -1,7 +1,10 @@
 //! A database that dies, hangs and comes back, while an app runs.
 
+use policy_tests::disk::Disk;
+
 use super::*;
 use crate::{
+    faults::{fill_the_disk, keep_nobody_out},
     outages::{killed, paused},
     site::is_away,
 };
@@ -18,6 +21,23 @@ async fn a_database_that_is_killed_loses_nothing_that_was_acknowledged() {
 async fn a_database_that_hangs_holds_up_nobody_for_long() {
     let server = Postgres::start(&[]).await;
     paused(&server, &server.schema()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn what_a_bad_network_does_to_visitors_ends_with_it() {
+    let server = Postgres::start(&[]).await;
+    keep_nobody_out(&server, &server.schema()).await;
+}
+
+/// PostgreSQL refuses what needs room, and stops where its log needs some: then an administrator starts
+/// it again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL and root: `cargo xtask long stores` runs it"]
+async fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let disk = Disk::of_mebibytes(128);
+    let server = Postgres::start_on(disk.folder(), &[]).await;
+    fill_the_disk(&server, &server.schema(), &disk, true).await;
 }
 
 /// Somebody else locks a row for a while: what needs it fails or waits, and the rest goes on.

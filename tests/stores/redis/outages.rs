@@ -1,7 +1,10 @@
 //! A server that dies, hangs and comes back, while an app runs.
 
+use policy_tests::disk::Disk;
+
 use super::*;
 use crate::{
+    faults::{fill_the_disk, keep_nobody_out},
     outages::{killed, paused},
     site::is_away,
 };
@@ -18,6 +21,22 @@ async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged() {
 async fn a_server_that_hangs_holds_up_nobody_for_long() {
     let server = Redis::start(&[]).await;
     paused(&server, &server.prefix()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_a_bad_network_does_to_visitors_ends_with_it() {
+    let server = Redis::start(&[]).await;
+    keep_nobody_out(&server, &server.prefix()).await;
+}
+
+/// Redis refuses changes until it can write again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis and root: `cargo xtask long stores` runs it"]
+async fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let disk = Disk::of_mebibytes(16);
+    let server = Redis::start_on(disk.folder(), &["appendfsync=everysec"]).await;
+    fill_the_disk(&server, &server.prefix(), &disk, false).await;
 }
 
 /// As servers do with connections on which nothing happens for long.

@@ -1,0 +1,301 @@
+//! Faults of the network while visitors use three instances: what they notice, and that nothing which
+//! was acknowledged is lost, nothing comes back, and nobody is logged out.
+
+use std::{
+    env,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use policy_tests::{
+    disk::Disk,
+    relay::{Network, Relay},
+};
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::{
+    outages::{Process, Server},
+    site::{Instance, Visitor, is_away, until},
+};
+
+/// How many requests all visitors send in a second, if none has to wait.
+const RATE: f64 = 2500.0;
+
+/// How many times a visitor counts before logging out.
+const COUNTS: u64 = 12;
+
+/// What visitors noticed of a response: when it was complete, and its status.
+type Noticed = Arc<Mutex<Vec<(Instant, u16)>>>;
+
+/// A session that was ended, with its acknowledgement.
+type Ended = Arc<Mutex<Vec<Visitor>>>;
+
+/// Somebody who logs in, counts, and logs out, at any instance, over and over.
+struct Client {
+    number: usize,
+    instances: [Instance; 3],
+    noticed: Noticed,
+    ended: Ended,
+    is_over: Arc<AtomicBool>,
+    /// Between two requests.
+    rest: Duration,
+}
+
+impl Client {
+    /// The next instance, another one each time.
+    fn instance(&self, step: u64) -> &Instance {
+        &self.instances[(self.number + step as usize) % 3]
+    }
+
+    async fn notice(&self, status: u16) {
+        self.noticed.lock().unwrap().push((Instant::now(), status));
+        sleep(self.rest).await;
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Until it is over. Returns the session that is left, with the changes that were acknowledged,
+    /// and those of which nobody knows.
+    async fn visits(self) -> Option<(Visitor, u64, u64)> {
+        for round in 0.. {
+            if self.is_over() {
+                break;
+            }
+            let user = format!("visitor-{}", self.number);
+            let login = self.instance(round).try_to_login(&user).await;
+            self.notice(login.as_ref().err().copied().unwrap_or(200)).await;
+            let visitor = match login {
+                Ok(visitor) => visitor,
+                Err(503) => continue,
+                Err(status) => panic!("a login: {status}"),
+            };
+            let (done, unknown) = self.counts(&visitor).await;
+            if self.is_over() {
+                return Some((visitor, done, unknown));
+            }
+            let response = visitor.post(self.instance(round), "/logout").await;
+            self.notice(response.status().as_u16()).await;
+            // Of a logout without an acknowledgement nobody knows.
+            if response.status() == 200 {
+                self.ended.lock().unwrap().push(visitor);
+            } else {
+                assert!(is_away(&response), "a logout: {response:?}");
+            }
+        }
+        None
+    }
+
+    /// Counts in a session, and looks who it is. Returns how often, and how often perhaps.
+    async fn counts(&self, visitor: &Visitor) -> (u64, u64) {
+        let (mut done, mut unknown) = (0, 0);
+        for step in 0.. {
+            if self.is_over() || done >= COUNTS {
+                break;
+            }
+            let me = visitor.get(self.instance(step), "/me").await;
+            self.notice(me.status().as_u16()).await;
+            // Nobody is logged out by a fault.
+            assert!(me.status() == 200 || is_away(&me), "{me:?}");
+            let counted = visitor.post(self.instance(step + 1), "/count").await;
+            self.notice(counted.status().as_u16()).await;
+            if counted.status() == 200 {
+                let now: u64 = counted.text().parse().unwrap();
+                let possible = done + 1..=done + unknown + 1;
+                assert!(possible.contains(&now), "{now} is not in {possible:?}");
+                unknown -= now - (done + 1);
+                done = now;
+            } else {
+                assert!(is_away(&counted), "{counted:?}");
+                unknown += 1;
+            }
+        }
+        (done, unknown)
+    }
+}
+
+/// What happens to a server or to the network in front of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    Network(Network),
+    Killed,
+    Paused,
+}
+
+impl Fault {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Network(Network::Well) => "nothing",
+            Self::Network(Network::Slow(..)) => "the network is slow: 0.1 s each way, 100 kB/s",
+            Self::Network(Network::Cut) => "the network is cut",
+            Self::Network(Network::Silent) => "the network swallows everything",
+            Self::Killed => "the store is killed",
+            Self::Paused => "the store hangs",
+        }
+    }
+
+    /// Whether the app serves on.
+    fn is_served(self) -> bool {
+        matches!(self, Self::Network(Network::Well | Network::Slow(..)))
+    }
+
+    async fn begin(self, relay: &Relay, server: &(impl Server + Process)) {
+        match self {
+            Self::Network(network) => relay.set(network),
+            Self::Killed => server.kill().await,
+            Self::Paused => server.signal("STOP"),
+        }
+    }
+
+    async fn end(self, relay: &Relay, server: &(impl Server + Process)) {
+        match self {
+            Self::Network(_) => relay.set(Network::Well),
+            Self::Killed => server.begin().await,
+            Self::Paused => server.signal("CONT"),
+        }
+    }
+}
+
+const SLOW: Network = Network::Slow(Duration::from_millis(100), 100_000);
+
+/// Visitors at work.
+struct Crowd {
+    instances: [Instance; 3],
+    noticed: Noticed,
+    ended: Ended,
+    is_over: Arc<AtomicBool>,
+    visits: JoinSet<Option<(Visitor, u64, u64)>>,
+}
+
+impl Crowd {
+    async fn begin(store: &str, visitors: usize) -> Self {
+        let instances = Instance::three(store).await;
+        let (noticed, ended, is_over) = (Noticed::default(), Ended::default(), Arc::default());
+        let mut visits = JoinSet::new();
+        for number in 0..visitors {
+            let client = Client {
+                number,
+                instances: instances.clone(),
+                noticed: Arc::clone(&noticed),
+                ended: Arc::clone(&ended),
+                is_over: Arc::clone(&is_over),
+                rest: Duration::from_secs_f64(visitors as f64 / RATE),
+            };
+            visits.spawn(client.visits());
+        }
+        Self { instances, noticed, ended, is_over, visits }
+    }
+
+    fn has_noticed(&self, status: u16) -> bool {
+        self.noticed.lock().unwrap().iter().any(|(_, of)| *of == status)
+    }
+
+    /// Waits until every instance serves again, without a restart of any.
+    async fn recovers(&self) {
+        for instance in &self.instances {
+            until(async || instance.status("/ready").await == 200).await;
+            until(async || instance.try_to_login("somebody").await.is_ok()).await;
+        }
+    }
+
+    /// Nothing is lost that was acknowledged, and nothing is back that was ended.
+    async fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for (visitor, done, unknown) in self.visits.join_all().await.into_iter().flatten() {
+            let next = visitor.post(&self.instances[0], "/count").await.text();
+            let next: u64 = next.parse().unwrap();
+            assert!((done + 1..=done + unknown + 1).contains(&next), "{done}, {unknown}: {next}");
+        }
+        let ended = self.ended.lock().unwrap().clone();
+        assert!(!ended.is_empty());
+        for (number, visitor) in ended.iter().enumerate() {
+            assert_eq!(visitor.status(&self.instances[number % 3]).await, 401);
+        }
+    }
+}
+
+/// All of them, one after the other. `POLICY_STORES_SECONDS` says for how long all together, and then
+/// there are 500 visitors; else there are 50 for a few seconds each.
+pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &str) {
+    let seconds: Option<u64> =
+        env::var("POLICY_STORES_SECONDS").ok().map(|text| text.parse().unwrap());
+    let (relay, url) = Relay::of(store);
+    relay.listens().await;
+    let crowd = Crowd::begin(&url, seconds.map_or(50, |_| 500)).await;
+    let networks = [Network::Well, SLOW, Network::Cut, Network::Silent].map(Fault::Network);
+    // Other tests do these to a few visitors.
+    let others = [Fault::Killed, Fault::Paused];
+    let faults = networks.into_iter().chain(others.into_iter().filter(|_| seconds.is_some()));
+    // Beyond the 3 seconds that a call waits.
+    let lasts = Duration::from_secs(seconds.map_or(4, |seconds| (seconds / 12).max(4)));
+    let mut table = "| fault | requests | 200 | 503 | longest without a 200 | recovery |\n\
+                     |---|--:|--:|--:|--:|--:|\n"
+        .to_owned();
+    for fault in faults {
+        crowd.noticed.lock().unwrap().clear();
+        let begun = Instant::now();
+        fault.begin(&relay, server).await;
+        sleep(lasts).await;
+        fault.end(&relay, server).await;
+        let healed = Instant::now();
+        crowd.recovers().await;
+        let recovery = healed.elapsed();
+        let noticed = crowd.noticed.lock().unwrap().clone();
+        table.push_str(&row(fault.name(), begun, healed, recovery, &noticed));
+        assert!(crowd.has_noticed(200), "{}", fault.name());
+        // Of a fault that nobody notices, nothing is learned.
+        assert_eq!(crowd.has_noticed(503), !fault.is_served(), "{}", fault.name());
+    }
+    crowd.end().await;
+    println!("{table}");
+}
+
+/// The disk of the server is full for a while. What needs no room may be served or not.
+pub(crate) async fn fill_the_disk(
+    server: &impl Server,
+    store: &str,
+    disk: &Disk,
+    starts_again: bool,
+) {
+    let crowd = Crowd::begin(store, 20).await;
+    until(async || !crowd.ended.lock().unwrap().is_empty()).await;
+    disk.fill();
+    until(async || crowd.has_noticed(503)).await;
+    disk.free();
+    if starts_again {
+        server.kill().await;
+        server.begin().await;
+    }
+    crowd.recovers().await;
+    crowd.end().await;
+}
+
+/// A row of the table.
+fn row(
+    name: &str,
+    begun: Instant,
+    healed: Instant,
+    recovery: Duration,
+    noticed: &[(Instant, u16)],
+) -> String {
+    let during: Vec<_> = noticed.iter().filter(|(at, _)| *at < healed).collect();
+    let with = |status| during.iter().filter(|(_, of)| *of == status).count();
+    let mut good: Vec<Instant> =
+        noticed.iter().filter(|(_, status)| *status == 200).map(|(at, _)| *at).collect();
+    good.push(begun);
+    good.sort_unstable();
+    let gaps = good.iter().zip(&good[1..]).map(|(one, next)| *next - *one);
+    format!(
+        "| {name}, for {} s | {} | {} | {} | {:.1} s | {:.1} s |\n",
+        (healed - begun).as_secs(),
+        during.len(),
+        with(200),
+        with(503),
+        gaps.max().unwrap_or_default().as_secs_f64(),
+        recovery.as_secs_f64(),
+    )
+}

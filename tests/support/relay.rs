@@ -1,0 +1,154 @@
+//! A network between an app and a server, which tests break.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{
+        TcpListener, TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
+
+use crate::port::Port;
+
+/// How a network is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Network {
+    Well,
+    /// Connections are reset, and new ones are refused.
+    Cut,
+    /// Connections are accepted, and nothing arrives: what is sent waits until it is well again, as
+    /// TCP repeats it.
+    Silent,
+    /// Everything arrives later by this, and at most so many bytes a second on each connection.
+    Slow(Duration, u32),
+}
+
+/// A TCP proxy in front of a server, for as long as this value exists.
+#[derive(Debug)]
+pub struct Relay {
+    network: Arc<watch::Sender<Network>>,
+    port: Arc<Port>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Relay {
+    /// A relay in front of the server of a URL with a port, and the URL that leads through it.
+    pub fn of(url: &str) -> (Self, String) {
+        let (before, rest) = url.split_once('@').expect("a user");
+        let (address, behind) = rest.split_once('/').expect("a path");
+        let server: SocketAddr = address.parse().expect("an address");
+        let port = Arc::new(Port::reserve());
+        let network = Arc::new(watch::Sender::new(Network::Well));
+        let task = tokio::spawn(listen(Arc::clone(&port), server, Arc::clone(&network)));
+        let url = format!("{before}@{}/{behind}", port.address);
+        (Self { network, port, task }, url)
+    }
+
+    /// Waits until clients can connect.
+    pub async fn listens(&self) {
+        while TcpStream::connect(self.port.address).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Changes the network for all connections, also those that are open.
+    pub fn set(&self, network: Network) {
+        self.network.send_replace(network);
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // All connections are tasks below it.
+        self.task.abort();
+    }
+}
+
+/// Listens while the network is not cut.
+async fn listen(port: Arc<Port>, server: SocketAddr, network: Arc<watch::Sender<Network>>) {
+    let mut changes = network.subscribe();
+    loop {
+        let listener = TcpListener::bind(port.address).await.expect("a port of our own");
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => {
+                    let Ok((client, _)) = accepted else { continue };
+                    connections.spawn(pass(client, server, network.subscribe()));
+                }
+                _ended = connections.join_next(), if !connections.is_empty() => (),
+                _cut = changes.wait_for(|now| *now == Network::Cut) => break,
+            }
+        }
+        drop(listener);
+        // What waited to be sent is gone.
+        connections.shutdown().await;
+        if changes.wait_for(|now| *now != Network::Cut).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn pass(client: TcpStream, server: SocketAddr, network: watch::Receiver<Network>) {
+    let Ok(server) = TcpStream::connect(server).await else { return };
+    for stream in [&client, &server] {
+        // So that the end of this task resets the connections, and nothing waits for more to send.
+        let _closed = (stream.set_zero_linger(), stream.set_nodelay(true));
+    }
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    tokio::join!(
+        one_way(from_client, to_server, network.clone()),
+        one_way(from_server, to_client, network),
+    );
+}
+
+/// Passes bytes on, each at its time.
+async fn one_way(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut network: watch::Receiver<Network>,
+) {
+    let (send, mut receive) = mpsc::channel::<(Instant, Vec<u8>)>(256);
+    let reads = async move {
+        let mut buffer = vec![0; 16 * 1024];
+        loop {
+            // Empty at the end.
+            let read = from.read(&mut buffer).await.unwrap_or(0);
+            let bytes = buffer[..read].to_vec();
+            if send.send((Instant::now(), bytes)).await.is_err() || read == 0 {
+                return;
+            }
+        }
+    };
+    let writes = async move {
+        // When what was sent before has left.
+        let mut free = Instant::now();
+        while let Some((at, bytes)) = receive.recv().await {
+            let now = network.wait_for(|now| *now != Network::Silent).await;
+            let now = now.map_or(Network::Well, |now| *now);
+            if let Network::Slow(delay, rate) = now {
+                let takes = Duration::from_secs_f64(bytes.len() as f64 / f64::from(rate));
+                free = free.max(at + delay) + takes;
+                tokio::time::sleep_until(free.into()).await;
+            }
+            let written: io::Result<()> = match bytes.is_empty() {
+                true => to.shutdown().await,
+                false => to.write_all(&bytes).await,
+            };
+            if written.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::join!(reads, writes);
+}
