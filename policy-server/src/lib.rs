@@ -265,7 +265,7 @@ pub use policy_core::{
     session::Identity,
     time::Timestamp,
 };
-pub use route::rate_limiter::RateLimiter;
+pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
 pub use server::Server;
 
 #[doc = include_str!("../docs/operation.md")]

@@ -21,6 +21,7 @@ mod preflights;
 mod route_layers;
 mod semantics;
 mod serving;
+mod shared_limits;
 mod starts;
 
 use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
@@ -36,7 +37,7 @@ use policy_tests::{
     http::{Running, request},
     process,
 };
-use tower::{service_fn, util::MapResponseLayer};
+use tower::{ServiceExt, service_fn, util::MapResponseLayer};
 
 const APP: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).build();
 const GROUP: CorsPolicy = CorsPolicy::origins(&["https://group.example"]).build();

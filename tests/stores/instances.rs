@@ -1,5 +1,6 @@
 //! Three instances of an app on one store.
 
+use policy_tests::http::soon;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -152,6 +153,42 @@ pub(crate) async fn a_cut_off_wins_against_logins_that_are_under_way(store: &str
 }
 
 /// The tests of this module, on one store each.
+pub(crate) async fn a_rate_is_granted_once_whichever_instances_are_asked(store: &str) {
+    let instances = Instance::three(store).await;
+    let mut visits = JoinSet::new();
+    for number in 0..60 {
+        let instance = instances[number % 3].clone();
+        visits.spawn(async move { instance.status("/rated").await });
+    }
+    let all = visits.join_all().await;
+    let count = |status| all.iter().filter(|one| **one == status).count();
+    assert_eq!((count(200), count(429)), (20, 40));
+    // An instance that starts later knows of them.
+    assert_eq!(Instance::start(store).await.status("/rated").await, 429);
+}
+
+pub(crate) async fn permits_are_those_of_all_instances(store: &str) {
+    let instances = Instance::three(store).await;
+    let mut waiting = JoinSet::new();
+    for number in 0..12 {
+        let instance = instances[number % 3].clone();
+        waiting.spawn(async move { instance.status("/crowded/waits").await });
+    }
+    // Three are in, and the others are refused.
+    for _ in 0..9 {
+        let refused = soon(waiting.join_next()).await.unwrap().unwrap();
+        assert_eq!(refused, 503);
+    }
+    for instance in &instances {
+        assert_eq!(instance.status("/crowded/no").await, 503);
+    }
+    waiting.abort_all();
+    while waiting.join_next().await.is_some() {}
+    for instance in &instances {
+        until(async || instance.status("/crowded/no").await == 200).await;
+    }
+}
+
 macro_rules! on {
     ($reason:literal, $store:expr) => {
         $crate::instances::on! { $reason, $store;
@@ -161,6 +198,8 @@ macro_rules! on {
             a_ticket_is_good_once_whichever_instances_see_it,
             what_ends_at_one_instance_ends_at_the_others,
             a_cut_off_wins_against_logins_that_are_under_way,
+            a_rate_is_granted_once_whichever_instances_are_asked,
+            permits_are_those_of_all_instances,
         }
     };
     ($reason:literal, $store:expr; $($test:ident,)*) => {$(

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use http_body_util::BodyExt;
 use policy_core::secret::SecretKey;
 use policy_server::{
-    AppService, Error,
+    AppService, Error, SharedLimits,
     prelude::*,
     testing::{TestClient, TestRequest, TestResponse},
 };
@@ -109,6 +109,20 @@ async fn ticket(tokens: Tokens) -> Result<String, Problem> {
 #[auth(ticket)]
 async fn by_ticket() {}
 
+#[get("/rated")]
+#[limit(rate = "20/h")]
+#[auth(public)]
+async fn rated() {}
+
+#[get("/crowded/{how}")]
+#[limit(concurrency = 3)]
+#[auth(public)]
+async fn crowded(how: String) {
+    if how == "waits" {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// One of the instances.
 #[derive(Clone)]
 pub(crate) struct Instance {
@@ -131,7 +145,8 @@ impl Instance {
             .routes(routes![
                 public, login, logout, revoke_all, me, csrf_token, count, set, has, events
             ])
-            .routes(routes![issue, refresh, token, revoke, ticket, by_ticket]);
+            .routes(routes![issue, refresh, token, revoke, ticket, by_ticket, rated, crowded])
+            .shared_limits(SharedLimits::with_sessions());
         let service = app.open().await?;
         Ok(Self { client: TestClient::new(service.clone(), "api.example"), service })
     }

@@ -34,6 +34,10 @@ area! { $ limit
         LimitConcurrencyZero Error "limit.concurrency-zero",
             "with a concurrency of zero, no request is ever served",
             "write one or more, such as `concurrency = 64`";
+        /// Shared limits without a store for them.
+        LimitStoreMissing Error "limit.store-missing",
+            "shared limits are counted in the store of the sessions, and there is none that several instances can share",
+            "keep the sessions in PostgreSQL or Redis, or write `SharedLimits::store(..)` with such a store; one instance needs no shared limits";
     }
 
     refusals {

@@ -19,12 +19,26 @@ pub struct Granted {
     pub reset: Duration,
 }
 
+impl Granted {
+    /// A granted request, after which so many are left.
+    pub const fn new(remaining: u32, reset: Duration) -> Self {
+        Self { remaining, reset }
+    }
+}
+
 /// A request that comes too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Refused {
     /// How long to wait.
     pub retry_after: Duration,
+}
+
+impl Refused {
+    /// A refused request, which would be granted after this time.
+    pub const fn new(retry_after: Duration) -> Self {
+        Self { retry_after }
+    }
 }
 
 /// A rate in nanoseconds.

@@ -48,6 +48,7 @@ use crate::{
     client::trusted_proxies::Proxies,
     handler::service::{HttpService, SharedService, Wrap},
     observe::health::Probe,
+    route::shared_limits::SharedLimits,
 };
 
 /// Builder of an HTTP service: its state, its routes and their common settings.
@@ -120,6 +121,7 @@ pub(crate) struct AppParts {
     pub(crate) config_file: Option<PathBuf>,
     pub(crate) settings: ServerSettings,
     pub(crate) rate_capacity: RateCapacity,
+    pub(crate) shared_limits: Option<SharedLimits>,
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
@@ -167,6 +169,7 @@ impl<S: Send + Sync + 'static> App<S> {
             config_file: None,
             settings: ServerSettings::default(),
             rate_capacity: RateCapacity::DEFAULT,
+            shared_limits: None,
             probes: Vec::new(),
             request_ids: false,
             access_log: false,
@@ -447,6 +450,13 @@ impl<S> App<S> {
     /// ```
     pub fn rate_capacity(mut self, capacity: RateCapacity) -> Self {
         self.parts.rate_capacity = capacity;
+        self
+    }
+
+    /// Counts rates and concurrent requests together with the other instances of the app. Without
+    /// this, each instance counts its own.
+    pub fn shared_limits(mut self, limits: SharedLimits) -> Self {
+        self.parts.shared_limits = Some(limits);
         self
     }
 

@@ -58,7 +58,12 @@ impl Builder<'_> {
         let (csrf, csrf_level) = self.csrf(stated, access.csrf);
         let (own, violations) = description.policy.level();
         self.errors(&location, violations.into_iter());
-        let own = self.level(&location, own.map_cors(|cors| cors.map(CorsSource::Policy)));
+        // The limits of a handler are named by its routes: its line changes with each release.
+        let routes: Vec<_> =
+            description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
+        let routes = routes.join(", ");
+        let own = own.map_cors(|cors| cors.map(CorsSource::Policy));
+        let own = self.named_level(&location, &format!("{prefix} {routes}"), own);
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {
             takes_session: description.takes_session,
@@ -66,13 +71,11 @@ impl Builder<'_> {
         };
         let facts = RouteFacts::of(&spec, &methods, false);
         let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
-        let routes: Vec<_> =
-            description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let scheme = description.scheme.map(|id| id());
         let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
-        let guard = self.guard(&location, guarded, &routes.join(", "));
+        let guard = self.guard(&location, guarded, &routes);
         if description.takes_user && self.takes_only_issuer(&auth) {
-            self.rule(&location, Rule::PrincipalOfOthers, &routes.join(", "));
+            self.rule(&location, Rule::PrincipalOfOthers, &routes);
         }
         let asks_caller = self.asks_caller(&facts, description.extracts);
         let violations = violations_of_callers(spec, rules.cors.as_deref());

@@ -14,7 +14,7 @@ mod tunnel;
 
 use std::sync::Arc;
 
-use policy_core::{gate::OwnOrigin, headers::HeadersPolicy, route::Facet};
+use policy_core::{Rule, gate::OwnOrigin, headers::HeadersPolicy, route::Facet};
 
 use crate::{
     app::AppParts,
@@ -23,6 +23,7 @@ use crate::{
     build::origin_lists::NamedLists,
     observe::{health::Readiness, observation::Observing},
     pipeline::compiled_app::CompiledApp,
+    route::shared_limits::{LimitBook, SharedLimits},
 };
 
 use builder::Builder;
@@ -48,11 +49,22 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         tokens: app.tokens.is_some(),
         schemes: &app.schemes,
     };
+    let book = match (&app.shared_limits, app.random.draw()) {
+        (None, _) => None,
+        (Some(_), Ok(instance)) => Some(LimitBook::new(instance, app.clock.clone())),
+        (Some(_), Err(error)) => {
+            let problem = StartProblem::without_value(Rule::RandomMissing, "App::shared_limits");
+            problems.push(problem.caused_by(error));
+            None
+        }
+    };
+    let permits = app.shared_limits.as_ref().is_some_and(SharedLimits::shares_permits);
+    let shared = book.clone().map(|book| (book, permits));
     let mut builder = Builder::new(
         problems,
         &named.lists,
         available,
-        Rates::new(&app.clock, &app.random, app.rate_capacity),
+        Rates::new(&app.clock, &app.random, app.rate_capacity, shared),
         Arc::from(app.state),
     );
     let own_origin = builder.own_origin(app.public_origin.as_deref());
@@ -128,5 +140,6 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         traces: app.gateway.traces,
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
-    Ok(Plan { assembled, layers: app.layers, sessions, tokens, random: app.random })
+    let limits = app.shared_limits.zip(book);
+    Ok(Plan { assembled, layers: app.layers, sessions, tokens, limits, random: app.random })
 }

@@ -21,6 +21,7 @@ use crate::{
     route::{
         compiled_policy::CompiledRoutePolicy,
         limits::{BODY, Concurrency, RateLimit, TIMEOUT, words},
+        shared_limits::{LimitBook, SharedPermits, SharedRate},
     },
 };
 
@@ -37,11 +38,18 @@ pub(super) struct Rates {
     clock: Clock,
     random: Random,
     capacity: RateCapacity,
+    /// Whom the instances count with, and whether concurrent requests too.
+    shared: Option<(Arc<LimitBook>, bool)>,
 }
 
 impl Rates {
-    pub(super) fn new(clock: &Clock, random: &Random, capacity: RateCapacity) -> Self {
-        Self { clock: clock.clone(), random: random.clone(), capacity }
+    pub(super) fn new(
+        clock: &Clock,
+        random: &Random,
+        capacity: RateCapacity,
+        shared: Option<(Arc<LimitBook>, bool)>,
+    ) -> Self {
+        Self { clock: clock.clone(), random: random.clone(), capacity, shared }
     }
 }
 
@@ -49,10 +57,23 @@ impl Builder<'_> {
     /// Compiles the policies of one level. Violations are reported here once, and the policy is
     /// then treated as absent.
     pub(super) fn level(&mut self, location: &str, defaults: Defaults) -> CompiledLevel {
+        self.named_level(location, location, defaults)
+    }
+
+    /// The same with a name for its limits, which all instances give it.
+    pub(super) fn named_level(
+        &mut self,
+        location: &str,
+        name: &str,
+        defaults: Defaults,
+    ) -> CompiledLevel {
         let Limits { rate, concurrency, .. } = defaults.limits;
         self.errors(location, defaults.limits.violations().map(Violation::named));
-        let rate = rate.and_then(|rate| self.rate_limit(location, rate));
-        let concurrency = concurrency.map(|most| Arc::new(Concurrency::new(most)));
+        let rate = rate.and_then(|rate| self.rate_limit(location, name, rate));
+        let concurrency = concurrency.map(|most| match &self.rates.shared {
+            Some((book, true)) => Concurrency::shared(SharedPermits::new(book, name, most)),
+            _ => Concurrency::new(most),
+        });
         let policies = defaults.map_cors(|cors| match cors {
             Facet::Inherit => Facet::Inherit,
             Facet::None => Facet::None,
@@ -87,10 +108,16 @@ impl Builder<'_> {
         Ok(cors)
     }
 
-    fn rate_limit(&mut self, location: &str, rate: Rate) -> Option<Arc<RateLimit>> {
-        let Rates { clock, random, capacity } = &self.rates;
+    fn rate_limit(&mut self, location: &str, name: &str, rate: Rate) -> Option<Arc<RateLimit>> {
+        let Rates { clock, random, capacity, shared } = &self.rates;
         match random.draw::<16>() {
-            Ok(seed) => Some(Arc::new(RateLimit::new(rate, *capacity, words(seed), clock))),
+            Ok(seed) => {
+                let limit = RateLimit::new(rate, *capacity, words(seed), clock);
+                Some(Arc::new(match shared {
+                    Some((book, _)) => limit.shared(SharedRate::new(book, name, rate, *capacity)),
+                    None => limit,
+                }))
+            }
             Err(error) => {
                 let problem = StartProblem::without_value(Rule::RandomMissing, location);
                 self.problems.push(problem.caused_by(error));

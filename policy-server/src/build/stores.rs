@@ -18,6 +18,7 @@ use crate::{
     },
     handler::service::Wrap,
     pipeline::service::AppService,
+    route::shared_limits::{LimitBook, SharedLimits},
     store::MemoryStore,
 };
 
@@ -27,6 +28,7 @@ pub(crate) struct Plan {
     pub(super) layers: Vec<Wrap>,
     pub(super) sessions: Option<SessionSettings>,
     pub(super) tokens: Option<TokenSettings>,
+    pub(super) limits: Option<(SharedLimits, Arc<LimitBook>)>,
     pub(super) random: Random,
 }
 
@@ -35,12 +37,14 @@ struct Opened {
     assembled: CompiledApp,
     layers: Vec<Wrap>,
     guard: AuthService,
+    limits: Option<Arc<LimitBook>>,
 }
 
 impl Plan {
     /// Keeps everything in memory, and fetches nothing before the first request.
     pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
         self.sessions = self.sessions.map(SessionSettings::in_memory);
+        self.limits = self.limits.map(|(_, book)| (SharedLimits::store(MemoryStore::new()), book));
         // The memory store never waits; a store of the application may.
         let opened = self.open_stores().now_or_never();
         opened
@@ -62,11 +66,12 @@ impl Plan {
     }
 
     async fn open_stores(self) -> Result<Opened, Error> {
-        let Self { mut assembled, layers, sessions, tokens, random } = self;
+        let Self { mut assembled, layers, sessions, tokens, limits, random } = self;
         let mut problems = Vec::new();
         let clock = assembled.auth.clock.clone();
         let revocation_bus = assembled.auth.revocation_bus.clone();
         let shared = sessions.as_ref().and_then(SessionSettings::token_store);
+        let of_sessions = sessions.as_ref().and_then(SessionSettings::limit_store);
         let mut guard = AuthService::new(clock.clone(), revocation_bus.clone());
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
@@ -90,10 +95,25 @@ impl Plan {
                 },
             }
         }
+        if let Some((settings, book)) = &limits {
+            match settings.own_store().or(of_sessions) {
+                // What is wrong with the store of the sessions is said already.
+                Some(_) if guard.sessions.is_none() && !settings.has_own_store() => (),
+                Some(store) => {
+                    let opened = book.open(store).await;
+                    problems.extend(opened.err().map(|error| error.at_start("shared limits")));
+                }
+                None => problems.push(StartProblem::without_value(
+                    Rule::LimitStoreMissing,
+                    "App::shared_limits",
+                )),
+            }
+        }
         if !problems.is_empty() {
             return Err(Error::Start(problems));
         }
-        Ok(Opened { assembled, layers, guard })
+        let limits = limits.map(|(_, book)| book);
+        Ok(Opened { assembled, layers, guard, limits })
     }
 }
 
@@ -101,6 +121,8 @@ impl Opened {
     /// Starts the background tasks.
     fn begin(mut self) -> AppService {
         self.guard.start_background_tasks();
+        let of_limits = self.limits.and_then(|book| book.start());
+        self.guard.background_tasks.extend(of_limits.into_iter().flatten());
         let auth = Arc::new(self.guard);
         self.assembled.readiness.watch(Arc::clone(&auth));
         self.assembled.auth = auth;

@@ -10,6 +10,7 @@ use axum_core::response::{IntoResponse, Response};
 use http::{Method, Request};
 use hyper::ext::Protocol;
 use policy_core::{
+    Refusal,
     cache::ResponseFacts,
     gate::Head,
     headers::{Nonce, SecurityHeaders},
@@ -138,11 +139,7 @@ where
     let target = RequestTarget { app, route: &route };
     // Code of the app may panic: what parses path parameters, and the handler.
     let begun = catch_unwind(AssertUnwindSafe(|| {
-        let begun = match &mut auth {
-            Some(auth) => target.ask_caller(auth, &mut call, last),
-            None => Begun::Started(target.enter(&mut call, None)),
-        };
-        begun.poll_first(&mut policy, first_poll)
+        target.begin(auth.as_mut(), &mut call, last).poll_first(&mut policy, first_poll)
     }));
     ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span)
 }
@@ -178,6 +175,37 @@ impl Started {
 
 /// The gates between those that need only the head of a request and its target.
 impl RequestTarget<'_> {
+    /// Runs the gates and starts the target.
+    #[inline(always)]
+    fn begin(
+        self,
+        auth: Option<&mut Arc<RequestAuth>>,
+        call: &mut Call,
+        last: Option<&LastCredential>,
+    ) -> Begun {
+        if gates::address_rate::shared(&self.route.rules).is_some() {
+            let auth = auth.map(|auth| Arc::clone(auth));
+            return self.later(auth, call, Taken::default(), Passed::Head);
+        }
+        match auth {
+            Some(auth) => self.ask_caller(auth, call, last),
+            None => self.enter(call, None),
+        }
+    }
+
+    /// Runs the gates behind those that were passed, and waits where they do.
+    #[cold]
+    fn later(
+        self,
+        auth: Option<Arc<RequestAuth>>,
+        call: &mut Call,
+        taken: Taken,
+        passed: Passed,
+    ) -> Begun {
+        let (app, route) = (Arc::clone(self.app), Arc::clone(self.route));
+        Begun::Gates(Box::pin(pass_later(app, route, auth, call.take(), taken, passed)))
+    }
+
     /// Runs gates 7 to 9 and the target. Boxes nothing unless something has to be awaited.
     fn ask_caller(
         self,
@@ -189,28 +217,38 @@ impl RequestTarget<'_> {
         let passed = Arc::get_mut(auth)
             .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &call.request, last));
         match passed {
-            Some(Ok(())) => Begun::Started(self.enter(call, Some(auth))),
-            Some(Err(denied)) => Begun::Started(self.denied(call, denied)),
-            None => {
-                let (app, route) = (Arc::clone(self.app), Arc::clone(self.route));
-                let (auth, call) = (Arc::clone(auth), call.take());
-                Begun::Gates(Box::pin(ask_caller_later(app, route, auth, call)))
-            }
+            Some(Ok(())) => self.enter(call, Some(auth)),
+            Some(Err(denied)) => Begun::Started(self.denied(call, denied, Taken::default())),
+            None => self.later(Some(Arc::clone(auth)), call, Taken::default(), Passed::Rate),
         }
     }
 
-    fn denied(self, call: &Call, denied: Denied) -> Started {
+    fn denied(self, call: &Call, denied: Denied, taken: Taken) -> Started {
         let (method, path) = (call.request.method(), call.request.uri().path());
         let response = self.app.auth.deny(method, path, call.request.headers(), denied);
-        Started::refused(response, Taken::default())
+        Started::refused(response, taken)
     }
 
     /// Runs gates 10 and 12.
     #[inline(always)]
-    fn enter(self, call: &mut Call, auth: Option<&Arc<RequestAuth>>) -> Started {
+    fn enter(self, call: &mut Call, auth: Option<&Arc<RequestAuth>>) -> Begun {
         let principal = auth.and_then(|auth| auth.principal());
         let mut taken = Taken::default();
-        let passed = gates::limits::check(&self.route.rules, principal, &call.client, &mut taken);
+        match gates::limits::check(&self.route.rules, principal, &call.client, &mut taken) {
+            Some(passed) => Begun::Started(self.entered(call, auth, passed, taken)),
+            None => self.later(auth.map(Arc::clone), call, taken, Passed::Caller),
+        }
+    }
+
+    /// Runs gate 12 of a request that passed gate 10.
+    #[inline(always)]
+    fn entered(
+        self,
+        call: &mut Call,
+        auth: Option<&Arc<RequestAuth>>,
+        passed: Result<(), Refusal>,
+        taken: Taken,
+    ) -> Started {
         if let Err(refusal) = passed {
             return Started::refused(self.app.auth.refuse(refusal, &call.request), taken);
         }
@@ -219,19 +257,46 @@ impl RequestTarget<'_> {
     }
 }
 
-/// Like [`RequestTarget::ask_caller`], but waits for a store, a scheme or a body.
-async fn ask_caller_later(
+/// The last gates that a request passed before it had to wait.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Passed {
+    /// Gates 1 to 5.
+    Head,
+    /// Gate 6.
+    Rate,
+    /// Gates 7 to 9.
+    Caller,
+}
+
+/// Like [`RequestTarget::begin`], but waits for a store, a scheme, a body or other instances.
+async fn pass_later(
     app: Arc<CompiledApp>,
     route: Arc<CompiledRoute>,
-    auth: Arc<RequestAuth>,
+    auth: Option<Arc<RequestAuth>>,
     mut call: Call,
+    mut taken: Taken,
+    passed: Passed,
 ) -> Started {
-    let (parts, mut body) = mem::take(&mut call.request).into_parts();
-    let passed = gates::of_the_caller_later(&auth, &route.auth, &parts, &mut body).await;
-    call.request = Request::from_parts(parts, body);
     let target = RequestTarget { app: &app, route: &route };
-    match passed {
-        Ok(()) => target.enter(&mut call, Some(&auth)),
-        Err(denied) => target.denied(&call, denied),
+    if let Some(limit) = gates::address_rate::shared(&route.rules)
+        && passed < Passed::Rate
+        && let Err(refusal) =
+            gates::address_rate::check_later(limit, &call.client, &mut taken).await
+    {
+        return Started::refused(app.auth.refuse(refusal, &call.request), taken);
     }
+    if let Some(auth) = &auth
+        && passed < Passed::Caller
+    {
+        let (parts, mut body) = mem::take(&mut call.request).into_parts();
+        let checked = gates::of_the_caller_later(auth, &route.auth, &parts, &mut body).await;
+        call.request = Request::from_parts(parts, body);
+        if let Err(denied) = checked {
+            return target.denied(&call, denied, taken);
+        }
+    }
+    let principal = auth.as_ref().and_then(|auth| auth.principal());
+    let passed =
+        gates::limits::check_later(&route.rules, principal, &call.client, &mut taken).await;
+    target.entered(&mut call, auth.as_ref(), passed, taken)
 }

@@ -12,8 +12,11 @@ use std::{
 use axum_core::{body::Body, response::Response};
 use http::HeaderMap;
 use http_body::Body as HttpBody;
-use policy_core::limits::{Granted, Rate, RateCapacity, RateFields, RateKey, RateTable, Refused};
+use policy_core::limits::{
+    Granted, Rate, RateCapacity, RateFields, RateKey, RateTable, Refused, address_key,
+};
 
+use super::shared_limits::{SharedPermits, SharedRate};
 use crate::{
     auth::principal::Principal,
     base::{
@@ -34,12 +37,23 @@ pub(crate) struct RateLimit {
     fields: RateFields,
     table: RateTable,
     clock: Clock,
+    /// The accounts of all instances, if they count together.
+    shared: Option<SharedRate>,
 }
 
 impl RateLimit {
     pub(crate) fn new(rate: Rate, capacity: RateCapacity, seed: [u64; 2], clock: &Clock) -> Self {
         let table = RateTable::new(rate, capacity, seed);
-        Self { rate, fields: RateFields::new(&rate), table, clock: clock.clone() }
+        Self { rate, fields: RateFields::new(&rate), table, clock: clock.clone(), shared: None }
+    }
+
+    /// The same limit, counted with the other instances.
+    pub(crate) fn shared(self, shared: SharedRate) -> Self {
+        Self { shared: Some(shared), ..self }
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
     pub(crate) fn is_by_address(&self) -> bool {
@@ -58,10 +72,29 @@ impl RateLimit {
         client: Option<IpAddr>,
     ) -> Result<Granted, Refused> {
         let Some(principal) = principal else { return self.take_address(client) };
-        // No key of an address begins with this byte.
-        let mut key = vec![u8::MAX];
-        principal.write_key(&mut key);
-        self.table.take(&key, self.clock.monotonic())
+        self.table.take(&key_of(principal), self.clock.monotonic())
+    }
+
+    /// Counts a request of this principal, or else of its client, with the other instances.
+    pub(crate) async fn take_shared(
+        &self,
+        principal: Option<&Principal>,
+        client: Option<IpAddr>,
+    ) -> Result<Granted, Refused> {
+        let alone = || self.take_principal(principal, client);
+        let Some(shared) = &self.shared else { return alone() };
+        let now = self.clock.monotonic();
+        let key = match principal {
+            Some(principal) => key_of(principal),
+            None => client.map_or([0; 9], address_key).into(),
+        };
+        let network = client.filter(|_| principal.is_none());
+        let admit = || network.map_or(Ok(()), |of| self.table.admit_of_network(of, now));
+        // So that little changes for those who were granted something, when the store is away.
+        let count = || {
+            let _ = self.table.take(&key, now);
+        };
+        shared.take(&key, admit, count, alone).await
     }
 
     /// Writes the remaining quota.
@@ -73,6 +106,13 @@ impl RateLimit {
     }
 }
 
+/// No key of an address begins with this byte.
+fn key_of(principal: &Principal) -> Vec<u8> {
+    let mut key = vec![u8::MAX];
+    principal.write_key(&mut key);
+    key
+}
+
 /// The seed of a table, from random bytes.
 pub(crate) fn words(seed: [u8; 16]) -> [u64; 2] {
     let seed = u128::from_le_bytes(seed);
@@ -81,21 +121,44 @@ pub(crate) fn words(seed: [u8; 16]) -> [u64; 2] {
 
 /// The limit of requests in flight, counted at the level that set it.
 #[derive(Debug)]
-pub(crate) struct Concurrency {
-    most: u32,
-    in_flight: AtomicU32,
+pub(crate) enum Concurrency {
+    /// By this instance alone.
+    Own { most: u32, in_flight: AtomicU32 },
+    /// With the other instances.
+    Shared(Arc<SharedPermits>),
 }
 
 impl Concurrency {
-    pub(crate) fn new(most: u32) -> Self {
-        Self { most, in_flight: AtomicU32::new(0) }
+    pub(crate) fn new(most: u32) -> Arc<Self> {
+        Arc::new(Self::Own { most, in_flight: AtomicU32::new(0) })
+    }
+
+    pub(crate) fn shared(permits: Arc<SharedPermits>) -> Arc<Self> {
+        Arc::new(Self::Shared(permits))
     }
 
     /// Takes a permit, if one is free.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Permit> {
-        let more = |in_flight| (in_flight < self.most).then_some(in_flight + 1);
-        let entered = self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        entered.is_ok().then(|| Permit(Arc::clone(self)))
+        let has_entered = match &**self {
+            Self::Own { most, in_flight } => {
+                let more = |in_flight| (in_flight < *most).then_some(in_flight + 1);
+                in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+            }
+            Self::Shared(permits) => permits.enter(),
+        };
+        has_entered.then(|| Permit(Arc::clone(self)))
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+
+    /// Takes a permit, for which other instances may have to be asked.
+    pub(crate) async fn wait(self: &Arc<Self>) -> Option<Permit> {
+        match &**self {
+            Self::Own { .. } => self.enter(),
+            Self::Shared(permits) => permits.wait().await.then(|| Permit(Arc::clone(self))),
+        }
     }
 }
 
@@ -136,7 +199,12 @@ impl UpgradePermit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+        match &*self.0 {
+            Concurrency::Own { in_flight, .. } => {
+                in_flight.fetch_sub(1, Ordering::Relaxed);
+            }
+            Concurrency::Shared(permits) => permits.leave(),
+        }
     }
 }
 
@@ -202,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_place_is_kept_until_a_stream_ends() {
-        let places = Arc::new(Concurrency::new(1));
+        let places = Concurrency::new(1);
         let stream = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
         let response = places.enter().unwrap().keep(Response::new(stream));
         assert!(places.enter().is_none());

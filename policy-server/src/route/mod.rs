@@ -6,3 +6,4 @@ pub(crate) mod jsonp;
 pub(crate) mod limits;
 pub(crate) mod rate_limiter;
 pub(crate) mod router;
+pub(crate) mod shared_limits;

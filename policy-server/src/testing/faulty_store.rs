@@ -12,10 +12,10 @@ use policy_core::{
 use tokio::sync::Semaphore;
 
 use crate::store::{
-    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, ListSessions, Loaded,
-    MemoryStore, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
-    RotateSession, SessionStore, StoreError, Summary, Ticket, TokenHash, TokenStore, TouchSession,
-    UpdateSession,
+    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
+    ListSessions, Loaded, MemoryStore, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
+    RevokeUser, Revoked, RotateSession, SessionStore, StoreError, Summary, TakeRate, TakenRate,
+    Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
 /// A store that fails or blocks when a test tells it to, and records the names of its calls.
@@ -318,5 +318,23 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
 
     fn is_writable(&self) -> bool {
         !self.fails(Kind::Write) && TokenStore::is_writable(&self.store)
+    }
+}
+
+impl<S: LimitStore> LimitStore for FaultyStore<S> {
+    fn open(&self) -> Answer<'_, ()> {
+        self.background(Kind::Read, LimitStore::open)
+    }
+
+    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
+        self.call(Kind::Write, "take_rate", move |store| store.take_rate(request))
+    }
+
+    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
+        self.call(Kind::Write, "lease_permits", move |store| store.lease_permits(request))
+    }
+
+    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+        self.background(Kind::Write, move |store| LimitStore::purge(store, limit))
     }
 }

@@ -31,10 +31,32 @@ async fn a_schema_of_a_newer_release_is_refused_and_left_alone() {
     let url = server.schema();
     let schema = url.split_once("schema=").unwrap().1;
     Instance::start(&url).await;
-    server.sql(&format!("UPDATE {schema}.meta SET version = 9")).await;
+    server.sql(&format!("UPDATE {schema}.meta SET version = version + 90")).await;
     says(&refused(&url).await, &[schema, "version 9", "start the newer release"]);
-    server.sql(&format!("UPDATE {schema}.meta SET version = 1")).await;
+    server.sql(&format!("UPDATE {schema}.meta SET version = version - 90")).await;
     Instance::start(&url).await;
+}
+
+/// A schema of version 1, which had no limits.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    let instance = Instance::start(&url).await;
+    let ada = instance.login("ada").await;
+    let later = include_str!("../../../policy-server/src/store/postgres/limits.sql");
+    for line in later.lines().filter(|line| line.starts_with("CREATE")) {
+        let words: Vec<_> = line.split([' ', '(']).collect();
+        let kind = if words.contains(&"TABLE") { "TABLE" } else { "FUNCTION" };
+        let name = words.iter().find_map(|word| word.strip_prefix("policy.")).unwrap();
+        server.sql(&format!("DROP {kind} IF EXISTS {schema}.{name} CASCADE")).await;
+    }
+    server.sql(&format!("UPDATE {schema}.meta SET version = 1")).await;
+    let instances = Instance::three(&url).await;
+    assert_eq!(ada.status(&instances[1]).await, 200);
+    assert_eq!(instances[2].status("/rated").await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,7 +14,7 @@ use crate::store::PostgresStore;
 use crate::store::RedisStore;
 use crate::{
     base::error::StartProblem,
-    store::{MemoryStore, SessionStore, TokenStore},
+    store::{LimitStore, MemoryStore, SessionStore, TokenStore},
 };
 
 /// A store that has everything.
@@ -22,12 +22,17 @@ pub(super) trait FullStore: SessionStore + TokenStore {}
 
 impl<S: SessionStore + TokenStore> FullStore for S {}
 
+/// A store that instances can share, so that it has limits too.
+pub(super) trait SharedStore: FullStore + LimitStore {}
+
+impl<S: FullStore + LimitStore> SharedStore for S {}
+
 /// Where sessions are stored.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// A store of this crate. It holds tokens as well.
-    Full(Arc<dyn FullStore>),
-    /// The same, in a file with secrets.
+    Full(Arc<dyn SharedStore>),
+    /// The same without limits, in a file with secrets.
     #[cfg_attr(not(feature = "embedded"), expect(dead_code, reason = "no store has a file"))]
     File(Arc<dyn FullStore>, PathBuf),
     Own(Arc<dyn SessionStore>),
@@ -40,7 +45,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn full(store: impl FullStore) -> Self {
+    pub(super) fn full(store: impl SharedStore) -> Self {
         Self::Full(Arc::new(store))
     }
 
@@ -91,7 +96,8 @@ impl Place {
 
     pub(super) fn sessions(&self) -> Result<Arc<dyn SessionStore>, StartProblem> {
         match self {
-            Self::Full(store) | Self::File(store, _) => Ok(Arc::clone(store) as _),
+            Self::Full(store) => Ok(Arc::clone(store) as _),
+            Self::File(store, _) => Ok(Arc::clone(store) as _),
             Self::Own(store) => Ok(Arc::clone(store)),
             Self::Nowhere { call, rule, value } => {
                 Err(StartProblem::new(*rule, *call, value.clone()))
@@ -102,8 +108,17 @@ impl Place {
     /// The same store for tokens, if it has them.
     pub(super) fn tokens(&self) -> Option<Arc<dyn TokenStore>> {
         match self {
-            Self::Full(store) | Self::File(store, _) => Some(Arc::clone(store) as _),
+            Self::Full(store) => Some(Arc::clone(store) as _),
+            Self::File(store, _) => Some(Arc::clone(store) as _),
             Self::Own(_) | Self::Nowhere { .. } => None,
+        }
+    }
+
+    /// The same store for limits, if instances share it.
+    pub(super) fn limits(&self) -> Option<Arc<dyn LimitStore>> {
+        match self {
+            Self::Full(store) => Some(Arc::clone(store) as _),
+            Self::File(..) | Self::Own(_) | Self::Nowhere { .. } => None,
         }
     }
 

@@ -19,7 +19,7 @@ use crate::store::EmbeddedStore;
 use crate::store::PostgresStore;
 #[cfg(feature = "redis")]
 use crate::store::RedisStore;
-use crate::store::{Limit, LimitPolicy, MemoryStore, SessionStore, TokenStore};
+use crate::store::{Limit, LimitPolicy, LimitStore, MemoryStore, SessionStore, TokenStore};
 
 /// The session settings of an app, for [`App::sessions`](crate::App::sessions).
 ///
@@ -308,6 +308,11 @@ impl SessionSettings {
     /// The same store for tokens, if it also implements [`TokenStore`].
     pub(crate) fn token_store(&self) -> Option<Arc<dyn TokenStore>> {
         self.place.tokens()
+    }
+
+    /// The same store for limits, if instances share it.
+    pub(crate) fn limit_store(&self) -> Option<Arc<dyn LimitStore>> {
+        self.place.limits()
     }
 
     /// Every rule that the settings break under this origin, with the offending value.

@@ -78,7 +78,7 @@ impl Gateway {
                     mapping: if proxy.strips { mapping.strip_prefix() } else { mapping },
                     client: transport.client(proxy.is_http2),
                     websockets: transport.for_websockets(),
-                    at_once: Arc::new(Concurrency::new(proxy.websockets)),
+                    at_once: Concurrency::new(proxy.websockets),
                     timeouts: proxy.timeouts,
                     forwards_session: proxy.forwards_session,
                 })

@@ -53,7 +53,7 @@ impl Tunnel {
             private,
             connect_timeout: self.connect_timeout,
             idle_timeout: self.idle_timeout,
-            at_once: Arc::new(Concurrency::new(self.at_once)),
+            at_once: Concurrency::new(self.at_once),
         })
     }
 }

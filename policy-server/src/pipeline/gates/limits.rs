@@ -19,25 +19,58 @@ pub(crate) struct Taken {
     pub(crate) permit: Option<Permit>,
 }
 
+impl Taken {
+    /// Notes the decision of a rate.
+    pub(super) fn take(&mut self, rate: Result<Granted, Refused>) -> Result<(), Refusal> {
+        let is_refused = rate.is_err();
+        self.rate = Some(rate);
+        if is_refused { Err(Refusal::RateExceeded) } else { Ok(()) }
+    }
+}
+
 /// Records what the request took in `taken`, also where it is refused. On a route without
-/// authentication the rate counts by address.
+/// authentication the rate counts by address. `None` if other instances have to be asked.
 #[inline]
 pub(crate) fn check(
     policy: &CompiledRoutePolicy,
     principal: Option<&Principal>,
     client: &Client,
     taken: &mut Taken,
-) -> Result<(), Refusal> {
+) -> Option<Result<(), Refusal>> {
     if let Some(limit) = policy.rate.as_ref().filter(|limit| !limit.is_by_address()) {
+        if limit.is_shared() {
+            return None;
+        }
         let rate = limit.take_principal(principal, client.address());
-        let is_refused = rate.is_err();
-        taken.rate = Some(rate);
-        if is_refused {
-            return Err(Refusal::RateExceeded);
+        if let Err(refusal) = taken.take(rate) {
+            return Some(Err(refusal));
         }
     }
     if let Some(concurrency) = &policy.concurrency {
-        taken.permit = Some(concurrency.enter().ok_or(Refusal::ConcurrencyExceeded)?);
+        taken.permit = concurrency.enter();
+        if taken.permit.is_none() {
+            return if concurrency.is_shared() {
+                None
+            } else {
+                Some(Err(Refusal::ConcurrencyExceeded))
+            };
+        }
+    }
+    Some(Ok(()))
+}
+
+/// The same, where other instances may have to be asked.
+pub(crate) async fn check_later(
+    policy: &CompiledRoutePolicy,
+    principal: Option<&Principal>,
+    client: &Client,
+    taken: &mut Taken,
+) -> Result<(), Refusal> {
+    if let Some(limit) = policy.rate.as_ref().filter(|limit| !limit.is_by_address()) {
+        taken.take(limit.take_shared(principal, client.address()).await)?;
+    }
+    if let Some(concurrency) = &policy.concurrency {
+        taken.permit = Some(concurrency.wait().await.ok_or(Refusal::ConcurrencyExceeded)?);
     }
     Ok(())
 }

@@ -1,0 +1,240 @@
+//! What an instance knows of the accounts in the store.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use policy_core::limits::{Granted, Rate, Refused};
+
+use crate::store::TakenRate;
+
+/// The parts of the map, each with a lock.
+const SHARDS: usize = 16;
+
+/// How long a call for a block is waited for before another one is made.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Requests that were taken in advance, and refusals that still hold, in bounded memory. What is
+/// forgotten costs a call of the store.
+#[derive(Debug)]
+pub(super) struct Held {
+    per: Duration,
+    /// How many requests are taken at once.
+    block: u32,
+    /// The most clients of a shard.
+    most: usize,
+    shards: [Mutex<HashMap<u64, Client>>; SHARDS],
+    hasher: RandomState,
+}
+
+/// A client of late.
+#[derive(Clone, Copy, Debug, Default)]
+struct Client {
+    /// Taken and not used, until then.
+    left: u32,
+    left_until: Duration,
+    /// What the store had besides these, and when it has more.
+    remaining: u32,
+    reset_at: Duration,
+    refused_until: Duration,
+    /// A block is on its way, until then.
+    asked_until: Duration,
+    /// The end of a period in which the client was admitted.
+    admitted_until: Duration,
+}
+
+impl Client {
+    fn is_needed(&self, now: Duration) -> bool {
+        [self.left_until, self.refused_until, self.asked_until, self.admitted_until]
+            .iter()
+            .any(|until| *until > now)
+    }
+}
+
+/// The decision without the store, or what to ask it for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Decided(Result<Granted, Refused>),
+    Ask { wanted: u32 },
+}
+
+impl Held {
+    pub(super) fn new(rate: &Rate, clients: usize) -> Self {
+        Self {
+            per: rate.per,
+            block: (rate.count / 100).max(1),
+            most: clients.div_ceil(SHARDS),
+            shards: Default::default(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Uses a request that was taken in advance. `admit` is asked once in a period.
+    pub(super) fn take(
+        &self,
+        client: &[u8],
+        now: Duration,
+        admit: impl FnOnce() -> Result<(), Refused>,
+    ) -> Known {
+        let hash = self.hasher.hash_one(client);
+        let mut clients = self.shard(hash);
+        if clients.len() >= self.most && !clients.contains_key(&hash) {
+            clients.retain(|_, client| client.is_needed(now));
+            if clients.len() >= self.most {
+                clients.clear();
+            }
+        }
+        let client = clients.entry(hash).or_default();
+        if client.refused_until > now {
+            return Known::Decided(Err(Refused::new(client.refused_until - now)));
+        }
+        if client.admitted_until <= now {
+            if let Err(refused) = admit() {
+                return Known::Decided(Err(refused));
+            }
+            client.admitted_until = now.saturating_add(self.per);
+        }
+        if client.left > 0 && client.left_until > now {
+            client.left -= 1;
+            let remaining = client.remaining.saturating_add(client.left);
+            let reset = client.reset_at.saturating_sub(now);
+            return Known::Decided(Ok(Granted::new(remaining, reset)));
+        }
+        let is_asked = client.asked_until > now;
+        if !is_asked {
+            client.asked_until = now + PATIENCE;
+        }
+        Known::Ask { wanted: if is_asked { 1 } else { self.block } }
+    }
+
+    /// Decides by the answer to what was asked at `asked`.
+    pub(super) fn learn(
+        &self,
+        client: &[u8],
+        wanted: u32,
+        asked: Duration,
+        taken: TakenRate,
+    ) -> Result<Granted, Refused> {
+        let hash = self.hasher.hash_one(client);
+        let mut clients = self.shard(hash);
+        let client = clients.entry(hash).or_default();
+        // One who asked for a single request does not know of the block.
+        if wanted == self.block {
+            client.asked_until = Duration::ZERO;
+        }
+        let then = asked.saturating_add(taken.wait);
+        let Some(more) = taken.granted.checked_sub(1) else {
+            client.refused_until = then;
+            return Err(Refused::new(taken.wait));
+        };
+        if more > 0 {
+            let left = if client.left_until > asked { client.left } else { 0 };
+            client.left = left.saturating_add(more);
+            client.left_until = asked.saturating_add(self.per);
+        }
+        (client.remaining, client.reset_at) = (taken.remaining, then);
+        Ok(Granted::new(taken.remaining.saturating_add(client.left), taken.wait))
+    }
+
+    fn shard(&self, hash: u64) -> MutexGuard<'_, HashMap<u64, Client>> {
+        // The map uses the other bits.
+        let shard = usize::try_from(hash >> 60).unwrap_or_default();
+        let [first, ..] = &self.shards;
+        self.shards.get(shard).unwrap_or(first).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const NOW: Duration = Duration::from_secs(10_000);
+
+    fn held(rate: Rate, clients: usize) -> Held {
+        Held::new(&rate, clients)
+    }
+
+    fn take(held: &Held, client: &[u8], now: Duration) -> Known {
+        held.take(client, now, || Ok(()))
+    }
+
+    fn granted(known: Known) -> Option<u32> {
+        match known {
+            Known::Decided(decided) => decided.ok().map(|granted| granted.remaining),
+            Known::Ask { .. } => None,
+        }
+    }
+
+    #[test]
+    fn a_block_is_used_up_before_the_store_is_asked_again() {
+        let held = held(Rate::per_hour(300), 100);
+        assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
+        // One block is on its way.
+        assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 1 });
+        let taken = |granted, remaining| TakenRate::new(granted, remaining, SECOND, NOW);
+        let first = held.learn(b"ada", 3, NOW, taken(3, 297));
+        assert_eq!(first, Ok(Granted::new(299, SECOND)));
+        assert_eq!(granted(take(&held, b"ada", NOW)), Some(298));
+        assert_eq!(granted(take(&held, b"ada", NOW)), Some(297));
+        assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
+        assert_eq!(take(&held, b"eve", NOW), Known::Ask { wanted: 3 });
+    }
+
+    /// Otherwise a period could have what was taken in the one before.
+    #[test]
+    fn what_was_taken_in_advance_is_not_used_after_a_period() {
+        let held = held(Rate::per_hour(300), 100);
+        take(&held, b"ada", NOW);
+        let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
+        let later = NOW + 3600 * SECOND;
+        assert!(granted(take(&held, b"ada", later - SECOND)).is_some());
+        assert_eq!(take(&held, b"ada", later), Known::Ask { wanted: 3 });
+        // A single request does not keep the rest alive.
+        let _single = held.learn(b"ada", 1, later, TakenRate::new(1, 200, SECOND, later));
+        assert!(granted(take(&held, b"ada", later)).is_none());
+    }
+
+    #[test]
+    fn who_was_refused_is_refused_until_then() {
+        let held = held(Rate::per_hour(3), 100);
+        take(&held, b"ada", NOW);
+        let refused = TakenRate::new(0, 0, 5 * SECOND, NOW);
+        assert_eq!(held.learn(b"ada", 1, NOW, refused), Err(Refused::new(5 * SECOND)));
+        let again = take(&held, b"ada", NOW + 2 * SECOND);
+        assert_eq!(again, Known::Decided(Err(Refused::new(3 * SECOND))));
+        assert_eq!(take(&held, b"ada", NOW + 5 * SECOND), Known::Ask { wanted: 1 });
+        assert_eq!(take(&held, b"eve", NOW), Known::Ask { wanted: 1 });
+    }
+
+    #[test]
+    fn a_client_is_admitted_once_in_a_period() {
+        let held = held(Rate::per_hour(300), 100);
+        let no = Refused::new(SECOND);
+        let refused = held.take(b"ada", NOW, || Err(no));
+        assert_eq!(refused, Known::Decided(Err(no)));
+        assert_eq!(held.take(b"ada", NOW, || Ok(())), Known::Ask { wanted: 3 });
+        assert_eq!(held.take(b"ada", NOW, || Err(no)), Known::Ask { wanted: 1 });
+        let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
+        assert!(granted(held.take(b"ada", NOW, || Err(no))).is_some());
+        let later = NOW + 3600 * SECOND;
+        assert_eq!(held.take(b"ada", later, || Err(no)), Known::Decided(Err(no)));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_who_is_needed_stays_as_long_as_there_is_room() {
+        let held = held(Rate::per_second(300), 160);
+        let most = || held.shards.iter().map(|shard| shard.lock().unwrap().len()).max();
+        for client in 0..10_000_u32 {
+            take(&held, &client.to_le_bytes(), NOW + SECOND * client);
+            assert!(most() <= Some(10));
+        }
+        for client in 0..10_000_u32 {
+            take(&held, &client.to_le_bytes(), NOW + 10_000 * SECOND);
+            assert!(most() <= Some(10));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Rates and permits that all instances of an app count together.
+
+mod held;
+mod permits;
+mod rate;
+
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    time::Duration,
+};
+
+use sha2::{Digest, Sha256};
+use tokio::{runtime::Handle, select, sync::Notify};
+
+pub(crate) use self::{permits::SharedPermits, rate::SharedRate};
+use crate::{
+    base::{clock::Clock, task::BackgroundTask},
+    store::{LimitKey, LimitStore, StoreError},
+};
+
+/// How long an instance that died holds its permits.
+const LIFETIME: Duration = Duration::from_secs(15);
+
+/// How often an instance that uses permits says so.
+const RENEWAL: Duration = Duration::from_secs(5);
+
+/// How long permits that nobody uses any more are kept for those who come next.
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// How often, and how many at once, accounts that count nothing any more are removed.
+const PURGE_INTERVAL: Duration = Duration::from_secs(60);
+const PURGED_AT_ONCE: usize = 1000;
+
+/// Counts the rates and the concurrent requests of all instances of an app together, in a store.
+///
+/// The limits stay as they are written, as [`#[limit]`](macro@crate::limit) or
+/// [`App::limits`](crate::App::limits): what holds for one instance without this then holds for the
+/// app, however many instances it has.
+///
+/// - **Rates** are exact up to 100 requests a period, and cost one call of the store for each request.
+///   Above that, an instance takes a hundredth of the count at once, and calls the store once for so
+///   many requests: each instance may grant a hundredth more than the rate, and may keep as much from
+///   the others until a period has passed. A client that was refused is refused without a call until
+///   its time has come.
+/// - **Concurrency** is exact. An instance calls the store when more requests are in flight there than
+///   it has permits for, and gives back what it did not use for a tenth of a second. The permits of an
+///   instance that died are free after 15 seconds.
+/// - **While the store is away**, each instance counts for itself, so that nobody is refused for that
+///   reason: with `n` instances, a client gets up to `n` times the rate, and `n` times the number of
+///   requests are in flight. A log event says that the store is away, and when it is back.
+/// - Of what is longer than a call, 3 seconds at most, the request waits for the store.
+///
+/// Clients of one IPv6 network of 48 bits
+/// ([`clients_per_network`](crate::RateCapacity::clients_per_network)) are counted by each instance.
+///
+/// ```no_run
+/// use policy_server::{SharedLimits, prelude::*};
+///
+/// let app = App::new(())
+///     .sessions(Sessions::from_env("SESSION_STORE"))
+///     .shared_limits(SharedLimits::with_sessions())
+///     .limits(Limits::NONE.rate(Rate::per_minute(600)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct SharedLimits {
+    store: Option<Arc<dyn LimitStore>>,
+    rates_only: bool,
+}
+
+impl SharedLimits {
+    /// Counts in the store of the sessions, which has to be PostgreSQL or Redis.
+    pub fn with_sessions() -> Self {
+        Self { store: None, rates_only: false }
+    }
+
+    /// Counts in this store, such as a [`RedisStore`](crate::store::RedisStore). Its keys must be
+    /// those of this app alone.
+    pub fn store(store: impl LimitStore) -> Self {
+        Self { store: Some(Arc::new(store)), rates_only: false }
+    }
+
+    /// Leaves the number of concurrent requests to each instance: where it protects the memory of the
+    /// process, and not what is behind it.
+    #[must_use]
+    pub fn rates_only(mut self) -> Self {
+        self.rates_only = true;
+        self
+    }
+
+    pub(crate) fn shares_permits(&self) -> bool {
+        !self.rates_only
+    }
+
+    pub(crate) fn has_own_store(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// The store, unless it is that of the sessions.
+    pub(crate) fn own_store(&self) -> Option<Arc<dyn LimitStore>> {
+        self.store.clone()
+    }
+}
+
+/// What the shared limits of one instance have in common.
+#[derive(Debug)]
+pub(crate) struct LimitBook {
+    /// Set when the app opens its stores.
+    store: OnceLock<Arc<dyn LimitStore>>,
+    instance: [u8; 16],
+    clock: Clock,
+    permits: Mutex<Vec<Weak<SharedPermits>>>,
+    /// Permits are free that nobody uses.
+    freed: Notify,
+}
+
+impl LimitBook {
+    /// `instance` is random.
+    pub(crate) fn new(instance: [u8; 16], clock: Clock) -> Arc<Self> {
+        Arc::new(Self {
+            store: OnceLock::new(),
+            instance,
+            clock,
+            permits: Mutex::default(),
+            freed: Notify::new(),
+        })
+    }
+
+    /// Counts in this store from now on.
+    pub(crate) async fn open(&self, store: Arc<dyn LimitStore>) -> Result<(), StoreError> {
+        store.open().await?;
+        self.store.get_or_init(|| store);
+        Ok(())
+    }
+
+    fn add(&self, permits: &Arc<SharedPermits>) {
+        let mut all = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Arc::downgrade(permits));
+    }
+
+    fn store(&self) -> Result<&dyn LimitStore, StoreError> {
+        let store = self.store.get().map(|store| &**store);
+        store.ok_or_else(|| StoreError::new("the store of the limits is not open"))
+    }
+
+    /// Keeps permits, gives them back and removes old accounts, if a runtime is running.
+    pub(crate) fn start(self: &Arc<Self>) -> Option<[BackgroundTask; 2]> {
+        let runtime = Handle::try_current().ok()?;
+        let (one, two) = (Arc::clone(self), Arc::clone(self));
+        Some([
+            BackgroundTask::new(
+                runtime.spawn(async move { one.keep_permits().await }).abort_handle(),
+            ),
+            BackgroundTask::new(runtime.spawn(async move { two.purge().await }).abort_handle()),
+        ])
+    }
+
+    async fn keep_permits(&self) {
+        loop {
+            select! {
+                () = self.freed.notified() => self.clock.sleep(SETTLING).await,
+                () = self.clock.sleep(RENEWAL) => (),
+            }
+            let all = self.permits.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for permits in all.iter().filter_map(Weak::upgrade) {
+                permits.renew().await;
+            }
+        }
+    }
+
+    /// A failure leaves rows for the next time.
+    async fn purge(&self) {
+        loop {
+            self.clock.sleep(PURGE_INTERVAL).await;
+            while let Ok(store) = self.store()
+                && let Ok(PURGED_AT_ONCE..) = store.purge(PURGED_AT_ONCE).await
+            {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+/// The name of what is counted. Its parts are joined so that no two lists of parts are one.
+fn key_of(parts: &[&[u8]]) -> LimitKey {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    LimitKey(*hash.finalize().first_chunk().unwrap_or(&[0; 16]))
+}

@@ -1,0 +1,69 @@
+//! One rate of all instances.
+
+use std::{fmt, sync::Arc};
+
+use policy_core::limits::{Granted, Rate, RateCapacity, Refused};
+
+use super::{
+    LimitBook,
+    held::{Held, Known},
+    key_of,
+};
+use crate::store::{StoreError, TakeRate, TakenRate};
+
+/// A rate whose accounts are in the store.
+pub(crate) struct SharedRate {
+    book: Arc<LimitBook>,
+    location: Box<str>,
+    rate: Rate,
+    held: Held,
+}
+
+impl SharedRate {
+    /// The rate that is stated at this location of the app: the same for all instances.
+    pub(crate) fn new(
+        book: &Arc<LimitBook>,
+        location: &str,
+        rate: Rate,
+        capacity: RateCapacity,
+    ) -> Self {
+        let held = Held::new(&rate, capacity.clients);
+        Self { book: Arc::clone(book), location: location.into(), rate, held }
+    }
+
+    /// Decides about a request. `admit` is asked once in a period, and `alone` where the store does not
+    /// answer. `count` is told what the store granted.
+    pub(crate) async fn take(
+        &self,
+        client: &[u8],
+        admit: impl FnOnce() -> Result<(), Refused>,
+        count: impl FnOnce(),
+        alone: impl FnOnce() -> Result<Granted, Refused>,
+    ) -> Result<Granted, Refused> {
+        let asked = self.book.clock.monotonic();
+        let decided = match self.held.take(client, asked, admit) {
+            Known::Decided(decided) => decided,
+            Known::Ask { wanted } => match self.ask(client, wanted).await {
+                Ok(taken) => self.held.learn(client, wanted, asked, taken),
+                Err(_is_logged) => return alone(),
+            },
+        };
+        if decided.is_ok() {
+            count();
+        }
+        decided
+    }
+
+    async fn ask(&self, client: &[u8], wanted: u32) -> Result<TakenRate, StoreError> {
+        let Rate { count, per, .. } = self.rate;
+        let (count, per) = (count.to_le_bytes(), per.as_nanos().to_le_bytes());
+        let key = key_of(&[b"rate", self.location.as_bytes(), &count, &per, client]);
+        self.book.store()?.take_rate(TakeRate::new(key, self.rate, wanted)).await
+    }
+}
+
+impl fmt::Debug for SharedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedRate").field("rate", &self.rate).finish_non_exhaustive()
+    }
+}
