@@ -4,11 +4,13 @@
 //! preflights; blocks x two instances; permits x waiting handlers, streams, clients that go away; both
 //! x a store that fails, that is slow, that is back; the settings x stores that cannot share.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use policy_core::secret::SecretKey;
 use policy_server::{
-    AppService, SharedLimits,
+    AppService, RateLimiter, SharedLimits,
     extract::PeerAddr,
     store::MemoryStore,
     testing::{FaultyStore, TestRequest},
@@ -58,6 +60,13 @@ async fn two(how: String) -> Body {
         "streams" => Body::from_stream(stream::pending::<Result<Bytes, Infallible>>()),
         _ => Body::empty(),
     }
+}
+
+#[post("/codes/{number}")]
+#[auth(public)]
+async fn code(number: String, State(sent): State<Arc<RateLimiter>>) -> Result<(), Problem> {
+    sent.take_shared(&number).await?;
+    Ok(())
 }
 
 type Store = FaultyStore<MemoryStore>;
@@ -309,6 +318,30 @@ async fn rates_only_leaves_the_requests_in_flight_to_each_instance() {
     assert_eq!(in_turn(&instances, "/two/done", 4).await, [200; 4]);
     assert_eq!(store.take_calls(), [""; 0]);
     assert_eq!(in_turn(&instances, "/by-address", 4).await, [200, 200, 200, 429]);
+}
+
+#[tokio::test]
+async fn a_limiter_of_handlers_counts_the_keys_of_all_instances() {
+    let store = Store::default();
+    let start = async || {
+        let sent = Arc::new(RateLimiter::new(Rate::per_hour(2)).unwrap());
+        let limits = SharedLimits::store(store.clone()).limiter("codes", Arc::clone(&sent));
+        let app = App::new(sent).shared_limits(limits).routes(routes![code]);
+        let service = app.open().await.unwrap();
+        TestClient::new(service, "localhost")
+    };
+    let instances = [start().await, start().await];
+    let send = async |turn: usize, number: &str| {
+        status(instances[turn % 2].post(&format!("/codes/{number}"))).await
+    };
+    for (turn, number, expected) in
+        [(0, "1", 200), (1, "1", 200), (0, "1", 429), (1, "1", 429), (0, "2", 200)]
+    {
+        assert_eq!(send(turn, number).await, expected, "{turn} {number}");
+    }
+    store.fail();
+    let own = [send(0, "2").await, send(0, "2").await, send(1, "2").await, send(1, "2").await];
+    assert_eq!(own, [200, 429, 200, 200], "each for itself");
 }
 
 /// A slow store is waited for no longer than the time-out of the route.

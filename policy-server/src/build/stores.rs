@@ -44,7 +44,7 @@ impl Plan {
     /// Keeps everything in memory, and fetches nothing before the first request.
     pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
         self.sessions = self.sessions.map(SessionSettings::in_memory);
-        self.limits = self.limits.map(|(_, book)| (SharedLimits::store(MemoryStore::new()), book));
+        self.limits = self.limits.map(|(settings, book)| (settings.in_memory(), book));
         // The memory store never waits; a store of the application may.
         let opened = self.open_stores().now_or_never();
         opened
@@ -100,6 +100,7 @@ impl Plan {
                 // What is wrong with the store of the sessions is said already.
                 Some(_) if guard.sessions.is_none() && !settings.has_own_store() => (),
                 Some(store) => {
+                    settings.share(book);
                     let opened = book.open(store).await;
                     problems.extend(opened.err().map(|error| error.at_start("shared limits")));
                 }

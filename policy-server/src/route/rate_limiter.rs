@@ -1,13 +1,19 @@
 //! Rates that handlers count by keys of their own.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use policy_core::{
     Refusal,
     limits::{Granted, Rate, RateCapacity, RateTable, Refused},
 };
 
-use super::limits::words;
+use super::{
+    limits::words,
+    shared_limits::{LimitBook, SharedRate},
+};
 use crate::base::{
     clock::{Clock, Random, RandomError},
     problem::Problem,
@@ -20,7 +26,8 @@ use crate::base::{
 /// It is as strict: no key is granted more than the count of the [`Rate`] within any of its periods.
 /// Memory is bounded, whatever keys clients invent: 58 bytes for each of the keys that
 /// [`capacity`](Self::capacity) says, and keys beyond it share accounts of a few. It counts for one
-/// process, and forgets at a restart. [`Rate::by`](Rate) is not asked.
+/// process, and forgets at a restart; [`SharedLimits::limiter`](crate::SharedLimits::limiter) has it count for all instances.
+/// [`Rate::by`](Rate) is not asked.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,8 +60,11 @@ use crate::base::{
 pub struct RateLimiter {
     rate: Rate,
     seed: [u64; 2],
+    capacity: RateCapacity,
     table: RateTable,
     clock: Clock,
+    /// The accounts of all instances, once an app is open that says so.
+    shared: OnceLock<SharedRate>,
 }
 
 impl RateLimiter {
@@ -66,14 +76,16 @@ impl RateLimiter {
     /// The system has no random source.
     pub fn new(rate: Rate) -> Result<Self, RandomError> {
         let seed = Random::system().draw().map(words)?;
-        let table = RateTable::new(rate, RateCapacity::DEFAULT, seed);
-        Ok(Self { rate, seed, table, clock: Clock::system() })
+        let capacity = RateCapacity::DEFAULT;
+        let table = RateTable::new(rate, capacity, seed);
+        let clock = Clock::system();
+        Ok(Self { rate, seed, capacity, table, clock, shared: OnceLock::new() })
     }
 
     /// Tells this many keys apart, and has counted none yet.
     #[must_use]
     pub fn capacity(self, capacity: RateCapacity) -> Self {
-        Self { table: RateTable::new(self.rate, capacity, self.seed), ..self }
+        Self { capacity, table: RateTable::new(self.rate, capacity, self.seed), ..self }
     }
 
     /// Reads another clock, for tests.
@@ -90,6 +102,27 @@ impl RateLimiter {
     /// `Retry-After`.
     pub fn take(&self, key: impl AsRef<[u8]>) -> Result<Granted, Refused> {
         self.table.take(key.as_ref(), self.clock.monotonic())
+    }
+
+    /// The same for all instances of the app together, where [`SharedLimits::limiter`](crate::SharedLimits::limiter) names this
+    /// limiter; otherwise, and while the store is away, for this process.
+    ///
+    /// # Errors
+    ///
+    /// Like [`take`](Self::take). A store that does not answer is none.
+    pub async fn take_shared(&self, key: impl AsRef<[u8]>) -> Result<Granted, Refused> {
+        let key = key.as_ref();
+        let Some(shared) = self.shared.get() else { return self.take(key) };
+        let count = || {
+            let _ = self.take(key);
+        };
+        shared.take(key, || Ok(()), count, || self.take(key)).await
+    }
+
+    /// Counts with the other instances from now on.
+    pub(super) fn share(&self, book: &Arc<LimitBook>, name: &str) {
+        let location = format!("limiter {name}");
+        self.shared.get_or_init(|| SharedRate::new(book, &location, self.rate, self.capacity));
     }
 }
 

@@ -13,9 +13,10 @@ use sha2::{Digest, Sha256};
 use tokio::{runtime::Handle, select, sync::Notify};
 
 pub(crate) use self::{permits::SharedPermits, rate::SharedRate};
+use super::rate_limiter::RateLimiter;
 use crate::{
     base::{clock::Clock, task::BackgroundTask},
-    store::{LimitKey, LimitStore, StoreError},
+    store::{LimitKey, LimitStore, MemoryStore, StoreError},
 };
 
 /// How long an instance that died holds its permits.
@@ -65,18 +66,19 @@ const PURGED_AT_ONCE: usize = 1000;
 pub struct SharedLimits {
     store: Option<Arc<dyn LimitStore>>,
     rates_only: bool,
+    limiters: Vec<(Box<str>, Arc<RateLimiter>)>,
 }
 
 impl SharedLimits {
     /// Counts in the store of the sessions, which has to be PostgreSQL or Redis.
     pub fn with_sessions() -> Self {
-        Self { store: None, rates_only: false }
+        Self { store: None, rates_only: false, limiters: Vec::new() }
     }
 
     /// Counts in this store, such as a [`RedisStore`](crate::store::RedisStore). Its keys must be
     /// those of this app alone.
     pub fn store(store: impl LimitStore) -> Self {
-        Self { store: Some(Arc::new(store)), rates_only: false }
+        Self { store: Some(Arc::new(store)), ..Self::with_sessions() }
     }
 
     /// Leaves the number of concurrent requests to each instance: where it protects the memory of the
@@ -87,8 +89,47 @@ impl SharedLimits {
         self
     }
 
+    /// Has [`RateLimiter::take_shared`] of this limiter count for all instances, under a name of its
+    /// own.
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    /// use policy_server::{RateLimiter, SharedLimits, prelude::*};
+    ///
+    /// #[post("/codes/{number}")]
+    /// #[auth(public)]
+    /// async fn send(number: String, State(sent): State<Arc<RateLimiter>>) -> Result<(), Problem> {
+    ///     sent.take_shared(&number).await?;
+    ///     Ok(())
+    /// }
+    ///
+    /// let sent = Arc::new(RateLimiter::new(Rate::per_hour(2))?);
+    /// let app = App::new(Arc::clone(&sent))
+    ///     .sessions(Sessions::from_env("SESSION_STORE"))
+    ///     .shared_limits(SharedLimits::with_sessions().limiter("codes", sent))
+    ///     .routes(routes![send]);
+    /// # Ok::<(), policy_server::RandomError>(())
+    /// ```
+    #[must_use]
+    pub fn limiter(mut self, name: impl Into<Box<str>>, limiter: Arc<RateLimiter>) -> Self {
+        self.limiters.push((name.into(), limiter));
+        self
+    }
+
+    /// Has all limiters count in the store of this instance.
+    pub(crate) fn share(&self, book: &Arc<LimitBook>) {
+        for (name, limiter) in &self.limiters {
+            limiter.share(book, name);
+        }
+    }
+
     pub(crate) fn shares_permits(&self) -> bool {
         !self.rates_only
+    }
+
+    /// The same with a store in memory, for tests.
+    pub(crate) fn in_memory(self) -> Self {
+        Self { store: Some(Arc::new(MemoryStore::new())), ..self }
     }
 
     pub(crate) fn has_own_store(&self) -> bool {
