@@ -25,6 +25,7 @@ mod interop;
 mod issuers;
 mod jsonp;
 mod lost_requests;
+mod moving;
 mod own_schemes;
 mod refresh;
 mod sessions;

@@ -11,6 +11,7 @@ mod faults;
 mod histories;
 mod history;
 mod instances;
+mod moving;
 mod outages;
 mod pair;
 mod postgres;

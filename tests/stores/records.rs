@@ -65,3 +65,22 @@ pub(crate) async fn races<S: SessionStore>(one: &Arc<S>, two: &Arc<S>) {
     }
     assert!((1..sessions).contains(&changed_first), "both orders: {changed_first} of {sessions}");
 }
+
+/// Instances that move one session at the same moment have both created it for a moment.
+pub(crate) async fn one_handle_ends_all<S: SessionStore>(store: &S) {
+    let handle = record(1, None).handle;
+    for number in [1, 2] {
+        let create = CreateSession::new(key(number), record(1, Some("ada")), NOW);
+        assert_eq!(store.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+    }
+    assert!(store.delete(&key(2)).await.unwrap());
+    assert!(store.lives("ada", handle, NOW).await.unwrap());
+    let create = CreateSession::new(key(3), record(1, Some("ada")), NOW);
+    assert_eq!(store.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+    assert!(!store.delete_by_handle("bob", handle).await.unwrap());
+    assert!(store.delete_by_handle("ada", handle).await.unwrap());
+    for number in [1, 3] {
+        assert!(store.load(&key(number), NOW).await.unwrap().is_none());
+    }
+    assert!(!store.delete_by_handle("ada", handle).await.unwrap());
+}

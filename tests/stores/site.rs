@@ -7,6 +7,8 @@ use policy_core::secret::SecretKey;
 use policy_server::{
     AppService, Error, SharedLimits,
     prelude::*,
+    session::SessionSettings,
+    store::MemoryStore,
     testing::{TestClient, TestRequest, TestResponse},
 };
 use policy_tests::http::soon;
@@ -136,17 +138,30 @@ impl Instance {
     }
 
     pub(crate) async fn try_to_start(store: &str) -> Result<Self, Error> {
+        Self::open(Sessions::from_url(store), None).await
+    }
+
+    /// With a store for everything that is not sessions, or with one for all.
+    pub(crate) async fn open(
+        sessions: SessionSettings,
+        of_others: Option<MemoryStore>,
+    ) -> Result<Self, Error> {
         let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
+        let tokens = keys.issuer("https://auth.example").audience("api");
+        let (tokens, limits) = match of_others {
+            Some(store) => (tokens.store(store.clone()), SharedLimits::store(store)),
+            None => (tokens, SharedLimits::with_sessions()),
+        };
         let app = App::new(())
             .public_origin(OWN)
             .readiness("/ready")
-            .sessions(Sessions::from_url(store))
-            .tokens(keys.issuer("https://auth.example").audience("api"))
+            .sessions(sessions)
+            .tokens(tokens)
             .routes(routes![
                 public, login, logout, revoke_all, me, csrf_token, count, set, has, events
             ])
             .routes(routes![issue, refresh, token, revoke, ticket, by_ticket, rated, crowded])
-            .shared_limits(SharedLimits::with_sessions());
+            .shared_limits(limits);
         let service = app.open().await?;
         Ok(Self { client: TestClient::new(service.clone(), "api.example"), service })
     }
@@ -167,7 +182,21 @@ impl Instance {
 
     /// Logs in; the error is the status of the response.
     pub(crate) async fn try_to_login(&self, user: &str) -> Result<Visitor, u16> {
-        let response = self.client.post(&format!("/login/{user}")).origin(OWN).send().await;
+        self.visitor(self.client.post(&format!("/login/{user}"))).await
+    }
+
+    /// Logs in again, in the same session.
+    pub(crate) async fn try_to_login_again(
+        &self,
+        user: &str,
+        before: &Visitor,
+    ) -> Result<Visitor, u16> {
+        let request = self.client.post(&format!("/login/{user}")).header("cookie", &before.cookie);
+        self.visitor(request.header("x-csrf-token", &before.csrf)).await
+    }
+
+    async fn visitor(&self, login: TestRequest) -> Result<Visitor, u16> {
+        let response = login.origin(OWN).send().await;
         if response.status() != 200 {
             return Err(response.status().as_u16());
         }

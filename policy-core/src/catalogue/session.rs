@@ -46,6 +46,10 @@ area! { $ session
         SessionStoreUrl Error "session.store-url",
             "this URL names no store",
             "write `postgres://user:password@host/database`, `redis://user:password@host/`, `redb:path` with the path of a file, or `memory:`";
+        /// Tokens of an app that moves its sessions, without a store of their own.
+        TokensOfMoving Error "session.tokens-of-moving",
+            "sessions move to another store, and nothing says where the tokens are: in the new one, refresh tokens would be unknown, and revoked tokens valid",
+            "name the store that they are in by `TokenSettings::store`";
     }
 
     refusals {
@@ -80,6 +84,10 @@ area! { $ session
         StoreAway Error "session.store-away", "the database of the store does not respond";
         /// A database responds again.
         StoreBack Info "session.store-back", "the database of the store responds again";
+        /// The store that an app moves from has about as many sessions as `left` says.
+        StoreMoving Info "session.store-moving", "the store that the app moves from still has sessions";
+        /// The store that an app moves from has no sessions.
+        StoreMoved Info "session.store-moved", "the store that the app moves from has no session left: remove `moving_from`";
         /// Expired sessions take up space.
         SessionsNotPurged Error "session.not-purged", "expired sessions could not be removed";
         /// A `Set-Cookie` of a handler was removed.

@@ -112,6 +112,12 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
+    if let (Some(sessions), Some(tokens)) = (&app.sessions, &app.tokens)
+        && sessions.leaves_tokens()
+        && !tokens.has_own_store()
+    {
+        problems.push(StartProblem::without_value(Rule::TokensOfMoving, "App::tokens"));
+    }
     let proxies = app.proxies.and_then(|proxies| {
         let checked = proxies.check();
         checked.map_err(|found| problems.extend(found)).ok()

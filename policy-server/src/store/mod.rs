@@ -9,6 +9,7 @@ pub mod conformance;
 pub(crate) mod embedded;
 mod limit_store;
 mod memory;
+pub(crate) mod moving;
 mod news;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod notification;

@@ -56,7 +56,7 @@ impl NewsFeed {
 
     /// A reader of what is told from now on.
     pub fn reader(&self) -> NewsReader {
-        NewsReader(self.0.subscribe())
+        NewsReader(self.0.subscribe(), None)
     }
 }
 
@@ -68,13 +68,25 @@ impl Default for NewsFeed {
 
 /// A reader of a [`NewsFeed`].
 #[derive(Debug)]
-pub struct NewsReader(broadcast::Receiver<News>);
+pub struct NewsReader(broadcast::Receiver<News>, Option<broadcast::Receiver<News>>);
 
 impl NewsReader {
-    /// Waits for the next news; `None` when the feed is gone. A reader that is 1,024 news behind gets
+    /// What two feeds with one reader each tell.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0, Some(other.0))
+    }
+
+    /// Waits for the next news; `None` when a feed is gone. A reader that is 1,024 news behind gets
     /// [`News::Missed`] in place of those that it did not read.
     pub async fn next(&mut self) -> Option<News> {
-        match self.0.recv().await {
+        let heard = match &mut self.1 {
+            None => self.0.recv().await,
+            Some(other) => tokio::select! {
+                heard = self.0.recv() => heard,
+                heard = other.recv() => heard,
+            },
+        };
+        match heard {
             Ok(news) => Some(news),
             Err(broadcast::error::RecvError::Lagged(_)) => Some(News::Missed),
             Err(broadcast::error::RecvError::Closed) => None,

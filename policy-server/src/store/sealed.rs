@@ -180,6 +180,10 @@ impl SessionStore for Sealed {
         self.store.purge(now, limit)
     }
 
+    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+        self.store.count(now)
+    }
+
     fn news(&self) -> Option<NewsReader> {
         self.store.news()
     }

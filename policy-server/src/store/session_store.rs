@@ -84,7 +84,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// asked for each ticket, and repeatedly for each open stream.
     fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool>;
 
-    /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does.
+    /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does. In a
+    /// store of several instances, it ends all with this handle: for a moment there is more than one
+    /// while instances move a session to another store.
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool>;
 
     /// Cuts a user off: ends all their sessions except `keep`, including those that are being
@@ -108,6 +110,14 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// left. It works in small steps, so that no request waits longer than for a few other requests.
     /// It may scan all sessions, so call it about once a minute.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+
+    /// About how many sessions there are, with those that are dead and no [`purge`](Self::purge) has
+    /// removed yet; `None` for a store that does not count them. Asked once a minute while an app
+    /// [moves](crate::session::SessionSettings::moving_from) to another store.
+    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+        let _ = now;
+        Answer::ready(Ok(None))
+    }
 
     /// What ends from now on: the sessions of users that are deleted or make room for others, and
     /// cut-offs, of all instances that share the store. `None` for a store that tells nothing, and for

@@ -262,6 +262,10 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
         self.background(Kind::Write, move |store| SessionStore::purge(store, now, limit))
     }
 
+    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+        self.background(Kind::Read, move |store| SessionStore::count(store, now))
+    }
+
     fn news(&self) -> Option<NewsReader> {
         (!self.state.is_silent.load(Ordering::SeqCst)).then(|| self.store.news()).flatten()
     }

@@ -57,7 +57,7 @@ impl SessionService {
     ) -> Result<Self, StartProblem> {
         let failed = |error: StoreError| error.at_start("sessions");
         let cookie = settings.cookie(own).map_err(StoreError::new).map_err(failed)?;
-        let store = settings.session_store()?;
+        let store = settings.session_store(&random)?;
         #[cfg(feature = "encryption")]
         let store = match &settings.keys {
             Some(keys) => {

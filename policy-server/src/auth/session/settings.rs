@@ -12,14 +12,17 @@ use policy_core::{
 };
 
 use super::{Sessions, place::Place};
-use crate::base::error::StartProblem;
+use crate::base::{clock::Random, error::StartProblem};
 #[cfg(feature = "embedded")]
 use crate::store::EmbeddedStore;
 #[cfg(feature = "postgres")]
 use crate::store::PostgresStore;
 #[cfg(feature = "redis")]
 use crate::store::RedisStore;
-use crate::store::{Limit, LimitPolicy, LimitStore, MemoryStore, SessionStore, TokenStore};
+use crate::store::{
+    Limit, LimitPolicy, LimitStore, MemoryStore, SessionStore, TokenStore,
+    moving::{Moving, Phase},
+};
 
 /// The session settings of an app, for [`App::sessions`](crate::App::sessions).
 ///
@@ -36,6 +39,8 @@ use crate::store::{Limit, LimitPolicy, LimitStore, MemoryStore, SessionStore, To
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
     place: Place,
+    /// The other store, while the app moves from one to the other.
+    other: Option<(Phase, Place)>,
     pub(super) timings: Timings,
     pub(super) limit: Option<Limit>,
     pub(super) login_page: Option<Cow<'static, str>>,
@@ -146,6 +151,7 @@ impl SessionSettings {
     fn at(place: Place) -> Self {
         Self {
             place,
+            other: None,
             timings: Timings::default(),
             limit: Some(Self::LIMIT),
             login_page: None,
@@ -223,6 +229,57 @@ impl SessionSettings {
         self
     }
 
+    /// Moves the app from another store to this one, without logging anybody out: sessions begin in
+    /// this store, and those that are in the old one are valid until they end. Of the settings of the
+    /// old store, only the store itself counts.
+    ///
+    /// A session comes to this store with its next id: at a login or when its rights are raised. Every
+    /// other one stays in the old store until it ends, at the latest after its
+    /// [maximum lifetime](Self::absolute). While both are used, requests with a session of the old
+    /// store ask both stores, and logouts and cut-offs hold in both. If the old store is away, those
+    /// sessions get 503.
+    ///
+    /// The log says how many sessions the old store still has (`session.store-moving`), and when none
+    /// is left (`session.store-moved`). Then this line can be removed.
+    ///
+    /// Several instances start the new release one after the other. Until the last one has, let them
+    /// know the new store by [`moving_to`](Self::moving_to): [the order of the
+    /// steps](crate::instances#moving-to-another-store).
+    ///
+    /// Tokens do not move: [`TokenSettings::store`](crate::tokens::TokenSettings::store) has to name
+    /// the store that they are in (`session.tokens-of-moving`). Tests that call `App::test` use neither
+    /// store.
+    ///
+    /// ```
+    /// use policy_server::{App, Sessions};
+    ///
+    /// let sessions = Sessions::from_env("SESSION_STORE")
+    ///     .moving_from(Sessions::from_env("OLD_SESSION_STORE"));
+    /// let app = App::new(()).sessions(sessions);
+    /// ```
+    #[must_use]
+    pub fn moving_from(mut self, old: Self) -> Self {
+        self.other = Some((Phase::From, old.place));
+        self
+    }
+
+    /// Prepares several instances for [`moving_from`](Self::moving_from): sessions begin in this store
+    /// as before, and those that instances of the next release begin in the new store are valid here
+    /// as well. Of the settings of the new store, only the store itself counts.
+    ///
+    /// ```
+    /// use policy_server::{App, Sessions};
+    ///
+    /// let sessions = Sessions::from_env("SESSION_STORE")
+    ///     .moving_to(Sessions::from_env("NEW_SESSION_STORE"));
+    /// let app = App::new(()).sessions(sessions);
+    /// ```
+    #[must_use]
+    pub fn moving_to(mut self, new: Self) -> Self {
+        self.other = Some((Phase::To, new.place));
+        self
+    }
+
     /// How many sessions one user may have, and what happens above that. By default 100, and the
     /// oldest ends. `u32::MAX` is no limit.
     #[must_use]
@@ -284,6 +341,7 @@ impl SessionSettings {
     pub(crate) fn in_memory(mut self) -> Self {
         if !matches!(self.place, Place::Own(_)) {
             self.place = Place::full(MemoryStore::new());
+            self.other = None;
         }
         self
     }
@@ -292,17 +350,29 @@ impl SessionSettings {
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
         self.place = Place::full(MemoryStore::new());
+        self.other = None;
         self
     }
 
     /// The store, or why there is none.
-    pub(super) fn session_store(&self) -> Result<Arc<dyn SessionStore>, StartProblem> {
-        self.place.sessions()
+    pub(super) fn session_store(
+        &self,
+        random: &Random,
+    ) -> Result<Arc<dyn SessionStore>, StartProblem> {
+        let store = self.place.sessions()?;
+        let Some((phase, other)) = &self.other else { return Ok(store) };
+        Ok(Arc::new(Moving::new(store, other.sessions()?, *phase, random.clone())))
+    }
+
+    /// Whether tokens need a store that is named, since sessions leave the one in which they are.
+    pub(crate) fn leaves_tokens(&self) -> bool {
+        matches!(self.other, Some((Phase::From, _)))
     }
 
     /// What is odd about the file of the store, once it is open.
     pub(crate) fn notices(&self) -> Vec<StartProblem> {
-        self.place.notices()
+        let places = [Some(&self.place), self.other.as_ref().map(|(_, place)| place)];
+        places.into_iter().flatten().flat_map(Place::notices).collect()
     }
 
     /// The same store for tokens, if it also implements [`TokenStore`].

@@ -234,6 +234,11 @@ impl TokenSettings {
         self
     }
 
+    /// Whether a store is named, and tokens are not where the sessions are.
+    pub(crate) fn has_own_store(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// The same in memory, whatever the store is.
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {

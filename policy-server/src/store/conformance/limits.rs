@@ -66,6 +66,9 @@ async fn deny<S: SessionStore>(store: &S) {
     answer(store.delete(&key(1))).await;
     create_limited(store, key(6), record(6, Some("ada")), DENY).await;
     rule(lives(store, &key(6)).await, "a session that ended makes room");
+    let none = Some(Limit { sessions: 0, policy: LimitPolicy::Deny });
+    let first = CreateSession::new(key(7), record(7, Some("eve")), NOW).limit(none);
+    rule(answer(store.create(first)).await == Created::LimitReached, "a limit of 0 refuses all");
 }
 
 async fn rotate<S: SessionStore>(store: &S) {

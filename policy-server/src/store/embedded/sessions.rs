@@ -6,6 +6,7 @@ use policy_core::{
     session::{Handle, SessionKey},
     time::Timestamp,
 };
+use redb::ReadableTableMetadata;
 
 use super::{
     EmbeddedStore,
@@ -100,6 +101,12 @@ impl SessionStore for EmbeddedStore {
             let step = tables.step;
             tables.sessions()?.purge(now, limit, step)
         })
+    }
+
+    fn count(&self, _now: Timestamp) -> Answer<'_, Option<u64>> {
+        Answer::ready(
+            self.read(|transaction, _ended| Ok(Some(transaction.open_table(SESSIONS)?.len()?))),
+        )
     }
 
     fn is_writable(&self) -> bool {

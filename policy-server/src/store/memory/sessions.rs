@@ -86,6 +86,14 @@ impl SessionStore for MemoryStore {
         Answer::ready(Ok(self.0.cut_offs.newest()))
     }
 
+    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+        let mut count = 0;
+        self.0.sessions.each(|sessions| {
+            count += sessions.values().filter(|row| row.living(now).is_some()).count() as u64;
+        });
+        Answer::ready(Ok(Some(count)))
+    }
+
     fn news(&self) -> Option<NewsReader> {
         Some(self.0.news.reader())
     }
@@ -260,17 +268,22 @@ impl Inner {
 
     fn delete_by_handle(&self, user: &str, handle: Handle) -> Option<Handle> {
         let mut users = self.users.lock(user);
-        let key = users.get(user)?.key(handle)?;
-        self.end(&mut self.sessions.lock(&key), &key)?;
-        user::remove(&mut users, user, &key);
-        Some(handle)
+        let keys: Vec<_> = users.get(user)?.keys(handle).collect();
+        let mut ended = false;
+        for key in keys {
+            ended |= self.end(&mut self.sessions.lock(&key), &key).is_some();
+            user::remove(&mut users, user, &key);
+        }
+        ended.then_some(handle)
     }
 
     fn lives(&self, user: &str, handle: Handle, now: Timestamp) -> bool {
         let users = self.users.lock(user);
-        let Some(key) = users.get(user).and_then(|user| user.key(handle)) else { return false };
-        let sessions = self.sessions.lock(&key);
-        sessions.get(&key).is_some_and(|row| row.living(now).is_some())
+        users.get(user).is_some_and(|user| {
+            user.keys(handle).any(|key| {
+                self.sessions.lock(&key).get(&key).is_some_and(|row| row.living(now).is_some())
+            })
+        })
     }
 
     /// Removes up to `limit` dead rows of one shard.

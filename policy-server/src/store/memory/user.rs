@@ -21,10 +21,10 @@ pub(super) struct User {
 }
 
 impl User {
-    /// The key of the session with this handle. Only this list is searched, and no session.
-    pub(super) fn key(&self, handle: Handle) -> Option<SessionKey> {
-        // The latest: a rotation adds the new key before it removes the old one.
-        let found = self.sessions.iter().rev().find(|(one, _)| *one == handle);
+    /// The keys of the sessions with this handle: one, and those that a rotation or a move to this
+    /// store has not removed yet. Only this list is searched, and no session.
+    pub(super) fn keys(&self, handle: Handle) -> impl Iterator<Item = SessionKey> {
+        let found = self.sessions.iter().filter(move |(one, _)| *one == handle);
         found.map(|(_, key)| *key)
     }
 }

@@ -49,7 +49,7 @@ impl Inner {
         let Some(limit) = limit else { return Some(Vec::new()) };
         let most = limit.sessions as usize;
         // With the replaced one and dead ones.
-        if users.get(user).is_none_or(|user| user.sessions.len() < most) {
+        if users.get(user).map_or(0, |user| user.sessions.len()) < most {
             return Some(Vec::new());
         }
         let mut sessions = self.living_of(users, user, now);

@@ -9,7 +9,8 @@ use super::connection::{Database, Failure};
 use crate::{base::timers, store::StoreError};
 
 /// The steps from an empty schema to the current one. The version of a schema is their number.
-const STEPS: &[&str] = &[include_str!("schema.sql"), include_str!("limits.sql")];
+const STEPS: &[&str] =
+    &[include_str!("schema.sql"), include_str!("limits.sql"), include_str!("handles.sql")];
 
 /// How long the steps may take, and the wait for another instance that makes them.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -53,6 +53,9 @@ const ENDED: &str = "SELECT count(*) FROM policy.sessions
         AND idle_deadline > $3 AND absolute_deadline > $3";
 
 const CUT_OFFS: &str = "SELECT cut_off FROM policy.numbers";
+const COUNT: &str = "SELECT count(*) FROM policy.sessions s, policy.meta m
+    WHERE moved_to IS NULL AND idle_deadline > $1 AND absolute_deadline > $1
+        AND (user_id IS NULL OR epoch >= m.everyone)";
 const PURGE: &str = "SELECT policy.purge_sessions($1, $2)";
 const TRIM: &str = "SELECT policy.trim_anonymous($1, $2::bigint)";
 
@@ -181,6 +184,12 @@ impl SessionStore for PostgresStore {
         Answer::later(async move {
             let row = self.row(PURGE, &[&time(now), &number(limit as u64)]).await?;
             Ok(Columns(&row).number("purge_sessions")? as usize)
+        })
+    }
+
+    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+        Answer::later(async move {
+            Columns(&self.row(COUNT, &[&time(now)]).await?).number("count").map(Some)
         })
     }
 

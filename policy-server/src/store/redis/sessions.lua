@@ -415,6 +415,11 @@ function calls.cut_offs()
     return counter('cut_off')
 end
 
+function calls.count(now)
+    return redis.call('ZCOUNT', P .. 'users', '(' .. now, '+inf')
+        + redis.call('ZCARD', P .. 'anonymous')
+end
+
 -- Returns how many dead sessions it removed, and how many keys it looked at.
 function calls.purge(now, most)
     now, most = tonumber(now), tonumber(most)

@@ -136,6 +136,11 @@ impl SessionStore for RedisStore {
         Answer::later(self.purged(now, limit, || Call::of_sessions("purge")))
     }
 
+    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+        let call = Call::of_sessions("count").arg(time(now));
+        Answer::later(async move { as_number(&self.call(call).await?).map(Some) })
+    }
+
     fn news(&self) -> Option<NewsReader> {
         Some(self.reader())
     }

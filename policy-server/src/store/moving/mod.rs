@@ -1,0 +1,262 @@
+//! Sessions in two stores, while an app moves from one to the other.
+
+mod limit;
+mod rotation;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashSet,
+    fmt,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use policy_core::{
+    session::{Handle, SessionKey},
+    time::Timestamp,
+};
+
+use super::{
+    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, NewsReader, RevokeUser,
+    RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession,
+};
+use crate::base::{clock::Random, event::log};
+
+/// Two stores as one.
+///
+/// INVARIANT: a key never changes its store. Two stores have no common transaction, so a session that
+/// changed its store under one key could come back: it would be copied at one instance while it ends at
+/// another. A session begins in the first store, and stays where it is for as long as it keeps its key.
+/// It comes to the first store with a new key, which nobody knows before the old one has ended (see
+/// `rotation`).
+///
+/// What ends more than one session asks the other store before the first one, since sessions move that
+/// way: one that moves meanwhile is found in one of them.
+pub(crate) struct Moving {
+    /// Where sessions begin.
+    first: Arc<dyn SessionStore>,
+    other: Arc<dyn SessionStore>,
+    phase: Phase,
+    random: Random,
+    /// The keys of sessions that move in this process.
+    under_way: Mutex<HashSet<SessionKey>>,
+    /// How many sessions the old store had when that was logged.
+    logged: AtomicU64,
+}
+
+/// How far the instances are, which do not all start a release at the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Sessions begin in the old store, and those are known that others begin in the new one.
+    To,
+    /// Sessions begin in the new store.
+    From,
+}
+
+impl Moving {
+    pub(crate) fn new(
+        first: Arc<dyn SessionStore>,
+        other: Arc<dyn SessionStore>,
+        phase: Phase,
+        random: Random,
+    ) -> Self {
+        let (under_way, logged) = (Mutex::default(), AtomicU64::new(u64::MAX));
+        Self { first, other, phase, random, under_way, logged }
+    }
+
+    /// The secret of the old store, which becomes that of the new one.
+    async fn shared_secret(&self, fresh: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        let (old, new) = match self.phase {
+            Phase::To => (&self.first, &self.other),
+            Phase::From => (&self.other, &self.first),
+        };
+        let secret = old.secret(fresh).await?;
+        if new.secret(secret).await? == secret {
+            return Ok(secret);
+        }
+        Err(StoreError::new(
+            "the store that the app moves to was used before, and has a secret of its own, with which \
+             the sessions of the old store would not be valid: empty it, or name another database, \
+             `schema=` or `prefix=` in its URL",
+        ))
+    }
+
+    /// The live sessions of a user in both stores, each once, in no order. Instances that begin sessions
+    /// in different stores move them in either direction, so one that was in neither store may have come
+    /// to the other one after the first look.
+    async fn all_of(&self, user: &str, now: Timestamp) -> Result<Vec<Summary>, StoreError> {
+        let request = ListSessions::new(user, usize::MAX, now);
+        let mut of_other = self.other.list(request).await?;
+        let mut all = self.first.list(request).await?;
+        of_other.extend(self.other.list(request).await?);
+        // One that moves is in both for a moment.
+        let mut seen: HashSet<_> = all.iter().map(|one| one.handle).collect();
+        all.extend(of_other.into_iter().filter(|one| seen.insert(one.handle)));
+        Ok(all)
+    }
+
+    /// Ends one session of a user, which may have come to the other store after the first look.
+    async fn end(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+        let was_live = self.other.delete_by_handle(user, handle).await?
+            | self.first.delete_by_handle(user, handle).await?;
+        Ok(was_live || self.other.delete_by_handle(user, handle).await?)
+    }
+
+    /// Tells the operator how many sessions the old store still has: whenever they are half as many as
+    /// before.
+    async fn log_rest(&self, now: Timestamp) {
+        if self.phase == Phase::To {
+            return;
+        }
+        let Ok(Some(left)) = self.other.count(now).await else { return };
+        let before = self.logged.load(Ordering::Relaxed);
+        if before == u64::MAX || left <= before / 2 && left < before {
+            self.logged.store(left, Ordering::Relaxed);
+            if left == 0 {
+                log!(StoreMoved);
+            } else {
+                log!(StoreMoving, left);
+            }
+        }
+    }
+}
+
+impl SessionStore for Moving {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(async move {
+            self.first.open().await?;
+            let opened = self.other.open().await;
+            opened.map_err(|error| {
+                let side = if self.phase == Phase::From { "from" } else { "to" };
+                StoreError::new(format!("the store that the app moves {side}: {error}"))
+            })
+        })
+    }
+
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        Answer::later(self.shared_secret(fresh))
+    }
+
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        Answer::later(self.begin(request))
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        Answer::later(async move {
+            match self.first.load(key, now).await? {
+                None => self.other.load(key, now).await,
+                loaded => Ok(loaded),
+            }
+        })
+    }
+
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        Answer::later(async move {
+            match self.first.update(request.clone()).await? {
+                Cas::Gone => self.other.update(request).await,
+                done => Ok(done),
+            }
+        })
+    }
+
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        Answer::later(async move {
+            Ok(self.first.touch(request).await? || self.other.touch(request).await?)
+        })
+    }
+
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        Answer::later(self.replace(request))
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        Answer::later(
+            async move { Ok(self.first.delete(key).await? || self.other.delete(key).await?) },
+        )
+    }
+
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        Answer::later(async move {
+            let mut all = self.all_of(request.user, request.now).await?;
+            all.sort_by_key(|one| std::cmp::Reverse((one.last_seen, one.created, one.handle)));
+            all.truncate(request.limit);
+            Ok(all)
+        })
+    }
+
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        Answer::later(async move {
+            // The last look finds one that moved after the first.
+            Ok(self.first.lives(user, handle, now).await?
+                || self.other.lives(user, handle, now).await?
+                || self.first.lives(user, handle, now).await?)
+        })
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        Answer::later(self.end(user, handle))
+    }
+
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+        Answer::later(async move {
+            let of_other = self.other.revoke_user(request).await;
+            let cut = self.first.revoke_user(request).await?;
+            Ok(CutOff::new(of_other?.sessions + cut.sessions, cut.before, cut.number))
+        })
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        Answer::later(async move {
+            let of_other = self.other.revoke_everyone(now).await;
+            let cut = self.first.revoke_everyone(now).await?;
+            Ok(CutOff::new(of_other?.sessions + cut.sessions, cut.before, cut.number))
+        })
+    }
+
+    /// Those of the first store: what grants rights is stored there, and compared with its numbers.
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        self.first.cut_offs()
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Answer::later(async move {
+            let purged = self.other.purge(now, limit).await?;
+            if purged >= limit {
+                return Ok(purged);
+            }
+            self.log_rest(now).await;
+            Ok(purged + self.first.purge(now, limit - purged).await?)
+        })
+    }
+
+    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+        Answer::later(async move {
+            let of_other = self.other.count(now).await?;
+            let of_first = self.first.count(now).await?;
+            Ok(of_other.zip(of_first).map(|(other, first)| other + first))
+        })
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        match (self.first.news(), self.other.news()) {
+            (Some(first), Some(other)) => Some(first.and(other)),
+            (first, other) => first.or(other),
+        }
+    }
+
+    fn is_writable(&self) -> bool {
+        self.first.is_writable() && self.other.is_writable()
+    }
+}
+
+impl fmt::Debug for Moving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Moving")
+            .field("first", &self.first)
+            .field("other", &self.other)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,128 @@
+//! How a session comes from the other store to the first: with a new key.
+//!
+//! 1. It begins in the first store under the new key, which nobody else knows. The store compares the
+//!    cut-offs of the user with the one that the request knew when it began.
+//! 2. In the other store its old key is replaced by one that nobody knows, if it is still live in the
+//!    version that the request saw. This decides: a logout, a cut-off, a change of the values or another
+//!    move that came before refuses it, and one that comes after finds it in the first store or not at
+//!    all, as after any change of an id.
+//! 3. If it was refused, step 1 is undone. A crash before leaves a session that nobody can use, with the
+//!    handle of the one that goes on, until it expires.
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+};
+
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
+};
+
+use super::{Cas, CreateSession, Created, Moving, RotateSession, SessionStore, StoreError};
+use crate::store::LimitPolicy;
+
+impl Moving {
+    /// Gives a session a new key.
+    pub(super) async fn replace(&self, mut request: RotateSession) -> Result<Cas, StoreError> {
+        let (limit, now, own) = (request.limit, request.now, request.record.handle);
+        let user = request.record.user().map(Box::<str>::from);
+        if let Some(user) = &user {
+            request.limit = self.limit_of_first(user, own, limit, now).await?;
+        }
+        let mut done = match self.first.rotate(request.clone()).await? {
+            Cas::Gone => self.replace_in_other(request).await?,
+            done => done,
+        };
+        if let (Cas::Done { evicted, .. }, Some(user)) = (&mut done, &user) {
+            evicted.extend(self.make_room(user, own, limit, now).await?);
+        }
+        Ok(done)
+    }
+
+    /// A renewal stays where it is, since the old key has to lead to the new one for a while. What
+    /// grants rights moves, since the first store has the numbers of the cut-offs that requests know.
+    async fn replace_in_other(&self, request: RotateSession) -> Result<Cas, StoreError> {
+        if request.grace.is_some_and(|until| until > request.now) && request.began.is_none() {
+            return self.other.rotate(request).await;
+        }
+        let RotateSession { old, new, expected, record, limit, began, now, .. } = request;
+        // A store of one process has no two sessions with one handle.
+        let Some(_under_way) = self.begin_move(old) else { return Ok(Cas::Conflict) };
+        let before = match self.other.load(&old, now).await? {
+            None => return Ok(Cas::Gone),
+            Some(loaded) if loaded.successor.is_some() => return Ok(Cas::Conflict),
+            Some(loaded) if loaded.record.version != expected => return Ok(Cas::Conflict),
+            Some(loaded) => loaded.record,
+        };
+        // What ends the oldest does so when the move is complete.
+        let limit = limit.filter(|limit| limit.policy == LimitPolicy::Deny);
+        let create = CreateSession::new(new, record.clone(), now).limit(limit).began(began);
+        match self.first.create(create).await? {
+            Created::Done { .. } => {}
+            Created::KeyTaken => return Ok(Cas::Conflict),
+            Created::CutOff => return Ok(Cas::CutOff),
+            Created::LimitReached => return Ok(Cas::LimitReached),
+        }
+        match self.retire(&*self.other, old, &before, now).await {
+            Ok(Cas::Done { .. }) => Ok(Cas::Done { version: 1, evicted: Vec::new() }),
+            refused => {
+                // If this fails, the session remains until it expires, and nobody has its id.
+                let _ = self.undo(new, Record { version: 1, ..record }, now).await;
+                refused
+            }
+        }
+    }
+
+    fn begin_move(&self, key: SessionKey) -> Option<UnderWay<'_>> {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.insert(key).then(|| UnderWay { keys: &self.under_way, key })
+    }
+
+    /// Ends a session that did not move.
+    async fn undo(&self, new: SessionKey, begun: Record, now: Timestamp) -> Result<(), StoreError> {
+        match self.retire(&*self.first, new, &begun, now).await? {
+            Cas::Done { .. } => Ok(()),
+            // A change of the rights of its user gave it another version, and ended its streams.
+            _ => self.first.delete(&new).await.map(drop),
+        }
+    }
+
+    /// Ends a session of this version without news of its end, since it continues elsewhere: its key is
+    /// replaced by one of an expired session with another handle.
+    async fn retire(
+        &self,
+        store: &dyn SessionStore,
+        key: SessionKey,
+        record: &Record,
+        now: Timestamp,
+    ) -> Result<Cas, StoreError> {
+        let unknown = SessionKey(self.random.draw().map_err(StoreError::new)?);
+        let expired = Record {
+            handle: Handle(self.random.draw().map_err(StoreError::new)?),
+            idle_deadline: now,
+            absolute_deadline: now,
+            data: Box::default(),
+            ..record.clone()
+        };
+        let retired = RotateSession::new(key, unknown, record.version, expired, now);
+        let retired = store.rotate(retired).await?;
+        if let Cas::Done { .. } = retired {
+            // A purge would remove it as well.
+            let _ = store.delete(&unknown).await;
+        }
+        Ok(retired)
+    }
+}
+
+/// A key whose session moves, until this is dropped.
+struct UnderWay<'a> {
+    keys: &'a Mutex<HashSet<SessionKey>>,
+    key: SessionKey,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}

@@ -1,0 +1,183 @@
+//! What holds while sessions move: the rules of stores, what one store would do, and all orders of the
+//! calls of two instances.
+
+mod histories;
+mod orders;
+mod stepped;
+
+use std::{sync::Arc, time::Duration};
+
+use policy_core::{
+    session::{Handle, Identity, Record, SessionKey},
+    time::Timestamp,
+};
+
+use super::{Moving, Phase};
+use crate::{
+    base::clock::Random,
+    store::{
+        CreateSession, Created, Limit, LimitPolicy, ListSessions, MemoryStore, News, RevokeUser,
+        SessionStore,
+    },
+};
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+fn at(seconds: u64) -> Timestamp {
+    NOW.after(Duration::from_secs(seconds))
+}
+
+fn key(number: u64) -> SessionKey {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    SessionKey(key)
+}
+
+fn record(number: u64, user: Option<&str>, now: Timestamp) -> Record {
+    Record {
+        handle: Handle(u128::from(number).to_be_bytes()),
+        identity: user.map(|user| Identity::new(user).roles(["reader"])),
+        epoch: 0,
+        version: 1,
+        created: now,
+        authenticated: user.map(|_| now),
+        rotated: now,
+        last_seen: now,
+        idle_deadline: now.after(Duration::from_secs(900)),
+        absolute_deadline: now.after(Duration::from_secs(3600)),
+        idle: Duration::from_secs(900),
+        is_remembered: false,
+        binding: [1; 32],
+        data: Box::from(*b"{}"),
+    }
+}
+
+fn moving(first: &impl Clones, other: &impl Clones, phase: Phase) -> Moving {
+    Moving::new(first.shared(), other.shared(), phase, Random::system())
+}
+
+/// Stores whose clones share what they keep.
+trait Clones {
+    fn shared(&self) -> Arc<dyn SessionStore>;
+}
+
+impl<S: SessionStore + Clone> Clones for S {
+    fn shared(&self) -> Arc<dyn SessionStore> {
+        Arc::new(self.clone())
+    }
+}
+
+async fn begin(
+    store: &impl SessionStore,
+    number: u64,
+    user: Option<&str>,
+    limit: Option<Limit>,
+) -> Created {
+    // The later ones have higher numbers.
+    let record = record(number, user, at(number));
+    store.create(CreateSession::new(key(number), record, NOW).limit(limit)).await.unwrap()
+}
+
+async fn lives(store: &impl SessionStore, number: u64) -> bool {
+    store.load(&key(number), NOW).await.unwrap().is_some()
+}
+
+#[cfg(feature = "testing")]
+#[tokio::test(flavor = "multi_thread")]
+async fn two_stores_keep_the_rules_of_one() {
+    use crate::store::conformance;
+
+    let pair = |phase| moving(&MemoryStore::new(), &MemoryStore::new(), phase);
+    conformance::sessions(|| pair(Phase::From)).await;
+    conformance::sessions(|| pair(Phase::To)).await;
+}
+
+#[tokio::test]
+async fn the_secret_of_the_old_store_becomes_that_of_the_new_one() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    let secret = SessionStore::secret(&old, [1; 32]).await.unwrap();
+    let prepared = moving(&old, &new, Phase::To);
+    assert_eq!(prepared.secret([2; 32]).await.unwrap(), secret);
+    let moves = moving(&new, &old, Phase::From);
+    assert_eq!(moves.secret([3; 32]).await.unwrap(), secret);
+    assert_eq!(SessionStore::secret(&new, [4; 32]).await.unwrap(), secret);
+}
+
+/// Sessions of the old store would be valid, but not the CSRF tokens of their pages.
+#[tokio::test]
+async fn a_new_store_with_a_secret_of_its_own_is_refused() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    SessionStore::secret(&new, [1; 32]).await.unwrap();
+    for (first, other, phase) in [(&new, &old, Phase::From), (&old, &new, Phase::To)] {
+        let refused = moving(first, other, phase).secret([2; 32]).await.unwrap_err().to_string();
+        assert!(refused.contains("secret of its own") && refused.contains("empty it"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_counts_the_sessions_of_both_stores_and_ends_the_oldest() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    for number in [1, 2] {
+        begin(&old, number, Some("ada"), None).await;
+    }
+    let store = moving(&new, &old, Phase::From);
+    let deny = Some(Limit::new(3, LimitPolicy::Deny));
+    assert_eq!(begin(&store, 3, Some("ada"), deny).await, Created::Done { evicted: vec![] });
+    assert_eq!(begin(&store, 4, Some("ada"), deny).await, Created::LimitReached);
+    let evict = Some(Limit::new(3, LimitPolicy::EvictOldest));
+    let oldest = record(1, None, NOW).handle;
+    assert_eq!(begin(&store, 4, Some("ada"), evict).await, Created::Done { evicted: vec![oldest] });
+    assert_eq!([lives(&store, 1).await, lives(&store, 2).await], [false, true]);
+    // Those of the new store end too, once none is older.
+    let evict = Some(Limit::new(1, LimitPolicy::EvictOldest));
+    begin(&store, 5, Some("ada"), evict).await;
+    let left = store.list(ListSessions::new("ada", 10, NOW)).await.unwrap();
+    assert_eq!(
+        left.iter().map(|one| one.handle).collect::<Vec<_>>(),
+        [record(5, None, NOW).handle]
+    );
+}
+
+#[tokio::test]
+async fn news_of_both_stores_are_told() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    begin(&old, 1, Some("ada"), None).await;
+    begin(&new, 2, Some("ada"), None).await;
+    let mut news = moving(&new, &old, Phase::From).news().unwrap();
+    for (store, number) in [(&old, 1), (&new, 2)] {
+        store.delete(&key(number)).await.unwrap();
+        assert_eq!(news.next().await, Some(News::Session(record(number, None, NOW).handle)));
+    }
+}
+
+/// A stream that is open goes on: the session did not end.
+#[tokio::test]
+async fn a_move_is_no_news() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    begin(&old, 1, Some("ada"), None).await;
+    let store = moving(&new, &old, Phase::From);
+    let mut news = store.news().unwrap();
+    orders::elevate(&store, 0).await.unwrap();
+    store.revoke_user(RevokeUser::new("bob", NOW)).await.unwrap();
+    let moved = record(1, None, NOW).handle;
+    loop {
+        match news.next().await {
+            Some(News::SessionsOf { .. }) => return,
+            told => assert_ne!(told, Some(News::Session(moved))),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_counts_both_and_a_purge_removes_from_both() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    for number in 1..=3 {
+        begin(&old, number, Some("ada"), None).await;
+        begin(&new, 10 + number, None, None).await;
+    }
+    let store = moving(&new, &old, Phase::From);
+    assert_eq!(store.count(NOW).await.unwrap(), Some(6));
+    assert_eq!(store.purge(at(10_000), 4).await.unwrap(), 4);
+    assert_eq!(store.purge(at(10_000), 4).await.unwrap(), 2);
+    assert_eq!(store.count(NOW).await.unwrap(), Some(0));
+}

@@ -1,0 +1,133 @@
+//! A store whose calls a test lets happen one after the other, or fail.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use policy_core::{
+    session::{Handle, SessionKey},
+    time::Timestamp,
+};
+
+use crate::store::{
+    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, MemoryStore, RevokeUser,
+    RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession,
+};
+
+/// A call is pending once, and is made when it is polled again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stepped {
+    store: MemoryStore,
+    /// Which call from now on fails, and all after it; 0 for none.
+    failing: Arc<AtomicUsize>,
+}
+
+impl Stepped {
+    /// Fails this call, counted from 1, and all after it; none for 0.
+    pub(super) fn fail_from(&self, call: usize) {
+        self.failing.store(call, Ordering::Relaxed);
+    }
+
+    fn step<'a, T, F>(&'a self, call: impl FnOnce() -> F + Send + 'a) -> Answer<'a, T>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        Answer::later(async move {
+            let mut was_polled = false;
+            poll_fn(|_| {
+                let ready = if was_polled { Poll::Ready(()) } else { Poll::Pending };
+                was_polled = true;
+                ready
+            })
+            .await;
+            match self.failing.load(Ordering::Relaxed) {
+                0 => {}
+                1 => return Err(StoreError::new("the store is away")),
+                more => self.failing.store(more - 1, Ordering::Relaxed),
+            }
+            call().await
+        })
+    }
+}
+
+/// Polls once; the result, if it is there.
+pub(super) fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T> + '_>>) -> Option<T> {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    }
+}
+
+/// Polls until it is done.
+pub(super) fn run<T>(future: impl Future<Output = T>) -> T {
+    let mut future: Pin<Box<dyn Future<Output = T>>> = Box::pin(future);
+    loop {
+        if let Some(result) = poll(&mut future) {
+            return result;
+        }
+    }
+}
+
+impl SessionStore for Stepped {
+    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+        SessionStore::secret(&self.store, fresh)
+    }
+
+    fn cut_offs(&self) -> Answer<'_, u64> {
+        self.store.cut_offs()
+    }
+
+    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        SessionStore::purge(&self.store, now, limit)
+    }
+
+    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+        self.step(move || self.store.create(request))
+    }
+
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+        self.step(move || self.store.load(key, now))
+    }
+
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        self.step(move || self.store.update(request))
+    }
+
+    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+        self.step(move || self.store.touch(request))
+    }
+
+    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+        self.step(move || self.store.rotate(request))
+    }
+
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+        self.step(move || self.store.delete(key))
+    }
+
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+        self.step(move || self.store.list(request))
+    }
+
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+        self.step(move || self.store.lives(user, handle, now))
+    }
+
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+        self.step(move || self.store.delete_by_handle(user, handle))
+    }
+
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+        self.step(move || self.store.revoke_user(request))
+    }
+
+    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+        self.step(move || self.store.revoke_everyone(now))
+    }
+}

@@ -1,0 +1,159 @@
+//! An app whose sessions move from one store to another.
+
+use policy_server::{
+    Error,
+    session::{SessionSettings, hours},
+    store::{MemoryStore, SessionStore},
+};
+use policy_tests::log::Log;
+
+use super::*;
+
+#[post("/elevate")]
+#[auth(session)]
+async fn elevate(session: Session) -> Result<(), Problem> {
+    Ok(session.elevate()?)
+}
+
+#[post("/revoke-all")]
+#[auth(session)]
+async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.revoke_all().await?.to_string())
+}
+
+/// Before the move, and after it began, on the same stores.
+struct Move {
+    before: Scenario,
+    after: Scenario,
+}
+
+impl Move {
+    async fn new() -> Self {
+        Self::with(|sessions| sessions).await
+    }
+
+    async fn with(change: impl Fn(SessionSettings) -> SessionSettings) -> Self {
+        let (old, new, clock) = (FaultyStore::default(), FaultyStore::default(), Clock::at(START));
+        let in_old = change(Sessions::store(old.clone()));
+        let moving = change(Sessions::store(new.clone())).moving_from(Sessions::store(old.clone()));
+        let routes = || routes![elevate, revoke_all];
+        let before = Scenario::on(old, clock.clone(), routes(), |app| app.sessions(in_old)).await;
+        let after = Scenario::on(new, clock, routes(), |app| app.sessions(moving)).await;
+        Self { before, after }
+    }
+
+    /// A visitor who logged in before, at the app that moves.
+    async fn of_old(&self, user: &str) -> Visitor {
+        let visitor = self.before.login(user).await;
+        Visitor { client: self.after.client.clone(), ..visitor }
+    }
+}
+
+#[tokio::test]
+async fn a_session_comes_to_the_new_store_with_its_next_id_and_keeps_its_values() {
+    let moves = Move::with(|sessions| sessions.encrypted([secret(7)])).await;
+    let ada = moves.of_old("ada").await;
+    assert_eq!(ada.post("/set/a/7").send().await.status(), 200);
+    assert_eq!(ada.value("a").await, 7);
+    let response = ada.post("/elevate").send().await;
+    let elevated = Visitor { cookie: cookie_of(&response), ..ada.clone() };
+    assert_eq!((ada.who().await, elevated.who().await.as_deref()), (None, Some("ada")));
+    assert_eq!(elevated.value("a").await, 7);
+    // The old store is not needed for it any more.
+    moves.before.store.fail();
+    assert_eq!(elevated.value("a").await, 7);
+}
+
+#[tokio::test]
+async fn a_logout_and_a_cut_off_hold_in_both_stores() {
+    let moves = Move::new().await;
+    let (of_old, other) = (moves.of_old("ada").await, moves.of_old("ada").await);
+    let (of_new, bob) = (moves.after.login("ada").await, moves.of_old("bob").await);
+    assert_eq!(other.post("/logout").send().await.status(), 200);
+    assert_eq!(other.who().await, None);
+    assert_eq!(of_new.post("/revoke-all").send().await.text(), "2");
+    assert_eq!((of_old.who().await, of_new.who().await), (None, None));
+    assert_eq!(bob.who().await.as_deref(), Some("bob"));
+}
+
+#[tokio::test]
+async fn while_the_old_store_is_away_its_sessions_wait_and_new_ones_go_on() {
+    let moves = Move::new().await;
+    let (of_old, of_new) = (moves.of_old("ada").await, moves.after.login("bob").await);
+    moves.before.store.fail();
+    let waits = of_old.get("/me").send().await;
+    assert_problem(&waits, 503, "auth.credentials-unchecked");
+    assert!(leaves_cookie(&waits));
+    assert_eq!(of_new.who().await.as_deref(), Some("bob"));
+    moves.before.store.recover();
+    assert_eq!(of_old.who().await.as_deref(), Some("ada"));
+}
+
+/// Minutes pass until the log says so. A purge takes many steps.
+async fn until_logged(moves: &Move, log: &Log, expected: &str) {
+    for step in 0..40_000 {
+        if log.with("session.store-mov").last().is_some_and(|line| line.contains(expected)) {
+            return;
+        }
+        if step % 4000 == 0 {
+            moves.after.advance(60);
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("no {expected}: {:?}", log.with("code="));
+}
+
+#[tokio::test]
+async fn the_log_says_how_many_sessions_are_left_and_when_none_is() {
+    let (log, _guard) = Log::of("policy_server");
+    let moves = Move::with(|sessions| sessions.idle(hours(8))).await;
+    let mut visitors = Vec::new();
+    for user in ["ada", "bob", "eve", "joe"] {
+        visitors.push(moves.of_old(user).await);
+    }
+    until_logged(&moves, &log, "left=4").await;
+    for (visitor, left) in visitors.iter().zip(["", "left=2", "left=1", "session.store-moved"]) {
+        assert_eq!(visitor.post("/logout").send().await.status(), 200);
+        if !left.is_empty() {
+            until_logged(&moves, &log, left).await;
+        }
+    }
+    let lines = [log.of_code("session.store-moving"), log.of_code("session.store-moved")];
+    assert_eq!(lines.each_ref().map(Vec::len), [3, 1], "only halves are told: {lines:?}");
+}
+
+fn codes<T>(result: Result<T, Error>) -> Vec<&'static str> {
+    let Err(Error::Start(problems)) = result else { return Vec::new() };
+    problems.iter().map(policy_server::StartProblem::code).collect()
+}
+
+/// They would be in the new store otherwise, where no refresh token and no revocation is known.
+#[tokio::test]
+async fn tokens_name_their_store_while_sessions_leave_it() {
+    let tokens = || Tokens::hs256(secret(1)).unwrap();
+    let app = |sessions, tokens| {
+        App::new(()).public_origin(OWN).sessions(sessions).tokens(tokens).routes(routes![])
+    };
+    let from = || Sessions::memory().moving_from(Sessions::memory());
+    assert_eq!(codes(app(from(), tokens()).open().await), ["session.tokens-of-moving"]);
+    assert!(app(from(), tokens().store(MemoryStore::new())).open().await.is_ok());
+    // Before that they are where the sessions are.
+    let to = Sessions::memory().moving_to(Sessions::memory());
+    assert!(app(to, tokens()).open().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_new_store_that_was_used_is_refused_and_so_is_an_old_one_that_is_none() {
+    let new = MemoryStore::new();
+    SessionStore::secret(&new, [1; 32]).await.unwrap();
+    let app = |sessions| App::new(()).public_origin(OWN).sessions(sessions).routes(routes![]);
+    let used = Sessions::store(new).moving_from(Sessions::memory());
+    let Err(error) = app(used).open().await.map(drop) else { panic!("it starts") };
+    let text = error.to_string();
+    assert!(text.contains("app.store") && text.contains("a secret of its own"), "{text}");
+    let nowhere = Sessions::memory().moving_from(Sessions::from_url("mysql://ada:secret@db"));
+    assert_eq!(codes(app(nowhere).open().await), ["session.store-url"]);
+    // Tests know neither store.
+    let nowhere = Sessions::memory().moving_from(Sessions::from_url("mysql://ada:secret@db"));
+    assert_eq!(app(nowhere).test().get("/").send().await.status(), 404);
+}
