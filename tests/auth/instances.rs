@@ -1,6 +1,8 @@
 //! Two instances of one app with a shared store.
 
-use policy_server::session::minutes;
+use data_encoding::BASE64URL_NOPAD;
+use policy_server::{session::minutes, store::MemoryStore, tokens::TokenKeys};
+use policy_tests::http::soon;
 
 use super::*;
 
@@ -287,4 +289,99 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
     let without = instance(&[3]).await;
     assert_eq!(ada.at(&without).get("/me").send().await.status(), 503);
     assert_eq!(ada.at(&instance(&[2]).await).value("b").await, 3);
+}
+
+/// The file of the keys, removed at the end.
+struct KeyFile(std::path::PathBuf);
+
+impl KeyFile {
+    const KEYS: [&str; 2] = [
+        "0101010101010101010101010101010101010101010101010101010101010100",
+        "0202020202020202020202020202020202020202020202020202020202020200",
+    ];
+
+    fn write(&self, lines: &[&str]) {
+        // At once, as tools that manage secrets do.
+        let new = self.0.with_extension("new");
+        std::fs::write(&new, lines.join("\n")).expect("a file");
+        std::fs::rename(new, &self.0).expect("a file");
+    }
+}
+
+impl Drop for KeyFile {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A rotation, a mistake and a revocation, each one change of the file that both read.
+#[tokio::test]
+async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let name = format!("policy-instance-keys-{}", std::process::id());
+    let file = KeyFile(std::env::temp_dir().join(name));
+    let [one, two] = KeyFile::KEYS;
+    let (one, two) = (format!("one {one}"), format!("two {two}"));
+    file.write(&[&one]);
+    let (clock, store) = (Clock::at(1_800_000_000), MemoryStore::new());
+    let start = async || {
+        let keys = TokenKeys::read(&file.0).expect("keys");
+        let settings = Tokens::signed_with(keys).store(store.clone());
+        let app = App::new(()).clock(clock.clone()).tokens(settings).routes(routes![issue, token]);
+        TestClient::new(app.open().await.expect("an app"), "localhost")
+    };
+    let instances = [start().await, start().await];
+    // The keys are looked at on another thread.
+    let until_logged = async |code: &str, times: usize| {
+        soon(async {
+            while log.of_code(code).len() < times {
+                clock.advance(Duration::from_secs(10));
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+    };
+    let issue = async |instance: &TestClient| {
+        let issued: Value = instance.post("/issue").send().await.json();
+        let token = issued["access_token"].as_str().expect("a token").to_owned();
+        let header = token.split('.').next().expect("a header").to_owned();
+        (token, String::from_utf8(BASE64URL_NOPAD.decode(header.as_bytes()).expect("text")))
+    };
+    let signer = async |instance: &TestClient| {
+        let (_, header) = issue(instance).await;
+        let header: Value = serde_json::from_str(&header.expect("text")).expect("a header");
+        header["kid"].as_str().expect("a key").to_owned()
+    };
+    let status = async |instance: &TestClient, token: &str| {
+        let bearer = format!("Bearer {token}");
+        instance.get("/token").header("authorization", bearer).send().await.status().as_u16()
+    };
+
+    file.write(&[&two]);
+    until_logged("token.keys-replaced", 2).await;
+    clock.advance(Duration::from_secs(300));
+    for instance in &instances {
+        assert_eq!(signer(instance).await, "two");
+    }
+    let (token, _) = issue(&instances[0]).await;
+    assert_eq!(status(&instances[1], &token).await, 200);
+
+    // What is no key changes nothing, and is said once by each.
+    file.write(&["two hunter2"]);
+    until_logged("token.keys-kept", 2).await;
+    for _ in 0..5 {
+        clock.advance(Duration::from_secs(10));
+        tokio::task::yield_now().await;
+    }
+    assert!(log.with("hunter2").is_empty());
+    let (token, _) = issue(&instances[1]).await;
+    assert_eq!(status(&instances[0], &token).await, 200);
+
+    file.write(&[&one, "two revoked"]);
+    until_logged("token.keys-replaced", 4).await;
+    for instance in &instances {
+        assert_eq!(status(instance, &token).await, 401);
+        assert_eq!(signer(instance).await, "one");
+    }
+    assert_eq!(log.of_code("token.keys-kept").len(), 2);
 }

@@ -116,6 +116,10 @@ area! { $ token
         TokenStoreAway Error "token.store-away", "the token store does not respond";
         /// Revocations can be fetched again.
         TokenStoreBack Info "token.store-back", "the token store responds again";
+        /// The file of the keys has changed.
+        TokenKeysReplaced Info "token.keys-replaced", "the keys of tokens are those of the changed file";
+        /// The file of the keys cannot be used any more.
+        TokenKeysKept Error "token.keys-kept", "the keys of tokens in use are kept, since those of the file cannot be used";
         /// A key set without a key of an algorithm that the app accepts.
         IssuerWithoutKeys Warn "token.issuer-without-keys", "an issuer publishes no key that can be used here";
         /// A key set can be fetched again.

@@ -38,6 +38,10 @@ impl AuthService {
             for keys in tokens.keep_keys() {
                 self.background_tasks.push(BackgroundTask::new(runtime.spawn(keys).abort_handle()));
             }
+            if let Some(following) = tokens.follow_keys() {
+                let task = runtime.spawn(following);
+                self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
+            }
             let tokens = Arc::clone(tokens);
             let task = runtime.spawn(async move { tokens.run().await });
             self.background_tasks.push(BackgroundTask::new(task.abort_handle()));

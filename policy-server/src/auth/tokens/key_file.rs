@@ -10,6 +10,7 @@ use policy_core::{
     secret::{SecretError, SecretKey},
     token::{Key, KeyError},
 };
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::base::{
@@ -24,7 +25,11 @@ pub(super) struct KeyFile {
     pub(super) revoked: Vec<Box<str>>,
     /// The file, and those of its keys, that every user of the machine may read.
     pub(super) readable: Vec<PathBuf>,
+    pub(super) digest: FileDigest,
 }
+
+/// Of the lines of a key file, to find out whether they have changed.
+pub(super) type FileDigest = [u8; 32];
 
 /// Why a key file could not be read.
 #[derive(Debug)]
@@ -64,7 +69,8 @@ pub enum KeyLineError {
 pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
     let bytes = Zeroizing::new(fs::read(path).map_err(KeyFileError::Unreadable)?);
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new(), readable: Vec::new() };
+    let digest = Sha256::digest(&bytes).into();
+    let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new(), readable: Vec::new(), digest };
     file.check_permissions(path).ok_or(KeyFileError::Writable)?;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         file.line(line, folder).map_err(|error| KeyFileError::Line { line: index + 1, error })?;

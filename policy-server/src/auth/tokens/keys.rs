@@ -13,12 +13,17 @@ use policy_core::{
     time::Timestamp,
     token::{Key, KeyError, KeyRing, RingKey},
 };
+use tokio::task::spawn_blocking;
 
-use super::key_file::{self, KeyFileError};
-use crate::base::{clock::Clock, error::StartProblem};
+use super::key_file::{self, FileDigest, KeyFileError};
+use crate::base::{clock::Clock, error::StartProblem, event::log};
 
 /// How long a new key only verifies, so that all instances of an app have it before it signs.
 const PROPAGATION: Duration = Duration::from_secs(300);
+
+/// How often the file of the keys is looked at: often enough that all instances have a new key long
+/// before it signs.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The keys that sign and verify the tokens of an app. Cloning creates another handle to the same
 /// keys.
@@ -46,8 +51,17 @@ struct Inner {
     changing: Mutex<()>,
     /// The files of the keys that every user of the machine may read.
     readable: Vec<PathBuf>,
+    file: Option<Followed>,
     /// The clock and the token lifetime of the app, once it is built.
     timing: OnceLock<Timing>,
+}
+
+/// The file that the keys are read from.
+#[derive(Debug)]
+struct Followed {
+    path: PathBuf,
+    /// What it was when it was last looked at; `None` for one that cannot be used.
+    seen: Mutex<Option<FileDigest>>,
 }
 
 #[derive(Debug)]
@@ -64,10 +78,14 @@ impl TokenKeys {
     ///
     /// No keys, two keys with the same id, or an invalid id.
     pub fn new(keys: impl IntoKeys) -> Result<Self, KeyError> {
-        Self::from_files(keys, Vec::new())
+        Self::from_files(keys, Vec::new(), None)
     }
 
-    fn from_files(keys: impl IntoKeys, readable: Vec<PathBuf>) -> Result<Self, KeyError> {
+    fn from_files(
+        keys: impl IntoKeys,
+        readable: Vec<PathBuf>,
+        file: Option<Followed>,
+    ) -> Result<Self, KeyError> {
         let mut signs_from = Timestamp::default();
         let ring = keys.into_keys()?.into_iter().map(|key| {
             let can_sign = key.can_sign();
@@ -82,6 +100,7 @@ impl TokenKeys {
             ring: ArcSwap::from_pointee(KeyRing::new(ring.collect())?),
             changing: Mutex::new(()),
             readable,
+            file,
             timing: OnceLock::new(),
         })))
     }
@@ -106,13 +125,54 @@ impl TokenKeys {
     /// 2027-01 ed25519 2027-01.pem
     /// ```
     ///
+    /// While an app runs that uses the keys, it looks at the file every 10 seconds and
+    /// [reloads](Self::reload) it when its lines have changed. So a rotation reaches all instances that
+    /// read the same file, and needs no restart: write the new key into the first line, and remove the
+    /// old one. A file that cannot be used changes nothing, and is an error in the log. An instance that
+    /// starts signs with the first key at once; while instances start, write a new key into the second
+    /// line first.
+    ///
     /// # Errors
     ///
     /// The file cannot be read, every user of the machine may write it, or a line is invalid. The
     /// error contains no key. That every user may read it is a notice when the app starts.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
-        let file = key_file::read(path.as_ref())?;
-        Self::from_files(file.keys, file.readable).map_err(KeyFileError::Keys)
+        let path = path.as_ref();
+        let file = key_file::read(path)?;
+        let followed = Followed { path: path.to_owned(), seen: Mutex::new(Some(file.digest)) };
+        Self::from_files(file.keys, file.readable, Some(followed)).map_err(KeyFileError::Keys)
+    }
+
+    /// Keeps the keys as their file says, for as long as it is polled; `None` for keys of no file.
+    pub(super) fn follow(&self, clock: &Clock) -> Option<impl Future<Output = ()> + use<>> {
+        let (keys, clock) = (self.0.file.is_some().then(|| self.clone())?, clock.clone());
+        Some(async move {
+            loop {
+                clock.sleep(FOLLOW_INTERVAL).await;
+                keys.look().await;
+            }
+        })
+    }
+
+    /// Looks at the file, and takes its keys if its lines have changed.
+    async fn look(&self) {
+        let Some(Followed { path, seen }) = &self.0.file else { return };
+        let of_path = path.clone();
+        // A file system that does not respond holds up nothing else.
+        let Ok(file) = spawn_blocking(move || key_file::read(&of_path)).await else { return };
+        let digest = file.as_ref().ok().map(|file| file.digest);
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if *seen == digest {
+            return;
+        }
+        *seen = digest;
+        let changed =
+            file.and_then(|file| self.change(file.keys, &file.revoked).map_err(KeyFileError::Keys));
+        let path = path.display();
+        match changed {
+            Ok(()) => log!(TokenKeysReplaced, %path),
+            Err(error) => log!(TokenKeysKept, %path, %error),
+        }
     }
 
     /// What is odd about the files of the keys.

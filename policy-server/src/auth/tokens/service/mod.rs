@@ -165,6 +165,11 @@ impl TokenService {
         }
     }
 
+    /// Keeps the app's own keys as their file says; `None` if they are of no file.
+    pub(crate) fn follow_keys(&self) -> Option<impl Future<Output = ()> + use<>> {
+        self.keys.as_ref()?.follow(&self.clock)
+    }
+
     /// Queries the store for new revocations once.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
         let asked = self.clock.monotonic();
