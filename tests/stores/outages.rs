@@ -9,6 +9,9 @@ use super::site::{Instance, is_away, until};
 
 /// What tests do to the server of a store, or to one of several.
 pub(crate) trait Server {
+    /// Whether another one that takes over may lack what was not acknowledged.
+    const IS_COPIED: bool = false;
+
     /// Starts what was killed.
     async fn begin(&self);
     async fn kill(&self);

@@ -108,6 +108,10 @@ impl Redis {
         }
     }
 
+    pub fn is_running(&self) -> bool {
+        self.guard.lock().expect("no panic").is_some()
+    }
+
     /// Sends a signal to the server.
     pub fn signal(&self, name: &str) {
         let process = fs::read_to_string(self.folder.join("pid")).expect("a server");

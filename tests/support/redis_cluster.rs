@@ -107,14 +107,22 @@ impl RedisCluster {
         until(async || self.is_owner(Self::partner(before), url).await).await;
     }
 
-    /// Kills the primary of these keys, and waits until its replica has taken over. Returns the number
-    /// of the one that was killed.
-    pub async fn kill_primary(&self, url: &str) -> usize {
+    /// Kills the primary of these keys, and waits until its replica has taken over.
+    pub async fn kill_primary(&self, url: &str) {
         self.are_ready().await;
         let before = self.owner(url).await;
         self.nodes[before].kill();
         until(async || self.is_owner(Self::partner(before), url).await).await;
-        before
+    }
+
+    /// Starts the node that was killed, which is a replica then.
+    pub async fn mend(&self) {
+        for node in &self.nodes {
+            if !node.is_running() {
+                node.begin().await;
+            }
+        }
+        self.are_ready().await;
     }
 
     async fn is_owner(&self, number: usize, url: &str) -> bool {

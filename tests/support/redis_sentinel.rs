@@ -35,7 +35,7 @@ impl RedisSentinel {
             format!("sentinel monitor {NAME} 127.0.0.1 {port} 2"),
             format!("sentinel auth-pass {NAME} secret"),
             format!("sentinel down-after-milliseconds {NAME} 1000"),
-            format!("sentinel failover-timeout {NAME} 5000"),
+            format!("sentinel failover-timeout {NAME} 3000"),
             "sentinel sentinel-pass sentinel-secret".to_owned(),
         ];
         let start = || Redis::start_sentinel("sentinel-secret", &lines);
@@ -82,26 +82,41 @@ impl RedisSentinel {
         until(async || self.primary().await.address() != before).await;
     }
 
-    /// Kills the primary, and waits until the sentinels have made the other one the primary. Returns the
-    /// one that was killed.
-    pub async fn kill_primary(&self) -> &Redis {
+    /// Kills the primary, and waits until the sentinels have made the other one the primary.
+    pub async fn kill_primary(&self) {
         self.are_ready().await;
         let before = self.primary().await;
         before.kill();
         until(async || self.primary().await.address() != before.address()).await;
-        before
+    }
+
+    /// Starts the one that was killed, as a replica.
+    pub async fn mend(&self) {
+        let primary = self.primary().await.address();
+        for server in &self.servers {
+            if !server.is_running() {
+                server.begin().await;
+                // The sentinels do the same after a while.
+                let port = primary.port().to_string();
+                server.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+            }
+        }
+        self.are_ready().await;
     }
 
     /// Waits until all know each other, and the replica has everything.
     pub async fn are_ready(&self) {
         until(async || {
-            if replicas(self.primary().await).await != 1 {
+            let primary = self.primary().await;
+            if replicas(primary).await != 1 {
                 return false;
             }
+            let port = primary.address().port().to_string();
             for at in 0..self.sentinels.len() {
                 let Some(state) = self.state(at).await else { return false };
-                let says = |name: &str, value| state.get(name).is_some_and(|is| is == value);
-                let is_ready = says("flags", "master")
+                let says = |name: &str, value: &str| state.get(name).is_some_and(|is| is == value);
+                let is_ready = says("port", &port)
+                    && says("flags", "master")
                     && says("num-other-sentinels", "2")
                     && says("num-slaves", "1");
                 if !is_ready {

@@ -2,8 +2,42 @@
 
 use policy_tests::redis_cluster::RedisCluster;
 
-use super::{failover::Visits, *};
-use crate::site::until;
+use super::{
+    failover::{Visits, acknowledged_logins_and_logouts_outlive_the_primary},
+    *,
+};
+use crate::{outages::Server, site::until};
+
+/// The nodes that may have the keys of an app.
+struct Nodes {
+    cluster: RedisCluster,
+    url: String,
+}
+
+impl Nodes {
+    /// With an app whose changes are copied before they are acknowledged.
+    async fn start() -> Self {
+        let cluster = RedisCluster::start().await;
+        let url = format!("{}&wait=1", cluster.prefix());
+        Self { cluster, url }
+    }
+}
+
+impl Server for Nodes {
+    const IS_COPIED: bool = true;
+
+    async fn begin(&self) {
+        self.cluster.mend().await;
+    }
+
+    async fn kill(&self) {
+        self.cluster.kill_primary(&self.url).await;
+    }
+
+    async fn disturb(&self, _is_noticed: impl AsyncFnMut() -> bool) {
+        self.cluster.switch(&self.url).await;
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
@@ -42,16 +76,33 @@ async fn while_the_keys_move_to_another_node_nobody_is_logged_out() {
     for number in 0..500 {
         instances[number % 3].login(&format!("user-{number}")).await;
     }
-    let mut visits = Visits::begin(&instances);
-    for _ in 0..3 {
-        visits.go_on().await;
-        let before = cluster.owner(&url).await;
-        cluster.reshard(&url).await;
-        assert_ne!(cluster.owner(&url).await, before);
+    let before = cluster.owner(&url).await;
+    cluster.reshard(&url).await;
+    assert_ne!(cluster.owner(&url).await, before);
+    // The old node says where they are, and nobody notices.
+    for instance in &instances {
+        assert_eq!(ada.status(instance).await, 200);
     }
+    let mut visits = Visits::begin(&instances);
+    visits.go_on().await;
+    cluster.reshard(&url).await;
     visits.go_on().await;
     visits.end().await;
     assert!(!stream.is_finished());
     until(async || ada.post(&instances[2], "/logout").await.status() == 200).await;
     assert!(policy_tests::http::soon(stream).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_was_acknowledged_outlives_a_node() {
+    let nodes = Nodes::start().await;
+    acknowledged_logins_and_logouts_outlive_the_primary(&nodes, &nodes.url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_clients_see_of_a_cluster_is_in_order() {
+    let nodes = Nodes::start().await;
+    are_in_order(&nodes, [&*nodes.url, &*nodes.url, &*nodes.url].map(RedisStore::new)).await;
 }

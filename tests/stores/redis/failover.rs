@@ -5,9 +5,13 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
+use policy_tests::http::soon;
 use tokio::task::JoinSet;
 
-use crate::site::{Instance, Visitor, is_away, until};
+use crate::{
+    outages::Server,
+    site::{Instance, Visitor, is_away, until},
+};
 
 /// Visitors who change their sessions at three instances, log out and log in again, over and over.
 pub(super) struct Visits {
@@ -122,4 +126,32 @@ async fn visit(
 /// A store that is away says so at once.
 async fn pause() {
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+}
+
+/// Another server takes over in order, and then because the primary crashed.
+pub(super) async fn acknowledged_logins_and_logouts_outlive_the_primary(
+    server: &impl Server,
+    store: &str,
+) {
+    let instances = Instance::three(store).await;
+    let ada = instances[0].login("ada").await;
+    let stream = ada.open(&instances[1]).await;
+    let mut visits = Visits::begin(&instances);
+    visits.go_on().await;
+    server.disturb(async || true).await;
+    visits.go_on().await;
+    server.kill().await;
+    for instance in &instances {
+        until(async || ada.status(instance).await == 200).await;
+    }
+    server.begin().await;
+    visits.go_on().await;
+    visits.end().await;
+    for instance in &instances {
+        until(async || instance.status("/ready").await == 200).await;
+    }
+    // What ends at one instance is heard of at the others.
+    assert!(!stream.is_finished());
+    until(async || ada.post(&instances[2], "/logout").await.status() == 200).await;
+    assert!(soon(stream).await.unwrap());
 }

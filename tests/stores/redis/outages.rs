@@ -1,12 +1,12 @@
 //! A server that dies, hangs and comes back, while an app runs.
 
-use policy_tests::disk::Disk;
+use policy_tests::{disk::Disk, redis_sentinel::replicas};
 
 use super::*;
 use crate::{
     faults::{fill_the_disk, keep_nobody_out},
     outages::{killed, paused},
-    site::is_away,
+    site::{is_away, until},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,4 +88,37 @@ async fn a_server_whose_memory_is_full_still_serves_and_ends_sessions() {
     assert_eq!(eve.post(&instance, "/count").await.text(), "1");
     assert_eq!(ada.status(&instance).await, 401);
     instance.login("bob").await;
+}
+
+/// With a replica that hangs, and then with none.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_served() {
+    let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
+    let (server, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
+    let port = server.address().port().to_string();
+    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+    until(async || replicas(&server).await == 1).await;
+    let url = format!("{}&wait=1&wait_ms=200", server.prefix());
+    let instance = Instance::start(&url).await;
+    let (ada, eve) = (instance.login("ada").await, instance.login("eve").await);
+    replica.signal("STOP");
+    for round in 0..2 {
+        for _ in 0..3 {
+            assert_eq!(instance.try_to_login("tom").await.err(), Some(503));
+            assert!(is_away(&ada.post(&instance, "/count").await));
+            assert_eq!(ada.status(&instance).await, 200);
+        }
+        assert_eq!(instance.status("/ready").await, 200);
+        if round == 0 {
+            // It is made, and nobody promises that it stays so.
+            assert!(is_away(&eve.post(&instance, "/logout").await));
+            assert_eq!(eve.status(&instance).await, 401);
+            replica.kill();
+        }
+    }
+    replica.begin().await;
+    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+    until(async || ada.post(&instance, "/count").await.status() == 200).await;
+    instance.login("tom").await;
 }

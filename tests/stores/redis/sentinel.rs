@@ -5,8 +5,27 @@ use policy_tests::{
     redis_sentinel::{NAME, RedisSentinel},
 };
 
-use super::*;
-use crate::site::{refused, says};
+use super::{failover::acknowledged_logins_and_logouts_outlive_the_primary, *};
+use crate::{
+    outages::Server,
+    site::{refused, says, until},
+};
+
+impl Server for RedisSentinel {
+    const IS_COPIED: bool = true;
+
+    async fn begin(&self) {
+        self.mend().await;
+    }
+
+    async fn kill(&self) {
+        self.kill_primary().await;
+    }
+
+    async fn disturb(&self, _is_noticed: impl AsyncFnMut() -> bool) {
+        self.switch().await;
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
@@ -52,4 +71,39 @@ async fn a_sentinel_that_names_a_replica_is_not_believed() {
         stale.address()
     );
     says(&refused(&url).await, &["a replica"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_was_acknowledged_outlives_the_primary_of_sentinels() {
+    let servers = RedisSentinel::start().await;
+    let url = format!("{}&wait=1", servers.prefix());
+    acknowledged_logins_and_logouts_outlive_the_primary(&servers, &url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_clients_see_of_copied_servers_is_in_order() {
+    let servers = RedisSentinel::start().await;
+    let url = format!("{}&wait=1", servers.prefix());
+    are_in_order(&servers, [&*url, &*url, &*url].map(RedisStore::new)).await;
+}
+
+/// As after a failover that the old primary did not notice, since nobody reaches it but the app.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
+    let servers = RedisSentinel::start().await;
+    let instance = Instance::start(&servers.prefix()).await;
+    let ada = instance.login("ada").await;
+    let other = Redis::start(&[]).await;
+    let port = other.address().port().to_string();
+    for sentinel in servers.sentinels() {
+        let words = ["SENTINEL", "REMOVE", NAME];
+        sentinel.command(&words).await;
+        sentinel.command(&["SENTINEL", "MONITOR", NAME, "127.0.0.1", &port, "2"]).await;
+        sentinel.command(&["SENTINEL", "SET", NAME, "auth-pass", "secret"]).await;
+    }
+    // Which has no sessions.
+    until(async || ada.status(&instance).await == 401).await;
 }

@@ -11,6 +11,7 @@ use tokio::{select, sync::Mutex};
 
 use super::{
     DEADLINE,
+    copies::Copies,
     failure::Failure,
     link::{Link, subscribe, within_deadline},
     primary, sentinel,
@@ -33,15 +34,26 @@ const LONGEST: Duration = Duration::from_millis(200);
 pub(super) struct Database {
     address: Arc<Address>,
     circuit: Circuit,
-    link: ArcSwapOption<Link>,
-    /// Held by the call that connects.
-    connecting: Mutex<()>,
+    connection: Connection,
+    /// For calls that replicas confirm: the server answers nothing else on it until they have.
+    confirmed: Connection,
     /// The primary of late, or where a node of a cluster said that the keys are.
     last: ArcSwapOption<Host>,
 }
 
+/// A connection that is opened again when it has ended.
+#[derive(Default)]
+struct Connection {
+    link: ArcSwapOption<Link>,
+    /// Held by the call that connects.
+    opening: Mutex<()>,
+}
+
 /// One run of a script.
-pub(super) struct Call(ScriptInvocation<'static>);
+pub(super) struct Call {
+    script: ScriptInvocation<'static>,
+    is_confirmed: bool,
+}
 
 /// A connection that hears what is told.
 pub(super) struct Subscription {
@@ -52,6 +64,7 @@ pub(super) struct Subscription {
 /// What a server is asked.
 enum Question<'a> {
     Script(&'a Call),
+    Confirmed(&'a Call, Copies),
     Command(&'a Cmd),
 }
 
@@ -84,7 +97,7 @@ impl Call {
 
     /// One that ends sessions: what it writes is little.
     pub(super) fn to_end_sessions(name: &str) -> Self {
-        Self::of(&END_OF_SESSIONS, name)
+        Self::of(&END_OF_SESSIONS, name).confirmed()
     }
 
     /// A call of the script of refresh tokens, revocations and tickets.
@@ -94,7 +107,7 @@ impl Call {
 
     /// One that ends tokens: what it writes is little.
     pub(super) fn to_end_tokens(name: &str) -> Self {
-        Self::of(&END_OF_TOKENS, name)
+        Self::of(&END_OF_TOKENS, name).confirmed()
     }
 
     /// A call of the script of rates and permits.
@@ -103,13 +116,19 @@ impl Call {
     }
 
     fn of(script: &'static Script, name: &str) -> Self {
-        let mut call = script.prepare_invoke();
-        call.arg(name);
-        Self(call)
+        let mut script = script.prepare_invoke();
+        script.arg(name);
+        Self { script, is_confirmed: false }
+    }
+
+    /// Grants a right or takes one away, so it is done when as many replicas have it as the URL says.
+    pub(super) fn confirmed(mut self) -> Self {
+        self.is_confirmed = true;
+        self
     }
 
     pub(super) fn arg(mut self, value: impl ToRedisArgs) -> Self {
-        self.0.arg(value);
+        self.script.arg(value);
         self
     }
 }
@@ -119,8 +138,8 @@ impl Database {
         Self {
             address: Arc::new(address),
             circuit: Circuit::default(),
-            link: ArcSwapOption::empty(),
-            connecting: Mutex::new(()),
+            connection: Connection::default(),
+            confirmed: Connection::default(),
             last: ArcSwapOption::empty(),
         }
     }
@@ -152,8 +171,11 @@ impl Database {
 
     /// The same, also while the server is away.
     pub(super) async fn run(&self, mut call: Call) -> Result<Value, Failure> {
-        call.0.key(self.address.prefix());
-        self.bounded(Question::Script(&call)).await
+        call.script.key(self.address.prefix());
+        match self.address.copies.filter(|_| call.is_confirmed) {
+            Some(copies) => self.bounded(Question::Confirmed(&call, copies)).await,
+            None => self.bounded(Question::Script(&call)).await,
+        }
     }
 
     /// The result of one command, besides the calls of the store.
@@ -163,22 +185,26 @@ impl Database {
 
     /// Asks the primary, and asks again where the keys are elsewhere or on their way.
     async fn bounded(&self, question: Question<'_>) -> Result<Value, Failure> {
+        let connection = match question {
+            Question::Confirmed(..) => &self.confirmed,
+            Question::Script(_) | Question::Command(_) => &self.connection,
+        };
         let deadline = timers::sleep(DEADLINE);
         tokio::pin!(deadline);
         let mut pause = Duration::ZERO;
         loop {
             let link = select! {
-                link = self.link() => link,
+                link = self.link(connection) => link,
                 () = &mut deadline => return Err(Failure::NoAnswer),
             };
             let answer = match link {
                 Ok(link) => {
                     let answer = select! {
                         answer = question.ask(&link) => answer,
-                        () = &mut deadline => Err(Failure::NoAnswer),
+                        () = &mut deadline => Err(question.overdue()),
                     };
                     if let Err(failure) = &answer {
-                        self.note(failure, &link);
+                        self.note(failure, connection, &link);
                     }
                     answer
                 }
@@ -195,56 +221,53 @@ impl Database {
         }
     }
 
-    /// Leaves a connection that is of no more use, unless another call has replaced it already.
-    fn note(&self, failure: &Failure, link: &Arc<Link>) {
+    fn note(&self, failure: &Failure, connection: &Connection, link: &Arc<Link>) {
         if let Some(host) = failure.moved_to(&link.host) {
             self.last.store(Some(Arc::new(host)));
         }
         if failure.spoils_the_connection() {
-            self.link.compare_and_swap(link, None);
+            connection.leave(link);
         }
     }
 
-    async fn link(&self) -> Result<Arc<Link>, Failure> {
-        if let Some(link) = self.open_link() {
+    async fn link(&self, connection: &Connection) -> Result<Arc<Link>, Failure> {
+        if let Some(link) = connection.open_link() {
             return Ok(link);
         }
-        let _one_at_a_time = self.connecting.lock().await;
-        if let Some(link) = self.open_link() {
+        let _one_at_a_time = connection.opening.lock().await;
+        if let Some(link) = connection.open_link() {
             return Ok(link);
         }
         let (address, last) = (Arc::clone(&self.address), self.last.load_full());
         let find = async move { primary::find(&address, last.map(|host| (*host).clone())).await };
         let link = Arc::new(timers::beside_requests(find).await?);
         self.last.store(Some(Arc::new(link.host.clone())));
-        self.link.store(Some(Arc::clone(&link)));
+        connection.link.store(Some(Arc::clone(&link)));
         Ok(link)
-    }
-
-    fn open_link(&self) -> Option<Arc<Link>> {
-        self.link.load_full().filter(|link| link.is_open())
     }
 
     /// Leaves a server that the sentinels do not call the primary any more. It may be cut off from them
     /// and its replicas, and not know that another one has taken over.
     pub(super) async fn look_again(&self) {
-        if let Servers::Sentinels(sentinels) = &self.address.servers
-            && let Some(link) = self.open_link()
-            && let Ok(primaries) = sentinel::primary(sentinels).await
-            && !primaries.contains(&link.host)
-        {
-            self.link.compare_and_swap(&link, None);
+        let Servers::Sentinels(sentinels) = &self.address.servers else { return };
+        let Ok(primaries) = sentinel::primary(sentinels).await else { return };
+        for connection in [&self.connection, &self.confirmed] {
+            if let Some(link) = connection.open_link()
+                && !primaries.contains(&link.host)
+            {
+                connection.leave(&link);
+            }
         }
     }
 
     /// Whether calls go to no other server.
     pub(super) fn is_at(&self, host: &Host) -> bool {
-        self.open_link().is_none_or(|link| link.host == *host)
+        self.connection.open_link().is_none_or(|link| link.host == *host)
     }
 
     /// Begins to hear what is told. In a cluster, each node passes it on to all others.
     pub(super) async fn subscribe(&self) -> Result<Subscription, Failure> {
-        let host = within_deadline(self.link()).await?.host.clone();
+        let host = within_deadline(self.link(&self.connection)).await?.host.clone();
         let (address, channel) = (Arc::clone(&self.address), self.channel());
         let subscribe = async move {
             let connection = subscribe(&host, &address.access, &channel).await?;
@@ -254,12 +277,32 @@ impl Database {
     }
 }
 
+impl Connection {
+    /// The connection, unless the server has closed it.
+    fn open_link(&self) -> Option<Arc<Link>> {
+        self.link.load_full().filter(|link| link.is_open())
+    }
+
+    /// Leaves a connection that is of no more use, unless another call has replaced it already.
+    fn leave(&self, link: &Arc<Link>) {
+        self.link.compare_and_swap(link, None);
+    }
+}
+
 impl Question<'_> {
     async fn ask(&self, link: &Link) -> Result<Value, Failure> {
-        let answer = match self {
-            Self::Script(Call(script)) => script.invoke_async(&mut link.connection()).await,
-            Self::Command(command) => link.command(command).await,
-        };
-        Ok(answer?)
+        match self {
+            Self::Script(call) => Ok(call.script.invoke_async(&mut link.connection()).await?),
+            Self::Confirmed(call, copies) => copies.confirm(&call.script, link).await,
+            Self::Command(command) => Ok(link.command(command).await?),
+        }
+    }
+
+    /// Why there is no answer within the deadline.
+    fn overdue(&self) -> Failure {
+        match self {
+            Self::Confirmed(_, copies) => Failure::NotCopied(copies.short(0)),
+            Self::Script(_) | Self::Command(_) => Failure::NoAnswer,
+        }
     }
 }

@@ -14,6 +14,8 @@ pub(super) enum Failure {
     NoAnswer,
     Connect(Host, String),
     Redis(RedisError),
+    /// The change is made, and too few replicas have it.
+    NotCopied(String),
     /// A server that cannot write.
     Replica,
     /// None of several servers has the keys and can write.
@@ -39,7 +41,7 @@ impl Failure {
     /// Whether the server did not do its work, whatever the call was.
     pub(super) fn is_of_the_server(&self) -> bool {
         match self {
-            Self::IsAway => false,
+            Self::IsAway | Self::NotCopied(_) => false,
             Self::Redis(error) => match error.kind() {
                 ErrorKind::Server(kind) => matches!(
                     kind,
@@ -51,10 +53,9 @@ impl Failure {
                         | ServerErrorKind::MasterDown
                         | ServerErrorKind::ReadOnly
                 ),
-                // It works on something else, cannot write to the disk, or has too few replicas.
-                ErrorKind::Extension => {
-                    matches!(error.code(), Some("BUSY" | "MISCONF" | "NOREPLICAS"))
-                }
+                // It works on something else, or cannot write to the disk. One that has too few
+                // replicas still reads.
+                ErrorKind::Extension => matches!(error.code(), Some("BUSY" | "MISCONF")),
                 _ => true,
             },
             _ => true,
@@ -88,7 +89,8 @@ impl Failure {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::Ask))
     }
 
-    /// Whether the connection may still be busy, or leads to a server that is the wrong one by now.
+    /// Whether the connection may still be busy, as one that waits for replicas, or leads to a server that
+    /// is the wrong one by now.
     pub(super) fn spoils_the_connection(&self) -> bool {
         match self {
             Self::Redis(error) => match error.kind() {
@@ -129,6 +131,7 @@ impl fmt::Display for Failure {
             Self::NoAnswer => write!(f, "the server did not respond within {DEADLINE:?}"),
             Self::Connect(host, error) => write!(f, "{host}: {error}"),
             Self::Redis(error) => write!(f, "{error}"),
+            Self::NotCopied(why) => write!(f, "the change was made and is not confirmed: {why}"),
             Self::Replica => f.write_str("the server is a replica, which cannot write"),
             Self::Several(all) => write_all(f, all),
             Self::Sentinels(all) => {

@@ -67,11 +67,10 @@ impl Link {
         command.query_async(&mut self.connection()).await
     }
 
-    /// The results of two commands in one write.
-    pub(super) async fn both(&self, one: &Cmd, two: &Cmd) -> RedisResult<[RedisResult<Value>; 2]> {
-        let mut both = Pipeline::with_capacity(2);
-        both.add_command(one.clone()).add_command(two.clone());
-        let mut results = self.connection().send_packed_commands(&both, 0, 2).await?.into_iter();
+    /// The results of two commands in one round trip.
+    pub(super) async fn both(&self, commands: &Pipeline) -> RedisResult<[RedisResult<Value>; 2]> {
+        let results = self.connection().send_packed_commands(commands, 0, 2).await?;
+        let mut results = results.into_iter();
         let mut next = || results.next().unwrap_or(Value::Nil).extract_error();
         Ok([next(), next()])
     }

@@ -1,6 +1,7 @@
 //! A store for sessions, refresh tokens and revocations in Redis.
 
 mod connection;
+mod copies;
 mod failure;
 mod limits;
 mod link;
@@ -46,8 +47,9 @@ const DEADLINE: Duration = Duration::from_secs(3);
 ///   nothing to the disk, unless [`without_persistence`](Self::without_persistence) allows it.
 /// - Where the memory of the server is full, logins and changes of sessions fail; logouts, cut-offs and
 ///   revocations do not.
-/// - A replica that takes over has what was copied to it until then. `min-replicas-to-write` at the
-///   server bounds what is lost.
+/// - A replica that takes over has what was copied to it until then. What else was acknowledged is lost,
+///   logouts and revocations included. With `wait=1` a change is acknowledged when one replica has it,
+///   and fails otherwise.
 /// - The URL names one server, several nodes of a cluster, or sentinels. A call finds the server that
 ///   has the keys and can write, also after a failover: nothing has to be restarted.
 /// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster and on
@@ -73,6 +75,8 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// | `prefix` | what the keys of this app begin with | `policy` |
 /// | `persistence` | `none`: like [`without_persistence`](Self::without_persistence) | |
 /// | `sslrootcert` | a PEM file with the certificate authorities to trust | those of the web |
+/// | `wait` | how many replicas must have a login, a logout or another change before it is acknowledged | none |
+/// | `wait_ms` | how many milliseconds these may take, up to 2500 | 1000 |
 /// | `sentinel_user`, `sentinel_password` | who connects to the sentinels | nobody |
 ///
 /// ```no_run

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use redis::{Value, cmd};
+use redis::{Pipeline, Value};
 use tokio::select;
 
 use super::{
@@ -66,11 +66,9 @@ async fn probe(address: &Address, host: Host) -> Result<Link, Failure> {
     within_deadline(async {
         let link = Link::open(host, &address.access).await?;
         // Of a key that is never there: a node of a cluster says whether it would have it.
-        let mut owner = cmd("EXISTS");
-        owner.arg(address.prefix());
-        let mut role = cmd("INFO");
-        role.arg("replication");
-        for answer in link.both(&owner, &role).await? {
+        let mut questions = Pipeline::with_capacity(2);
+        questions.cmd("EXISTS").arg(address.prefix()).cmd("INFO").arg("replication");
+        for answer in link.both(&questions).await? {
             match answer.map_err(Failure::Redis) {
                 Ok(Value::BulkString(info)) if !is_primary(&info) => {
                     return Err(Failure::Replica);

@@ -41,10 +41,16 @@ pub(super) async fn primary(sentinels: &Sentinels) -> Result<Vec<Host>, Failure>
             () = timers::sleep(STRAGGLERS), if !words.is_empty() => break,
         }
     }
-    let Some(last) = words.iter().map(|word| word.epoch).max() else {
-        return Err(Failure::Sentinels(failures));
-    };
-    Ok(words.into_iter().filter(|word| word.epoch == last).map(|word| word.primary).collect())
+    match latest(words) {
+        hosts if hosts.is_empty() => Err(Failure::Sentinels(failures)),
+        hosts => Ok(hosts),
+    }
+}
+
+fn latest(words: Vec<Word>) -> Vec<Host> {
+    let last = words.iter().map(|word| word.epoch).max();
+    let of_last = words.into_iter().filter(|word| Some(word.epoch) == last);
+    of_last.map(|word| word.primary).collect()
 }
 
 async fn ask(sentinels: &Sentinels, host: Host) -> Result<Word, Failure> {
@@ -73,4 +79,21 @@ async fn ask(sentinels: &Sentinels, host: Host) -> Result<Word, Failure> {
         }
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The old primary may still answer, and call itself one.
+    #[test]
+    fn a_sentinel_that_missed_a_failover_is_outvoted_by_one_that_did_not() {
+        let host = |port| Host { name: "one".to_owned(), port };
+        let words = |all: &[(u64, u16)]| {
+            all.iter().map(|(epoch, port)| Word { epoch: *epoch, primary: host(*port) }).collect()
+        };
+        assert_eq!(latest(words(&[(3, 1), (4, 2), (3, 1)])), [host(2)]);
+        assert_eq!(latest(words(&[(4, 2), (4, 3)])), [host(2), host(3)]);
+        assert_eq!(latest(words(&[])), []);
+    }
 }

@@ -26,14 +26,14 @@ impl SessionStore for RedisStore {
     }
 
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        let call = Call::of_sessions("secret").arg(&fresh[..]);
+        let call = Call::of_sessions("secret").confirmed().arg(&fresh[..]);
         Answer::later(async move { as_array(self.call(call).await?) })
     }
 
     fn create(&self, request: CreateSession) -> Answer<'_, Created> {
         Answer::later(async move {
             let CreateSession { key, record, limit, began, now } = request;
-            let call = new_row(Call::of_sessions("create"), &key, &record);
+            let call = new_row(Call::of_sessions("create").confirmed(), &key, &record);
             let call = bound(call, limit, began, now);
             let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
             Ok(match &*outcome {
@@ -61,7 +61,8 @@ impl SessionStore for RedisStore {
     fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
         Answer::later(async move {
             let UpdateSession { key, expected, data, now } = request;
-            let call = Call::of_sessions("update").arg(&key.0[..]).arg(number(expected));
+            let call =
+                Call::of_sessions("update").confirmed().arg(&key.0[..]).arg(number(expected));
             let call = self.with_limit(call.arg(&data[..]).arg(time(now)));
             let (outcome, evicted) = self.outcome(call).await?;
             cas(&outcome, expected, evicted)
@@ -79,7 +80,7 @@ impl SessionStore for RedisStore {
     fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
         Answer::later(async move {
             let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
-            let call = new_row(Call::of_sessions("rotate"), &new, &record);
+            let call = new_row(Call::of_sessions("rotate").confirmed(), &new, &record);
             let call = call.arg(&old.0[..]).arg(number(expected));
             let call = bound(optional(call, grace.map(time)), limit, began, now);
             let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;

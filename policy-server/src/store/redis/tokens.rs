@@ -21,7 +21,7 @@ impl TokenStore for RedisStore {
     }
 
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        let call = Call::of_tokens("secret").arg(&fresh[..]);
+        let call = Call::of_tokens("secret").confirmed().arg(&fresh[..]);
         Answer::later(async move { as_array(self.call(call).await?) })
     }
 
@@ -29,6 +29,7 @@ impl TokenStore for RedisStore {
         Answer::later(async move {
             let CreateFamily { family, token, began } = request;
             let call = Call::of_tokens("create_family")
+                .confirmed()
                 .arg(&family.id[..])
                 .arg(&*family.identity.subject)
                 .arg(list(&family.identity.roles))
@@ -46,7 +47,8 @@ impl TokenStore for RedisStore {
         Answer::later(async move {
             let Refresh { token, successor, grace, limit, now } = request;
             let grace = number(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
-            let call = Call::of_tokens("refresh").arg(&token.0[..]).arg(&successor.0[..]);
+            let call =
+                Call::of_tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
             let call = optional(call.arg(grace), limit).arg(time(now));
             let mut reply = Items::of(self.call(call).await?)?;
             let outcome = reply.text()?;
@@ -105,14 +107,18 @@ impl TokenStore for RedisStore {
 
     fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
         Answer::later(async move {
-            let call = Call::of_tokens("put_ticket").arg(&hash.0[..]).arg(time(ticket.expires));
+            let call = Call::of_tokens("put_ticket")
+                .confirmed()
+                .arg(&hash.0[..])
+                .arg(time(ticket.expires));
             self.call(call.arg(ticket::write(&ticket)?)).await.map(drop)
         })
     }
 
     fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
         Answer::later(async move {
-            let taken = self.call(Call::of_tokens("take_ticket").arg(&hash.0[..])).await?;
+            let taken =
+                self.call(Call::of_tokens("take_ticket").confirmed().arg(&hash.0[..])).await?;
             if taken == Value::Nil {
                 return Ok(None);
             }

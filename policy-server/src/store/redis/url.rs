@@ -1,10 +1,10 @@
 //! The URL of a server, of the nodes of a cluster, or of sentinels.
 
-use std::{fmt, fs, sync::Arc};
+use std::{fmt, fs, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
 
-use super::link::Access;
+use super::{copies::Copies, link::Access};
 use crate::base::tls_roots;
 
 /// Where a store is, as its URL says.
@@ -14,6 +14,8 @@ pub(super) struct Address {
     pub(super) prefix: String,
     /// Whether a server may be one that writes nothing to the disk.
     pub(super) may_forget: bool,
+    /// What an acknowledgement waits for, besides the server.
+    pub(super) copies: Option<Copies>,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,9 @@ pub(super) struct Host {
 /// What the keys begin with, unless the URL says it.
 const PREFIX: &str = "policy";
 
+/// How long replicas may take to confirm a change, unless the URL says it.
+const WITHIN: Duration = Duration::from_secs(1);
+
 /// Where servers and sentinels listen, unless the URL says it.
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
@@ -53,6 +58,8 @@ struct Parameters {
     authority: Option<Vec<u8>>,
     sentinel_user: Option<String>,
     sentinel_password: Option<String>,
+    replicas: Option<u32>,
+    within: Option<Duration>,
 }
 
 /// How a URL begins that names one server, or sentinels.
@@ -111,6 +118,9 @@ impl Address {
             access,
             prefix: parameters.prefix.unwrap_or_else(|| PREFIX.to_owned()),
             may_forget: parameters.may_forget,
+            copies: parameters
+                .replicas
+                .map(|replicas| Copies { replicas, within: parameters.within.unwrap_or(WITHIN) }),
         })
     }
 
@@ -137,6 +147,18 @@ impl Parameters {
                     Ok(pem) => read.authority = Some(pem),
                     Err(error) => problems.push(format!("`sslrootcert={value}`: {error}")),
                 },
+                "wait" => match number(&value, 1..=100) {
+                    Some(replicas) => read.replicas = Some(replicas),
+                    None => problems.push(format!(
+                        "`wait={value}`: write how many replicas must have a change, 1 to 100"
+                    )),
+                },
+                "wait_ms" => match number(&value, 1..=2500) {
+                    Some(millis) => read.within = Some(Duration::from_millis(millis.into())),
+                    None => problems.push(format!(
+                        "`wait_ms={value}`: write how many milliseconds replicas may take, 1 to 2500"
+                    )),
+                },
                 "sentinel_user" => read.sentinel_user = Some(value.into_owned()),
                 "sentinel_password" => read.sentinel_password = Some(value.into_owned()),
                 other => problems.push(format!("`{other}`: there is no such parameter")),
@@ -150,6 +172,9 @@ impl Parameters {
         let mut problems = Vec::new();
         if self.authority.is_some() && !uses_tls {
             problems.push("`sslrootcert` is for `rediss://`, with TLS".to_owned());
+        }
+        if self.within.is_some() && self.replicas.is_none() {
+            problems.push("`wait_ms` needs `wait`, the number of replicas".to_owned());
         }
         let is_of_sentinels = self.sentinel_user.is_some() || self.sentinel_password.is_some();
         if is_of_sentinels && !has_sentinels {
@@ -237,6 +262,10 @@ impl fmt::Debug for Sentinels {
     }
 }
 
+fn number(text: &str, range: RangeInclusive<u32>) -> Option<u32> {
+    text.parse().ok().filter(|number| range.contains(number))
+}
+
 fn is_name(prefix: &str) -> bool {
     let is_fine = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
     (1..=40).contains(&prefix.len()) && prefix.bytes().all(is_fine)
@@ -268,6 +297,13 @@ mod tests {
         );
         assert_eq!((&*address.prefix, address.may_forget), ("policy", true));
         assert!(address.access.tls.is_none());
+        assert_eq!(address.copies, None);
+        let copies = |parameters| {
+            Address::parse(&format!("redis://localhost?{parameters}")).unwrap().copies.unwrap()
+        };
+        let within = Duration::from_millis;
+        assert_eq!(copies("wait=1"), Copies { replicas: 1, within: within(1000) });
+        assert_eq!(copies("wait_ms=20&wait=2"), Copies { replicas: 2, within: within(20) });
     }
 
     #[test]
@@ -309,7 +345,7 @@ mod tests {
     fn everything_that_is_wrong_is_said_at_once_and_no_password() {
         let error = Address::parse(
             "redis://ada:secret@db.example/none?prefix=A&persistence=some&sslrootcert=/none/such\
-             &colour=red&sentinel_password=secret",
+             &colour=red&sentinel_password=secret&wait=0&wait_ms=3000",
         )
         .unwrap_err();
         for part in [
@@ -319,6 +355,8 @@ mod tests {
             "sslrootcert=/none/such",
             "colour",
             "`sentinel_password` are for",
+            "wait=0",
+            "wait_ms=3000",
         ] {
             assert!(error.contains(part), "{part}: {error}");
         }
@@ -328,6 +366,7 @@ mod tests {
             "redis://:secret@db.example:port/",
             "redis://:secret@one,,two/",
             "rediss:/secret",
+            "redis://:secret@one/?wait_ms=20",
             "redis+sentinel://:secret@one:26379,two",
             "redis+sentinel://:secret@one/name/secret",
             "redis+sentinel://:secret@/name",
