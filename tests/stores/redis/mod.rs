@@ -3,7 +3,8 @@
 //! What meets here: the rules of stores x one instance and two; several instances x their start;
 //! logins, changes, logouts, cut-offs x other instances; tokens, tickets, streams x news; an outage x
 //! routes with and without a session, readiness, what was acknowledged; anonymous sessions x their
-//! limit; wrong settings x the words of the error.
+//! limit; wrong settings x the words of the error; sentinels and a cluster x another primary, keys that
+//! move, replicas that confirm.
 
 mod cluster;
 mod failover;

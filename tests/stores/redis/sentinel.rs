@@ -31,7 +31,7 @@ impl Server for RedisSentinel {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn the_primary_of_sentinels_keeps_all_rules() {
     let servers = RedisSentinel::shared().await;
-    all_rules(|| servers.prefix()).await;
+    all_rules(|| format!("{}&wait=1", servers.prefix())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,6 +18,11 @@ async fn what_is_wrong_with_the_url_is_said_without_its_password() {
     says(&refused(&wrong).await, &["NOAUTH", "write the user and the password into the URL"]);
     let port = policy_tests::port::Port::reserve();
     says(&refused(&format!("redis://:secret@{}", port.address)).await, &["refused"]);
+    let other = policy_tests::port::Port::reserve();
+    let ports = [&port, &other].map(|port| port.address.port().to_string());
+    let several = format!("redis://:secret@{},{}", port.address, other.address);
+    says(&refused(&several).await, &["refused", &ports[0], &ports[1]]);
+    says(&refused(&format!("{url}?wait=2")).await, &["`wait=2`", "than the server has, 0"]);
     let wrong = url.replace("redis:", "rediss:");
     says(&refused(&wrong).await, &["write `redis://` if the server does not use TLS"]);
     let wrong = format!("{url}99");

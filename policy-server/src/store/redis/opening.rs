@@ -30,7 +30,7 @@ pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreEr
     };
     if !info.is_empty() {
         let info = read(&info);
-        problems.extend(of_server(&info));
+        problems.extend(of_server(&info, database.address()));
         if !database.address().may_forget && info.get("aof_enabled") != Some(&"1") {
             problems.extend(of_snapshots(database).await);
         }
@@ -84,13 +84,22 @@ fn read(info: &str) -> HashMap<&str, &str> {
 }
 
 /// What is wrong with the server itself.
-fn of_server(info: &HashMap<&str, &str>) -> Vec<String> {
+fn of_server(info: &HashMap<&str, &str>, address: &Address) -> Vec<String> {
     let mut problems = Vec::new();
     let value = |name: &str| info.get(name).copied().unwrap_or_default();
     let version = value("redis_version");
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major < 7) {
         problems.push(format!("the server is Redis {version}, older than 7"));
+    }
+    let wanted = address.copies.map_or(0, |copies| copies.replicas);
+    if let Ok(replicas) = value("connected_slaves").parse::<u32>()
+        && replicas < wanted
+    {
+        problems.push(format!(
+            "`wait={wanted}` asks for more replicas than the server has, {replicas}: no change would be \
+             acknowledged; connect more, or write a lower number"
+        ));
     }
     let policy = value("maxmemory_policy");
     if value("maxmemory") != "0" && policy != "noeviction" {
@@ -194,11 +203,13 @@ mod tests {
     #[test]
     fn each_problem_of_a_server_is_said() {
         let fine = "# Server\r\nredis_version:7.0.15\r\nmaxmemory:0\r\n\
-                    maxmemory_policy:allkeys-lru\r\n";
-        assert_eq!(of_server(&read(fine)), [""; 0]);
+                    maxmemory_policy:allkeys-lru\r\nconnected_slaves:1\r\n";
+        let address =
+            |wait: u32| Address::parse(&format!("redis://localhost?wait={wait}")).unwrap();
+        assert_eq!(of_server(&read(fine), &address(1)), [""; 0]);
         let wrong = fine.replace("7.0.15", "6.2.1").replace("maxmemory:0", "maxmemory:1000");
-        let problems = of_server(&read(&wrong)).join("; ");
-        for part in ["6.2.1", "`allkeys-lru`"] {
+        let problems = of_server(&read(&wrong), &address(2)).join("; ");
+        for part in ["6.2.1", "`allkeys-lru`", "than the server has, 1"] {
             assert!(problems.contains(part), "{part}: {problems}");
         }
     }
