@@ -1,5 +1,6 @@
 //! Three instances of an app on one store.
 
+use policy_server::{Clock, Sessions};
 use policy_tests::http::soon;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -152,7 +153,28 @@ pub(crate) async fn a_cut_off_wins_against_logins_that_are_under_way(store: &str
     }
 }
 
-/// The tests of this module, on one store each.
+/// Sessions end by the clock of the store, whatever those of the instances show.
+pub(crate) async fn clocks_that_are_wrong_by_an_hour_log_nobody_out(store: &str) {
+    const HOUR: u64 = 3600;
+    let now = Clock::system().now().seconds();
+    let at = async |seconds| {
+        let sessions = Sessions::from_url(store);
+        Instance::open_at(sessions, None, Clock::at(seconds)).await.unwrap()
+    };
+    let instances = [Instance::start(store).await, at(now + HOUR).await, at(now - HOUR).await];
+    for (number, instance) in instances.iter().enumerate() {
+        let visitor = instance.login(&format!("visitor-{number}")).await;
+        for (step, other) in instances.iter().enumerate() {
+            let counted = visitor.post(other, "/count").await;
+            assert_eq!(counted.text(), (step + 1).to_string(), "from {number} to {step}");
+        }
+        assert_eq!(visitor.post(instance, "/logout").await.status(), 200);
+        for other in &instances {
+            assert_eq!(visitor.status(other).await, 401);
+        }
+    }
+}
+
 pub(crate) async fn a_rate_is_granted_once_whichever_instances_are_asked(store: &str) {
     let instances = Instance::three(store).await;
     let mut visits = JoinSet::new();
@@ -189,6 +211,7 @@ pub(crate) async fn permits_are_those_of_all_instances(store: &str) {
     }
 }
 
+/// The tests of this module, on one store each.
 macro_rules! on {
     ($reason:literal, $store:expr) => {
         $crate::instances::on! { $reason, $store;
@@ -200,6 +223,7 @@ macro_rules! on {
             a_cut_off_wins_against_logins_that_are_under_way,
             a_rate_is_granted_once_whichever_instances_are_asked,
             permits_are_those_of_all_instances,
+            clocks_that_are_wrong_by_an_hour_log_nobody_out,
         }
     };
     ($reason:literal, $store:expr; $($test:ident,)*) => {$(

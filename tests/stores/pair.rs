@@ -90,6 +90,10 @@ impl<S: SessionStore> SessionStore for Pair<S> {
         self.next().cut_offs()
     }
 
+    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+        self.next().time()
+    }
+
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         SessionStore::purge(self.next(), now, limit)
     }

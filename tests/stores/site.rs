@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use http_body_util::BodyExt;
 use policy_core::secret::SecretKey;
 use policy_server::{
-    AppService, Error, SharedLimits,
+    AppService, Clock, Error, SharedLimits,
     prelude::*,
     session::SessionSettings,
     store::MemoryStore,
@@ -146,6 +146,15 @@ impl Instance {
         sessions: SessionSettings,
         of_others: Option<MemoryStore>,
     ) -> Result<Self, Error> {
+        Self::open_at(sessions, of_others, Clock::system()).await
+    }
+
+    /// One whose machine shows another time.
+    pub(crate) async fn open_at(
+        sessions: SessionSettings,
+        of_others: Option<MemoryStore>,
+        clock: Clock,
+    ) -> Result<Self, Error> {
         let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
         let tokens = keys.issuer("https://auth.example").audience("api");
         let (tokens, limits) = match of_others {
@@ -154,6 +163,7 @@ impl Instance {
         };
         let app = App::new(())
             .public_origin(OWN)
+            .clock(clock)
             .readiness("/ready")
             .sessions(sessions)
             .tokens(tokens)

@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc, LazyLock, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -25,7 +25,16 @@ use crate::base::timers;
 /// assert_eq!(clock.now().seconds(), 1_800_000_060);
 /// ```
 #[derive(Clone, Default)]
-pub struct Clock(Option<Arc<watch::Sender<Time>>>);
+pub struct Clock {
+    /// Of a test clock.
+    shown: Option<Arc<watch::Sender<Time>>>,
+    /// Of a clock that follows another one: by how many milliseconds that is ahead of the monotonic
+    /// time; `UNKNOWN` at first.
+    ahead: Option<Arc<AtomicI64>>,
+}
+
+/// Less than any difference of clocks.
+const UNKNOWN: i64 = i64::MIN;
 
 /// What a test clock shows.
 #[derive(Clone, Copy)]
@@ -40,24 +49,48 @@ struct Time {
 impl Clock {
     /// The clock of the system.
     pub const fn system() -> Self {
-        Self(None)
+        Self { shown: None, ahead: None }
     }
 
     /// A clock that shows this many seconds since 1970 until it is advanced. Copies show the same
     /// time.
     pub fn at(seconds: u64) -> Self {
         let now = Timestamp::from_seconds(seconds);
-        Self(Some(Arc::new(watch::Sender::new(Time {
-            now,
-            steady: now,
-            monotonic: Duration::from_secs(seconds),
-        }))))
+        let time = Time { now, steady: now, monotonic: Duration::from_secs(seconds) };
+        Self { shown: Some(Arc::new(watch::Sender::new(time))), ahead: None }
+    }
+
+    /// The same clock, and copies of the result follow another one as soon as they know it.
+    pub(crate) fn following(&self) -> Self {
+        Self { ahead: Some(Arc::new(AtomicI64::new(UNKNOWN))), ..self.clone() }
+    }
+
+    /// Follows a clock that showed this a moment ago. It never goes back: of several, it follows the
+    /// one that is ahead.
+    pub(crate) fn follow(&self, time: Timestamp) {
+        if let Some(ahead) = &self.ahead {
+            let difference =
+                time.millis().cast_signed().saturating_sub(self.passed().cast_signed());
+            ahead.fetch_max(difference, Ordering::AcqRel);
+        }
+    }
+
+    /// The monotonic time in milliseconds.
+    fn passed(&self) -> u64 {
+        u64::try_from(self.monotonic().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// What the clock shows that this one follows.
+    fn followed(&self) -> Option<Timestamp> {
+        let ahead = self.ahead.as_ref()?.load(Ordering::Acquire);
+        (ahead != UNKNOWN)
+            .then(|| Timestamp::from_millis(self.passed().saturating_add_signed(ahead)))
     }
 
     /// Advances a test clock and wakes what waits for a time that is reached. It does not change
     /// the system's clock.
     pub fn advance(&self, duration: Duration) {
-        if let Some(time) = &self.0 {
+        if let Some(time) = &self.shown {
             time.send_modify(|time| {
                 time.now = time.now.after(duration);
                 time.steady = time.steady.after(duration);
@@ -69,7 +102,7 @@ impl Clock {
     /// Sets a test clock back, as an administrator or a time server does with the system's clock.
     /// What waits for a duration waits as long as before.
     pub fn turn_back(&self, duration: Duration) {
-        if let Some(time) = &self.0 {
+        if let Some(time) = &self.shown {
             let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
             time.send_modify(|time| {
                 time.now = Timestamp::from_millis(time.now.millis().saturating_sub(millis));
@@ -79,7 +112,10 @@ impl Clock {
 
     /// The current time. A system clock before 1970 shows 1970.
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
+        if let Some(time) = self.followed() {
+            return time;
+        }
+        match &self.shown {
             Some(time) => time.borrow().now,
             None => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -93,11 +129,14 @@ impl Clock {
     pub(crate) fn steady(&self) -> Timestamp {
         /// The most milliseconds by which the time of day was ahead of the monotonic time.
         static AHEAD: AtomicU64 = AtomicU64::new(0);
-        match &self.0 {
+        if let Some(time) = self.followed() {
+            return time;
+        }
+        match &self.shown {
             Some(time) => time.borrow().steady,
             None => {
                 let now = self.now().millis();
-                let since = u64::try_from(self.monotonic().as_millis()).unwrap_or(u64::MAX);
+                let since = self.passed();
                 let ahead = now.saturating_sub(since);
                 let most = AHEAD.load(Ordering::Relaxed);
                 if ahead > most {
@@ -111,7 +150,7 @@ impl Clock {
     /// The time since a fixed point in the past. It never goes back, unlike the system's clock.
     pub(crate) fn monotonic(&self) -> Duration {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        match &self.0 {
+        match &self.shown {
             Some(time) => time.borrow().monotonic,
             None => START.elapsed(),
         }
@@ -119,7 +158,7 @@ impl Clock {
 
     /// Waits for a duration, whatever happens to the time of day.
     pub(crate) async fn sleep(&self, duration: Duration) {
-        match &self.0 {
+        match &self.shown {
             Some(time) => {
                 let end = time.borrow().monotonic + duration;
                 // The sender is alive here, so waiting cannot fail.
@@ -131,10 +170,13 @@ impl Clock {
 
     /// Waits until a time is reached.
     pub(crate) async fn wait_until(&self, time: Timestamp) {
-        match &self.0 {
-            Some(now) => {
-                // The sender is alive here, so waiting cannot fail.
-                let _ = now.subscribe().wait_for(|shown| shown.now >= time).await;
+        match &self.shown {
+            Some(shown) => {
+                let mut changes = shown.subscribe();
+                while self.now() < time {
+                    // The sender is alive here, so waiting cannot fail.
+                    let _ = changes.changed().await;
+                }
             }
             None => loop {
                 let now = self.now();
@@ -150,7 +192,7 @@ impl Clock {
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.0.is_some() { "standing" } else { "system" };
+        let kind = if self.shown.is_some() { "standing" } else { "system" };
         f.debug_tuple("Clock").field(&kind).finish()
     }
 }
@@ -219,6 +261,28 @@ mod tests {
         clock.advance(Duration::from_secs(5));
         assert_eq!((clock.now().seconds(), clock.steady().seconds()), (715, 1015));
         assert_eq!(clock.monotonic(), Duration::from_secs(1015));
+    }
+
+    #[test]
+    fn a_clock_that_follows_shows_the_latest_time_that_it_was_told_and_goes_on() {
+        let own = Clock::at(1000);
+        let clock = own.following();
+        let shown = || (clock.now().seconds(), clock.steady().seconds());
+        assert_eq!(shown(), (1000, 1000));
+        clock.follow(Timestamp::from_seconds(5000));
+        own.advance(Duration::from_secs(10));
+        assert_eq!(shown(), (5010, 5010));
+        // Neither the time of day of its own machine matters, nor a clock that is behind.
+        own.turn_back(Duration::from_secs(300));
+        clock.follow(Timestamp::from_seconds(4000));
+        assert_eq!(shown(), (5010, 5010));
+        clock.follow(Timestamp::from_seconds(6000));
+        assert_eq!(shown(), (6000, 6000));
+        assert_eq!(own.now().seconds(), 710);
+        // One that is ahead follows as well.
+        let clock = own.following();
+        clock.follow(Timestamp::from_seconds(600));
+        assert_eq!(clock.now().seconds(), 600);
     }
 
     #[test]

@@ -68,7 +68,8 @@ impl Plan {
     async fn open_stores(self) -> Result<Opened, Error> {
         let Self { mut assembled, layers, sessions, tokens, limits, random } = self;
         let mut problems = Vec::new();
-        let clock = assembled.auth.clock.clone();
+        // Instances that share a store go by its clock.
+        let clock = assembled.auth.clock.following();
         let revocation_bus = assembled.auth.revocation_bus.clone();
         let shared = sessions.as_ref().and_then(SessionSettings::token_store);
         let of_sessions = sessions.as_ref().and_then(SessionSettings::limit_store);

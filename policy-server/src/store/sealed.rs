@@ -176,6 +176,10 @@ impl SessionStore for Sealed {
         self.store.cut_offs()
     }
 
+    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+        self.store.time()
+    }
+
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         self.store.purge(now, limit)
     }

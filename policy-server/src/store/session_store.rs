@@ -106,6 +106,12 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// returned before.
     fn cut_offs(&self) -> Answer<'_, u64>;
 
+    /// What the clock of the store shows, by which all its instances then tell when a session ends:
+    /// theirs may differ. `None` for a store without one, and for one that a single process uses.
+    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+        Answer::ready(Ok(None))
+    }
+
     /// Removes up to `limit` dead sessions and returns how many: fewer than `limit` if none are
     /// left. It works in small steps, so that no request waits longer than for a few other requests.
     /// It may scan all sessions, so call it about once a minute.

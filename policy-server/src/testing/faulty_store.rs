@@ -143,7 +143,7 @@ impl<S> FaultyStore<S> {
     }
 
     /// The names of the calls since the last `take_calls`, without those of background tasks:
-    /// `purge`, `revocations` and `cut_offs`.
+    /// `purge`, `revocations`, `cut_offs` and `time`.
     pub fn take_calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.calls())
     }
@@ -256,6 +256,10 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
 
     fn cut_offs(&self) -> Answer<'_, u64> {
         self.background(Kind::Read, SessionStore::cut_offs)
+    }
+
+    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+        self.background(Kind::Read, SessionStore::time)
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {

@@ -68,6 +68,7 @@ impl SessionService {
         };
         let SessionSettings { timings, limit, login_page, clears_site_data, .. } = settings;
         store.open().await.map_err(failed)?;
+        learn_time(&*store, &clock).await.map_err(failed)?;
         let fresh = random.draw().map_err(StoreError::new).map_err(failed)?;
         let secret = SecretKey::drawn(store.secret(fresh).await.map_err(failed)?);
         let newest_cut_off = AtomicU64::new(store.cut_offs().await.map_err(failed)?);
@@ -107,9 +108,10 @@ impl SessionService {
         self.newest_cut_off.load(Ordering::Acquire)
     }
 
-    /// Queries the store for the newest cut-off, which another process may have made. If nothing was
-    /// heard of it, open streams query the store too.
+    /// Queries the store for its time, and for the newest cut-off, which another process may have made.
+    /// If nothing was heard of it, open streams query the store too.
     pub(crate) async fn learn_cut_offs(&self) -> Result<(), StoreError> {
+        learn_time(&*self.store, &self.clock).await?;
         let newest = self.store.cut_offs().await?;
         if self.newest_cut_off.fetch_max(newest, Ordering::AcqRel) < newest {
             self.revocation_bus.publish(RevocationEvent::Missed);
@@ -204,4 +206,12 @@ impl SessionService {
     pub(super) fn draw_handle(&self) -> Result<Handle, RandomError> {
         self.random.draw().map(Handle)
     }
+}
+
+/// Follows the clock of the store: an instance whose own is ahead would end the sessions of all others.
+async fn learn_time(store: &dyn SessionStore, clock: &Clock) -> Result<(), StoreError> {
+    if let Some(time) = store.time().await? {
+        clock.follow(time);
+    }
+    Ok(())
 }

@@ -221,6 +221,11 @@ impl SessionStore for Moving {
         self.first.cut_offs()
     }
 
+    /// The later one, whichever store comes first: instances of both phases go by the same clock.
+    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+        Answer::later(async move { Ok(self.other.time().await?.max(self.first.time().await?)) })
+    }
+
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Answer::later(async move {
             let purged = self.other.purge(now, limit).await?;

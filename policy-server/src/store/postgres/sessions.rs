@@ -56,6 +56,7 @@ const CUT_OFFS: &str = "SELECT cut_off FROM policy.numbers";
 const COUNT: &str = "SELECT count(*) FROM policy.sessions s, policy.meta m
     WHERE moved_to IS NULL AND idle_deadline > $1 AND absolute_deadline > $1
         AND (user_id IS NULL OR epoch >= m.everyone)";
+const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
 const PURGE: &str = "SELECT policy.purge_sessions($1, $2)";
 const TRIM: &str = "SELECT policy.trim_anonymous($1, $2::bigint)";
 
@@ -178,6 +179,10 @@ impl SessionStore for PostgresStore {
 
     fn cut_offs(&self) -> Answer<'_, u64> {
         Answer::later(async { Columns(&self.row(CUT_OFFS, &[]).await?).number("cut_off") })
+    }
+
+    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+        Answer::later(async { Columns(&self.row(TIME, &[]).await?).time("now").map(Some) })
     }
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {

@@ -192,7 +192,7 @@ fn grant(database: &Database) -> String {
     let prefix = database.address().prefix();
     format!(
         "write `ACL SETUSER .. ~{prefix}* &{prefix}* +@read +@write +@pubsub +@scripting +@connection \
-         -@dangerous +info +config|get`"
+         -@dangerous +info +config|get +time`"
     )
 }
 

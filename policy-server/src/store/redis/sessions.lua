@@ -231,7 +231,7 @@ function calls.lacking()
         { 'RENAME', key, other }, { 'ZREM', other, 'a' }, { 'DEL', key, other },
         { 'RPUSH', key, 'a' }, { 'LINDEX', key, 0 }, { 'LPOP', key }, { 'DEL', key },
         { 'SADD', key, 'a' }, { 'SMEMBERS', key }, { 'DEL', key },
-        { 'SET', key, 'a' }, { 'GET', key }, { 'DEL', key }, { 'PUBLISH', P .. 'news', '' },
+        { 'SET', key, 'a' }, { 'GET', key }, { 'DEL', key }, { 'PUBLISH', P .. 'news', '' }, { 'TIME' },
     }
     local lacking, known = {}, {}
     for _, try in ipairs(tries) do
@@ -418,6 +418,11 @@ end
 function calls.count(now)
     return redis.call('ZCOUNT', P .. 'users', '(' .. now, '+inf')
         + redis.call('ZCARD', P .. 'anonymous')
+end
+
+function calls.time()
+    local now = redis.call('TIME')
+    return tonumber(now[1]) * 1000 + math.floor(tonumber(now[2]) / 1000)
 end
 
 -- Returns how many dead sessions it removed, and how many keys it looked at.

@@ -133,6 +133,13 @@ impl SessionStore for RedisStore {
         Answer::later(async move { as_number(&self.call(call).await?) })
     }
 
+    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+        let call = Call::of_sessions("time");
+        Answer::later(async move {
+            Ok(Some(Timestamp::from_millis(as_number(&self.call(call).await?)?)))
+        })
+    }
+
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Answer::later(self.purged(now, limit, || Call::of_sessions("purge")))
     }
