@@ -1,4 +1,4 @@
-//! axum and tower-sessions with its store in PostgreSQL.
+//! axum and tower-sessions with its store in PostgreSQL or in Redis.
 //!
 //! `stored-peer PORT URL`, on one worker.
 
@@ -13,23 +13,19 @@ use axum::{
 };
 use sqlx::postgres::PgPoolOptions;
 use tokio::{net::TcpListener, runtime::Builder};
-use tower_sessions::{Session, SessionManagerLayer};
+use tower_sessions::{Session, SessionManagerLayer, SessionStore};
+use tower_sessions_redis_store::{
+    RedisStore,
+    fred::prelude::{ClientLike, Config, Pool},
+};
 use tower_sessions_sqlx_store::PostgresStore;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (port, url) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
     Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(async {
-        // As many connections as Policy opens.
-        let pool = PgPoolOptions::new().max_connections(10).connect(&url).await?;
-        let store = PostgresStore::new(pool);
-        store.migrate().await?;
-        let sessions =
-            SessionManagerLayer::new(store).with_name(contract::COOKIE).with_secure(false);
-        let app = Router::new()
-            .route("/login", post(login))
-            .route("/session", get(session))
-            .layer(sessions);
+        let app =
+            if url.starts_with("redis") { redis(&url).await? } else { postgres(&url).await? };
         let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
@@ -39,6 +35,26 @@ fn main() -> Result<(), Box<dyn Error>> {
         tokio::spawn(async { axum::serve(listener, service).await }).await??;
         Ok(())
     })
+}
+
+async fn postgres(url: &str) -> Result<Router, Box<dyn Error>> {
+    // As many connections as Policy opens.
+    let pool = PgPoolOptions::new().max_connections(10).connect(url).await?;
+    let store = PostgresStore::new(pool);
+    store.migrate().await?;
+    Ok(app(store))
+}
+
+async fn redis(url: &str) -> Result<Router, Box<dyn Error>> {
+    // As many connections as Policy opens.
+    let pool = Pool::new(Config::from_url(url)?, None, None, None, 1)?;
+    pool.init().await?;
+    Ok(app(RedisStore::new(pool)))
+}
+
+fn app(store: impl SessionStore + Clone) -> Router {
+    let sessions = SessionManagerLayer::new(store).with_name(contract::COOKIE).with_secure(false);
+    Router::new().route("/login", post(login)).route("/session", get(session)).layer(sessions)
 }
 
 #[derive(serde::Deserialize)]
