@@ -267,6 +267,7 @@ pub use policy_core::{
 };
 pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
 pub use server::Server;
+pub use store::stored_origins::{StoredOrigins, StoredOriginsError};
 
 #[doc = include_str!("../docs/operation.md")]
 pub mod operation {}

@@ -23,6 +23,7 @@ mod semantics;
 mod serving;
 mod shared_limits;
 mod starts;
+mod stored_origins;
 
 use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
 

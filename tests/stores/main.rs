@@ -12,6 +12,7 @@ mod histories;
 mod history;
 mod instances;
 mod moving;
+mod origins;
 mod outages;
 mod pair;
 mod postgres;

@@ -180,6 +180,7 @@ const COMPLETE: [(&str, &[&str]); 8] = [
             "policy_server::extract::SentTarget",
             "policy_server::extract::State",
             "policy_server::extract::Valid",
+            "policy_server::store::LimitKey",
             "policy_server::store::TokenHash",
         ],
     ),

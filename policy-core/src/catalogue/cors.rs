@@ -178,6 +178,10 @@ area! { $ cors
         LoopbackShared Warning "cors.loopback-shared",
             "this policy allows origins on loopback, which only developers use",
             "remove them from the policy for production";
+        /// A list of origins that is to be stored, without a store.
+        StoredListWithoutStore Error "cors.list-without-store",
+            "this list of origins is to be stored, and the app has no store for it",
+            "keep the sessions of the app in a store of this crate, or name one by `StoredOrigins::in_store`";
     }
 
     refusals {
@@ -189,5 +193,16 @@ area! { $ cors
         PreflightMethod 403 "cors.request-method-malformed", "The preflight does not ask for exactly one method";
         /// RFC 6455 10.2: a WebSocket from an origin that may not read the route.
         WebSocketOrigin 403 "cors.websocket-origin-not-granted", "The policy of this route does not grant the origin";
+        /// A new list of origins breaks a rule of a route.
+        OriginListRefused 422 "cors.list-refused", "The list of origins is refused";
+        /// The store of a list of origins does not respond, or others change the list.
+        OriginListUnavailable 503 "cors.list-unavailable", "The list of origins cannot be changed at the moment";
+        /// Readiness: a stored list of origins breaks a rule of this instance, which uses an older one.
+        StoredListOutdated 503 "cors.list-outdated", "This instance cannot use a stored list of origins";
+    }
+
+    events {
+        /// A list of origins that another instance stored breaks a rule of this one, which keeps its own.
+        StoredListRefused Error "cors.stored-list-refused", "a stored list of origins breaks a rule of this instance";
     }
 }

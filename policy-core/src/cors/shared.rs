@@ -55,29 +55,27 @@ impl SharedOrigins {
     /// Everything that is wrong with the new list; the old one stays then.
     pub fn replace<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), PolicyErrors> {
         let uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut set = OriginSet::default();
-        let mut errors = Vec::new();
-        for text in origins {
-            let text = text.as_ref();
-            match OriginPattern::parse(text) {
-                Ok(pattern) => {
-                    errors.extend(uses.iter().filter_map(|demand| demand.check(text, &pattern)));
-                    set.insert(&pattern);
-                }
-                Err(rule) => {
-                    let rule = if text == "*" { Rule::AnyOriginAtRunTime } else { rule };
-                    errors.push(PolicyError::new(
-                        PolicyError::UNLOCATED,
-                        rule,
-                        Part::Origins,
-                        text,
-                    ));
-                }
-            }
-        }
-        PolicyErrors::from_iter(errors).into_result()?;
-        self.0.current.store(Arc::new(set));
+        self.0.current.store(Arc::new(checked(&uses, origins)?));
         Ok(())
+    }
+
+    /// Checks a list as [`replace`](Self::replace) does. The present one stays.
+    ///
+    /// ```
+    /// use policy_core::cors::SharedOrigins;
+    ///
+    /// let partners = SharedOrigins::new();
+    /// assert!(partners.check(&["https://a.partner.example"]).is_ok());
+    /// assert!(partners.check(&["https://A.partner.example"]).is_err());
+    /// assert!(partners.patterns().is_empty());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn check<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), PolicyErrors> {
+        let uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        checked(&uses, origins).map(drop)
     }
 
     /// The list as it is now, as text.
@@ -105,6 +103,27 @@ impl SharedOrigins {
     fn is_used(&self) -> bool {
         !self.0.uses.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
+}
+
+/// The set of these origins, if none breaks a rule.
+fn checked<T: AsRef<str>>(uses: &[Use], origins: &[T]) -> Result<OriginSet, PolicyErrors> {
+    let mut set = OriginSet::default();
+    let mut errors = Vec::new();
+    for text in origins {
+        let text = text.as_ref();
+        match OriginPattern::parse(text) {
+            Ok(pattern) => {
+                errors.extend(uses.iter().filter_map(|demand| demand.check(text, &pattern)));
+                set.insert(&pattern);
+            }
+            Err(rule) => {
+                let rule = if text == "*" { Rule::AnyOriginAtRunTime } else { rule };
+                errors.push(PolicyError::new(PolicyError::UNLOCATED, rule, Part::Origins, text));
+            }
+        }
+    }
+    PolicyErrors::from_iter(errors).into_result()?;
+    Ok(set)
 }
 
 impl Use {

@@ -49,6 +49,7 @@ use crate::{
     handler::service::{HttpService, SharedService, Wrap},
     observe::health::Probe,
     route::shared_limits::SharedLimits,
+    store::stored_origins::StoredOrigins,
 };
 
 /// Builder of an HTTP service: its state, its routes and their common settings.
@@ -85,7 +86,8 @@ use crate::{
 /// - Callers of mounts, proxies and the fallback without their own: [`auth`](Self::auth),
 ///   [`public`](Self::public), [`csrf`](Self::csrf).
 /// - Lists of origins: [`origins`](Self::origins), [`shared_origins`](Self::shared_origins),
-///   [`origins_from_env`](Self::origins_from_env), [`config_file`](Self::config_file).
+///   [`stored_origins`](Self::stored_origins), [`origins_from_env`](Self::origins_from_env),
+///   [`config_file`](Self::config_file).
 /// - Authentication: [`sessions`](Self::sessions), [`tokens`](Self::tokens),
 ///   [`scheme`](Self::scheme).
 /// - Address and connections: [`public_origin`](Self::public_origin), [`behind`](Self::behind),
@@ -148,6 +150,7 @@ impl AppParts {
 pub(crate) enum OriginsFrom {
     Code(Vec<String>),
     Handle(SharedOrigins),
+    Stored(StoredOrigins),
     Environment(String),
 }
 
@@ -345,6 +348,13 @@ impl<S> App<S> {
     /// ```
     pub fn shared_origins(mut self, name: impl Into<String>, origins: &SharedOrigins) -> Self {
         self.parts.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
+        self
+    }
+
+    /// Sets a list of origins that is kept in a store: a change at one instance holds at all, and after
+    /// a restart. See [`StoredOrigins`].
+    pub fn stored_origins(mut self, name: impl Into<String>, origins: &StoredOrigins) -> Self {
+        self.parts.origins.push((name.into(), OriginsFrom::Stored(origins.clone())));
         self
     }
 

@@ -147,5 +147,14 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     };
     let (sessions, tokens) = (app.sessions, app.tokens);
     let limits = app.shared_limits.zip(book);
-    Ok(Plan { assembled, layers: app.layers, sessions, tokens, limits, random: app.random })
+    Ok(Plan {
+        assembled,
+        layers: app.layers,
+        sessions,
+        tokens,
+        limits,
+        origins: named.stored,
+        values: None,
+        random: app.random,
+    })
 }

@@ -9,7 +9,7 @@ use policy_core::{
 };
 use serde::Deserialize;
 
-use crate::{app::OriginsFrom, base::error::StartProblem};
+use crate::{app::OriginsFrom, base::error::StartProblem, store::stored_origins::StoredOrigins};
 
 /// The tables of a configuration file; unknown ones are errors.
 #[derive(Deserialize)]
@@ -25,6 +25,8 @@ pub(crate) struct NamedLists {
     pub(crate) lists: OriginLists,
     /// The contents of the lists, and where each came from.
     contents: Vec<(String, SharedOrigins, Vec<String>)>,
+    /// The lists that are read from a store when it is open.
+    pub(crate) stored: Vec<(String, StoredOrigins)>,
     /// Whether all sources could be read; otherwise lists may be missing for that reason.
     pub(crate) is_complete: bool,
 }
@@ -36,10 +38,19 @@ impl NamedLists {
         file: Option<&Path>,
         problems: &mut Vec<StartProblem>,
     ) -> Self {
-        let mut this = Self { lists: OriginLists::new(), contents: Vec::new(), is_complete: true };
+        let mut this = Self {
+            lists: OriginLists::new(),
+            contents: Vec::new(),
+            stored: Vec::new(),
+            is_complete: true,
+        };
         for (name, source) in sources {
             match source {
                 OriginsFrom::Handle(shared) => this.lists.insert(name, shared),
+                OriginsFrom::Stored(stored) => {
+                    this.lists.insert(name.clone(), stored.list().clone());
+                    this.stored.push((name, stored));
+                }
                 OriginsFrom::Code(origins) => this.add(name, "", origins),
                 OriginsFrom::Environment(variable) => {
                     let origins = read_variable(&variable).unwrap_or_else(|problem| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use policy_core::Rule;
+use tokio::runtime::Handle;
 
 use super::{CompiledApp, own_text};
 use crate::{
@@ -15,11 +16,12 @@ use crate::{
     base::{
         clock::Random,
         error::{Error, StartProblem},
+        task::BackgroundTask,
     },
     handler::service::Wrap,
     pipeline::service::AppService,
     route::shared_limits::{LimitBook, SharedLimits},
-    store::MemoryStore,
+    store::{MemoryStore, ValueStore, stored_origins::StoredOrigins},
 };
 
 /// A compiled app that has not opened its stores yet.
@@ -28,6 +30,10 @@ pub(crate) struct Plan {
     pub(super) layers: Vec<Wrap>,
     pub(super) sessions: Option<SessionSettings>,
     pub(super) tokens: Option<TokenSettings>,
+    /// The lists of origins that are stored.
+    pub(super) origins: Vec<(String, StoredOrigins)>,
+    /// Where they are if the sessions have no store for them.
+    pub(super) values: Option<Arc<dyn ValueStore>>,
     pub(super) limits: Option<(SharedLimits, Arc<LimitBook>)>,
     pub(super) random: Random,
 }
@@ -38,12 +44,14 @@ struct Opened {
     layers: Vec<Wrap>,
     guard: AuthService,
     limits: Option<Arc<LimitBook>>,
+    origins: Vec<StoredOrigins>,
 }
 
 impl Plan {
     /// Keeps everything in memory, and fetches nothing before the first request.
     pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
         self.sessions = self.sessions.map(SessionSettings::in_memory);
+        self.values = Some(Arc::new(MemoryStore::new()));
         self.limits = self.limits.map(|(settings, book)| (settings.in_memory(), book));
         // The memory store never waits; a store of the application may.
         let opened = self.open_stores().now_or_never();
@@ -66,13 +74,17 @@ impl Plan {
     }
 
     async fn open_stores(self) -> Result<Opened, Error> {
-        let Self { mut assembled, layers, sessions, tokens, limits, random } = self;
+        let Self { mut assembled, layers, sessions, tokens, limits, origins, values, random } =
+            self;
         let mut problems = Vec::new();
         // Instances that share a store go by its clock.
         let clock = assembled.auth.clock.following();
         let revocation_bus = assembled.auth.revocation_bus.clone();
         let shared = sessions.as_ref().and_then(SessionSettings::token_store);
         let of_sessions = sessions.as_ref().and_then(SessionSettings::limit_store);
+        let [with_sessions, old] =
+            sessions.as_ref().map(SessionSettings::value_stores).unwrap_or_default();
+        let values = with_sessions.or(values);
         let mut guard = AuthService::new(clock.clone(), revocation_bus.clone());
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
@@ -111,11 +123,20 @@ impl Plan {
                 )),
             }
         }
+        for (name, list) in &origins {
+            // Without its store, nothing new would be said of a list in it.
+            if problems.is_empty()
+                && let Err(found) = list.open(name, [values.clone(), old.clone()]).await
+            {
+                problems.extend(found);
+            }
+        }
         if !problems.is_empty() {
             return Err(Error::Start(problems));
         }
         let limits = limits.map(|(_, book)| book);
-        Ok(Opened { assembled, layers, guard, limits })
+        let origins = origins.into_iter().map(|(_, list)| list).collect();
+        Ok(Opened { assembled, layers, guard, limits, origins })
     }
 }
 
@@ -125,8 +146,14 @@ impl Opened {
         self.guard.start_background_tasks();
         let of_limits = self.limits.and_then(|book| book.start());
         self.guard.background_tasks.extend(of_limits.into_iter().flatten());
+        if let Ok(runtime) = Handle::try_current() {
+            for list in &self.origins {
+                let task = runtime.spawn(list.clone().follow(self.guard.clock.clone()));
+                self.guard.background_tasks.push(BackgroundTask::new(task.abort_handle()));
+            }
+        }
         let auth = Arc::new(self.guard);
-        self.assembled.readiness.watch(Arc::clone(&auth));
+        self.assembled.readiness.watch(Arc::clone(&auth), self.origins);
         self.assembled.auth = auth;
         AppService::new(self.assembled, self.layers)
     }

@@ -11,7 +11,10 @@ use std::{
 use axum_core::response::IntoResponse;
 use policy_core::Refusal;
 
-use crate::{auth::AuthService, base::problem::Problem, handler::service::SharedService};
+use crate::{
+    auth::AuthService, base::problem::Problem, handler::service::SharedService,
+    store::stored_origins::StoredOrigins,
+};
 
 /// The kind of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,7 @@ struct State {
     is_ending: AtomicBool,
     /// Set once the stores are open.
     auth: OnceLock<Arc<AuthService>>,
+    origins: OnceLock<Vec<StoredOrigins>>,
 }
 
 impl Readiness {
@@ -59,16 +63,19 @@ impl Readiness {
         self.0.is_ending.store(true, Relaxed);
     }
 
-    /// Reports from now on while a store cannot write: nobody could log in or out.
-    pub(crate) fn watch(&self, auth: Arc<AuthService>) {
+    /// Reports from now on while a store cannot write, since nobody could log in or out, and while a
+    /// stored list of origins cannot be used.
+    pub(crate) fn watch(&self, auth: Arc<AuthService>, origins: Vec<StoredOrigins>) {
         let _ = self.0.auth.set(auth);
+        let _ = self.0.origins.set(origins);
     }
 
     fn refusal(&self) -> Option<Refusal> {
         if self.0.is_ending.load(Relaxed) {
             return Some(Refusal::ServerStopping);
         }
-        self.0.auth.get()?.unwritable()
+        let of_list = self.0.origins.get()?.iter().find_map(StoredOrigins::refusal);
+        of_list.or_else(|| self.0.auth.get()?.unwritable())
     }
 }
 

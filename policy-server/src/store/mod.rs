@@ -21,7 +21,9 @@ mod requests;
 #[cfg(feature = "encryption")]
 pub(crate) mod sealed;
 mod session_store;
+pub(crate) mod stored_origins;
 mod token_store;
+mod value_store;
 
 use std::{error::Error, fmt};
 
@@ -48,6 +50,7 @@ pub use session_store::{
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Revoked, Ticket, TokenHash, TokenStore,
 };
+pub use value_store::{StoredValue, ValueStore};
 
 use crate::base::error::StartProblem;
 

@@ -23,6 +23,8 @@ pub enum News {
     AllSessions,
     /// There are revocations that were not read yet.
     Revocation,
+    /// A value of this name was stored.
+    Value(Box<str>),
     /// Some news may have been lost.
     Missed,
 }

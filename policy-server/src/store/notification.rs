@@ -4,6 +4,7 @@
 //! - `u`, the handle of the session that was kept or `-`, a space and the user: a cut-off;
 //! - `a`: a cut-off of everyone;
 //! - `r`: there are revocations;
+//! - `v` and a name: a value was stored;
 //! - `m`: one that was too long.
 
 use policy_core::session::Handle;
@@ -23,6 +24,7 @@ pub(super) fn read(payload: &str) -> Option<News> {
         }
         'a' => News::AllSessions,
         'r' => News::Revocation,
+        'v' => News::Value(rest.into()),
         'm' => News::Missed,
         _ => return None,
     })
@@ -52,6 +54,7 @@ mod tests {
         assert_eq!(read(&format!("u{hex} ada b")), of("ada b", Some(one)));
         assert_eq!(read("u- "), of("", None));
         assert_eq!((read("a"), read("r")), (Some(News::AllSessions), Some(News::Revocation)));
+        assert_eq!(read("va b"), Some(News::Value("a b".into())));
         assert_eq!(read("m"), Some(News::Missed));
         for strange in ["", "x", "ä", "s", "sab", "u", "uab ada", "uada"] {
             assert_eq!(read(strange), None, "{strange}");

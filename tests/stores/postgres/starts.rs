@@ -46,7 +46,10 @@ async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
     let schema = url.split_once("schema=").unwrap().1;
     let instance = Instance::start(&url).await;
     let ada = instance.login("ada").await;
-    let later = include_str!("../../../policy-server/src/store/postgres/limits.sql");
+    let later = concat!(
+        include_str!("../../../policy-server/src/store/postgres/limits.sql"),
+        include_str!("../../../policy-server/src/store/postgres/values.sql"),
+    );
     for line in later.lines().filter(|line| line.starts_with("CREATE")) {
         let words: Vec<_> = line.split([' ', '(']).collect();
         let kind = if words.contains(&"TABLE") { "TABLE" } else { "FUNCTION" };

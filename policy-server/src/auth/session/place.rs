@@ -14,13 +14,13 @@ use crate::store::PostgresStore;
 use crate::store::RedisStore;
 use crate::{
     base::error::StartProblem,
-    store::{LimitStore, MemoryStore, SessionStore, TokenStore},
+    store::{LimitStore, MemoryStore, SessionStore, TokenStore, ValueStore},
 };
 
 /// A store that has everything.
-pub(super) trait FullStore: SessionStore + TokenStore {}
+pub(super) trait FullStore: SessionStore + TokenStore + ValueStore {}
 
-impl<S: SessionStore + TokenStore> FullStore for S {}
+impl<S: SessionStore + TokenStore + ValueStore> FullStore for S {}
 
 /// A store that instances can share, so that it has limits too.
 pub(super) trait SharedStore: FullStore + LimitStore {}
@@ -119,6 +119,15 @@ impl Place {
         match self {
             Self::Full(store) => Some(Arc::clone(store) as _),
             Self::File(..) | Self::Own(_) | Self::Nowhere { .. } => None,
+        }
+    }
+
+    /// The same store for named values, if it has them.
+    pub(super) fn values(&self) -> Option<Arc<dyn ValueStore>> {
+        match self {
+            Self::Full(store) => Some(Arc::clone(store) as _),
+            Self::File(store, _) => Some(Arc::clone(store) as _),
+            Self::Own(_) | Self::Nowhere { .. } => None,
         }
     }
 

@@ -126,7 +126,7 @@ impl SessionService {
             News::SessionsOf { user, keep } => RevocationEvent::SessionsOf { user, keep },
             News::AllSessions => RevocationEvent::AllSessions,
             News::Missed => RevocationEvent::Missed,
-            News::Revocation => return,
+            News::Revocation | News::Value(_) => return,
         };
         if !matches!(event, RevocationEvent::Session(_))
             && let Ok(newest) = self.store.cut_offs().await

@@ -20,7 +20,7 @@ use crate::store::PostgresStore;
 #[cfg(feature = "redis")]
 use crate::store::RedisStore;
 use crate::store::{
-    Limit, LimitPolicy, LimitStore, MemoryStore, SessionStore, TokenStore,
+    Limit, LimitPolicy, LimitStore, MemoryStore, SessionStore, TokenStore, ValueStore,
     moving::{Moving, Phase},
 };
 
@@ -383,6 +383,12 @@ impl SessionSettings {
     /// The same store for limits, if instances share it.
     pub(crate) fn limit_store(&self) -> Option<Arc<dyn LimitStore>> {
         self.place.limits()
+    }
+
+    /// The same store for named values, if it has them, and the one that the app moves from.
+    pub(crate) fn value_stores(&self) -> [Option<Arc<dyn ValueStore>>; 2] {
+        let old = self.other.as_ref().filter(|(phase, _)| *phase == Phase::From);
+        [self.place.values(), old.and_then(|(_, place)| place.values())]
     }
 
     /// Every rule that the settings break under this origin, with the offending value.

@@ -26,6 +26,7 @@ mod shared_limits;
 mod tests;
 mod tickets;
 mod tokens;
+mod values;
 
 use std::{
     pin::Pin,
@@ -39,7 +40,9 @@ use policy_core::{
 };
 use tokio::{runtime::Handle as Runtime, task::spawn_blocking};
 
-use super::{Answer, CreateSession, Created, Limit, LimitStore, SessionStore, TokenStore};
+use super::{
+    Answer, CreateSession, Created, Limit, LimitStore, SessionStore, TokenStore, ValueStore,
+};
 
 /// Tests a session store. `make` creates an empty one each time.
 ///
@@ -74,6 +77,15 @@ pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
 /// A rule is broken, or a call failed.
 pub async fn limits<S: LimitStore>(make: impl Fn() -> S) {
     shared_limits::run(&make).await;
+}
+
+/// Tests a store of named values. `make` creates an empty one each time.
+///
+/// # Panics
+///
+/// A rule is broken, or a call failed.
+pub async fn values<S: ValueStore>(make: impl Fn() -> S) {
+    values::run(&make).await;
 }
 
 /// The current time in the suite.

@@ -15,7 +15,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads until these news arrive.
-async fn hears(news: &mut NewsReader, expected: &News) -> bool {
+pub(super) async fn hears(news: &mut NewsReader, expected: &News) -> bool {
     let heard = async {
         while let Some(news) = news.next().await {
             if news == *expected {

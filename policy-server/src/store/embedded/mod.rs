@@ -8,8 +8,6 @@ mod current;
 mod deadlines;
 mod ended;
 mod file;
-#[cfg(test)]
-mod healing;
 mod outage;
 mod owned_rows;
 mod pace;
@@ -21,6 +19,7 @@ mod sessions;
 mod tests;
 mod token_tables;
 mod tokens;
+mod values;
 mod writer;
 
 use std::{

@@ -140,11 +140,11 @@ fn stopped() -> StoreError {
 
 /// The tables of one transaction, opened on first use.
 pub(super) struct Tables<'t> {
-    transaction: &'t WriteTransaction,
+    pub(super) transaction: &'t WriteTransaction,
     anonymous: AnonymousLimit,
     sessions: Option<SessionTables<'t>>,
     tokens: Option<TokenTables<'t>>,
-    effect: Effect,
+    pub(super) effect: Effect,
     /// The most rows that a purge examines.
     pub(super) step: usize,
 }

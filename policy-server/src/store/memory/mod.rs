@@ -14,8 +14,10 @@ mod tests;
 mod tokens;
 mod user;
 mod user_sessions;
+mod values;
 
 use std::{
+    collections::HashMap,
     fmt,
     hash::RandomState,
     sync::{Arc, Mutex, OnceLock},
@@ -27,7 +29,7 @@ use self::{
     anonymous::Anonymous, cut_offs::CutOffs, families::FamilyRow, limits::Limits,
     revocations::Revocations, row::Row, shards::Shards, user::User,
 };
-use super::{AnonymousLimit, NewsFeed, Ticket, TokenHash};
+use super::{AnonymousLimit, NewsFeed, StoredValue, Ticket, TokenHash};
 
 /// Sessions, refresh tokens, revocations, tickets and limits in the memory of one process, which end with
 /// it. For tests, and for services that may lose their sessions at a restart.
@@ -67,6 +69,7 @@ struct Inner {
     tickets: Shards<TokenHash, Ticket>,
 
     limits: Mutex<Limits>,
+    values: Mutex<HashMap<Box<str>, StoredValue>>,
 }
 
 impl MemoryStore {
@@ -91,6 +94,7 @@ impl MemoryStore {
             revocations: Mutex::default(),
             tickets: Shards::default(),
             limits: Mutex::default(),
+            values: Mutex::default(),
         }))
     }
 }

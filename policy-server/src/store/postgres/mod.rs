@@ -8,6 +8,7 @@ mod rows;
 mod sessions;
 mod tokens;
 mod url;
+mod values;
 
 use std::{
     fmt,

@@ -9,14 +9,18 @@ use super::connection::{Database, Failure};
 use crate::{base::timers, store::StoreError};
 
 /// The steps from an empty schema to the current one. The version of a schema is their number.
-const STEPS: &[&str] =
-    &[include_str!("schema.sql"), include_str!("limits.sql"), include_str!("handles.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("limits.sql"),
+    include_str!("handles.sql"),
+    include_str!("values.sql"),
+];
 
 /// How long the steps may take, and the wait for another instance that makes them.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The tables, for the check of privileges.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "meta",
     "numbers",
     "epochs",
@@ -27,6 +31,7 @@ const TABLES: [&str; 10] = [
     "tickets",
     "rates",
     "permits",
+    "shared_values",
 ];
 
 /// Makes the database ready for the store.

@@ -89,6 +89,10 @@ script!(TOKENS, END_OF_TOKENS, "tokens.lua");
 static LIMITS: LazyLock<Script> =
     LazyLock::new(|| Script::new(concat!(include_str!("common.lua"), include_str!("limits.lua"))));
 
+static VALUES: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(include_str!("common.lua"), include_str!("values/values.lua")))
+});
+
 impl Call {
     /// A call of the script of sessions.
     pub(super) fn of_sessions(name: &str) -> Self {
@@ -113,6 +117,11 @@ impl Call {
     /// A call of the script of rates and permits.
     pub(super) fn of_limits(name: &str) -> Self {
         Self::of(&LIMITS, name)
+    }
+
+    /// A call of the script of named values.
+    pub(super) fn of_values(name: &str) -> Self {
+        Self::of(&VALUES, name)
     }
 
     fn of(script: &'static Script, name: &str) -> Self {

@@ -14,6 +14,7 @@ mod sessions;
 mod ticket;
 mod tokens;
 mod url;
+mod values;
 
 use std::{
     fmt,

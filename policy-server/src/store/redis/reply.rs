@@ -115,6 +115,10 @@ impl Items {
         self.0
     }
 
+    pub(super) fn bytes(&mut self) -> Result<Box<[u8]>, StoreError> {
+        as_bytes(self.next()?).map(Into::into)
+    }
+
     pub(super) fn number(&mut self) -> Result<u64, StoreError> {
         as_number(&self.next()?)
     }

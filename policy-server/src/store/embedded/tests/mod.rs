@@ -2,6 +2,7 @@
 
 mod bounds;
 mod files;
+mod healing;
 mod reads;
 
 use std::{cell::Cell, path::PathBuf, time::Duration};

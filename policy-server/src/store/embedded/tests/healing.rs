@@ -9,9 +9,11 @@ use std::{
 use policy_core::session::{Handle, Identity, SessionKey};
 
 use super::{
-    EmbeddedStore,
-    crash::{Disk, Survive, Trouble, open},
-    tests::{NOW, record},
+    super::{
+        EmbeddedStore,
+        crash::{Disk, Survive, Trouble, open},
+    },
+    NOW, record,
 };
 use crate::store::{
     Cas, CreateSession, Created, ListSessions, Revocation, RevokeUser, SessionStore, StoreError,

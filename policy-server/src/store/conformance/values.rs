@@ -1,0 +1,70 @@
+//! Named values.
+
+use std::sync::Arc;
+
+use super::{Call, RACERS, ROUNDS, answer, at_once, news::hears, rule};
+use crate::store::{News, StoredValue, ValueStore};
+
+pub(super) async fn run<S: ValueStore>(make: &impl Fn() -> S) {
+    let store = Arc::new(make());
+    answer(store.open()).await;
+    versions(&*store).await;
+    changes_at_once(&store).await;
+    told(&*store).await;
+}
+
+fn value(text: &str) -> Box<[u8]> {
+    text.as_bytes().into()
+}
+
+async fn versions<S: ValueStore>(store: &S) {
+    rule(answer(store.value("a")).await.is_none(), "a value that was not stored is none");
+    rule(!answer(store.set_value("a", 1, value("x"))).await, "one without a version has none");
+    rule(answer(store.value("a")).await.is_none(), "a refused `set_value` stores nothing");
+    rule(answer(store.set_value("a", 0, value("x"))).await, "version 0 is that of no value");
+    rule(!answer(store.set_value("a", 0, value("y"))).await, "a value that exists has a version");
+    rule(answer(store.set_value("a", 1, value(""))).await, "a value is replaced at its version");
+    rule(!answer(store.set_value("a", 1, value("y"))).await, "an older version replaces nothing");
+    let stored = Some(StoredValue::new(2, value("")));
+    rule(
+        answer(store.value("a")).await == stored,
+        "a value is what was stored last, and may be empty",
+    );
+    let odd = "a b'\"\\ä:{}";
+    rule(answer(store.value(odd)).await.is_none(), "names are told apart");
+    rule(answer(store.set_value(odd, 0, [0, 255, 7].into())).await, "a name may be any text");
+    let stored = Some(StoredValue::new(1, [0, 255, 7].into()));
+    rule(answer(store.value(odd)).await == stored, "a value may be any bytes");
+    rule(answer(store.value("a")).await.is_some_and(|a| a.version == 2), "names are told apart");
+}
+
+async fn changes_at_once<S: ValueStore>(store: &Arc<S>) {
+    for round in 0..ROUNDS {
+        let expected = u64::from(round);
+        let call = |racer| -> Call<bool> {
+            let store = Arc::clone(store);
+            Box::pin(async move {
+                answer(store.set_value("counted", expected, [racer as u8].into())).await
+            })
+        };
+        let done = at_once((0..RACERS).map(call).collect()).await;
+        rule(
+            done.iter().filter(|done| **done).count() == 1,
+            "of several `set_value` at one version, one is done",
+        );
+        let winner = done.iter().position(|done| *done).map(|racer| [racer as u8]);
+        let stored = answer(store.value("counted")).await;
+        rule(
+            stored.is_some_and(|stored| {
+                stored.version == expected + 1 && winner.is_some_and(|value| *stored.value == value)
+            }),
+            "the value is that of the one that was done",
+        );
+    }
+}
+
+async fn told<S: ValueStore>(store: &S) {
+    let Some(mut news) = store.news() else { return };
+    answer(store.set_value("told: a b", 0, value("x"))).await;
+    rule(hears(&mut news, &News::Value("told: a b".into())).await, "news tell of a value");
+}

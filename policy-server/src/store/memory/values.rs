@@ -1,0 +1,29 @@
+//! Named values.
+
+use super::{MemoryStore, shards::lock};
+use crate::store::{Answer, News, NewsReader, StoredValue, ValueStore};
+
+impl ValueStore for MemoryStore {
+    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
+        Answer::ready(Ok(lock(&self.0.values).get(name).cloned()))
+    }
+
+    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
+        let is_stored = {
+            let mut values = lock(&self.0.values);
+            let version = values.get(name).map_or(0, |stored| stored.version);
+            if version == expected {
+                values.insert(name.into(), StoredValue::new(expected + 1, value));
+            }
+            version == expected
+        };
+        if is_stored {
+            self.0.news.tell(News::Value(name.into()));
+        }
+        Answer::ready(Ok(is_stored))
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.0.news.reader())
+    }
+}

@@ -1,0 +1,38 @@
+//! The calls of named values.
+
+use super::{
+    PostgresStore,
+    rows::{Columns, number},
+};
+use crate::store::{Answer, NewsReader, StoredValue, ValueStore};
+
+const VALUE: &str = "SELECT version, value FROM policy.shared_values WHERE name = $1";
+const SET_VALUE: &str = "SELECT policy.set_value($1, $2, $3)";
+
+impl ValueStore for PostgresStore {
+    fn open(&self) -> Answer<'_, ()> {
+        Answer::later(self.open_once())
+    }
+
+    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
+        Answer::later(async move {
+            let rows = self.rows(VALUE, &[&name]).await?;
+            let stored = rows.first().map(|row| {
+                let row = Columns(row);
+                Ok(StoredValue::new(row.number("version")?, row.get::<&[u8]>("value")?.into()))
+            });
+            stored.transpose()
+        })
+    }
+
+    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
+        Answer::later(async move {
+            let row = self.row(SET_VALUE, &[&name, &number(expected), &&value[..]]).await?;
+            Columns(&row).get("set_value")
+        })
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        Some(self.reader())
+    }
+}

@@ -1,0 +1,393 @@
+//! Lists of origins that all instances of an app share.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use policy_core::{
+    Refusal, Rule,
+    cors::{PolicyErrors, SharedOrigins},
+};
+use tokio::sync::Mutex;
+
+use super::{News, NewsReader, StoreError, ValueStore};
+use crate::base::{clock::Clock, error::StartProblem, event::log, problem::Problem};
+
+/// How often the store is asked for a change that nobody told.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a change is tried while others change the same list.
+const TRIES: usize = 10;
+
+/// A list of origins that is kept in a store, so that a change at one instance holds at all, and
+/// after a restart: [`App::stored_origins`](crate::App::stored_origins). A clone is another handle to
+/// the same list.
+///
+/// A change holds at this instance when its call completes, and at the others within a second. It is
+/// atomic: a request sees the old list or the new one. A list that breaks a rule of any route is
+/// refused whole before it is stored. An instance that cannot use what is stored, since its routes
+/// have other rules, keeps the list that it has; it logs `cors.stored-list-refused`, and
+/// [`App::readiness`](crate::App::readiness) reports 503. It does not start with such a list.
+///
+/// While the store is away, the last list holds, and changes fail.
+///
+/// ```
+/// use policy_server::{StoredOrigins, prelude::*};
+///
+/// #[get("/prices")]
+/// #[cors(origins = config("customers", within = ["https://*.customer.example"]))]
+/// #[auth(public)]
+/// async fn prices() -> &'static str {
+///     "prices"
+/// }
+///
+/// #[put("/customers/{name}")]
+/// #[auth(session, roles = ["admin"])]
+/// async fn admit(name: String, State(customers): State<StoredOrigins>) -> Result<(), Problem> {
+///     customers.add(&format!("https://{name}.customer.example")).await?;
+///     Ok(())
+/// }
+///
+/// let customers = StoredOrigins::new(["https://a.customer.example"]);
+/// let app = App::new(customers.clone())
+///     .sessions(Sessions::memory())
+///     .stored_origins("customers", &customers)
+///     .routes(routes![prices, admit]);
+/// # let _ = app.test();
+/// ```
+#[derive(Clone)]
+pub struct StoredOrigins(Arc<Inner>);
+
+struct Inner {
+    list: SharedOrigins,
+    initial: Vec<String>,
+    /// `None` for that of the sessions.
+    store: Option<Arc<dyn ValueStore>>,
+    /// Locked while the list is read or changed, so that what was stored later is used later.
+    state: Mutex<State>,
+    /// Whether what is stored breaks a rule of this instance.
+    is_refused: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    opened: Option<Opened>,
+    /// The stored value that is in use, or that was refused.
+    seen: Box<[u8]>,
+}
+
+#[derive(Clone)]
+struct Opened {
+    store: Arc<dyn ValueStore>,
+    name: Arc<str>,
+}
+
+impl StoredOrigins {
+    /// A list in the store of the sessions. These are its origins until another list is stored.
+    pub fn new<T: Into<String>>(initial: impl IntoIterator<Item = T>) -> Self {
+        Self::of(None, initial)
+    }
+
+    /// The same in a store of its own, for an app without sessions. Tests use the same store.
+    pub fn in_store<T: Into<String>>(
+        store: impl ValueStore,
+        initial: impl IntoIterator<Item = T>,
+    ) -> Self {
+        Self::of(Some(Arc::new(store)), initial)
+    }
+
+    fn of<T: Into<String>>(
+        store: Option<Arc<dyn ValueStore>>,
+        initial: impl IntoIterator<Item = T>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            list: SharedOrigins::new(),
+            initial: initial.into_iter().map(Into::into).collect(),
+            store,
+            state: Mutex::default(),
+            is_refused: AtomicBool::new(false),
+        }))
+    }
+
+    /// Replaces the list, whatever it is.
+    ///
+    /// # Errors
+    ///
+    /// The list breaks a rule, or the store failed.
+    pub async fn replace<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), StoredOriginsError> {
+        let all: Vec<_> = origins.iter().map(|origin| origin.as_ref().to_owned()).collect();
+        self.change(|_| Some(all.clone())).await.map(drop)
+    }
+
+    /// Adds an origin, and returns whether it was not in the list. What others change at the same
+    /// moment is not lost.
+    ///
+    /// # Errors
+    ///
+    /// The list would break a rule, or the store failed.
+    pub async fn add(&self, origin: &str) -> Result<bool, StoredOriginsError> {
+        self.change(|mut all| {
+            let is_new = all.iter().all(|one| one != origin);
+            all.push(origin.to_owned());
+            is_new.then_some(all)
+        })
+        .await
+    }
+
+    /// Removes an origin, and returns whether it was in the list. What others change at the same
+    /// moment is not lost.
+    ///
+    /// # Errors
+    ///
+    /// The store failed.
+    pub async fn remove(&self, origin: &str) -> Result<bool, StoredOriginsError> {
+        self.change(|mut all| {
+            let before = all.len();
+            all.retain(|one| one != origin);
+            (all.len() < before).then_some(all)
+        })
+        .await
+    }
+
+    /// The list as this instance uses it now, as text.
+    pub fn patterns(&self) -> Vec<String> {
+        self.0.list.patterns()
+    }
+
+    /// The list that routes use.
+    pub(crate) fn list(&self) -> &SharedOrigins {
+        &self.0.list
+    }
+
+    /// Stores what the edit makes of the stored list; nothing if that is `None`.
+    async fn change(
+        &self,
+        edit: impl Fn(Vec<String>) -> Option<Vec<String>>,
+    ) -> Result<bool, StoredOriginsError> {
+        for _ in 0..TRIES {
+            let mut state = self.0.state.lock().await;
+            let Some(Opened { store, name }) = state.opened.clone() else {
+                return Err(StoredOriginsError::NotStarted);
+            };
+            let (version, before) = match store.value(&name).await? {
+                Some(stored) => (stored.version, read(&name, &stored.value)?),
+                // Somebody emptied the store.
+                None => (0, self.patterns()),
+            };
+            let Some(after) = edit(before) else { return Ok(false) };
+            self.0.list.check(&after).map_err(StoredOriginsError::Refused)?;
+            let value = write(&after)?;
+            if store.set_value(&name, version, value.clone()).await? {
+                self.apply(&mut state, value, &after).map_err(StoredOriginsError::Refused)?;
+                return Ok(true);
+            }
+        }
+        Err(StoredOriginsError::Busy)
+    }
+
+    /// Uses a stored list, or keeps the one that is in use.
+    fn apply(
+        &self,
+        state: &mut State,
+        value: Box<[u8]>,
+        origins: &[String],
+    ) -> Result<(), PolicyErrors> {
+        state.seen = value;
+        let applied = self.0.list.replace(origins);
+        self.0.is_refused.store(applied.is_err(), Ordering::Release);
+        applied
+    }
+
+    /// Reads the list when the app starts, and stores the initial one if there is none. `stores` are
+    /// that of the sessions, and the one that they move from.
+    pub(crate) async fn open(
+        &self,
+        name: &str,
+        stores: [Option<Arc<dyn ValueStore>>; 2],
+    ) -> Result<(), Vec<StartProblem>> {
+        let location = format!("list `{name}`");
+        let failed = |error: StoreError| vec![error.at_start(&location)];
+        let broken = |errors: PolicyErrors, location: &str| {
+            errors.into_iter().map(|error| error.or_location(location).into()).collect::<Vec<_>>()
+        };
+        let [shared, old] = stores;
+        let (store, old) = match &self.0.store {
+            Some(own) => (Some(Arc::clone(own)), None),
+            None => (shared, old),
+        };
+        let Some(store) = store else {
+            let missing =
+                StartProblem::new(Rule::StoredListWithoutStore, "App::stored_origins", name);
+            return Err(vec![missing]);
+        };
+        store.open().await.map_err(failed)?;
+        let mut state = self.0.state.lock().await;
+        let mut stored = store.value(name).await.map_err(failed)?;
+        if stored.is_none() {
+            let of_old = match &old {
+                Some(old) => {
+                    old.open().await.map_err(failed)?;
+                    old.value(name).await.map_err(failed)?
+                }
+                None => None,
+            };
+            let initial = match of_old {
+                Some(of_old) => of_old.value,
+                None => {
+                    let checked = self.0.list.check(&self.0.initial);
+                    checked.map_err(|errors| broken(errors, &location))?;
+                    write(&self.0.initial).map_err(failed)?
+                }
+            };
+            // Another instance may have been faster.
+            store.set_value(name, 0, initial).await.map_err(failed)?;
+            stored = store.value(name).await.map_err(failed)?;
+        }
+        let value = stored.map(|stored| stored.value).unwrap_or_default();
+        let origins = read(name, &value).map_err(failed)?;
+        let applied = self.apply(&mut state, value, &origins);
+        applied.map_err(|errors| broken(errors, &format!("{location} in the store")))?;
+        state.opened = Some(Opened { store, name: name.into() });
+        Ok(())
+    }
+
+    /// Follows the changes of other instances.
+    pub(crate) async fn follow(self, clock: Clock) {
+        let Some(Opened { store, name }) = self.0.state.lock().await.opened.clone() else { return };
+        let mut news = store.news();
+        loop {
+            tokio::select! {
+                () = told(&mut news, &name) => {}
+                () = clock.sleep(INTERVAL) => {}
+            }
+            // While the store is away, the last list holds.
+            let _ = self.refresh(&*store, &name).await;
+        }
+    }
+
+    async fn refresh(&self, store: &dyn ValueStore, name: &str) -> Result<(), StoreError> {
+        let mut state = self.0.state.lock().await;
+        let Some(stored) = store.value(name).await? else { return Ok(()) };
+        if stored.value == state.seen {
+            return Ok(());
+        }
+        let applied = match read(name, &stored.value) {
+            Ok(origins) => self.apply(&mut state, stored.value, &origins).map_err(StoreError::new),
+            Err(error) => {
+                state.seen = stored.value;
+                self.0.is_refused.store(true, Ordering::Release);
+                Err(error)
+            }
+        };
+        if let Err(errors) = applied {
+            log!(StoredListRefused, list = name, %errors);
+        }
+        Ok(())
+    }
+
+    /// What keeps this instance from doing what is stored.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.0.is_refused.load(Ordering::Acquire).then_some(Refusal::StoredListOutdated)
+    }
+}
+
+/// Waits until the store tells of this list.
+async fn told(news: &mut Option<NewsReader>, name: &str) {
+    while let Some(reader) = news {
+        match reader.next().await {
+            Some(News::Missed) => return,
+            Some(News::Value(of)) if *of == *name => return,
+            Some(_) => {}
+            None => *news = None,
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+fn read(name: &str, value: &[u8]) -> Result<Vec<String>, StoreError> {
+    serde_json::from_slice(value).map_err(|error| {
+        StoreError::new(format!("the stored list `{name}` is unreadable: {error}"))
+    })
+}
+
+fn write(origins: &[String]) -> Result<Box<[u8]>, StoreError> {
+    serde_json::to_vec(origins).map(Into::into).map_err(StoreError::new)
+}
+
+impl fmt::Debug for StoredOrigins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StoredOrigins").field(&self.0.list).finish()
+    }
+}
+
+/// Why a stored list was not changed.
+///
+/// It converts into a [`Problem`], so that a handler can use `?`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoredOriginsError {
+    /// The list breaks these rules: 422. The present list stays.
+    Refused(PolicyErrors),
+    /// The store failed: 503. If it did not respond, the list may be stored.
+    Store(StoreError),
+    /// Others changed the list at each try: 503.
+    Busy,
+    /// No app with this list has started: 500.
+    NotStarted,
+}
+
+impl fmt::Display for StoredOriginsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(errors) => errors.fmt(f),
+            Self::Store(error) => write!(f, "the store of the list: {error}"),
+            Self::Busy => f.write_str("others changed the list at each try"),
+            Self::NotStarted => {
+                f.write_str("the list is given to no app that has started: `App::stored_origins`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoredOriginsError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused(errors) => Some(errors),
+            Self::Store(error) => Some(error),
+            Self::Busy | Self::NotStarted => None,
+        }
+    }
+}
+
+impl From<StoreError> for StoredOriginsError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<StoredOriginsError> for Problem {
+    fn from(error: StoredOriginsError) -> Self {
+        match error {
+            StoredOriginsError::Refused(errors) => {
+                let broken = errors.errors().iter().map(|error| {
+                    format!(
+                        "{}: {} ({})",
+                        error.value(),
+                        error.rule().message(),
+                        error.rule().code()
+                    )
+                });
+                Self::from(Refusal::OriginListRefused).with("errors", broken.collect::<Vec<_>>())
+            }
+            StoredOriginsError::Store(_) | StoredOriginsError::Busy => {
+                Refusal::OriginListUnavailable.into()
+            }
+            error => Self::internal(error),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Lists of origins that are kept in a store, for all instances.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use policy_server::{
+    Error, Route, StoredOrigins, StoredOriginsError,
+    store::{Answer, MemoryStore, NewsReader, StoreError, StoredValue, ValueStore},
+};
+use policy_tests::log::Log;
+
+use super::*;
+
+const A: &str = "https://a.partner.example";
+const B: &str = "https://b.partner.example";
+const OUTSIDE: &str = "https://evil.example";
+
+#[get("/prices")]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]))]
+#[auth(public)]
+async fn prices() -> &'static str {
+    "prices"
+}
+
+/// A release with a narrower rule.
+#[get("/prices")]
+#[cors(origins = config("partners", within = ["https://a.partner.example"]))]
+#[auth(public)]
+async fn narrow() -> &'static str {
+    "prices"
+}
+
+#[post("/partners/{name}")]
+#[auth(public)]
+async fn admit(name: String, State(partners): State<StoredOrigins>) -> Result<(), Problem> {
+    partners.add(&format!("https://{name}.partner.example")).await?;
+    Ok(())
+}
+
+/// A store in memory that a test switches off, and that tells no news if it is silent.
+#[derive(Clone, Debug, Default)]
+struct Values {
+    store: MemoryStore,
+    is_away: Arc<AtomicBool>,
+    is_silent: bool,
+}
+
+impl Values {
+    fn check(&self) -> Result<(), StoreError> {
+        let is_away = self.is_away.load(Ordering::SeqCst);
+        if is_away { Err(StoreError::new("the store is away")) } else { Ok(()) }
+    }
+}
+
+impl ValueStore for Values {
+    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
+        match self.check() {
+            Ok(()) => self.store.value(name),
+            Err(error) => Answer::ready(Err(error)),
+        }
+    }
+
+    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
+        match self.check() {
+            Ok(()) => self.store.set_value(name, expected, value),
+            Err(error) => Answer::ready(Err(error)),
+        }
+    }
+
+    fn news(&self) -> Option<NewsReader> {
+        (!self.is_silent).then(|| ValueStore::news(&self.store)).flatten()
+    }
+}
+
+/// An instance of the app, and its handle to the list.
+struct Instance {
+    client: TestClient,
+    partners: StoredOrigins,
+}
+
+impl Instance {
+    async fn start(store: &Values, initial: &[&str]) -> Self {
+        Self::of(store, initial, routes![prices, admit]).await.unwrap()
+    }
+
+    async fn of(
+        store: &Values,
+        initial: &[&str],
+        routes: Vec<Route<StoredOrigins>>,
+    ) -> Result<Self, Error> {
+        let partners = StoredOrigins::in_store(store.clone(), initial.iter().copied());
+        let app = App::new(partners.clone())
+            .readiness("/ready")
+            .stored_origins("partners", &partners)
+            .routes(routes);
+        let client = TestClient::new(app.open().await?, "localhost");
+        Ok(Self { client, partners })
+    }
+
+    async fn grants(&self, origin: &str) -> bool {
+        let response = self.client.get("/prices").origin(origin).send().await;
+        response.header("access-control-allow-origin").is_some()
+    }
+
+    async fn status(&self, path: &str) -> u16 {
+        self.client.get(path).send().await.status().as_u16()
+    }
+}
+
+async fn until(mut happened: impl AsyncFnMut() -> bool) {
+    policy_tests::http::soon(async {
+        while !happened().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_change_at_one_instance_holds_at_all_and_after_a_restart() {
+    for is_silent in [false, true] {
+        let store = Values { is_silent, ..Values::default() };
+        let (one, two) = (Instance::start(&store, &[A]).await, Instance::start(&store, &[A]).await);
+        assert!(one.grants(A).await && two.grants(A).await);
+        one.partners.replace(&[B]).await.unwrap();
+        // At once where it was made.
+        assert_eq!((one.grants(A).await, one.grants(B).await), (false, true));
+        until(async || two.grants(B).await).await;
+        assert!(!two.grants(A).await);
+        assert_eq!(two.partners.patterns(), [B]);
+        // The initial list is that of the first start only.
+        let restarted = Instance::start(&store, &[A]).await;
+        assert_eq!(restarted.partners.patterns(), [B]);
+    }
+}
+
+/// Every request sees the old list or the new one, at the instance that is told too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_is_seen_whole() {
+    let store = Values::default();
+    const ALWAYS: &str = "https://always.partner.example";
+    let one = Instance::start(&store, &[A, ALWAYS]).await;
+    let two = Instance::start(&store, &[]).await;
+    let changes = tokio::spawn(async move {
+        for number in 0..200 {
+            let other = if number % 2 == 0 { B } else { A };
+            one.partners.replace(&[other, ALWAYS]).await.unwrap();
+        }
+    });
+    while !changes.is_finished() {
+        assert!(two.grants(ALWAYS).await);
+    }
+    changes.await.unwrap();
+    until(async || two.partners.patterns().contains(&A.to_owned())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_at_the_same_moment_are_all_kept() {
+    let store = Values::default();
+    let instances = [
+        Instance::start(&store, &[]).await,
+        Instance::start(&store, &[]).await,
+        Instance::start(&store, &[]).await,
+    ];
+    let mut changes = tokio::task::JoinSet::new();
+    for number in 0..12 {
+        let partners = instances[number % 3].partners.clone();
+        changes.spawn(async move {
+            let origin = format!("https://p{number}.partner.example");
+            assert!(partners.add(&origin).await.unwrap());
+            assert!(!partners.add(&origin).await.unwrap());
+            if number % 2 == 0 {
+                assert!(partners.remove(&origin).await.unwrap());
+                assert!(!partners.remove(&origin).await.unwrap());
+            }
+        });
+    }
+    changes.join_all().await;
+    for instance in &instances {
+        until(async || instance.partners.patterns().len() == 6).await;
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_breaks_a_rule_is_refused_before_it_is_stored() {
+    let store = Values::default();
+    let one = Instance::start(&store, &[A]).await;
+    let Err(StoredOriginsError::Refused(errors)) = one.partners.replace(&[B, OUTSIDE, "*"]).await
+    else {
+        panic!("it is stored")
+    };
+    assert_eq!(errors.errors().len(), 2, "{errors}");
+    let stored = store.value("partners").await.unwrap().unwrap();
+    assert_eq!((stored.version, &*stored.value), (1, format!("[\"{A}\"]").as_bytes()));
+    assert!(one.grants(A).await && !one.grants(B).await);
+    // A handler says so.
+    let response = one.client.post("/partners/B").send().await;
+    assert_eq!(response.status(), 422, "{response:?}");
+    for part in ["cors.list-refused", "https://B.partner.example", "(cors.origin-"] {
+        assert!(response.text().contains(part), "{response:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
+    let (log, _guard) = Log::of("policy_server");
+    let store = Values::default();
+    let newer = Instance::of(&store, &[A], routes![narrow]).await.unwrap();
+    let older = Instance::start(&store, &[]).await;
+    assert_eq!(newer.status("/ready").await, 200);
+    older.partners.add(B).await.unwrap();
+    until(async || newer.status("/ready").await == 503).await;
+    assert_eq!((newer.grants(A).await, newer.grants(B).await), (true, false));
+    let logged = log.of_code("cors.stored-list-refused");
+    assert!(
+        logged[0].contains("cors.origin-outside-bound") && logged[0].contains("ERROR"),
+        "{logged:?}"
+    );
+    let response = newer.client.get("/ready").send().await;
+    assert!(response.text().contains("cors.list-outdated"), "{response:?}");
+    // It does not start with it.
+    let Err(error) = Instance::of(&store, &[A], routes![narrow]).await.map(drop) else {
+        panic!("it starts")
+    };
+    let text = error.to_string();
+    assert!(text.contains("cors.origin-outside-bound") && text.contains("`partners`"), "{text}");
+    older.partners.remove(B).await.unwrap();
+    until(async || newer.status("/ready").await == 200).await;
+    // Nor one that is none.
+    let version = store.value("partners").await.unwrap().unwrap().version;
+    assert!(store.set_value("partners", version, Box::from(*b"{}")).await.unwrap());
+    until(async || newer.status("/ready").await == 503).await;
+    assert!(newer.grants(A).await);
+}
+
+#[tokio::test]
+async fn while_the_store_is_away_the_last_list_holds_and_changes_fail() {
+    let store = Values::default();
+    let (one, two) = (Instance::start(&store, &[A]).await, Instance::start(&store, &[A]).await);
+    store.is_away.store(true, Ordering::SeqCst);
+    assert!(matches!(one.partners.add(B).await, Err(StoredOriginsError::Store(_))));
+    let response = one.client.post("/partners/b").send().await;
+    assert_eq!(response.status(), 503);
+    assert!(response.text().contains("cors.list-unavailable"), "{response:?}");
+    assert!(one.grants(A).await && two.grants(A).await);
+    assert!(Instance::of(&store, &[A], routes![prices]).await.is_err());
+    store.is_away.store(false, Ordering::SeqCst);
+    one.partners.add(B).await.unwrap();
+    until(async || two.grants(B).await).await;
+}
+
+#[tokio::test]
+async fn a_stored_list_is_in_the_store_of_the_sessions_or_names_one() {
+    let partners = StoredOrigins::new([A]);
+    assert!(matches!(partners.add(B).await, Err(StoredOriginsError::NotStarted)));
+    let app = || App::new(()).stored_origins("partners", &partners).routes(routes![prices]);
+    let Err(Error::Start(problems)) = app().open().await.map(drop) else { panic!("it starts") };
+    assert_eq!(
+        problems.iter().map(StartProblem::code).collect::<Vec<_>>(),
+        ["cors.list-without-store"]
+    );
+    app().sessions(Sessions::memory()).open().await.map(drop).unwrap();
+    assert!(partners.add(B).await.unwrap());
+    // Tests need none, and an initial list is checked as all are.
+    assert_eq!(app().test().get("/prices").send().await.status(), 200);
+    let wrong = StoredOrigins::new([OUTSIDE]);
+    let app = App::new(()).stored_origins("partners", &wrong).routes(routes![prices]);
+    let text = app.build().map(drop).unwrap_err().to_string();
+    assert!(text.contains("cors.origin-outside-bound"), "{text}");
+}
