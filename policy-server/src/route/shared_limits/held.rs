@@ -149,6 +149,10 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
+    use policy_core::limits::gcra::Account;
+    use policy_core_tests::law::{Precondition, holds};
+    use proptest::{collection::vec, prelude::*};
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -222,6 +226,51 @@ mod tests {
         assert!(granted(held.take(b"ada", NOW, || Err(no))).is_some());
         let later = NOW + 3600 * SECOND;
         assert_eq!(held.take(b"ada", later, || Err(no)), Known::Decided(Err(no)));
+    }
+
+    /// Requests at some instances, which share an account and have memories of their own.
+    #[test]
+    fn no_period_has_more_than_the_rate_and_a_block_for_each_instance() {
+        let pause = prop_oneof![160 => Just(0), 32 => 0..3_u64, 2 => 0..60_u64, 1 => 300..1100_u64];
+        let requests = vec((0..4_usize, pause), 200..900);
+        holds(
+            "shared rate",
+            40,
+            (1..5_usize, 100..400_u32, requests),
+            |(many, count, requests)| {
+                let rate = Rate::new(count, Duration::from_millis(1000));
+                let instances: Vec<_> = (0..many).map(|_| held(rate, 100)).collect();
+                let (mut account, mut now) = (Account::EMPTY, NOW);
+                let (mut log, mut refused) = (Vec::new(), 0);
+                for (instance, pause) in requests {
+                    now += Duration::from_millis(pause);
+                    let instance = &instances[instance % many];
+                    let decided = match take(instance, b"ada", now) {
+                        Known::Decided(decided) => decided,
+                        Known::Ask { wanted } => {
+                            let taken = match account.take_up_to(&rate, now, wanted) {
+                                Ok((granted, left)) => {
+                                    TakenRate::new(granted, left.remaining, left.reset, now)
+                                }
+                                Err(refused) => TakenRate::new(0, 0, refused.retry_after, now),
+                            };
+                            instance.learn(b"ada", wanted, now, taken)
+                        }
+                    };
+                    match decided {
+                        Ok(_) => log.push(now),
+                        Err(_) => refused += 1,
+                    }
+                }
+                let block = (count / 100).max(1) as usize;
+                let most = count as usize + many * (block - 1);
+                for (index, time) in log.iter().enumerate() {
+                    let first = log.partition_point(|then| *then + rate.per <= *time);
+                    prop_assert!(index + 1 - first <= most, "{} of {most}", index + 1 - first);
+                }
+                Ok(Precondition::met_if(refused > 0 && log.len() > count as usize))
+            },
+        );
     }
 
     #[test]

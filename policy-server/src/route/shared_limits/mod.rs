@@ -38,18 +38,18 @@ const PURGED_AT_ONCE: usize = 1000;
 /// [`App::limits`](crate::App::limits): what holds for one instance without this then holds for the
 /// app, however many instances it has.
 ///
-/// - **Rates** are exact up to 100 requests a period, and cost one call of the store for each request.
-///   Above that, an instance takes a hundredth of the count at once, and calls the store once for so
-///   many requests: each instance may grant a hundredth more than the rate, and may keep as much from
-///   the others until a period has passed. A client that was refused is refused without a call until
-///   its time has come.
+/// - **Rates** below 200 requests a period are exact, and cost one call of the store for each request.
+///   Of a larger rate, an instance takes a hundredth at once, so it calls the store once for so many
+///   requests of a client that is not at its limit; within a period each instance may grant that much more than the rate, and keep that much
+///   from the others. A client that was refused is refused without a call until its time has come.
 /// - **Concurrency** is exact. An instance calls the store when more requests are in flight there than
 ///   it has permits for, and gives back what it did not use for a tenth of a second. The permits of an
-///   instance that died are free after 15 seconds.
+///   instance that died are free after 15 seconds; so are those of one that stood still for as long,
+///   whose requests go on.
 /// - **While the store is away**, each instance counts for itself, so that nobody is refused for that
 ///   reason: with `n` instances, a client gets up to `n` times the rate, and `n` times the number of
-///   requests are in flight. A log event says that the store is away, and when it is back.
-/// - Of what is longer than a call, 3 seconds at most, the request waits for the store.
+///   requests are in flight. A log event says that the store is away, and when it is back. A request
+///   waits for 3 seconds at most before that is known.
 ///
 /// Clients of one IPv6 network of 48 bits
 /// ([`clients_per_network`](crate::RateCapacity::clients_per_network)) are counted by each instance.
