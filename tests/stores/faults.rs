@@ -130,7 +130,7 @@ impl Fault {
     fn name(self) -> &'static str {
         match self {
             Self::Network(Network::Well) => "nothing",
-            Self::Network(Network::Slow(..)) => "the network is slow: 10 ms each way, 100 kB/s",
+            Self::Network(Network::Slow(..)) => "the network is slow: 10 ms each way, 1 MB/s",
             Self::Network(Network::Cut) => "the network is cut",
             Self::Network(Network::Silent) => "the network swallows everything",
             Self::Killed => "the store is killed",
@@ -160,7 +160,7 @@ impl Fault {
     }
 }
 
-const SLOW: Network = Network::Slow(Duration::from_millis(10), 100_000);
+const SLOW: Network = Network::Slow(Duration::from_millis(10), 1_000_000);
 
 /// Visitors at work.
 struct Crowd {

@@ -223,7 +223,6 @@ macro_rules! on {
             a_cut_off_wins_against_logins_that_are_under_way,
             a_rate_is_granted_once_whichever_instances_are_asked,
             permits_are_those_of_all_instances,
-            clocks_that_are_wrong_by_an_hour_log_nobody_out,
         }
     };
     ($reason:literal, $store:expr; $($test:ident,)*) => {$(

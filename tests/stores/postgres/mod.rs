@@ -32,6 +32,13 @@ mod instances {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn clocks_that_are_wrong_by_an_hour_log_nobody_out() {
+    let store = Postgres::shared().await.schema();
+    crate::instances::clocks_that_are_wrong_by_an_hour_log_nobody_out(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn the_store_keeps_all_rules_of_sessions() {
     let server = Postgres::shared().await;
     conformance::sessions(|| PostgresStore::new(server.schema())).await;

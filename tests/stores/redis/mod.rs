@@ -39,6 +39,13 @@ mod instances {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn clocks_that_are_wrong_by_an_hour_log_nobody_out() {
+    let store = Redis::shared().await.prefix();
+    crate::instances::clocks_that_are_wrong_by_an_hour_log_nobody_out(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn the_store_keeps_all_rules_of_sessions() {
     let server = Redis::shared().await;
     conformance::sessions(|| RedisStore::new(server.prefix())).await;
