@@ -76,10 +76,17 @@ impl RedisSentinel {
     /// Has the other server take over.
     pub async fn switch(&self) {
         self.are_ready().await;
-        let before = self.primary().await.address();
+        let before = self.primary().await;
         let done = self.sentinels[0].command(&["SENTINEL", "FAILOVER", NAME]).await;
         assert_eq!(done, Value::Okay);
-        until(async || self.primary().await.address() != before).await;
+        until(async || self.primary().await.address() != before.address()).await;
+        self.follow(before).await;
+    }
+
+    /// Makes this server a replica of the primary, as the sentinels do after a while.
+    async fn follow(&self, server: &Redis) {
+        let port = self.primary().await.address().port().to_string();
+        server.command(&["REPLICAOF", "127.0.0.1", &port]).await;
     }
 
     /// Kills the primary, and waits until the sentinels have made the other one the primary.
@@ -92,13 +99,10 @@ impl RedisSentinel {
 
     /// Starts the one that was killed, as a replica.
     pub async fn mend(&self) {
-        let primary = self.primary().await.address();
         for server in &self.servers {
             if !server.is_running() {
                 server.begin().await;
-                // The sentinels do the same after a while.
-                let port = primary.port().to_string();
-                server.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+                self.follow(server).await;
             }
         }
         self.are_ready().await;

@@ -236,6 +236,21 @@ impl Database {
         }
         if failure.spoils_the_connection() {
             connection.leave(link);
+            if failure.is_passing() {
+                self.leave_server(|host| *host == link.host);
+            }
+        }
+    }
+
+    /// Leaves a server that is not the primary any more. Without this, reads would stay at a replica
+    /// after the writes have left it.
+    fn leave_server(&self, is_wrong: impl Fn(&Host) -> bool) {
+        for connection in [&self.connection, &self.confirmed] {
+            if let Some(link) = connection.open_link()
+                && is_wrong(&link.host)
+            {
+                connection.leave(&link);
+            }
         }
     }
 
@@ -260,13 +275,7 @@ impl Database {
     pub(super) async fn look_again(&self) {
         let Servers::Sentinels(sentinels) = &self.address.servers else { return };
         let Ok(primaries) = sentinel::primary(sentinels).await else { return };
-        for connection in [&self.connection, &self.confirmed] {
-            if let Some(link) = connection.open_link()
-                && !primaries.contains(&link.host)
-            {
-                connection.leave(&link);
-            }
-        }
+        self.leave_server(|host| !primaries.contains(host));
     }
 
     /// Whether calls go to no other server.
