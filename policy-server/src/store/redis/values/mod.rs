@@ -23,7 +23,11 @@ impl ValueStore for RedisStore {
     }
 
     fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
-        let call = Call::of_values("set_value").arg(name).arg(number(expected)).arg(&value[..]);
+        let call = Call::of_values("set_value")
+            .confirmed()
+            .arg(name)
+            .arg(number(expected))
+            .arg(&value[..]);
         Answer::later(async move { as_bool(&self.call(call).await?) })
     }
 
