@@ -27,6 +27,8 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::OriginOutsideBound,
         Rule::OriginListMissing,
         Rule::OriginListUnused,
+        Rule::StoredListWithoutStore,
+        Rule::LimitStoreMissing,
         Rule::PathPrefix,
         Rule::GuardedBelow,
         Rule::MountCallersMissing,
