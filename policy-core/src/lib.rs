@@ -20,12 +20,15 @@
 //! - `tunnel`: where a CONNECT may lead
 //! - `gate`: the checks of every request before its handler runs
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
+//! - `algebra` (feature `manifest`): sets of what policies grant, with witnesses
 //! - `browser`: a model of browser behaviour, to test against; `testing`: generated cases
 //! - [`Rule`], [`Refusal`] and [`Event`]: the one catalogue of codes and messages
 //!
 //! Without the default feature `engine` only the rules are built, which is all that the macros
 //! need.
 
+#[cfg(feature = "manifest")]
+pub mod algebra;
 pub mod auth;
 #[cfg(feature = "engine")]
 mod base64url;

@@ -1,0 +1,9 @@
+//! Sets of what policies grant, which can be combined, compared and shown (feature `manifest`).
+//!
+//! A policy names what it grants, or all but what it names. [`NameSet`] holds such sets of names:
+//! methods, scopes, roles. Two sets are equal exactly if they have the same members, so what a
+//! change of a policy adds or takes away is a difference, and its witness is an example of it.
+
+mod names;
+
+pub use names::NameSet;
