@@ -11,4 +11,5 @@ mod auth;
 mod browser;
 mod cors;
 mod public_suffixes;
+mod regions;
 mod tokens;
