@@ -21,6 +21,7 @@
 //! - `gate`: the checks of every request before its handler runs
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
 //! - `algebra` (feature `manifest`): sets of what policies grant, with witnesses
+//! - `manifest`: the policy of a whole app as data
 //! - `browser`: a model of browser behaviour, to test against; `testing`: generated cases
 //! - [`Rule`], [`Refusal`] and [`Event`]: the one catalogue of codes and messages
 //!
@@ -52,6 +53,8 @@ pub mod headers;
 pub mod isolation;
 pub mod jsonp;
 pub mod limits;
+#[cfg(feature = "manifest")]
+pub mod manifest;
 pub mod method;
 #[cfg(feature = "engine")]
 pub mod negotiate;

@@ -254,6 +254,9 @@ pub use handler::{
 pub use http;
 pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
+#[cfg(feature = "manifest")]
+#[doc(inline)]
+pub use policy_core::manifest;
 pub use policy_core::{
     Refusal, Rule, Severity,
     cache::CachePolicy,

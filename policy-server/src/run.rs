@@ -15,6 +15,34 @@ impl<S> App<S> {
         build::compile(self.parts)?.in_memory()
     }
 
+    /// The effective policy of the app as data, and where it is written (feature `manifest`). It is
+    /// read from the declarations: nothing is opened, and an app that does not start has one, too.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// #[get("/orders/{id}")]
+    /// #[cors(origins = ["https://app.shop.example"])]
+    /// #[auth(public)]
+    /// async fn order(id: u64) {}
+    ///
+    /// let app = App::new(()).routes(routes![order]);
+    /// let manifest = app.manifest();
+    /// assert!(manifest.route("GET", "/orders/{id}").is_some_and(|route| route.cors.is_some()));
+    /// let sources = app.sources();
+    /// assert!(sources.of("GET", "/orders/{id}", "cors").is_some_and(|source| source.line > 0));
+    /// ```
+    #[cfg(feature = "manifest")]
+    pub fn manifest(&self) -> policy_core::manifest::Manifest {
+        build::manifest::read(&self.parts).0
+    }
+
+    /// The source lines that decided the fields of the [manifest](Self::manifest).
+    #[cfg(feature = "manifest")]
+    pub fn sources(&self) -> policy_core::manifest::Sources {
+        build::manifest::read(&self.parts).1
+    }
+
     /// Checks everything, opens the stores, and returns the app as a `tower::Service` for a server
     /// other than [`serve`](Self::serve).
     ///

@@ -14,6 +14,7 @@ mod handlers;
 mod launch_reports;
 mod layer;
 mod lists_of_origins;
+mod manifest;
 mod mounts;
 mod operation;
 mod policies;

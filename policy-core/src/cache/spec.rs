@@ -4,6 +4,11 @@ use crate::{route::RouteFacts, validator::parts};
 
 /// Which caches may keep a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "manifest",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Audience {
     /// Not stated.
     #[default]

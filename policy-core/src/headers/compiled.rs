@@ -96,6 +96,26 @@ impl SecurityHeaders {
         !self.around_nonce.is_empty()
     }
 
+    /// Names and values of the headers: those of every response, then those of pages. A nonce is
+    /// written as `'nonce'`.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn texts(&self) -> [std::collections::BTreeMap<String, String>; 2] {
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let of = |fields: &Fields| {
+            fields.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+        };
+        let [mut every, mut pages]: [std::collections::BTreeMap<_, _>; 2] =
+            [of(&self.everywhere), of(&self.on_pages)];
+        every.insert(X_CONTENT_TYPE_OPTIONS.to_string(), text(&NOSNIFF));
+        let over_tls = self.over_tls.as_ref();
+        every.extend(over_tls.map(|value| (STRICT_TRANSPORT_SECURITY.to_string(), text(value))));
+        if self.takes_nonce() {
+            let csp = self.around_nonce.join("").replace("'nonce-'", "'nonce'");
+            pages.insert(CONTENT_SECURITY_POLICY.to_string(), csp);
+        }
+        [every, pages]
+    }
+
     /// The number of headers that a response gets if it is not a page.
     pub fn count(&self) -> usize {
         1 + usize::from(self.over_tls.is_some()) + self.everywhere.len()

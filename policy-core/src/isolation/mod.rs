@@ -16,6 +16,11 @@ pub(crate) use metadata::{SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE, is_tai
 /// The pages that may send requests, by `Sec-Fetch-Site`. Origins that CORS grants may in each
 /// case, and so may links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "manifest",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum Isolation {
     /// Pages of the same origin.

@@ -25,6 +25,11 @@ pub struct Rate {
 
 /// Which requests are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "manifest",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum RateKey {
     /// The address of the client; for IPv6 the first 64 bits, which one client is given.

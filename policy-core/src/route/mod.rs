@@ -43,6 +43,11 @@ pub const MAX_EXTRACTORS: usize = 12;
 
 /// The level of an app that decided a facet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "manifest",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Level {
     /// The route's own attribute.
     Route,

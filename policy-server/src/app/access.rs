@@ -189,13 +189,17 @@ macro_rules! access_methods {
     ($($access:ident).+, $of:literal; csrf: $of_csrf:literal) => {
         #[doc = concat!("Who may call ", $of, ": callers that meet this requirement, through the")]
         /// same gates as for a handler with the [attribute](macro@crate::auth).
+        #[track_caller]
         pub fn auth(mut self, requirement: $crate::AuthRequirement) -> Self {
+            self.stating("auth");
             self.$($access).+.callers = Some($crate::app::access::Callers::Required(requirement));
             self
         }
 
         #[doc = concat!("Lets everybody call ", $of, ", without credentials.")]
+        #[track_caller]
         pub fn public(mut self) -> Self {
+            self.stating("auth");
             self.$($access).+.callers = Some($crate::app::access::Callers::Public);
             self
         }
@@ -214,7 +218,9 @@ macro_rules! access_methods {
         /// page and the request has no cookie. A request with neither `Origin`, Fetch Metadata nor
         /// `Cookie`, such as a webhook, passes. [`CsrfPolicy::Exempt`](crate::CsrfPolicy) with a
         /// reason turns all of this off; the start tells which handlers inherit it.
+        #[track_caller]
         pub fn csrf(mut self, policy: $crate::CsrfPolicy) -> Self {
+            self.stating("csrf");
             self.$($access).+.csrf = Some(policy);
             self
         }

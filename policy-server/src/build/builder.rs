@@ -193,8 +193,8 @@ impl<'a> Builder<'a> {
     pub(super) fn probe(&mut self, path: String, probe: Probe, readiness: &Readiness) {
         let (location, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
         let mut defaults = Defaults::default();
-        defaults.cache = Facet::Set(CachePolicy::no_store().build());
-        defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);
+        defaults.policies.cache = Facet::Set(CachePolicy::no_store().build());
+        defaults.policies.headers = Facet::Set(HeadersPolicy::DEFAULT);
         let default = std::mem::take(&mut self.default);
         let own = self.level(&location, defaults);
         let facts = RouteFacts { methods: &["GET", "HEAD"], ..RouteFacts::PUBLIC };

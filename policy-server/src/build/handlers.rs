@@ -15,7 +15,7 @@ use super::{
     mount::Outer,
 };
 use crate::{
-    app::{cors_source::CorsSource, group::GroupParts, route::Entry},
+    app::{cors_source::CorsSource, defaults::Defaults, group::GroupParts, route::Entry},
     handler::service::SharedService,
     pipeline::{
         compiled_app::{CompiledRoute, Target},
@@ -62,7 +62,7 @@ impl Builder<'_> {
         let routes: Vec<_> =
             description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let routes = routes.join(", ");
-        let own = own.map_cors(|cors| cors.map(CorsSource::Policy));
+        let own = Defaults::from(own.map_cors(|cors| cors.map(CorsSource::Policy)));
         let own = self.named_level(&location, &format!("{prefix} {routes}"), own);
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {

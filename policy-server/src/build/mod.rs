@@ -4,6 +4,8 @@
 mod builder;
 pub(crate) mod callers;
 mod handlers;
+#[cfg(feature = "manifest")]
+pub(crate) mod manifest;
 mod mount;
 pub(crate) mod origin_lists;
 pub(crate) mod report;
@@ -73,8 +75,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         builder.issuers = tokens.external_issuers().map(Into::into).collect();
     }
     let mut defaults = app.defaults;
-    if defaults.headers == Facet::Inherit {
-        defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);
+    if defaults.policies.headers == Facet::Inherit {
+        defaults.policies.headers = Facet::Set(HeadersPolicy::DEFAULT);
     }
     builder.default = builder.level("app", defaults);
     builder.access = app.access;

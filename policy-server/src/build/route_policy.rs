@@ -67,14 +67,14 @@ impl Builder<'_> {
         name: &str,
         defaults: Defaults,
     ) -> CompiledLevel {
-        let Limits { rate, concurrency, .. } = defaults.limits;
-        self.errors(location, defaults.limits.violations().map(Violation::named));
+        let Limits { rate, concurrency, .. } = defaults.policies.limits;
+        self.errors(location, defaults.policies.limits.violations().map(Violation::named));
         let rate = rate.and_then(|rate| self.rate_limit(location, name, rate));
         let concurrency = concurrency.map(|most| match &self.rates.shared {
             Some((book, true)) => Concurrency::shared(SharedPermits::new(book, name, most)),
             _ => Concurrency::new(most),
         });
-        let policies = defaults.map_cors(|cors| match cors {
+        let policies = defaults.policies.map_cors(|cors| match cors {
             Facet::Inherit => Facet::Inherit,
             Facet::None => Facet::None,
             Facet::Set(source) => match self.cors(location, &source) {

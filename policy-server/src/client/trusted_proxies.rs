@@ -129,6 +129,19 @@ impl Proxies {
         self
     }
 
+    /// What a manifest says of them: the format, then the networks.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let format = match self.way {
+            None => return Vec::new(),
+            Some(ForwardedFormat::Forwarded) => "forwarded",
+            Some(ForwardedFormat::XForwarded(Hosts::Ignored)) => "x-forwarded",
+            Some(ForwardedFormat::XForwarded(Hosts::Believed)) => "x-forwarded with host",
+            Some(ForwardedFormat::ProxyProtocol) => "proxy protocol",
+        };
+        self.networks.iter().map(|network| format!("{format} {network}")).collect()
+    }
+
     /// Whether they report for each request if it came over https, so that this server need not use
     /// TLS.
     pub(crate) fn say_scheme(&self) -> bool {

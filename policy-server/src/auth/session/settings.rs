@@ -39,6 +39,8 @@ use crate::store::{
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
     place: Place,
+    /// Of its store, in one word.
+    kind: Cow<'static, str>,
     /// The other store, while the app moves from one to the other.
     other: Option<(Phase, Place)>,
     pub(super) timings: Timings,
@@ -60,7 +62,7 @@ impl Sessions {
     /// Takes the path of the file, or an [`EmbeddedStore`] with settings of its own.
     #[cfg(feature = "embedded")]
     pub fn embedded(store: impl Into<EmbeddedStore>) -> SessionSettings {
-        SessionSettings::at(Place::embedded(store.into()))
+        SessionSettings::at("redb", Place::embedded(store.into()))
     }
 
     /// Needs the feature `embedded`: without it, a call does not compile.
@@ -71,7 +73,7 @@ impl Sessions {
 
     /// Sessions that end with the process.
     pub fn memory() -> SessionSettings {
-        SessionSettings::at(Place::full(MemoryStore::new()))
+        SessionSettings::at("memory", Place::full(MemoryStore::new()))
     }
 
     /// Sessions in PostgreSQL, which several instances share.
@@ -79,7 +81,7 @@ impl Sessions {
     /// Takes a URL, or a [`PostgresStore`] with settings of its own.
     #[cfg(feature = "postgres")]
     pub fn postgres(store: impl Into<PostgresStore>) -> SessionSettings {
-        SessionSettings::at(Place::full(store.into()))
+        SessionSettings::at("postgres", Place::full(store.into()))
     }
 
     /// Sessions in Redis or Valkey, which several instances share.
@@ -87,7 +89,7 @@ impl Sessions {
     /// Takes a URL, or a [`RedisStore`] with settings of its own.
     #[cfg(feature = "redis")]
     pub fn redis(store: impl Into<RedisStore>) -> SessionSettings {
-        SessionSettings::at(Place::full(store.into()))
+        SessionSettings::at("redis", Place::full(store.into()))
     }
 
     /// Sessions in the store that a URL names, so that one line of the configuration changes it.
@@ -109,7 +111,9 @@ impl Sessions {
     /// let settings = Sessions::from_url("memory:");
     /// ```
     pub fn from_url(url: impl AsRef<str>) -> SessionSettings {
-        SessionSettings::at(Place::of_url(url.as_ref(), "Sessions::from_url"))
+        let url = url.as_ref();
+        let scheme = url.split(':').next().unwrap_or_default().to_owned();
+        SessionSettings::at(scheme, Place::of_url(url, "Sessions::from_url"))
     }
 
     /// Sessions in the store whose [URL](Self::from_url) is the value of this environment variable.
@@ -121,12 +125,12 @@ impl Sessions {
     /// let app = App::new(()).sessions(Sessions::from_env("SESSION_STORE"));
     /// ```
     pub fn from_env(variable: &str) -> SessionSettings {
-        SessionSettings::at(Place::of_variable(variable))
+        SessionSettings::at(format!("env {variable}"), Place::of_variable(variable))
     }
 
     /// Sessions in a store of the application. Tests use the same store.
     pub fn store(store: impl SessionStore) -> SessionSettings {
-        SessionSettings::at(Place::Own(Arc::new(store)))
+        SessionSettings::at("own", Place::Own(Arc::new(store)))
     }
 }
 
@@ -148,9 +152,10 @@ impl SessionSettings {
     /// and make every look at its sessions long.
     const LIMIT: Limit = Limit::new(100, LimitPolicy::EvictOldest);
 
-    fn at(place: Place) -> Self {
+    fn at(kind: impl Into<Cow<'static, str>>, place: Place) -> Self {
         Self {
             place,
+            kind: kind.into(),
             other: None,
             timings: Timings::default(),
             limit: Some(Self::LIMIT),
@@ -414,6 +419,17 @@ impl SessionSettings {
             found.push((Rule::SessionCookie, error.to_string()));
         }
         found
+    }
+
+    /// What a manifest says of them; `None` if the cookie breaks a rule.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn facts(&self, own: &OwnOrigin) -> Option<policy_core::manifest::SessionFacts> {
+        let cookie = self.cookie(own).ok()?;
+        let same_site = self.same_site.as_str().to_ascii_lowercase();
+        let mut facts =
+            policy_core::manifest::SessionFacts::new(&self.kind, cookie.name(), &same_site);
+        facts.domain = self.domain.as_deref().map(str::to_owned);
+        Some(facts)
     }
 
     /// The specification of the cookie under this origin.

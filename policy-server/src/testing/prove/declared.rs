@@ -98,7 +98,7 @@ impl Declared {
             reader.mount(prefix, mount, None, mount.access.or(app.access), &mut routes);
         }
         let unknown = match &app.fallback {
-            Some(fallback) => ("App::fallback", &fallback.defaults.cors),
+            Some(fallback) => ("App::fallback", &fallback.defaults.policies.cors),
             None => ("App::cors", &Facet::Inherit),
         };
         Self {
@@ -139,9 +139,10 @@ impl<'a> Reader<'a> {
         (said_by, route): (&str, &Facet<CorsSource>),
         group: Option<(&str, &Defaults)>,
     ) -> Option<Arc<Sharing>> {
-        let group = group.map(|(prefix, defaults)| (format!("group {prefix}"), &defaults.cors));
+        let group =
+            group.map(|(prefix, defaults)| (format!("group {prefix}"), &defaults.policies.cors));
         let levels = [Some((said_by.to_owned(), route)), group];
-        let app = ("App::cors".to_owned(), &self.app.cors);
+        let app = ("App::cors".to_owned(), &self.app.policies.cors);
         for (said_by, facet) in levels.into_iter().flatten().chain([app]) {
             match facet {
                 Facet::Inherit => (),
@@ -154,7 +155,11 @@ impl<'a> Reader<'a> {
 
     /// The nearest level that states something about isolation.
     fn isolation(&self, own: Facet<Isolation>, group: Option<&Defaults>) -> Facet<Isolation> {
-        let levels = [Some(own), group.map(|group| group.isolation), Some(self.app.isolation)];
+        let levels = [
+            Some(own),
+            group.map(|group| group.policies.isolation),
+            Some(self.app.policies.isolation),
+        ];
         let said = levels.into_iter().flatten().find(|facet| *facet != Facet::Inherit);
         said.unwrap_or(Facet::Inherit)
     }
@@ -210,6 +215,7 @@ impl<'a> Reader<'a> {
         let sharing = self.sharing(("#[cors]", &own.cors.map(CorsSource::Policy)), group);
         let group = group.map(|(_, defaults)| defaults);
         let isolation = self.isolation(own.isolation, group);
+        let group = group.map(|group| &group.policies);
         let is_script = description.policy.jsonp.is_some();
         let effective: Arc<str> = format!(
             "{:?} {:?} {csrf} {:?} {} {} {group:?}",
@@ -251,16 +257,17 @@ impl<'a> Reader<'a> {
         routes: &mut Vec<Declaration>,
     ) {
         let stated = format!("mount {prefix}");
-        let sharing = self.sharing((&stated, &mount.defaults.cors), group);
+        let sharing = self.sharing((&stated, &mount.defaults.policies.cors), group);
         // An app in which nobody says who may call does not start.
         let isolation =
-            self.isolation(mount.defaults.isolation, group.map(|(_, defaults)| defaults));
+            self.isolation(mount.defaults.policies.isolation, group.map(|(_, defaults)| defaults));
         let auth = access.callers.map_or(AuthPolicy::Public, |callers| callers.policy());
         let csrf = access.csrf.unwrap_or_default();
+        let group = group.map(|(prefix, group)| (prefix, &group.policies));
         let effective: Arc<str> = format!(
             "{:?} {:?} {group:?} {access:?}",
             sharing.as_deref().map(Sharing::text),
-            mount.defaults
+            mount.defaults.policies
         )
         .into();
         for method in &mount.methods {

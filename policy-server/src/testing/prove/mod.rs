@@ -211,7 +211,7 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
 
 /// Removes the rate limits, which a proof would exceed.
 fn without_rates(mut app: AppParts) -> AppParts {
-    let no_rate = |defaults: &mut Defaults| defaults.limits.rate = None;
+    let no_rate = |defaults: &mut Defaults| defaults.policies.limits.rate = None;
     no_rate(&mut app.defaults);
     app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
     app.fallback.iter_mut().for_each(|fallback| no_rate(&mut fallback.defaults));
