@@ -117,6 +117,31 @@ impl<'a> PathTemplate<'a> {
             .filter_map(|segment| parse_segment(segment).ok())
     }
 
+    /// The path as `matchit` writes it, with its parameters named by their position: equal for paths
+    /// that match the same requests.
+    ///
+    /// ```
+    /// use policy_core::path::PathTemplate;
+    ///
+    /// let form = PathTemplate::parse("/orders/{id}/{*rest}").map(|path| path.form());
+    /// assert_eq!(form.as_deref(), Ok("/orders/{p1}/{*p2}"));
+    /// ```
+    pub fn form(&self) -> String {
+        let mut form = String::with_capacity(self.0.len());
+        for (index, segment) in self.segments().enumerate() {
+            form.push('/');
+            match segment {
+                Segment::Fixed(text) => form.push_str(text),
+                Segment::Parameter(_) => form.push_str(&format!("{{p{index}}}")),
+                Segment::Rest(_) => form.push_str(&format!("{{*p{index}}}")),
+            }
+        }
+        if self.0.ends_with('/') {
+            form.push('/');
+        }
+        form
+    }
+
     /// The names of its parameters, in order.
     pub fn parameters(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.segments().filter_map(Segment::name)

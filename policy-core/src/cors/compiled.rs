@@ -72,7 +72,12 @@ impl Cors {
         config.with_spec(|spec| Self::compile(location, spec, &OriginLists::new()))
     }
 
-    fn compile(
+    /// Compiles a spec.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub(crate) fn compile(
         location: &str,
         spec: &CorsSpec<'_>,
         lists: &OriginLists,

@@ -46,6 +46,7 @@ fn facets(route: &Route) -> Vec<String> {
         path,
         methods,
         kind,
+        takes_slashes,
         targets,
         auth,
         csrf,
@@ -60,6 +61,7 @@ fn facets(route: &Route) -> Vec<String> {
     lines.field("path", path);
     lines.stated("methods", methods);
     lines.stated("kind", kind);
+    lines.stated("takes_slashes", takes_slashes);
     lines.stated("targets", targets);
     lines.field("auth", auth);
     lines.stated("csrf", csrf);

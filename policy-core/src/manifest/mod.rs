@@ -7,6 +7,7 @@
 
 mod app;
 mod canonical;
+pub mod engine;
 mod facets;
 mod from_policy;
 mod normal;

@@ -42,6 +42,9 @@ pub struct Route {
     /// What serves it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: RouteKind,
+    /// Whether a mount or a proxy takes encoded slashes in the paths below it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub takes_slashes: bool,
     /// Where the tunnels of CONNECT may lead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
@@ -86,6 +89,7 @@ impl Route {
             path: path.into(),
             methods: methods.into_iter().map(Into::into).collect(),
             kind,
+            takes_slashes: false,
             targets: Vec::new(),
             auth,
             csrf: Csrf::default(),

@@ -111,6 +111,7 @@ impl<'a> Reader<'a> {
                     access: mount.access,
                     defaults: &mount.defaults,
                     extracts: true,
+                    takes_slashes: mount.paths.take_slashes,
                 };
                 self.mounted(mounted, defaults, group.access);
             }
@@ -127,6 +128,7 @@ impl<'a> Reader<'a> {
                 access: mount.access,
                 defaults: &mount.defaults,
                 extracts: true,
+                takes_slashes: mount.paths.take_slashes,
             };
             self.mounted(mounted, None, Access::default());
         }
@@ -150,6 +152,7 @@ impl<'a> Reader<'a> {
                     access: fallback.access,
                     defaults: &fallback.defaults,
                     extracts: true,
+                    takes_slashes: false,
                 },
                 None,
                 Access::default(),
@@ -207,7 +210,7 @@ impl<'a> Reader<'a> {
     }
 
     fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a Defaults>, outer: Access) {
-        let Mounted { kind, path, methods, access, defaults, extracts } = mounted;
+        let Mounted { kind, path, methods, access, defaults, extracts, takes_slashes } = mounted;
         // An app in which nobody says who may call does not start.
         let callers = access.or(outer).or(self.app.access).callers;
         let auth = callers.map_or(AuthPolicy::Public, |callers| callers.policy());
@@ -236,6 +239,9 @@ impl<'a> Reader<'a> {
             group,
             ..Declared::public(kind, path)
         });
+        if let Some(route) = self.manifest.routes.last_mut() {
+            route.takes_slashes = takes_slashes;
+        }
     }
 
     #[cfg(feature = "gateway")]
@@ -253,6 +259,7 @@ impl<'a> Reader<'a> {
             access: proxy.access,
             defaults: &proxy.defaults,
             extracts: false,
+            takes_slashes: proxy.paths.take_slashes,
         };
         self.mounted(mounted, group, outer);
     }
@@ -419,6 +426,7 @@ struct Mounted<'a> {
     defaults: &'a Defaults,
     /// Whether what answers may extract the caller.
     extracts: bool,
+    takes_slashes: bool,
 }
 
 impl Declared<'_> {

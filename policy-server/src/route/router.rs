@@ -75,10 +75,13 @@ impl Path {
     }
 
     /// The route whose policy the 405 and automatic OPTIONS responses of this path carry. The
-    /// routes of a path usually have one policy; if they differ, it is that of the first shared
-    /// one.
+    /// routes of a path usually have one policy; if they differ, it is that of the shared one whose
+    /// method is first by name, so that the order in which routes are listed does not matter.
     pub(crate) fn shared(&self) -> Option<&Served> {
-        self.methods.iter().find(|served| served.preflight.is_some()).or(self.methods.first())
+        self.methods.iter().min_by(|one, other| {
+            let shared_first = one.preflight.is_none().cmp(&other.preflight.is_none());
+            shared_first.then_with(|| one.method.as_str().cmp(other.method.as_str()))
+        })
     }
 }
 
@@ -154,7 +157,7 @@ impl RouterBuilder {
         by_credentials: &'static [&'static str],
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
-        let form = form_of(&parsed);
+        let form = parsed.form();
         let parameters = parsed.parameters().count();
         if parameters > MAX_PARAMETERS {
             return Err(AddError::Rule(Rule::PathParameter));
@@ -243,23 +246,6 @@ fn overlapped(conflict: &matchit::InsertError) -> String {
         matchit::InsertError::Conflict { with } => with.clone(),
         other => other.to_string(),
     }
-}
-
-/// The path with its parameters named by position.
-fn form_of(template: &PathTemplate<'_>) -> String {
-    let mut form = String::with_capacity(template.as_str().len());
-    for (index, segment) in template.segments().enumerate() {
-        form.push('/');
-        match segment {
-            Segment::Fixed(text) => form.push_str(text),
-            Segment::Parameter(_) => form.push_str(&format!("{{p{index}}}")),
-            Segment::Rest(_) => form.push_str(&format!("{{*p{index}}}")),
-        }
-    }
-    if template.as_str().ends_with('/') {
-        form.push('/');
-    }
-    form
 }
 
 fn with_head(mut methods: Vec<Method>) -> Vec<Method> {

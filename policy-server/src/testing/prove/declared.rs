@@ -9,12 +9,13 @@ use policy_core::{
     cors::{CorsSpec, Origins},
     csrf::{self, CsrfPolicy},
     isolation::Isolation,
+    manifest::{Manifest, engine::Engine},
     route::{Facet, RoutePolicy},
 };
 
 use crate::{
     app::{AppParts, access::Access, cors_source::CorsSource, defaults::Defaults, mount::Mount},
-    build::origin_lists::NamedLists,
+    build::{self, origin_lists::NamedLists},
     handler::Description,
 };
 
@@ -33,6 +34,8 @@ pub(super) struct Declared {
     pub(super) routes: Vec<Declaration>,
     /// Which origins may read responses for unknown paths.
     pub(super) unknown: Option<Arc<Sharing>>,
+    /// The engine that is made of the manifest, with the present lists of origins.
+    pub(super) engine: Option<Engine>,
 }
 
 /// One method of one path.
@@ -107,6 +110,7 @@ impl Declared {
             has_layers: !app.layers.is_empty(),
             routes,
             unknown: reader.sharing(unknown, None),
+            engine: engine(app),
         }
     }
 
@@ -114,6 +118,13 @@ impl Declared {
     pub(super) fn sharings(&self) -> impl Iterator<Item = &Arc<Sharing>> {
         self.routes.iter().filter_map(|route| route.sharing.as_ref()).chain(&self.unknown)
     }
+}
+
+/// The engine that is made of the manifest of an app, read back from its text.
+fn engine(app: &AppParts) -> Option<Engine> {
+    let (manifest, sources) = build::manifest::read(app);
+    let manifest = Manifest::parse(&manifest.to_json()).ok()?;
+    Engine::with_lists(&manifest, |name| sources.lists.get(name).map(Vec::as_slice)).ok()
 }
 
 /// The context for reading the parts of an app.

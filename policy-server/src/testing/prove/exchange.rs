@@ -3,7 +3,10 @@
 use std::{fmt, rc::Rc};
 
 use http::{HeaderMap, header::COOKIE};
-use policy_core::browser::{Blocked, Fetch, Mode, Reason};
+use policy_core::{
+    browser::{Blocked, Fetch, Mode, Reason},
+    manifest::engine::Engine,
+};
 
 use super::{
     browsing::{End, Node, StandIn, swapped},
@@ -35,6 +38,8 @@ pub struct Exchange<'a> {
     /// The request itself, if the browser sent it, and the response.
     pub(super) sent: Option<(Rc<Node>, Rc<Reply>)>,
     pub(super) last: Rc<Node>,
+    /// The engine of the manifest; `None` where layers around the app decide, too.
+    pub(super) engine: Option<&'a Engine>,
 }
 
 impl Exchange<'_> {

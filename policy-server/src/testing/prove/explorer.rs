@@ -204,6 +204,7 @@ impl PathExplorer<'_, '_> {
             preflight,
             sent,
             last: node,
+            engine: self.app.declared.engine.as_ref().filter(|_| !self.app.declared.has_layers),
         })
     }
 

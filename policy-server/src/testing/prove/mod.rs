@@ -382,6 +382,11 @@ macro_rules! policy_tests {
             fn isolated_routes_keep_pages_out() {
                 check(Law::Isolation);
             }
+
+            #[test]
+            fn the_app_decides_as_its_manifest_says() {
+                check(Law::ManifestFidelity);
+            }
         }
     };
 }

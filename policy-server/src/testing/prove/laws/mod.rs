@@ -5,6 +5,7 @@ mod caching;
 mod callers;
 mod cookies;
 mod isolation;
+mod manifest;
 mod origins;
 mod preflights;
 mod reading;
@@ -41,11 +42,12 @@ pub enum Law {
     Cookies,
     SecurityHeaders,
     Isolation,
+    ManifestFidelity,
 }
 
 impl Law {
     /// Every law. What breaks one of the first often breaks later ones, too.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::RequestIntegrity,
         Self::OwnResponse,
         Self::ReadSoundness,
@@ -61,6 +63,7 @@ impl Law {
         Self::Cookies,
         Self::SecurityHeaders,
         Self::Isolation,
+        Self::ManifestFidelity,
     ];
 
     /// The laws of which a violation may be the cause of others, with the names of their tests.
@@ -100,6 +103,7 @@ impl Law {
             Self::Cookies => "the session cookie is set only by the app, as it declares it",
             Self::SecurityHeaders => "security headers are those that the app writes",
             Self::Isolation => "pages that isolation keeps out load nothing",
+            Self::ManifestFidelity => "the app decides about each request as its manifest says",
         }
     }
 
@@ -142,6 +146,9 @@ impl Law {
             Self::Isolation => {
                 "let `Sec-Fetch-Site` and `Origin` reach the app, and no layer respond in its place"
             }
+            Self::ManifestFidelity => {
+                "please report this: the app and its manifest should never differ"
+            }
         }
     }
 
@@ -155,6 +162,9 @@ impl Law {
             Self::OwnResponse => (any(recipients::is_personal), "no response is for one caller"),
             Self::Isolation => (any(isolation::keeps_out), "no route keeps pages out"),
             Self::ReadSoundness => (true, ""),
+            Self::ManifestFidelity => {
+                (!declared.has_layers, "layers around the app decide about requests, too")
+            }
             Self::ReadCompleteness | Self::ErrorsReadable | Self::PreflightPurity => (
                 declared.routes.iter().any(|route| route.sharing.is_some()),
                 "no route is shared with another origin",
@@ -213,7 +223,7 @@ type Judge = fn(&Exchange<'_>) -> Verdict;
 
 /// Puts every law about exchanges to the test.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
-    let laws: [(Law, Judge); 11] = [
+    let laws: [(Law, Judge); 12] = [
         (Law::RequestIntegrity, requests::of_exchange),
         (Law::OwnResponse, recipients::of_exchange),
         (Law::ReadSoundness, reading::sound),
@@ -225,6 +235,7 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
         (Law::AuthBeforeHandler, callers::before_handler),
         (Law::Cookies, cookies::of_exchange),
         (Law::Isolation, isolation::of_exchange),
+        (Law::ManifestFidelity, manifest::of_exchange),
     ];
     for (law, judge) in laws {
         tallies.exchange(law, exchange, judge(exchange));
@@ -238,6 +249,7 @@ pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
     requests::baited(explorer, tallies);
     security_headers::survive(explorer, tallies);
     preflights::pure(explorer, tallies);
+    manifest::of_preflights(explorer, tallies);
     origins::odd(explorer, tallies);
     caching::vary(explorer, tallies);
     callers::uniform(explorer, tallies);

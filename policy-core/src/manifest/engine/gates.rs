@@ -1,0 +1,634 @@
+//! The gates, in the order in which the server runs them.
+
+use http::{
+    HeaderMap, Method, Request,
+    header::{CONTENT_RANGE, CONTENT_TYPE},
+};
+
+use super::{
+    Caller, CompiledRoute, CredentialState, CsrfToken, Decision, Engine, Gate, Login, Outcome,
+    Step, Verdict,
+};
+use crate::{
+    auth::{Authorization, OWN_ISSUER, authorization},
+    catalogue::Refusal,
+    cookie::{Presented, presented},
+    cors::{Cors, OriginDecision},
+    csrf::{OriginFacts, Provenance, TokenVerdict},
+    gate::{Head, NormalPath, OwnOrigin, Single},
+    isolation::{FetchMetadata, StatedOrigin},
+    jsonp::{Callback, Grammar},
+    manifest::{
+        facets::{Auth, Requirement},
+        route::RouteKind,
+    },
+    method,
+};
+
+pub(super) fn decide<B>(engine: &Engine, request: &Request<B>, caller: &Caller) -> Decision {
+    let mut head = Head::read(request);
+    head.is_secure = matches!(engine.own, OwnOrigin::Public(_));
+    // Proxies are a fact of the deployment, not of a request.
+    head.is_forwarded = false;
+    let normal = NormalPath::of(head.path);
+    if let Ok(normal) = &normal
+        && head.path.starts_with('/')
+    {
+        head.path = normal.as_str();
+    }
+    let mut run = Run {
+        engine,
+        head: &head,
+        headers: request.headers(),
+        caller,
+        steps: Vec::new(),
+        route: None,
+        grant: OriginDecision::Unasked,
+        is_authenticated: false,
+    };
+    let ended = run.all(
+        normal.as_ref().map(NormalPath::has_encoded_slash).map_err(|refusal| *refusal),
+        request,
+    );
+    run.decision(ended)
+}
+
+/// How a request ends before its handler.
+enum End {
+    Refused(Gate, Refusal),
+    /// With a response of the server.
+    Responded(Gate, u16, Outcome, HeaderMap),
+}
+
+/// The gates of one request.
+struct Run<'a> {
+    engine: &'a Engine,
+    head: &'a Head<'a>,
+    headers: &'a HeaderMap,
+    caller: &'a Caller,
+    steps: Vec<Step>,
+    /// The route whose policy the response carries.
+    route: Option<usize>,
+    grant: OriginDecision,
+    is_authenticated: bool,
+}
+
+/// A caller that is known.
+struct Known<'a> {
+    login: &'a Login,
+    is_ambient: bool,
+    /// A token or a ticket, which no browser sends by itself.
+    is_explicit: bool,
+    has_ticket: bool,
+    is_session: bool,
+    is_scheme: bool,
+}
+
+impl<'a> Run<'a> {
+    fn passed(&mut self, gate: Gate, is_asked: bool) {
+        let verdict = if is_asked { Verdict::Passed } else { Verdict::NotAsked };
+        self.steps.push(Step { gate, verdict });
+    }
+
+    fn all<B>(&mut self, path: Result<bool, Refusal>, request: &Request<B>) -> Result<(), End> {
+        let head = self.head;
+        let is_tunnel = head.is_tunnel() && self.engine.tunnel.is_some();
+        let of_wire = head.well_formed().and_then(|()| match is_tunnel {
+            true => head.authority().map(drop),
+            false => head.target().and(match head.path.starts_with('/') {
+                true => path.map(drop),
+                false => Ok(()),
+            }),
+        });
+        of_wire.map_err(|refusal| End::Refused(Gate::Wire, refusal))?;
+        self.passed(Gate::Wire, true);
+        self.own_origin(is_tunnel)?;
+        let index = self.find(is_tunnel, path == Ok(true))?;
+        self.route = Some(index);
+        let Some(compiled) = self.engine.routes.get(index) else { return Ok(()) };
+        self.passed(Gate::Route, true);
+        self.origin(compiled, is_tunnel)?;
+        self.isolation(compiled)?;
+        let rate = compiled.route.limits.rate;
+        self.passed(Gate::AddressRate, rate.is_some());
+        self.body(compiled)?;
+        let provenance = self.provenance(compiled);
+        let known = self.authenticate(compiled, provenance, request.uri().query())?;
+        self.is_authenticated = known.is_some();
+        self.csrf(compiled, provenance, known.as_ref())?;
+        self.authorize(compiled, provenance, known.as_ref())?;
+        self.passed(Gate::Limits, compiled.route.limits.concurrency.is_some());
+        self.target(compiled, request.uri().query())?;
+        self.session_of_handler(compiled, provenance, known.as_ref())?;
+        Ok(())
+    }
+
+    fn own_origin(&mut self, is_tunnel: bool) -> Result<(), End> {
+        if !is_tunnel && let Err(refusal) = self.engine.own.admit(self.head) {
+            let is_probe = || {
+                let found = self.engine.paths.find(self.head.path)?;
+                let route = self.engine.routes.get(found.path.route(self.head.method.as_str())?)?;
+                Some(route.route.kind == RouteKind::Probe)
+            };
+            // Orchestrators address the process by IP.
+            if refusal.status() != 421 || is_probe() != Some(true) {
+                return Err(End::Refused(Gate::OwnOrigin, refusal));
+            }
+        }
+        self.passed(Gate::OwnOrigin, true);
+        Ok(())
+    }
+
+    /// Gate 3, and gate 4 for preflights.
+    fn find(&mut self, is_tunnel: bool, has_encoded_slash: bool) -> Result<usize, End> {
+        let (engine, head) = (self.engine, self.head);
+        if is_tunnel && let Some(tunnel) = engine.tunnel {
+            return Ok(tunnel);
+        }
+        let automatic =
+            |gate, status| End::Responded(gate, status, Outcome::Automatic, HeaderMap::new());
+        if head.is_asterisk() {
+            return Err(automatic(Gate::Route, 204));
+        }
+        if *head.method == Method::TRACE && engine.serves_trace {
+            return Err(automatic(Gate::Route, 200));
+        }
+        if head.protocol.is_some() && !head.is_extended_websocket() {
+            return Err(End::Refused(Gate::Route, Refusal::ProtocolUnknown));
+        }
+        let Some(found) = engine.paths.find(head.path) else {
+            return self.not_found(has_encoded_slash);
+        };
+        let answers_for_all = || {
+            let is_shared =
+                |index: &usize| engine.routes.get(*index).is_some_and(|route| route.cors.is_some());
+            let methods = &found.path.methods;
+            let shared = methods.iter().find(|(_, index)| is_shared(index));
+            shared.or(methods.first()).map(|(_, index)| *index)
+        };
+        if head.is_preflight() {
+            self.passed(Gate::Route, true);
+            let asked = match head.request_method {
+                Single::One(method) => std::str::from_utf8(method.as_bytes())
+                    .ok()
+                    .and_then(|name| found.path.route(name)),
+                Single::Absent | Single::Repeated => None,
+            };
+            let served = asked.or_else(answers_for_all);
+            return Err(self.preflight(&found.path.methods, served));
+        }
+        let method = if head.is_extended_websocket() { "GET" } else { head.method.as_str() };
+        match found.path.route(method) {
+            Some(index) => {
+                let is_taken = || {
+                    let has_rest = engine.routes.get(index).is_some_and(|compiled| {
+                        matches!(compiled.route.kind, RouteKind::Mount | RouteKind::Proxy)
+                            || compiled.route.path.contains("{*")
+                    });
+                    found.takes_slashes(index)
+                        && !(has_rest && engine.paths.hides_other(head.path, method, index))
+                };
+                if has_encoded_slash && !is_taken() {
+                    self.route = Some(index);
+                    self.note_grant();
+                    return Err(End::Refused(Gate::Route, Refusal::PathEncodedSlash));
+                }
+                Ok(index)
+            }
+            None => {
+                self.route = answers_for_all();
+                self.note_grant();
+                if *head.method == Method::OPTIONS {
+                    return Err(automatic(Gate::Route, 204));
+                }
+                let refusal = if self.is_method_known() {
+                    Refusal::MethodNotAllowed
+                } else {
+                    Refusal::MethodUnknown
+                };
+                Err(End::Refused(Gate::Route, refusal))
+            }
+        }
+    }
+
+    fn not_found(&mut self, has_encoded_slash: bool) -> Result<usize, End> {
+        let (engine, head) = (self.engine, self.head);
+        self.route = engine.elsewhere;
+        self.note_grant();
+        let refused = |refusal| Err(End::Refused(Gate::Route, refusal));
+        if has_encoded_slash && !head.is_preflight() {
+            return refused(Refusal::PathEncodedSlash);
+        }
+        let elsewhere = engine.elsewhere.and_then(|index| Some((index, engine.routes.get(index)?)));
+        if let Some((index, compiled)) = elsewhere
+            && compiled.route.kind == RouteKind::Fallback
+            && !head.is_preflight()
+        {
+            return Ok(index);
+        }
+        refused(if head.is_preflight() && self.grant == OriginDecision::Refused {
+            Refusal::PreflightOrigin
+        } else if self.is_method_known() {
+            Refusal::RouteNotFound
+        } else {
+            Refusal::MethodUnknown
+        })
+    }
+
+    fn is_method_known(&self) -> bool {
+        let method = self.head.method.as_str();
+        method::is_known(method) || self.engine.paths.serves(method)
+    }
+
+    fn compiled(&self) -> Option<&'a CompiledRoute> {
+        self.engine.routes.get(self.route?)
+    }
+
+    /// Whether the policy of the route shares its responses with the origin of the request.
+    fn note_grant(&mut self) {
+        let cors = self.compiled().and_then(|compiled| compiled.cors.as_ref());
+        self.grant =
+            cors.map_or(OriginDecision::Unasked, |cors| cors.decide_origin(self.head.origin));
+    }
+
+    fn preflight(&mut self, methods: &[(String, usize)], served: Option<usize>) -> End {
+        let (engine, head) = (self.engine, self.head);
+        let shared = served.and_then(|index| {
+            let cors = engine.routes.get(index)?.cors.as_ref()?;
+            Some((index, cors, engine.preflight(methods, index)?))
+        });
+        let Some((index, cors, preflight)) = shared else {
+            return End::Refused(Gate::Cors, Refusal::PreflightOrigin);
+        };
+        self.route = Some(index);
+        match preflight.answer(cors, head.origin, head.request_method) {
+            Ok((status, headers)) => {
+                End::Responded(Gate::Cors, status.as_u16(), Outcome::PreflightGranted, headers)
+            }
+            Err(refusal) => {
+                self.grant = OriginDecision::Refused;
+                End::Refused(Gate::Cors, refusal)
+            }
+        }
+    }
+
+    /// Gate 4 for requests that are no preflights.
+    fn origin(&mut self, compiled: &CompiledRoute, is_tunnel: bool) -> Result<(), End> {
+        let head = self.head;
+        if is_tunnel && head.origin != Single::Absent {
+            return Err(End::Refused(Gate::Cors, Refusal::TunnelOrigin));
+        }
+        self.note_grant();
+        if head.is_upgrade() && !is_tunnel {
+            let may = match head.origin {
+                Single::Absent => true,
+                Single::Repeated => false,
+                Single::One(origin) => {
+                    self.grant.grants(head.origin, compiled.cors.as_ref())
+                        || self.engine.own.is_own(head, origin.as_bytes())
+                }
+            };
+            if !may {
+                return Err(End::Refused(Gate::Cors, Refusal::WebSocketOrigin));
+            }
+        }
+        self.passed(Gate::Cors, compiled.cors.is_some());
+        Ok(())
+    }
+
+    fn isolation(&mut self, compiled: &CompiledRoute) -> Result<(), End> {
+        let head = self.head;
+        let refused = |refusal| End::Refused(Gate::FetchMetadata, refusal);
+        if head.is_early && (!method::is_safe(head.method.as_str()) || self.asks_caller(compiled)) {
+            return Err(refused(Refusal::TooEarly));
+        }
+        // Every page may load a script of JSONP.
+        if let Some(isolation) = compiled.route.isolation {
+            let is_granted = self.grant.grants(head.origin, compiled.cors.as_ref())
+                || compiled.route.jsonp.is_some();
+            let is_own = match head.origin {
+                Single::One(origin) => self.engine.own.is_own(head, origin.as_bytes()),
+                Single::Absent | Single::Repeated => false,
+            };
+            let origin = match (is_granted, is_own) {
+                (true, _) => StatedOrigin::Granted,
+                (false, true) => StatedOrigin::Own,
+                (false, false) => StatedOrigin::Other,
+            };
+            let metadata = FetchMetadata::read(self.headers);
+            isolation.admit(&metadata, head.method, origin).map_err(refused)?;
+        }
+        self.passed(Gate::FetchMetadata, compiled.route.isolation.is_some());
+        Ok(())
+    }
+
+    fn asks_caller(&self, compiled: &CompiledRoute) -> bool {
+        let is_service = matches!(compiled.route.kind, RouteKind::Mount | RouteKind::Fallback);
+        let extracts = is_service || compiled.route.takes_session;
+        compiled.route.auth != Auth::Public || (extracts && self.engine.knows_callers)
+    }
+
+    fn body(&mut self, compiled: &CompiledRoute) -> Result<(), End> {
+        let head = self.head;
+        let length = match head.content_length {
+            Single::One(length) => length.to_str().ok().and_then(|text| text.parse::<u64>().ok()),
+            Single::Absent | Single::Repeated => None,
+        };
+        let is_too_long = match (length, compiled.route.limits.body) {
+            (Some(length), Some(most)) => length > most,
+            _ => false,
+        };
+        let is_partial = *head.method == Method::PUT
+            && compiled.route.kind == RouteKind::Handler
+            && self.headers.contains_key(CONTENT_RANGE);
+        let refusal = match (is_too_long, is_partial) {
+            (true, _) => Some(Refusal::BodyTooLarge),
+            (false, true) => Some(Refusal::ContentRange),
+            (false, false) => None,
+        };
+        match refusal {
+            Some(refusal) => Err(End::Refused(Gate::Body, refusal)),
+            None => {
+                self.passed(Gate::Body, compiled.route.limits.body.is_some());
+                Ok(())
+            }
+        }
+    }
+
+    fn provenance(&self, compiled: &CompiledRoute) -> Provenance {
+        let is_trusted = |origin: &[u8]| match &self.grant {
+            OriginDecision::Origin(granted) => {
+                granted.as_bytes() == origin
+                    && compiled.cors.as_ref().is_some_and(Cors::allows_credentials)
+            }
+            OriginDecision::Unasked | OriginDecision::Refused => false,
+        };
+        let facts = OriginFacts::read(self.head, self.headers);
+        Provenance::of(&facts, |origin| self.engine.own.is_own(self.head, origin), is_trusted)
+    }
+
+    fn requirement(compiled: &CompiledRoute) -> Option<&Requirement> {
+        match &compiled.route.auth {
+            Auth::Public => None,
+            Auth::Required(requirement) => Some(requirement),
+        }
+    }
+
+    fn authenticate(
+        &mut self,
+        compiled: &CompiledRoute,
+        provenance: Provenance,
+        query: Option<&str>,
+    ) -> Result<Option<Known<'a>>, End> {
+        let Some(requirement) = Self::requirement(compiled) else {
+            self.passed(Gate::Authenticate, false);
+            return Ok(None);
+        };
+        let known = self.credential(compiled, requirement, provenance, query);
+        let known = known.map_err(|(gate, refusal)| End::Refused(gate, refusal))?;
+        self.passed(Gate::Authenticate, true);
+        Ok(known)
+    }
+
+    /// The credential that counts. On a route that takes bearer tokens, a token alone decides.
+    fn credential(
+        &self,
+        compiled: &CompiledRoute,
+        requirement: &Requirement,
+        provenance: Provenance,
+        query: Option<&str>,
+    ) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
+        let caller = self.caller;
+        let refused = |refusal| (Gate::Authenticate, refusal);
+        let explicit = |login, has_ticket| Known {
+            login,
+            is_ambient: false,
+            is_explicit: true,
+            has_ticket,
+            is_session: false,
+            is_scheme: false,
+        };
+        if requirement.token {
+            match authorization(self.headers) {
+                Authorization::None | Authorization::OtherScheme => (),
+                Authorization::Invalid => return Err(refused(Refusal::AuthorizationMalformed)),
+                Authorization::Bearer(_) => {
+                    return match &caller.token {
+                        CredentialState::Valid(login)
+                            if self.takes(login, &requirement.issuers) =>
+                        {
+                            Ok(Some(explicit(login, false)))
+                        }
+                        CredentialState::Expired => Err(refused(Refusal::TokenExpired)),
+                        CredentialState::Unchecked => Err(refused(Refusal::CredentialsUnchecked)),
+                        _ => Err(refused(Refusal::TokenInvalid)),
+                    };
+                }
+            }
+        }
+        let tickets = query.unwrap_or_default().split('&');
+        let has_ticket = tickets.filter(|part| part.starts_with("ticket=")).count() == 1;
+        let reads = matches!(*self.head.method, Method::GET | Method::CONNECT);
+        if requirement.ticket && reads && has_ticket {
+            provenance.admit_ticket(compiled.csrf).map_err(|refusal| (Gate::Csrf, refusal))?;
+            return match &caller.ticket {
+                CredentialState::Valid(login) if self.takes(login, &requirement.issuers) => {
+                    Ok(Some(explicit(login, true)))
+                }
+                CredentialState::Unchecked => Err(refused(Refusal::CredentialsUnchecked)),
+                _ => Err(refused(Refusal::TicketInvalid)),
+            };
+        }
+        if let Some(scheme) = &requirement.scheme {
+            return match &caller.scheme {
+                CredentialState::Absent => Ok(None),
+                CredentialState::Valid(login) => Ok(Some(Known {
+                    login,
+                    is_ambient: scheme.ambient,
+                    is_explicit: false,
+                    has_ticket: false,
+                    is_session: false,
+                    is_scheme: true,
+                })),
+                CredentialState::Unchecked => Err(refused(Refusal::CredentialsUnchecked)),
+                CredentialState::Invalid | CredentialState::Expired => {
+                    Err(refused(Refusal::CredentialInvalid))
+                }
+            };
+        }
+        if !requirement.session {
+            return Ok(None);
+        }
+        self.session().map_err(refused)
+    }
+
+    /// Whether a route that names these issuers takes this login. Where it names none, it takes those of
+    /// the app, or, in an app that signs no tokens, those of its only issuer.
+    fn takes(&self, login: &Login, issuers: &[String]) -> bool {
+        match (&login.issuer, issuers) {
+            (issuer, []) => issuer.is_none() == self.engine.signs_tokens,
+            (None, named) => named.iter().any(|name| name == OWN_ISSUER),
+            (Some(issuer), named) => named.contains(issuer),
+        }
+    }
+
+    /// The caller of the session that the cookie names.
+    fn session(&self) -> Result<Option<Known<'a>>, Refusal> {
+        let presented = presented(self.headers, &self.engine.cookie);
+        if matches!(presented.map_err(|_limit| Refusal::CookiesTooLarge)?, Presented::Absent) {
+            return Ok(None);
+        }
+        match &self.caller.session {
+            CredentialState::Valid(login) => Ok(Some(Known {
+                login,
+                is_ambient: true,
+                is_explicit: false,
+                has_ticket: false,
+                is_session: true,
+                is_scheme: false,
+            })),
+            CredentialState::Unchecked => Err(Refusal::CredentialsUnchecked),
+            _ => Ok(None),
+        }
+    }
+
+    fn csrf(
+        &mut self,
+        compiled: &CompiledRoute,
+        provenance: Provenance,
+        known: Option<&Known<'_>>,
+    ) -> Result<(), End> {
+        let ambient = known.filter(|known| known.is_ambient);
+        if let Some(known) = ambient {
+            let token = self.csrf_token(known.is_session);
+            let admitted = provenance.admit(compiled.csrf, || token);
+            admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))?;
+        }
+        if known.is_none() && Self::requirement(compiled).is_none() {
+            self.anonymous(compiled, provenance)?;
+        }
+        self.passed(Gate::Csrf, ambient.is_some() || compiled.judges_anonymous);
+        Ok(())
+    }
+
+    /// The CSRF token of a request; `None` if there is no session that it could be bound to.
+    fn csrf_token(&self, has_session: bool) -> Option<TokenVerdict> {
+        has_session.then_some(match self.caller.csrf {
+            CsrfToken::Valid => TokenVerdict::Valid,
+            CsrfToken::Absent | CsrfToken::Invalid => TokenVerdict::Invalid,
+        })
+    }
+
+    /// What answers without attributes may know cookies of its own.
+    fn anonymous(&self, compiled: &CompiledRoute, provenance: Provenance) -> Result<(), End> {
+        let cookie = self.headers.get(http::header::COOKIE);
+        let is_granted = self.grant.grants(self.head.origin, compiled.cors.as_ref());
+        if !compiled.judges_anonymous || (is_granted && cookie.is_none()) {
+            return Ok(());
+        }
+        let admitted = provenance.admit_anonymous(compiled.csrf, cookie);
+        admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))
+    }
+
+    fn authorize(
+        &mut self,
+        compiled: &CompiledRoute,
+        provenance: Provenance,
+        known: Option<&Known<'_>>,
+    ) -> Result<(), End> {
+        let Some(requirement) = Self::requirement(compiled) else {
+            self.passed(Gate::Authorize, false);
+            return Ok(());
+        };
+        let refused = |refusal| Err(End::Refused(Gate::Authorize, refusal));
+        match known {
+            None if requirement.optional => self.anonymous(compiled, provenance)?,
+            None => return refused(Refusal::CredentialsMissing),
+            Some(Known { login, is_scheme, .. }) => {
+                let has_scopes =
+                    requirement.scopes.iter().all(|scope| login.scopes.contains(scope));
+                let has_role = requirement.roles.is_empty()
+                    || requirement.roles.iter().any(|role| login.roles.contains(role));
+                if !has_scopes || !has_role {
+                    return refused(Refusal::RightsMissing);
+                }
+                let is_fresh = |limit| *is_scheme || login.age.is_some_and(|age| age < limit);
+                if !requirement.fresh.is_none_or(is_fresh) {
+                    return refused(Refusal::LoginTooOld);
+                }
+            }
+        }
+        self.passed(Gate::Authorize, true);
+        Ok(())
+    }
+
+    /// A handler that takes the session itself gets it only if the request may use it.
+    fn session_of_handler(
+        &mut self,
+        compiled: &CompiledRoute,
+        provenance: Provenance,
+        known: Option<&Known<'_>>,
+    ) -> Result<(), End> {
+        if !compiled.route.takes_session {
+            return Ok(());
+        }
+        let admitted = match known {
+            Some(known) if known.has_ticket => provenance.admit_ticket(compiled.csrf),
+            Some(known) if known.is_explicit => Ok(()),
+            _ => {
+                let session =
+                    self.session().map_err(|refusal| End::Refused(Gate::Csrf, refusal))?;
+                provenance.admit(compiled.csrf, || self.csrf_token(session.is_some()))
+            }
+        };
+        admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))
+    }
+
+    fn target(&mut self, compiled: &CompiledRoute, query: Option<&str>) -> Result<(), End> {
+        let is_untyped =
+            self.head.method.as_str() == "QUERY" && !self.headers.contains_key(CONTENT_TYPE);
+        let is_handler = compiled.route.kind == RouteKind::Handler;
+        if is_untyped && is_handler {
+            return Err(End::Refused(Gate::Target, Refusal::MediaType));
+        }
+        if let Some(jsonp) = &compiled.route.jsonp {
+            let grammar = if jsonp.dotted { Grammar::Dotted } else { Grammar::Identifier };
+            let callback = Callback::of_query(query.unwrap_or_default(), &jsonp.callback, grammar);
+            callback.map_err(|refusal| End::Refused(Gate::Target, refusal))?;
+        }
+        self.passed(Gate::Target, compiled.route.jsonp.is_some());
+        Ok(())
+    }
+
+    fn decision(mut self, ended: Result<(), End>) -> Decision {
+        let (outcome, status, preflight) = match ended {
+            Ok(()) => (Outcome::Reached, None, None),
+            Err(End::Refused(gate, refusal)) => {
+                self.steps.push(Step { gate, verdict: Verdict::Refused(refusal) });
+                (Outcome::Refused(refusal), Some(refusal.status()), None)
+            }
+            Err(End::Responded(gate, status, outcome, headers)) => {
+                self.steps.push(Step { gate, verdict: Verdict::Ended });
+                (outcome, Some(status), Some(headers))
+            }
+        };
+        let is_preflight = outcome == Outcome::PreflightGranted;
+        let cors = match (preflight, self.compiled()) {
+            (Some(headers), _) if is_preflight => headers,
+            (_, Some(CompiledRoute { cors: Some(cors), .. })) => {
+                let mut headers = HeaderMap::new();
+                cors.apply(self.grant, &mut headers);
+                headers
+            }
+            _ => HeaderMap::new(),
+        };
+        Decision {
+            outcome,
+            status,
+            route: self.route,
+            steps: self.steps,
+            is_authenticated: self.is_authenticated,
+            cors,
+        }
+    }
+}

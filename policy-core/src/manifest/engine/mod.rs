@@ -1,0 +1,273 @@
+//! An engine that is made of a manifest: it decides about requests as the app does.
+//!
+//! It runs no handler and asks no store. Who sent a request is an argument ([`Caller`]), and rates
+//! and permits are taken as free.
+
+mod caller;
+mod decision;
+mod gates;
+mod paths;
+
+pub use caller::{Caller, CredentialState, CsrfToken, Login};
+pub use decision::{Decision, Gate, Outcome, Step, Verdict};
+
+use std::{error::Error, fmt};
+
+use http::Request;
+
+use self::paths::Paths;
+use super::{
+    Manifest,
+    facets::{Auth, Csrf, Origins},
+    route::{Route, RouteKind},
+};
+use crate::{
+    catalogue::Rule,
+    cors::{self, Cors, CorsSpec, OriginLists, PolicyErrors, Preflight, SharedOrigins},
+    csrf::CsrfPolicy,
+    gate::{OwnOrigin, PublicOrigin},
+    method,
+};
+
+/// The compiled policies of a manifest.
+///
+/// ```
+/// use http::Request;
+/// use policy_core::manifest::{Auth, Manifest, Route, engine::{Caller, Engine, Outcome}};
+///
+/// let mut manifest = Manifest::new();
+/// manifest.routes.push(Route::handler("/hello/{name}", ["GET"], Auth::Public));
+/// let engine = Engine::new(&manifest).unwrap();
+/// let request = Request::get("/hello/Ada").header("host", "localhost").body(()).unwrap();
+/// let decision = engine.decide(&request, &Caller::default());
+/// assert_eq!(decision.outcome, Outcome::Reached);
+/// ```
+#[derive(Debug)]
+pub struct Engine {
+    own: OwnOrigin,
+    has_sessions: bool,
+    knows_callers: bool,
+    signs_tokens: bool,
+    /// The name of the cookie of sessions.
+    cookie: String,
+    serves_trace: bool,
+    routes: Vec<CompiledRoute>,
+    paths: Paths,
+    /// The fallback, or the response to paths without a route.
+    elsewhere: Option<usize>,
+    tunnel: Option<usize>,
+}
+
+/// The policy of one path and some of its methods.
+#[derive(Debug)]
+struct CompiledRoute {
+    route: Route,
+    cors: Option<Cors>,
+    csrf: CsrfPolicy,
+    /// Unsafe requests without a caller need an origin that may send them, too.
+    judges_anonymous: bool,
+}
+
+/// Why no engine can be made of a manifest.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The public origin breaks a rule.
+    PublicOrigin(Rule),
+    /// A path breaks a rule.
+    Path {
+        /// The path.
+        path: String,
+        /// The rule.
+        rule: Rule,
+    },
+    /// Two paths match the same requests.
+    Overlap {
+        /// One of them.
+        path: String,
+    },
+    /// A CORS policy breaks rules.
+    Cors(PolicyErrors),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PublicOrigin(rule) => write!(f, "the public origin: {}", rule.message()),
+            Self::Path { path, rule } => write!(f, "the path `{path}`: {}", rule.message()),
+            Self::Overlap { path } => write!(f, "another path matches what `{path}` matches"),
+            Self::Cors(errors) => errors.fmt(f),
+        }
+    }
+}
+
+impl Error for EngineError {}
+
+impl Engine {
+    /// Compiles a manifest. The run-time lists of origins have all that their bounds allow, since an
+    /// operator may grant it; a list without a bound is empty.
+    ///
+    /// # Errors
+    ///
+    /// The first policy that breaks a rule: the engine validates as macros and the start do.
+    pub fn new(manifest: &Manifest) -> Result<Self, EngineError> {
+        Self::with_lists(manifest, |_| None)
+    }
+
+    /// The same with the present entries of run-time lists, by the names of the lists.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_lists<'l>(
+        manifest: &Manifest,
+        lists: impl Fn(&str) -> Option<&'l [String]>,
+    ) -> Result<Self, EngineError> {
+        let app = &manifest.app;
+        let own = match &app.public_origin {
+            None => OwnOrigin::Development,
+            Some(text) => {
+                OwnOrigin::Public(PublicOrigin::parse(text).map_err(EngineError::PublicOrigin)?)
+            }
+        };
+        let mut engine = Self {
+            own,
+            has_sessions: app.sessions.is_some(),
+            knows_callers: app.sessions.is_some() || app.tokens.is_some(),
+            signs_tokens: app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some()),
+            cookie: app.sessions.as_ref().map(|facts| facts.cookie.clone()).unwrap_or_default(),
+            serves_trace: app.trace,
+            routes: Vec::with_capacity(manifest.routes.len()),
+            paths: Paths::default(),
+            elsewhere: None,
+            tunnel: None,
+        };
+        for route in &manifest.routes {
+            let index = engine.routes.len();
+            match route.kind {
+                RouteKind::Fallback | RouteKind::NotFound => engine.elsewhere = Some(index),
+                RouteKind::Tunnel => engine.tunnel = Some(index),
+                _ => engine.paths.add(route, index)?,
+            }
+            engine.routes.push(CompiledRoute::new(route, &lists)?);
+        }
+        Ok(engine)
+    }
+
+    /// Decides about a request: the gates, in their order.
+    pub fn decide<B>(&self, request: &Request<B>, caller: &Caller) -> Decision {
+        gates::decide(self, request, caller)
+    }
+
+    /// The policy of a route that a decision names.
+    pub fn route(&self, decision: &Decision) -> Option<&Route> {
+        self.routes.get(decision.route?).map(|compiled| &compiled.route)
+    }
+
+    /// The preflight response for one method of a path, which allows all methods that share the same
+    /// policy.
+    fn preflight(&self, path: &[(String, usize)], served: usize) -> Option<Preflight> {
+        let cors = self.routes.get(served)?.cors.as_ref()?;
+        let (mut shared, mut by_credentials, mut may_be_kept) = (Vec::new(), Vec::new(), true);
+        for (name, index) in path {
+            let Some(other) = self.routes.get(*index) else { continue };
+            if other.cors.as_ref().is_some_and(|other| other.shares_preflight(cors)) {
+                shared.extend(http::Method::from_bytes(name.as_bytes()));
+                by_credentials.extend(self.credential_headers(other, name));
+            } else {
+                may_be_kept &= method::is_safe(name);
+            }
+        }
+        if shared.contains(&http::Method::GET) && !shared.contains(&http::Method::HEAD) {
+            shared.push(http::Method::HEAD);
+        }
+        let preflight = cors.preflight(&shared, &by_credentials);
+        Some(if may_be_kept { preflight } else { preflight.not_kept() })
+    }
+
+    /// The request headers that a page needs for the credentials of a route.
+    fn credential_headers(&self, compiled: &CompiledRoute, method: &str) -> Vec<&'static str> {
+        let route = &compiled.route;
+        let is_one = matches!(route.kind, RouteKind::Mount | RouteKind::Proxy);
+        let unsafe_method = route.methods.iter().find(|method| !method::is_safe(method));
+        let method = match unsafe_method {
+            Some(unsafe_method) if is_one => unsafe_method,
+            _ => method,
+        };
+        let (has_token, is_ambient) = match &route.auth {
+            // Such a route may handle the session itself.
+            Auth::Public => (false, self.has_sessions),
+            Auth::Required(requirement) => (requirement.token, requirement.is_ambient()),
+        };
+        let needs_csrf =
+            is_ambient && compiled.csrf == CsrfPolicy::Token && !method::is_safe(method);
+        let names = [(has_token, "authorization"), (needs_csrf, crate::csrf::HEADER)];
+        names.into_iter().filter_map(|(is_needed, name)| is_needed.then_some(name)).collect()
+    }
+}
+
+impl CompiledRoute {
+    fn new<'l>(
+        route: &Route,
+        lists: &impl Fn(&str) -> Option<&'l [String]>,
+    ) -> Result<Self, EngineError> {
+        let csrf = match &route.csrf {
+            Csrf::Token => CsrfPolicy::Token,
+            Csrf::OriginElseToken => CsrfPolicy::OriginElseToken,
+            Csrf::Origin => CsrfPolicy::Origin,
+            // The reason is for people.
+            Csrf::Exempt(_) => CsrfPolicy::Exempt(""),
+        };
+        let cors = match &route.cors {
+            None => None,
+            Some(cors) => Some(compile(cors, &route.path, lists).map_err(EngineError::Cors)?),
+        };
+        let judges_anonymous =
+            matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
+        Ok(Self { route: route.clone(), cors, csrf, judges_anonymous })
+    }
+}
+
+/// The compiled form of a CORS policy. A list without present entries has all that its bound allows.
+fn compile<'l>(
+    cors: &super::facets::Cors,
+    location: &str,
+    lists: &impl Fn(&str) -> Option<&'l [String]>,
+) -> Result<Cors, PolicyErrors> {
+    let (listed, list) = match &cors.origins {
+        Origins::Listed(origins) => (texts(origins), None),
+        Origins::AtRunTime(list) => (Vec::new(), Some(list)),
+    };
+    let within = list.and_then(|list| list.within.as_deref()).map(texts);
+    let origins = match list {
+        None => cors::Origins::Listed(&listed),
+        Some(list) => cors::Origins::AtRunTime { name: &list.list, within: within.as_deref() },
+    };
+    let (methods, headers) = (cors.methods.as_deref().map(texts), texts(&cors.headers));
+    let expose = texts(&cors.expose);
+    let spec = CorsSpec {
+        credentials: cors.credentials,
+        methods: methods.as_deref(),
+        headers: &headers,
+        expose: &expose,
+        max_age: cors.max_age,
+        dangerous_insecure_origins: cors.dangers.insecure_origins,
+        dangerous_public_suffix: cors.dangers.public_suffix,
+        ..CorsSpec::new(origins)
+    };
+    let (mut named, present) = (OriginLists::new(), SharedOrigins::new());
+    if let Some(list) = list {
+        named.insert(&list.list, present.clone());
+    }
+    let compiled = Cors::compile(location, &spec, &named)?;
+    if let Some(list) = list {
+        let bound = within.iter().flatten().map(|text| (*text).to_owned());
+        let bound: Vec<_> = bound.filter(|text| text != "*").collect();
+        present.replace(lists(&list.list).unwrap_or(&bound))?;
+    }
+    Ok(compiled)
+}
+
+fn texts(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).collect()
+}

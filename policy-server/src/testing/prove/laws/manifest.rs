@@ -1,0 +1,135 @@
+//! The manifest: the app decides about each request as its manifest says.
+
+use http::{HeaderMap, Request, header};
+use policy_core::manifest::engine::{
+    Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
+};
+
+use super::{Fault, Law, Verdict};
+use crate::testing::prove::{
+    caller::{Caller, CredentialKind, CredentialState, Defect, Facts},
+    exchange::Exchange,
+    explorer::{PathExplorer, probe_request},
+    probe::{HandlerBehavior, OWN_CREDENTIAL},
+    server::{ProbeRequest, Reply},
+    tally::Tallies,
+};
+
+/// The request that a page sent was decided as the manifest says.
+pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+    let Some((node, reply)) = &exchange.sent else { return Verdict::Silent };
+    let (Some(engine), Some(sent)) = (exchange.engine, node.sent()) else { return Verdict::Silent };
+    let caller = exchange.caller;
+    let target = match caller.has_ticket {
+        true => format!("{}?ticket=one", exchange.path.sample),
+        false => exchange.path.sample.clone(),
+    };
+    let page = (exchange.page_case, &exchange.stand_in);
+    let request = probe_request(sent, caller, page, &target, exchange.cookie);
+    judge(engine, exchange.own, &request, caller, reply)
+}
+
+/// So are preflights of each page for each method.
+pub(super) fn of_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let declared = explorer.app.declared;
+    let Some(engine) = declared.engine.as_ref().filter(|_| !declared.has_layers) else { return };
+    let nobody = Caller::anonymous();
+    for page in explorer.pages.clone() {
+        for method in explorer.path.methods() {
+            let request = super::preflights::preflight(explorer, &page.origin, method);
+            let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
+            let verdict = judge(engine, &declared.own, &request, &nobody, &reply);
+            tallies.requests(Law::ManifestFidelity, explorer.path, method, &[&request], verdict);
+        }
+    }
+}
+
+fn judge(
+    engine: &Engine,
+    own: &str,
+    request: &ProbeRequest,
+    caller: &Caller,
+    reply: &Reply,
+) -> Verdict {
+    let Some(decision) = decide(engine, own, request, caller) else { return Verdict::Silent };
+    let reached = decision.outcome == Outcome::Reached;
+    let has_run = reply.report.is_some();
+    let status = decision.status.filter(|_| !has_run);
+    let is_equal = reached == has_run
+        && status.is_none_or(|status| status == reply.status)
+        && fields(&decision.cors) == fields(&reply.headers);
+    Verdict::unless(!is_equal, || Fault {
+        expected: match (reached, decision.refusal()) {
+            (true, _) => format!("the handler runs, {}", listed(&decision.cors)),
+            (false, Some(refusal)) => format!("{}, {}", refusal.code(), listed(&decision.cors)),
+            (false, None) => format!("status {status:?}, {}", listed(&decision.cors)),
+        },
+        seen: match has_run {
+            true => format!("the handler ran, {}", listed(&reply.headers)),
+            false => format!("status {}, {}", reply.status, listed(&reply.headers)),
+        },
+        attribute: "auth",
+    })
+}
+
+fn decide(engine: &Engine, own: &str, request: &ProbeRequest, caller: &Caller) -> Option<Decision> {
+    let (_, host) = own.split_once("://")?;
+    let mut sent =
+        Request::builder().method(request.method.clone()).uri(&request.target).body(()).ok()?;
+    sent.headers_mut().clone_from(&request.headers);
+    sent.headers_mut().insert(header::HOST, host.parse().ok()?);
+    Some(engine.decide(&sent, &sender(caller, &request.headers)))
+}
+
+/// The caller, as far as the request has its credentials.
+fn sender(caller: &Caller, headers: &HeaderMap) -> Sender {
+    let mut sender = Sender::default();
+    let (kind, state) = match &caller.state {
+        CredentialState::Anonymous => return sender,
+        CredentialState::Known(facts) => (facts.kind, State::Valid(login(facts))),
+        CredentialState::Bad(kind, Defect::Expired) => (*kind, State::Expired),
+        CredentialState::Bad(kind, _) => (*kind, State::Invalid),
+    };
+    let has_own = headers.contains_key(OWN_CREDENTIAL)
+        || headers.get(header::COOKIE).is_some_and(|cookies| {
+            String::from_utf8_lossy(cookies.as_bytes()).contains(OWN_CREDENTIAL)
+        });
+    match kind {
+        CredentialKind::Session => sender.session = state,
+        CredentialKind::Token => sender.token = state,
+        CredentialKind::Ticket => sender.ticket = state,
+        CredentialKind::Own if has_own => sender.scheme = state,
+        CredentialKind::Own => (),
+    }
+    if headers.contains_key(policy_core::csrf::HEADER) {
+        sender.csrf = CsrfToken::Valid;
+    }
+    sender
+}
+
+fn login(facts: &Facts) -> Login {
+    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+    let age = facts.authenticated.map(|at| facts.now.since(at).as_secs());
+    Login {
+        scopes: texts(&facts.scopes),
+        roles: texts(&facts.roles),
+        age: age.map(|age| u32::try_from(age).unwrap_or(u32::MAX)),
+        issuer: facts.issuer.foreign.clone(),
+    }
+}
+
+/// The CORS headers of a response.
+fn fields(headers: &HeaderMap) -> Vec<(&str, &[u8])> {
+    let all = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let mut fields: Vec<_> = all.filter(|(name, _)| name.starts_with("access-control-")).collect();
+    fields.sort_unstable();
+    fields
+}
+
+fn listed(headers: &HeaderMap) -> String {
+    let fields: Vec<_> = fields(headers)
+        .into_iter()
+        .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value)))
+        .collect();
+    if fields.is_empty() { "no field of CORS".to_owned() } else { fields.join(", ") }
+}
