@@ -13,7 +13,7 @@ use super::{
     DEADLINE,
     copies::Copies,
     failure::Failure,
-    link::{Link, subscribe, within_deadline},
+    link::{Link, Replies, subscribe, within_deadline},
     primary, sentinel,
     url::{Address, Host, Servers},
 };
@@ -61,12 +61,23 @@ pub(super) struct Subscription {
     pub(super) connection: PubSub,
 }
 
-/// What a server is asked.
-enum Question<'a> {
-    Script(&'a Call),
-    Confirmed(&'a Call, Copies),
-    Command(&'a Cmd),
+/// What a server is asked, as often as it takes.
+trait Question: Sync {
+    type Answer;
+
+    fn ask(&self, link: &Link) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
+
+    /// Why there is no answer within the deadline.
+    fn overdue(&self) -> Failure {
+        Failure::NoAnswer
+    }
 }
+
+/// A script whose change replicas confirm.
+struct Confirmed<'a>(&'a Call, Copies);
+
+/// So many commands, which this writes.
+struct Commands<W>(usize, W);
 
 /// A script, and the same for calls that must not fail where the memory of the server is full.
 macro_rules! script {
@@ -83,7 +94,7 @@ macro_rules! script {
     };
 }
 
-script!(SESSIONS, END_OF_SESSIONS, "sessions.lua");
+script!(SESSIONS, END_OF_SESSIONS, "sessions/sessions.lua");
 script!(TOKENS, END_OF_TOKENS, "tokens.lua");
 
 static LIMITS: LazyLock<Script> =
@@ -169,10 +180,28 @@ impl Database {
 
     /// The result of one script.
     pub(super) async fn call(&self, call: Call) -> Result<Value, StoreError> {
+        self.counted(self.run(call)).await
+    }
+
+    /// The replies to the commands that `write` appends, so many. They only read, and other calls may run
+    /// in between.
+    pub(super) async fn read(
+        &self,
+        count: usize,
+        write: impl Fn(&mut Vec<u8>) + Send + Sync,
+    ) -> Result<Replies, StoreError> {
+        self.counted(self.bounded(&self.connection, Commands(count, write))).await
+    }
+
+    /// The result of one call, unless the server is away.
+    async fn counted<T>(
+        &self,
+        call: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, StoreError> {
         if !self.circuit.admits(Instant::now()) {
             return Err(StoreError::new(Failure::IsAway));
         }
-        let outcome = self.run(call).await;
+        let outcome = call.await;
         let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
         self.circuit.ended(failure.map(|failure| failure as _));
         outcome.map_err(StoreError::new)
@@ -182,22 +211,22 @@ impl Database {
     pub(super) async fn run(&self, mut call: Call) -> Result<Value, Failure> {
         call.script.key(self.address.prefix());
         match self.address.copies.filter(|_| call.is_confirmed) {
-            Some(copies) => self.bounded(Question::Confirmed(&call, copies)).await,
-            None => self.bounded(Question::Script(&call)).await,
+            Some(copies) => self.bounded(&self.confirmed, Confirmed(&call, copies)).await,
+            None => self.bounded(&self.connection, &call).await,
         }
     }
 
     /// The result of one command, besides the calls of the store.
     pub(super) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
-        self.bounded(Question::Command(command)).await
+        self.bounded(&self.connection, command).await
     }
 
     /// Asks the primary, and asks again where the keys are elsewhere or on their way.
-    async fn bounded(&self, question: Question<'_>) -> Result<Value, Failure> {
-        let connection = match question {
-            Question::Confirmed(..) => &self.confirmed,
-            Question::Script(_) | Question::Command(_) => &self.connection,
-        };
+    async fn bounded<Q: Question>(
+        &self,
+        connection: &Connection,
+        question: Q,
+    ) -> Result<Q::Answer, Failure> {
         let deadline = timers::sleep(DEADLINE);
         tokio::pin!(deadline);
         let mut pause = Duration::ZERO;
@@ -307,20 +336,41 @@ impl Connection {
     }
 }
 
-impl Question<'_> {
+impl Question for &Call {
+    type Answer = Value;
+
     async fn ask(&self, link: &Link) -> Result<Value, Failure> {
-        match self {
-            Self::Script(call) => Ok(call.script.invoke_async(&mut link.connection()).await?),
-            Self::Confirmed(call, copies) => copies.confirm(&call.script, link).await,
-            Self::Command(command) => Ok(link.command(command).await?),
-        }
+        Ok(self.script.invoke_async(&mut link.connection()).await?)
+    }
+}
+
+impl Question for Confirmed<'_> {
+    type Answer = Value;
+
+    async fn ask(&self, link: &Link) -> Result<Value, Failure> {
+        let Self(call, copies) = self;
+        copies.confirm(&call.script, link).await
     }
 
-    /// Why there is no answer within the deadline.
     fn overdue(&self) -> Failure {
-        match self {
-            Self::Confirmed(_, copies) => Failure::NotCopied(copies.short(0)),
-            Self::Script(_) | Self::Command(_) => Failure::NoAnswer,
-        }
+        let Self(_, copies) = self;
+        Failure::NotCopied(copies.short(0))
+    }
+}
+
+impl Question for &Cmd {
+    type Answer = Value;
+
+    async fn ask(&self, link: &Link) -> Result<Value, Failure> {
+        Ok(link.command(self).await?)
+    }
+}
+
+impl<W: Fn(&mut Vec<u8>) + Send + Sync> Question for Commands<W> {
+    type Answer = Replies;
+
+    async fn ask(&self, link: &Link) -> Result<Replies, Failure> {
+        let Self(count, write) = self;
+        Ok(link.replies(*count, write).await?)
     }
 }

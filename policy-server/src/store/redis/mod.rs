@@ -27,6 +27,7 @@ use tokio::sync::OnceCell;
 
 use self::{
     connection::{Call, Database},
+    sessions::ReadRow,
     url::Address,
 };
 use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError};
@@ -41,9 +42,10 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// [`LimitStore`](super::LimitStore).
 /// Clones share their connection.
 ///
-/// - A call is one script, so one round trip, and nothing happens in between. What is acknowledged is
-///   as durable as the server is configured: with `appendfsync always` it is on the disk, with
-///   `everysec` a crash of the machine loses the last second, logouts and revocations included.
+/// - A call is one script, so one round trip, and nothing happens in between. Only the load of a session
+///   is two commands, in one round trip as well. What is acknowledged is as durable as the server is
+///   configured: with `appendfsync always` it is on the disk, with `everysec` a crash of the machine loses
+///   the last second, logouts and revocations included.
 /// - A server that would lose more is refused at the start: one that evicts keys, and one that writes
 ///   nothing to the disk, unless [`without_persistence`](Self::without_persistence) allows it.
 /// - Where the memory of the server is full, logins and changes of sessions fail; logouts, cut-offs and
@@ -94,9 +96,14 @@ struct Inner {
     anonymous: AnonymousLimit,
     may_forget: bool,
     opening: OnceCell<()>,
-    database: OnceLock<Arc<Database>>,
+    opened: OnceLock<Opened>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
+}
+
+struct Opened {
+    database: Arc<Database>,
+    read_row: ReadRow,
 }
 
 impl RedisStore {
@@ -127,7 +134,7 @@ impl RedisStore {
             anonymous,
             may_forget,
             opening: OnceCell::new(),
-            database: OnceLock::new(),
+            opened: OnceLock::new(),
             listener: OnceLock::new(),
             news: NewsFeed::new(),
         }))
@@ -140,7 +147,9 @@ impl RedisStore {
             address.may_forget |= self.0.may_forget;
             let database = Arc::new(Database::new(address));
             let first = opening::prepare(&database).await?;
-            let database = self.0.database.get_or_init(|| database);
+            let read_row = ReadRow::new(&database.address().prefix());
+            let Opened { database, .. } =
+                self.0.opened.get_or_init(|| Opened { database, read_row });
             let listener = listener::spawn(Arc::clone(database), first, self.0.news.clone());
             self.0.listener.get_or_init(|| listener);
             Ok(())
@@ -149,16 +158,15 @@ impl RedisStore {
     }
 
     async fn call(&self, call: Call) -> Result<Value, StoreError> {
-        self.database()?.call(call).await
+        self.opened()?.database.call(call).await
     }
 
-    fn database(&self) -> Result<&Database, StoreError> {
-        let database = self.0.database.get().map(|database| &**database);
-        database.ok_or_else(|| StoreError::new("the store is not open"))
+    fn opened(&self) -> Result<&Opened, StoreError> {
+        self.0.opened.get().ok_or_else(|| StoreError::new("the store is not open"))
     }
 
     fn is_there(&self) -> bool {
-        self.0.database.get().is_some_and(|database| database.is_there())
+        self.0.opened.get().is_some_and(|opened| opened.database.is_there())
     }
 
     fn reader(&self) -> NewsReader {

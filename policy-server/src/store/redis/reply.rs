@@ -1,9 +1,9 @@
 //! What the scripts answer.
 
-use std::{time::Duration, vec};
+use std::vec;
 
 use policy_core::{
-    session::{Handle, Identity, Record, SessionKey},
+    session::{Handle, Identity},
     time::Timestamp,
 };
 use redis::Value;
@@ -158,26 +158,6 @@ impl Items {
         Ok(user.map(|user| Identity::new(user).roles(roles).scopes(scopes)))
     }
 
-    /// A session, in the order of `FIELDS`.
-    pub(super) fn record(&mut self) -> Result<Record, StoreError> {
-        Ok(Record {
-            handle: Handle(self.array()?),
-            identity: self.identity()?,
-            epoch: self.number()?,
-            version: self.number()?,
-            created: self.time()?,
-            authenticated: self.optional_time()?,
-            rotated: self.time()?,
-            last_seen: self.time()?,
-            idle_deadline: self.time()?,
-            absolute_deadline: self.time()?,
-            idle: Duration::from_millis(self.number()?),
-            is_remembered: self.number()? == 1,
-            binding: self.array()?,
-            data: as_bytes(self.next()?)?.into(),
-        })
-    }
-
     pub(super) fn summary(&mut self) -> Result<Summary, StoreError> {
         Ok(Summary {
             handle: Handle(self.array()?),
@@ -219,10 +199,6 @@ impl Items {
             "all" => Revocation::All { before: value },
             kind => return Err(StoreError::new(format!("a revocation is of kind `{kind}`"))),
         })
-    }
-
-    pub(super) fn key(&mut self) -> Result<SessionKey, StoreError> {
-        self.array().map(SessionKey)
     }
 }
 

@@ -1,10 +1,14 @@
 //! A connection to one server.
 
+mod pipe;
+mod resp;
+
 use std::{io, sync::Arc, time::Duration};
 
 use redis::{
-    AsyncConnectionConfig, Cmd, Pipeline, RedisConnectionInfo, RedisResult, Value,
-    aio::{MultiplexedConnection, PubSub},
+    Cmd, ErrorKind, Pipeline, RedisConnectionInfo, RedisResult, Value,
+    aio::{ConnectionLike, PubSub},
+    cmd,
 };
 use socket2::{SockRef, TcpKeepalive};
 use tokio::{
@@ -19,13 +23,15 @@ use tokio_rustls::{
     rustls::{ClientConfig, pki_types::ServerName},
 };
 
+use self::pipe::Pipe;
+pub(super) use self::resp::{Item, Replies, number};
 use super::{DEADLINE, failure::Failure, url::Host};
 use crate::base::{task::BackgroundTask, timers};
 
 /// A connection, and the task that reads and writes it.
 pub(super) struct Link {
     pub(super) host: Host,
-    connection: MultiplexedConnection,
+    pipe: Pipe,
     state: AbortHandle,
     _task: BackgroundTask,
 }
@@ -45,11 +51,29 @@ enum Dialled {
 
 impl Link {
     pub(super) async fn open(host: Host, access: &Access) -> Result<Self, Failure> {
-        let (connection, state) = match dial(&host, access).await? {
-            Dialled::Plain(stream) => connect(access, stream).await,
-            Dialled::Tls(stream) => connect(access, stream).await,
-        }?;
-        Ok(Self { host, connection, _task: BackgroundTask::new(state.clone()), state })
+        let (pipe, state) = match dial(&host, access).await? {
+            Dialled::Plain(stream) => begin(stream),
+            Dialled::Tls(stream) => begin(stream),
+        };
+        let link = Self { host, pipe, _task: BackgroundTask::new(state.clone()), state };
+        link.log_in(&access.login).await?;
+        Ok(link)
+    }
+
+    async fn log_in(&self, login: &RedisConnectionInfo) -> RedisResult<()> {
+        if let Some(password) = login.password() {
+            let result = self.command(cmd("AUTH").arg(login.username()).arg(password)).await;
+            result.map_err(|error| match error.code() {
+                Some(_) => {
+                    (ErrorKind::AuthenticationFailed, "login failed", error.to_string()).into()
+                }
+                None => error,
+            })?;
+        }
+        if login.db() != 0 {
+            self.command(cmd("SELECT").arg(login.db())).await?;
+        }
+        Ok(())
     }
 
     /// Whether the server has not closed it, as some do where nothing happens for long.
@@ -58,8 +82,8 @@ impl Link {
     }
 
     /// The connection, for commands.
-    pub(super) fn connection(&self) -> MultiplexedConnection {
-        self.connection.clone()
+    pub(super) fn connection(&self) -> impl ConnectionLike {
+        self.pipe.clone()
     }
 
     /// The result of one command.
@@ -69,10 +93,25 @@ impl Link {
 
     /// The results of two commands in one round trip.
     pub(super) async fn both(&self, commands: &Pipeline) -> RedisResult<[RedisResult<Value>; 2]> {
-        let results = self.connection().send_packed_commands(commands, 0, 2).await?;
-        let mut results = results.into_iter();
+        let write = |unsent: &mut Vec<u8>| unsent.extend(commands.get_packed_pipeline());
+        let mut results = self.pipe.ask(2, write).await?.values()?.into_iter();
         let mut next = || results.next().unwrap_or(Value::Nil).extract_error();
         Ok([next(), next()])
+    }
+
+    /// The replies to the commands that `write` appends, so many.
+    pub(super) async fn replies(
+        &self,
+        count: usize,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> RedisResult<Replies> {
+        let replies = self.pipe.ask(count, write).await?;
+        if replies.has_error {
+            for value in replies.values()? {
+                value.extract_error()?;
+            }
+        }
+        Ok(replies)
     }
 }
 
@@ -102,15 +141,9 @@ pub(super) async fn within_deadline<T>(
     }
 }
 
-async fn connect(
-    access: &Access,
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-) -> Result<(MultiplexedConnection, AbortHandle), Failure> {
-    // The calls have their own deadline.
-    let config = AsyncConnectionConfig::new().set_response_timeout(None);
-    let opened = MultiplexedConnection::new_with_config(&access.login, stream, config).await;
-    let (connection, driver) = opened?;
-    Ok((connection, tokio::spawn(driver).abort_handle()))
+fn begin(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> (Pipe, AbortHandle) {
+    let (pipe, task) = Pipe::new(stream);
+    (pipe, tokio::spawn(task).abort_handle())
 }
 
 async fn dial(host: &Host, access: &Access) -> Result<Dialled, Failure> {

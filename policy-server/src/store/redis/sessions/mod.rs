@@ -1,13 +1,17 @@
 //! The calls of sessions.
 
+mod row;
+
 use policy_core::{
     session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
 use redis::Value;
 
+pub(super) use self::row::ReadRow;
+use self::row::Row;
 use super::{
-    RedisStore,
+    Opened, RedisStore,
     connection::Call,
     reply::{Items, as_array, as_bool, as_number, list, number, time},
 };
@@ -48,13 +52,18 @@ impl SessionStore for RedisStore {
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
         Answer::later(async move {
-            let call = Call::of_sessions("load").arg(&key.0[..]).arg(time(now));
-            let Some(mut reply) = Items::of_optional(self.call(call).await?)? else {
-                return Ok(None);
-            };
-            let current = reply.key()?;
-            let record = Items::of(reply.next()?)?.record()?;
-            Ok(Some(Loaded::new(record).successor((current != *key).then_some(current))))
+            let mut current = *key;
+            // This terminates: a rotation moves to a key that did not exist, so there is no cycle.
+            loop {
+                match self.row(&current).await? {
+                    Row::Session { record, everyone } if is_live(&record, everyone, now) => {
+                        let successor = (current != *key).then_some(current);
+                        return Ok(Some(Loaded::new(record).successor(successor)));
+                    }
+                    Row::Moved { to, until } if until > now => current = to,
+                    _ => return Ok(None),
+                }
+            }
         })
     }
 
@@ -158,7 +167,17 @@ impl SessionStore for RedisStore {
     }
 }
 
+fn is_live(record: &Record, everyone: u64, now: Timestamp) -> bool {
+    !record.is_expired(now) && (record.identity.is_none() || record.epoch >= everyone)
+}
+
 impl RedisStore {
+    async fn row(&self, key: &SessionKey) -> Result<Row, StoreError> {
+        let Opened { database, read_row } = self.opened()?;
+        let write = |commands: &mut Vec<u8>| read_row.write(key, commands);
+        Row::read(&database.read(ReadRow::REPLIES, write).await?)
+    }
+
     /// Adds how many anonymous sessions there may be.
     fn with_limit(&self, call: Call) -> Call {
         let AnonymousLimit { sessions, bytes, .. } = self.limit_of_anonymous();

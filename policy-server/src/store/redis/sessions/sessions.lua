@@ -11,11 +11,6 @@
 --   others          sorted    keys of anonymous sessions and replaced keys, likewise
 --   users:<number>  sorted    those that this cut-off of everyone ended; `users:ended` lists them
 
-local FIELDS = {
-    'handle', 'user', 'roles', 'scopes', 'epoch', 'version', 'created', 'authenticated', 'rotated',
-    'last_seen', 'idle_deadline', 'absolute_deadline', 'idle', 'is_remembered', 'binding', 'data',
-}
-
 -- What decides about a session; nil if there is no such key.
 local function find(key)
     local row = redis.call('HMGET', P .. 's:' .. key, 'handle', 'user', 'epoch', 'version',
@@ -223,8 +218,8 @@ function calls.lacking()
     local key, other = P .. 'probe', P .. 'probe:other'
     local tries = {
         { 'HSET', key, 'a', 1 }, { 'HINCRBY', key, 'a', 1 },
-        { 'HGET', key, 'a' }, { 'HMGET', key, 'a' }, { 'HSTRLEN', key, 'a' }, { 'HEXISTS', key, 'a' },
-        { 'HDEL', key, 'a' },
+        { 'HGET', key, 'a' }, { 'HGETALL', key }, { 'HMGET', key, 'a' }, { 'HSTRLEN', key, 'a' },
+        { 'HEXISTS', key, 'a' }, { 'HDEL', key, 'a' },
         { 'EXISTS', key }, { 'DEL', key },
         { 'ZADD', key, 1, 'a' }, { 'ZCARD', key }, { 'ZCOUNT', key, 0, 1 }, { 'ZSCORE', key, 'a' },
         { 'ZRANGE', key, 0, 1 }, { 'ZRANGEBYSCORE', key, 0, 1 }, { 'ZRANGEBYLEX', key, '-', '+' },
@@ -265,13 +260,6 @@ function calls.create(...)
     also('epoch', text(epoch))
     insert(one)
     return { 'done', bound(one, most, denies, now, sessions, bytes) }
-end
-
--- The key under which a live session is stored, and its fields.
-function calls.load(key, now)
-    local one = current(key, tonumber(now))
-    if not one or not is_live(one, tonumber(now)) then return false end
-    return { one.key, redis.call('HMGET', P .. 's:' .. one.key, unpack(FIELDS)) }
 end
 
 function calls.update(key, expected, data, now, sessions, bytes)

@@ -1,0 +1,353 @@
+//! Many calls at once over one connection.
+
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
+};
+
+use redis::{Cmd, Pipeline, RedisFuture, Value, aio::ConnectionLike};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split},
+    select,
+    sync::{Notify, oneshot},
+};
+
+use super::resp::{Replies, strange};
+
+/// How much room there is for what arrives, at least; and what is kept of it after a larger reply.
+const ROOM: usize = 16 * 1024;
+const KEPT: usize = 8 * ROOM;
+
+/// One connection for the calls of all requests. The server replies in the order in which it was asked.
+///
+/// A task writes what several requests asked in one system call, and wakes those whose replies arrived.
+#[derive(Clone)]
+pub(super) struct Pipe(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// There is something to send.
+    asked: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    unsent: Vec<u8>,
+    /// In the order of what they asked.
+    waiting: VecDeque<Waiting>,
+    /// Why the connection ended, if it has.
+    ended: Option<(io::ErrorKind, String)>,
+}
+
+struct Waiting {
+    replies: usize,
+    caller: oneshot::Sender<Replies>,
+}
+
+impl Pipe {
+    /// Also returns what writes and reads, until the connection ends.
+    pub(super) fn new(
+        stream: impl AsyncRead + AsyncWrite + Send + 'static,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let shared = Arc::new(Shared::default());
+        (Self(Arc::clone(&shared)), run(stream, shared))
+    }
+
+    /// Sends the commands that `write` appends, and returns as many replies.
+    pub(super) async fn ask(
+        &self,
+        replies: usize,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<Replies> {
+        let (caller, reply) = oneshot::channel();
+        {
+            let mut state = self.0.lock();
+            if state.ended.is_some() {
+                return Err(state.error());
+            }
+            if state.unsent.is_empty() {
+                self.0.asked.notify_one();
+            }
+            write(&mut state.unsent);
+            state.waiting.push_back(Waiting { replies, caller });
+        }
+        reply.await.map_err(|_ended| self.0.lock().error())
+    }
+}
+
+impl ConnectionLike for Pipe {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        Box::pin(async {
+            let replies = self.ask(1, |unsent| command.write_packed_command(unsent)).await?;
+            replies.values()?.pop().ok_or_else(|| strange().into())
+        })
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        commands: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        Box::pin(async move {
+            let write = |unsent: &mut Vec<u8>| unsent.extend(commands.get_packed_pipeline());
+            let replies = self.ask(offset + count, write).await?;
+            Ok(replies.values()?.split_off(offset))
+        })
+    }
+
+    fn get_db(&self) -> i64 {
+        0
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes all who wait.
+    fn end(&self, error: &io::Error) {
+        let mut state = self.lock();
+        if state.ended.is_none() {
+            state.ended = Some((error.kind(), error.to_string()));
+        }
+        state.waiting.clear();
+    }
+}
+
+impl State {
+    fn error(&self) -> io::Error {
+        match &self.ended {
+            Some((kind, error)) => io::Error::new(*kind, error.clone()),
+            None => ended(),
+        }
+    }
+}
+
+fn ended() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended")
+}
+
+/// Ends it for those who wait, also if the task is aborted.
+struct Ending(Arc<Shared>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end(&ended());
+    }
+}
+
+async fn run(stream: impl AsyncRead + AsyncWrite, shared: Arc<Shared>) {
+    let _ending = Ending(Arc::clone(&shared));
+    let (input, output) = split(stream);
+    // Both go on whatever the other one waits for, or the server and this task could wait for each other.
+    let ended = select! {
+        ended = read(input, &shared) => ended,
+        ended = write(output, &shared) => ended,
+    };
+    if let Err(error) = ended {
+        shared.end(&error);
+    }
+}
+
+async fn write(mut output: WriteHalf<impl AsyncWrite>, shared: &Shared) -> io::Result<()> {
+    let mut batch = Vec::new();
+    loop {
+        shared.asked.notified().await;
+        after_the_others().await;
+        std::mem::swap(&mut batch, &mut shared.lock().unsent);
+        output.write_all(&batch).await?;
+        output.flush().await?;
+        batch.clear();
+        batch.shrink_to(KEPT);
+    }
+}
+
+/// Lets the requests that can go on now ask first, so that one system call sends it all. Unlike
+/// `yield_now` of tokio, it does not wait until the thread has looked for input too.
+async fn after_the_others() {
+    let mut is_later = false;
+    poll_fn(|context| {
+        if is_later {
+            return Poll::Ready(());
+        }
+        is_later = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+async fn read(mut input: ReadHalf<impl AsyncRead>, shared: &Shared) -> io::Result<()> {
+    let mut arrived = Vec::new();
+    let mut next = None;
+    loop {
+        arrived.reserve(ROOM);
+        if input.read_buf(&mut arrived).await? == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the server closed the connection",
+            ));
+        }
+        let mut rest = &*arrived;
+        while !rest.is_empty() {
+            let first = match next.take() {
+                Some(first) => first,
+                None => shared.lock().waiting.pop_front().ok_or_else(strange)?,
+            };
+            match Replies::take(first.replies, &mut rest)? {
+                // It may not wait any more.
+                Some(replies) => _ = first.caller.send(replies),
+                None => {
+                    next = Some(first);
+                    break;
+                }
+            }
+        }
+        let taken = arrived.len() - rest.len();
+        arrived.drain(..taken);
+        arrived.shrink_to(KEPT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::Pin,
+        sync::atomic::{AtomicUsize, Ordering},
+        task::Context,
+        time::Duration,
+    };
+
+    use futures_util::{FutureExt, future::join_all};
+    use tokio::{
+        io::{DuplexStream, ReadBuf, duplex},
+        task::yield_now,
+        time::timeout,
+    };
+
+    use super::*;
+
+    /// Counts the system calls that a socket would take.
+    struct Counted(DuplexStream, Arc<AtomicUsize>);
+
+    impl AsyncRead for Counted {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_read(context, buffer)
+        }
+    }
+
+    impl AsyncWrite for Counted {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            Pin::new(&mut self.0).poll_write(context, bytes)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Sends each line back as two replies, before it reads the next one.
+    async fn echo(stream: DuplexStream) {
+        let (input, mut output) = split(stream);
+        let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(input));
+        while let Ok(Some(line)) = lines.next_line().await {
+            let reply = format!("*1\r\n${}\r\n{line}\r\n:1\r\n", line.len());
+            if output.write_all(reply.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn asked(pipe: &Pipe, line: &str) -> Vec<Value> {
+        let write = |unsent: &mut Vec<u8>| unsent.extend(format!("{line}\n").bytes());
+        pipe.ask(2, write).await.unwrap().values().unwrap()
+    }
+
+    fn echoed(line: &str) -> Vec<Value> {
+        vec![Value::Array(vec![Value::BulkString(line.into())]), Value::Int(1)]
+    }
+
+    /// The room between both is less than one command: each has to read before the other one can write.
+    #[tokio::test(start_paused = true)]
+    async fn each_call_gets_its_replies_however_they_arrive() {
+        for room in [1, 7, 64, 100_000] {
+            let (near, far) = duplex(room);
+            let (pipe, task) = Pipe::new(near);
+            tokio::spawn(task);
+            tokio::spawn(echo(far));
+            let lines: Vec<_> = (0..100).map(|number| number.to_string().repeat(number)).collect();
+            let calls = join_all(lines.iter().map(|line| asked(&pipe, line)));
+            let replies =
+                timeout(Duration::from_secs(60), calls).await.expect("neither waits for the other");
+            assert_eq!(
+                replies,
+                lines.iter().map(|line| echoed(line)).collect::<Vec<_>>(),
+                "{room}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn what_requests_ask_at_the_same_time_is_one_system_call() {
+        let (near, far) = duplex(100_000);
+        let writes = Arc::new(AtomicUsize::new(0));
+        let (pipe, task) = Pipe::new(Counted(near, Arc::clone(&writes)));
+        tokio::spawn(task);
+        tokio::spawn(echo(far));
+        let requests = (0..50).map(|number| {
+            let (pipe, line) = (pipe.clone(), number.to_string());
+            tokio::spawn(async move { assert_eq!(asked(&pipe, &line).await, echoed(&line)) })
+        });
+        for request in requests.collect::<Vec<_>>() {
+            request.await.unwrap();
+        }
+        assert_eq!(writes.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_who_wait_are_told_that_the_connection_ended() {
+        for is_aborted in [false, true] {
+            let (near, far) = duplex(100);
+            let (pipe, task) = Pipe::new(near);
+            let task = tokio::spawn(task);
+            let ask = || pipe.ask(1, |unsent| unsent.extend(b"PING\r\n"));
+            let end = async {
+                yield_now().await;
+                if is_aborted { task.abort() } else { drop(far) }
+            };
+            let calls = timeout(Duration::from_secs(60), async { tokio::join!(ask(), ask(), end) });
+            let (first, second, ()) = calls.await.expect("nobody waits in vain");
+            assert!(first.is_err() && second.is_err());
+            assert!(ask().await.is_err(), "and who asks later");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_gave_up_does_not_get_the_reply_of_another() {
+        let (near, far) = duplex(100_000);
+        let (pipe, task) = Pipe::new(near);
+        tokio::spawn(task);
+        assert!(asked(&pipe, "first").now_or_never().is_none());
+        tokio::spawn(echo(far));
+        assert_eq!(asked(&pipe, "second").await, echoed("second"));
+    }
+}
