@@ -37,6 +37,7 @@ mod auth;
 mod cache;
 mod cors;
 mod csrf;
+mod entry;
 mod handler;
 mod headers;
 mod jsonp;
@@ -51,6 +52,7 @@ mod token;
 mod tunnel;
 mod wire;
 
+pub use self::entry::Entry;
 use self::{
     app::app, auth::auth, cache::cache, cors::cors, csrf::csrf, handler::handler, headers::headers,
     jsonp::jsonp, limit::limit, proxy::proxy, request::request, route::route, session::session,
@@ -79,16 +81,21 @@ pub enum EventLevel {
 
 /// The last in the row of areas: makes the enums of all entries.
 macro_rules! all {
-    (rules; $($(#[$doc:meta])* $name:ident $severity:ident $code:literal, $message:literal, $help:literal;)*) => {
+    (rules; $($(#[doc = $doc:literal])* $name:ident $severity:ident $code:literal, $message:literal, $help:literal;)*) => {
         /// A rule about a policy or a setting, checked at compile time, at start, and when data is
         /// replaced.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Rule { $($(#[$doc])* $name,)* }
+        pub enum Rule { $($(#[doc = $doc])* $name,)* }
 
         impl Rule {
             /// Every rule there is.
             pub const ALL: &[Rule] = &[$(Rule::$name,)*];
+
+            /// What it is for, as its documentation says it.
+            pub const fn about(self) -> &'static str {
+                match self { $(Rule::$name => concat!($($doc),*).trim_ascii(),)* }
+            }
 
             /// The stable code, for programs and for searching the documentation.
             pub const fn code(self) -> &'static str {
@@ -111,15 +118,20 @@ macro_rules! all {
             }
         }
     };
-    (refusals; $($(#[$doc:meta])* $name:ident $status:literal $code:literal, $title:literal;)*) => {
+    (refusals; $($(#[doc = $doc:literal])* $name:ident $status:literal $code:literal, $title:literal;)*) => {
         /// A reason to refuse one request, with the status and the words of the response.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Refusal { $($(#[$doc])* $name,)* }
+        pub enum Refusal { $($(#[doc = $doc])* $name,)* }
 
         impl Refusal {
             /// Every refusal there is.
             pub const ALL: &[Refusal] = &[$(Refusal::$name,)*];
+
+            /// What it is for, as its documentation says it.
+            pub const fn about(self) -> &'static str {
+                match self { $(Refusal::$name => concat!($($doc),*).trim_ascii(),)* }
+            }
 
             /// The stable code, for clients and logs.
             pub const fn code(self) -> &'static str {
@@ -137,15 +149,20 @@ macro_rules! all {
             }
         }
     };
-    (events; $($(#[$doc:meta])* $name:ident $level:ident $code:literal, $message:literal;)*) => {
+    (events; $($(#[doc = $doc:literal])* $name:ident $level:ident $code:literal, $message:literal;)*) => {
         /// Something that a server logs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Event { $($(#[$doc])* $name,)* }
+        pub enum Event { $($(#[doc = $doc])* $name,)* }
 
         impl Event {
             /// Every event there is.
             pub const ALL: &[Event] = &[$(Event::$name,)*];
+
+            /// What it is for, as its documentation says it.
+            pub const fn about(self) -> &'static str {
+                match self { $(Event::$name => concat!($($doc),*).trim_ascii(),)* }
+            }
 
             /// The stable code, for alerts.
             pub const fn code(self) -> &'static str {

@@ -24,6 +24,17 @@ fn entries() -> Vec<(&'static str, String)> {
 }
 
 #[test]
+fn every_entry_is_found_by_its_code_and_says_what_it_is_for() {
+    assert_eq!(Entry::all().count(), entries().len());
+    for entry in Entry::all() {
+        assert_eq!(Entry::of(entry.code()), Some(entry));
+        let about = entry.about();
+        assert!(about.ends_with('.') && !about.starts_with(' '), "{about}");
+        assert!(entry.code().starts_with(entry.area()) && !entry.message().is_empty());
+    }
+}
+
+#[test]
 fn no_two_entries_have_the_same_code() {
     let mut seen = BTreeMap::new();
     for (code, name) in entries() {

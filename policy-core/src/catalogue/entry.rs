@@ -1,0 +1,71 @@
+//! An entry of any table.
+
+use super::{Event, Refusal, Rule};
+
+/// An entry of the catalogue, to be found by its code.
+///
+/// ```
+/// use policy_core::{Entry, Rule};
+///
+/// let entry = Entry::of("cors.any-origin-with-credentials");
+/// assert_eq!(entry, Some(Entry::Rule(Rule::AnyOriginWithCredentials)));
+/// assert_eq!(entry.map(Entry::area), Some("cors"));
+/// assert_eq!(Entry::of("cors.unheard-of"), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Entry {
+    /// A rule about a policy or a setting.
+    Rule(Rule),
+    /// A reason to refuse a request.
+    Refusal(Refusal),
+    /// Something that a server logs.
+    Event(Event),
+}
+
+impl Entry {
+    /// Every entry there is: rules, refusals, events.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let rules = Rule::ALL.iter().copied().map(Self::Rule);
+        let refusals = Refusal::ALL.iter().copied().map(Self::Refusal);
+        rules.chain(refusals).chain(Event::ALL.iter().copied().map(Self::Event))
+    }
+
+    /// The entry with this code.
+    pub fn of(code: &str) -> Option<Self> {
+        Self::all().find(|entry| entry.code() == code)
+    }
+
+    /// Its code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Rule(rule) => rule.code(),
+            Self::Refusal(refusal) => refusal.code(),
+            Self::Event(event) => event.code(),
+        }
+    }
+
+    /// What it says: the message of a rule or an event, the title of a refusal.
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::Rule(rule) => rule.message(),
+            Self::Refusal(refusal) => refusal.title(),
+            Self::Event(event) => event.message(),
+        }
+    }
+
+    /// What it is for, as its documentation says it.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Rule(rule) => rule.about(),
+            Self::Refusal(refusal) => refusal.about(),
+            Self::Event(event) => event.about(),
+        }
+    }
+
+    /// The first word of its code, such as `cors`.
+    pub fn area(self) -> &'static str {
+        let code = self.code();
+        code.split_once('.').map_or(code, |(area, _)| area)
+    }
+}
