@@ -1,0 +1,86 @@
+//! The command line.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, builder::styling};
+
+use crate::{
+    commands::{code, completions, man, show},
+    failure::Failure,
+    output::Output,
+};
+
+const STYLES: styling::Styles = styling::Styles::styled()
+    .header(styling::Style::new().bold())
+    .usage(styling::Style::new().bold())
+    .literal(styling::AnsiColor::Cyan.on_default());
+
+/// Shows what the routes of a Policy app require and allow.
+///
+/// The commands read the policy of an app as data, and never build the app: `policy.lock` beside its
+/// Cargo.toml, or what its last test run wrote below `target/policy`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo-policy",
+    bin_name = "cargo policy",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 fine, 1 findings, 2 wrong use or unreadable input."
+)]
+pub(crate) struct Cli {
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Show(show::Arguments),
+    Code(code::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+impl Command {
+    /// Runs the command. Its exit code is 0, or 1 if it found something to correct.
+    pub(crate) fn run(&self, output: &mut Output) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Show(arguments) => show::run(arguments, output),
+            Self::Code(arguments) => code::run(arguments, output),
+            Self::Completions(arguments) => completions::run(arguments, output),
+            Self::Man(arguments) => man::run(arguments, output),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("cargo policy "), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The commands, one file or folder each: its arguments, and what it does.
+
+pub(crate) mod code;
+pub(crate) mod completions;
+pub(crate) mod man;
+pub(crate) mod show;

@@ -1,0 +1,163 @@
+//! The manifest that a command reads: of a package, or what `--from` names.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+    process::Command,
+};
+
+use clap::Args;
+use policy_core::manifest::{Manifest, Sources};
+
+use crate::{
+    failure::Failure,
+    output::Output,
+    package::{Package, PackageArguments},
+};
+
+/// Which manifest a command reads.
+#[derive(Debug, Args)]
+pub(crate) struct InputArguments {
+    /// Read this instead of the package's own policy: a file, `-` for standard input, a git
+    /// revision (its policy.lock), or REVISION:PATH.
+    #[arg(long, value_name = "INPUT", help_heading = "Package")]
+    from: Option<String>,
+    #[command(flatten)]
+    package: PackageArguments,
+}
+
+/// A manifest.
+#[derive(Debug)]
+pub(crate) struct Input {
+    /// The name of the package, or what was named.
+    pub(crate) name: String,
+    pub(crate) manifest: Manifest,
+    /// The lines that decided, as far as they are known.
+    pub(crate) sources: Option<Sources>,
+}
+
+impl InputArguments {
+    /// Reads the manifest that is named; else what the last test run of the package wrote; else its
+    /// lock file, and says how to get the lines, too.
+    pub(crate) fn read(&self, output: &Output) -> Result<Input, Failure> {
+        match &self.from {
+            Some(named) => Ok(Input {
+                name: named.clone(),
+                manifest: parse(&self.named(named)?, named)?,
+                sources: None,
+            }),
+            None => of_package(&Package::find(&self.package)?, output),
+        }
+    }
+
+    fn named(&self, named: &str) -> Result<String, Failure> {
+        if named == "-" {
+            let mut text = String::new();
+            return match io::stdin().read_to_string(&mut text) {
+                Ok(_) if !text.trim().is_empty() => Ok(text),
+                Ok(_) => Err(Failure::new("standard input is empty")
+                    .help("pipe a manifest into this command, or name a file")),
+                Err(error) => Err(Failure::new(format!("standard input cannot be read: {error}"))
+                    .help("pipe a manifest into this command, in UTF-8")),
+            };
+        }
+        let path = Path::new(named);
+        if path.is_dir() {
+            return Err(Failure::new(format!("`{named}` is a folder"))
+                .help("name the policy.lock in it, or its package with `--manifest-path`"));
+        }
+        if path.exists() {
+            return read(path);
+        }
+        let is_revision = !named.starts_with('-') && !named.is_empty();
+        if is_revision && named.contains(':') {
+            return git(Path::new("."), named).map_err(|said| {
+                Failure::new(format!("git does not have `{named}`: {said}"))
+                    .help("write REVISION:PATH, with the path from the root of the repository")
+            });
+        }
+        let absent = || {
+            Failure::new(format!("there is no file `{named}`"))
+                .help("name a manifest, `-`, a revision such as `HEAD~1`, or REVISION:PATH")
+        };
+        if !is_revision {
+            return Err(absent());
+        }
+        let folder = Package::find(&self.package).map(|package| package.folder);
+        let folder = folder.as_deref().unwrap_or(Path::new("."));
+        let in_revision = format!("{named}:./policy.lock");
+        git(folder, &in_revision).map_err(|said| {
+            let Failure { message, help } = absent();
+            let message =
+                format!("{message}, and git has no policy.lock in a revision of this name: {said}");
+            Failure { message, help }
+        })
+    }
+}
+
+fn of_package(package: &Package, output: &Output) -> Result<Input, Failure> {
+    let (manifest, lock) = (package.manifest(), package.lock());
+    let name = package.name.clone();
+    if manifest.is_file() {
+        let file = package.sources();
+        let sources = match file.is_file() {
+            true => Some(parse_sources(&read(&file)?, &file)?),
+            false => None,
+        };
+        let text = read(&manifest)?;
+        let manifest = parse(&text, &manifest.display().to_string())?;
+        return Ok(Input { name, manifest, sources });
+    }
+    if lock.is_file() {
+        output.note(&format!(
+            "this is policy.lock; `cargo test -p {name}` adds the lines that decided"
+        ));
+        let manifest = parse(&read(&lock)?, &lock.display().to_string())?;
+        return Ok(Input { name, manifest, sources: None });
+    }
+    Err(Failure::new(format!(
+        "the package `{name}` has no policy yet: neither `{}` nor `{}` is there",
+        lock.display(),
+        manifest.display()
+    ))
+    .help(format!("run `cargo test -p {name}`, in which the tests of its policies write it")))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| {
+        Failure::new(format!("`{}` cannot be read: {error}", path.display()))
+            .help("name a manifest in UTF-8 that you may read")
+    })
+}
+
+/// The manifest in the text of a manifest or of a lock file.
+fn parse(text: &str, name: &str) -> Result<Manifest, Failure> {
+    Manifest::parse(text).map_err(|error| {
+        Failure::new(format!("`{name}`: {error}")).help(
+            "name a policy.lock or a manifest.json; if a merge left both sides in it, write it anew \
+             with `cargo test`",
+        )
+    })
+}
+
+fn parse_sources(text: &str, file: &Path) -> Result<Sources, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        Failure::new(format!("`{}` cannot be read: {error}", file.display()))
+            .help("run `cargo test`, which writes it anew")
+    })
+}
+
+/// A file of a revision. Says what git says where it has none.
+fn git(folder: &Path, object: &str) -> Result<String, String> {
+    let output = Command::new("git")
+        .args(["cat-file", "blob", object])
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("git cannot be started: {error}"))?;
+    if output.status.success() {
+        return String::from_utf8(output.stdout).map_err(|error| error.to_string());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.trim().trim_start_matches("fatal: ").to_owned())
+}

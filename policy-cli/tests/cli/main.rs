@@ -1,0 +1,10 @@
+//! The built binary on real manifests.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod fixtures;
+mod hostile;
+mod manifests;
+mod run;
+mod show;
+mod wrong_use;

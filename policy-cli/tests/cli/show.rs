@@ -1,0 +1,104 @@
+//! `cargo policy show`.
+
+use std::{fs, path::PathBuf};
+
+use crate::{
+    fixtures,
+    run::{Ran, compare, folder, run, run_in},
+};
+
+const CARGO_TOML: &str = "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[workspace]\n";
+
+/// A package whose tests were run, or of which only the lock file is there.
+fn package(name: &str, is_tested: bool) -> PathBuf {
+    let manifest = fixtures::shop().to_json();
+    let sources = serde_json::to_string(&fixtures::shop_sources()).unwrap();
+    let files = [
+        ("Cargo.toml", CARGO_TOML),
+        ("src/lib.rs", ""),
+        ("policy.lock", &fixtures::hello().to_json()),
+        ("target/policy/shop/manifest.json", &manifest),
+        ("target/policy/shop/sources.json", &sources),
+    ];
+    folder(name, if is_tested { &files } else { files.split_at(3).0 })
+}
+
+#[test]
+fn the_routes_fit_the_width() {
+    let folder = package("widths", true);
+    for width in ["40", "60", "80", "120", "160", "220"] {
+        let Ran { code, out, err } = run_in(&folder, &["policy", "show", "--width", width], "");
+        assert_eq!((code, &*err), (0, ""));
+        let widest = out.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.parse().unwrap(), "{out}");
+        compare(&format!("shop-{width}.txt"), &out);
+    }
+    compare("hello.txt", &run("show --from hello.json").out);
+}
+
+#[test]
+fn filters_are_what_a_page_or_a_caller_sees() {
+    let folder = package("filters", true);
+    for (name, line) in [
+        ("page", "--origin https://app.shop.example"),
+        ("partner", "--origin https://a.partner.example"),
+        ("anonymous", "--anonymous"),
+        ("staff", "--role staff --path /admin/** --path /h*"),
+    ] {
+        let arguments: Vec<_> = ["show"].into_iter().chain(line.split(' ')).collect();
+        let Ran { code, out, .. } = run_in(&folder, &arguments, "");
+        assert_eq!(code, 0);
+        compare(&format!("shop-{name}.txt"), &out);
+    }
+}
+
+#[test]
+fn the_last_test_run_is_shown_or_else_the_lock_file() {
+    let tested = run_in(&package("tested", true), &["show"], "");
+    assert!(tested.out.contains("shop: 10 routes") && tested.out.contains("src/orders.rs:24"));
+    let untested = package("untested", false);
+    let locked = run_in(&untested, &["show"], "");
+    assert!(locked.out.starts_with("shop: 1 route\n"), "{}", locked.out);
+    assert!(locked.err.contains("`cargo test -p shop`"), "{}", locked.err);
+    let below = untested.join("src");
+    assert_eq!(run_in(&below, &["show"], "").out, locked.out);
+    let manifest = untested.join("Cargo.toml");
+    let by_path = ["show", "--manifest-path", manifest.to_str().unwrap()];
+    assert_eq!(run_in(&std::env::temp_dir(), &by_path, "").out, locked.out);
+    assert_eq!(run_in(&untested, &["show", "-p", "shop"], "").out, locked.out);
+}
+
+#[test]
+fn a_manifest_comes_from_a_file_or_standard_input() {
+    let named = run("show --from hello.json").out;
+    let manifests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/manifests");
+    let text = fs::read_to_string(manifests.join("hello.json")).unwrap();
+    let piped = run_in(&manifests, &["show", "--from", "-"], &text).out;
+    assert_eq!(
+        piped.lines().skip(1).collect::<Vec<_>>(),
+        named.lines().skip(1).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn nothing_that_matches_is_said() {
+    let Ran { code, out, err } = run("show --from hello.json --path /nothing");
+    assert_eq!(code, 0);
+    assert!(out.starts_with("hello.json: 0 of 1 routes\n"), "{out}");
+    assert!(err.contains("no route matches"), "{err}");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    assert!(!run("show --from shop.json").out.contains('\u{1b}'));
+    assert!(run("show --from shop.json --color always").out.contains("\u{1b}[1m"));
+}
+
+#[test]
+fn a_thousand_routes_have_a_thousand_entries() {
+    let manifest = fixtures::large(1000).to_json();
+    let folder = folder("large", &[("large.json", &manifest)]);
+    let ran = run_in(&folder, &["show", "--from", "large.json", "--width", "60"], "");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.out.matches("\n  Who may call  ").count(), 1000);
+}

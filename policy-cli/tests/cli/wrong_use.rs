@@ -1,0 +1,113 @@
+//! Wrong uses: exit code 2, and words that say what to do.
+
+use std::{path::Path, process::Command};
+
+use crate::{
+    fixtures,
+    run::{folder, run, run_in},
+};
+
+#[test]
+fn what_cannot_be_read_is_an_error_that_says_the_fix() {
+    let not_utf8 = folder("not-utf8", &[]);
+    std::fs::create_dir_all(&not_utf8).unwrap();
+    let file = not_utf8.join("latin1.json");
+    std::fs::write(&file, b"{\"f\": \"\xe9\"}").unwrap();
+    let not_utf8 = format!("show --from {}", file.display());
+    for (line, words) in [
+        ("show --from nowhere.json", &["no file `nowhere.json`", "name a manifest"][..]),
+        ("show --from HEAD:nowhere.json", &["git does not have", "REVISION:PATH"]),
+        ("show --from no-such-revision", &["no policy.lock in a revision", "HEAD~1"]),
+        ("show --from --", &["required"]),
+        ("show --from=--help", &["there is no file `--help`"]),
+        ("show --from=--output=x:y", &["there is no file"]),
+        ("show --from .", &["is a folder", "policy.lock"]),
+        ("show --from -", &["standard input is empty", "pipe a manifest"]),
+        ("show --from ../../Cargo.toml", &["this is no manifest", "write it anew"]),
+        (&not_utf8, &["cannot be read", "UTF-8"]),
+        ("show --manifest-path nowhere/Cargo.toml", &["cargo finds no package", "--manifest-path"]),
+        ("show -p nobody", &["no package `nobody`", "`policy-cli`"]),
+        ("show -p policy-core", &["has no policy yet", "`cargo test -p policy-core`"]),
+        ("show --from hello.json --origin https://a.example/", &["an origin is scheme", "remove"]),
+        ("show --from hello.json --anonymous --role a", &["cannot be used with"]),
+        ("show --from hello.json --format xml", &["possible values: text"]),
+        ("shwo", &["show"]),
+        ("code cors.any-origin-with-credential", &["did you mean `cors.any-origin-with-cred"]),
+        ("code", &["<CODE>"]),
+        ("man --out nowhere", &["cannot be written", "a folder that exists"]),
+    ] {
+        let ran = run(line);
+        assert_eq!((ran.code, &*ran.out), (2, ""), "{line}: {}", ran.err);
+        for words in words {
+            assert!(ran.err.contains(words), "{line}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn a_newer_or_broken_manifest_is_not_shown_in_part() {
+    let text = fixtures::shop().to_json();
+    for (from, to, words) in [
+        ("\"format\": 1", "\"format\": 9", "has format 9"),
+        ("\"path\"", "\"pfad\"", "unknown field `pfad`"),
+        ("{", "<<<<<<< HEAD\n{", "a merge left both sides"),
+        ("nosniff", "sniff", "changed by hand"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let ran = run_in(folder, &["show", "--from", "-"], &text.replacen(from, to, 1));
+        assert_eq!((ran.code, &*ran.out), (2, ""), "{}", ran.err);
+        assert!(ran.err.contains(words), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_workspace_with_several_apps_asks_for_a_name() {
+    let lock = fixtures::hello().to_json();
+    let [one, two] =
+        ["one", "two"].map(|name| format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n"));
+    let both = [
+        ("Cargo.toml", "[workspace]\nmembers = [\"one\", \"two\"]\nresolver = \"3\"\n"),
+        ("one/Cargo.toml", &*one),
+        ("one/src/lib.rs", ""),
+        ("two/Cargo.toml", &*two),
+        ("two/src/lib.rs", ""),
+        ("one/policy.lock", &*lock),
+        ("two/policy.lock", &*lock),
+    ];
+    let none = run_in(&folder("none", both.split_at(5).0), &["show"], "");
+    assert!(none.code == 2 && none.err.contains("`one`, `two`"), "{}", none.err);
+    let only = run_in(&folder("only", both.split_at(6).0), &["show"], "");
+    assert!(only.code == 0 && only.out.starts_with("one: "), "{}", only.err);
+    let all = folder("all", &both);
+    let several = run_in(&all, &["show"], "");
+    assert!(several.code == 2 && several.err.contains("`one`, `two`"), "{}", several.err);
+    assert!(run_in(&all, &["show", "-p", "two"], "").out.starts_with("two: "));
+    assert!(run_in(&all.join("two"), &["show"], "").out.starts_with("two: "));
+}
+
+#[test]
+#[ignore = "needs git"]
+fn a_revision_has_the_lock_file_of_the_package() {
+    let lock = fixtures::hello().to_json();
+    let cargo = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
+    let files = [("a/Cargo.toml", cargo), ("a/src/lib.rs", ""), ("a/policy.lock", &*lock)];
+    let root = folder("revision", &files);
+    for arguments in [
+        &["init", "-q"][..],
+        &["add", "."],
+        &["-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "a"],
+    ] {
+        let git = Command::new("git").args(arguments).current_dir(&root).output().unwrap();
+        assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+    }
+    let app = root.join("a");
+    std::fs::remove_file(app.join("policy.lock")).unwrap();
+    for input in ["HEAD", "HEAD:a/policy.lock"] {
+        let ran = run_in(&app, &["show", "--from", input], "");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.out.starts_with(&format!("{input}: 1 route\n")), "{}", ran.out);
+    }
+    let missing = run_in(&app, &["show", "--from", "HEAD~1"], "");
+    assert!(missing.code == 2 && missing.err.contains("HEAD~1"), "{}", missing.err);
+}
