@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, builder::styling};
 
 use crate::{
-    commands::{code, completions, man, show},
+    commands::{code, completions, explain, man, show},
     failure::Failure,
     output::Output,
 };
@@ -48,6 +48,7 @@ pub(crate) enum Color {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Show(show::Arguments),
+    Explain(explain::Arguments),
     Code(code::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -58,6 +59,7 @@ impl Command {
     pub(crate) fn run(&self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Show(arguments) => show::run(arguments, output),
+            Self::Explain(arguments) => explain::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),
             Self::Completions(arguments) => completions::run(arguments, output),
             Self::Man(arguments) => man::run(arguments, output),

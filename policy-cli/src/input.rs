@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use policy_core::manifest::{Manifest, Sources};
+use policy_core::manifest::{Lock, Manifest, Sources};
 
 use crate::{
     failure::Failure,
@@ -133,7 +133,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 /// The manifest in the text of a manifest or of a lock file.
 fn parse(text: &str, name: &str) -> Result<Manifest, Failure> {
-    Manifest::parse(text).map_err(|error| {
+    Lock::parse(text).map(|lock| lock.manifest).map_err(|error| {
         Failure::new(format!("`{name}`: {error}")).help(
             "name a policy.lock or a manifest.json; if a merge left both sides in it, write it anew \
              with `cargo test`",

@@ -1,4 +1,5 @@
-//! `cargo policy`: shows what the routes of a Policy app require and allow, and explains codes.
+//! `cargo policy`: shows what the routes of a Policy app require and allow, and explains decisions and
+//! codes.
 //!
 //! It reads manifests, which tests of the app write, and never builds the app.
 

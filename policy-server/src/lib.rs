@@ -363,7 +363,10 @@ pub mod __private {
     #[cfg(feature = "embedded")]
     pub use crate::store::embedded::codec::{Row, Successor, TokenRow};
     #[cfg(feature = "testing")]
-    pub use crate::testing::prove::{Law, Proof, prove};
+    pub use crate::testing::{
+        lock::Subject as LockSubject,
+        prove::{Law, Proof, prove},
+    };
     pub use crate::{
         app::route::Route,
         auth::scheme::Scheme,

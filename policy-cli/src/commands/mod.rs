@@ -2,5 +2,6 @@
 
 pub(crate) mod code;
 pub(crate) mod completions;
+pub(crate) mod explain;
 pub(crate) mod man;
 pub(crate) mod show;

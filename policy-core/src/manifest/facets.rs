@@ -249,3 +249,31 @@ impl Headers {
         super::digest_of(&text).chars().take(12).collect()
     }
 }
+
+impl Cache {
+    /// The value of `Cache-Control`, with the fields of `vary` behind it.
+    pub fn control(&self) -> String {
+        let mut words = Vec::new();
+        let flags = [
+            ("no-store", self.no_store),
+            ("no-cache", self.no_cache),
+            ("private", self.audience == Audience::Private),
+            ("public", self.audience == Audience::Public),
+            ("must-revalidate", self.must_revalidate),
+            ("immutable", self.immutable),
+        ];
+        words.extend(flags.iter().filter(|(_, is)| *is).map(|(word, _)| (*word).to_owned()));
+        let times = [
+            ("max-age", self.max_age),
+            ("s-maxage", self.s_maxage),
+            ("stale-while-revalidate", self.stale_while_revalidate),
+            ("stale-if-error", self.stale_if_error),
+        ];
+        words.extend(times.iter().filter_map(|(word, time)| Some(format!("{word}={}", (*time)?))));
+        let mut text = words.join(", ");
+        if !self.vary.is_empty() {
+            text += &format!("; vary {}", self.vary.join(" "));
+        }
+        text
+    }
+}

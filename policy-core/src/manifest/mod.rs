@@ -7,19 +7,25 @@
 
 mod app;
 mod canonical;
+mod changes;
 pub mod engine;
+mod explain;
 mod facets;
 mod from_policy;
+mod lock;
 mod normal;
 mod read;
 mod route;
 mod sources;
 
 pub use app::{AppFacts, SessionFacts, TokenFacts};
+pub use changes::{Change, Direction, changes};
+pub use explain::{Edit, Explanation, GateFinding, Nearest, explain};
 pub use facets::{
     Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, OriginList, Origins, Rate,
     Requirement, Scheme,
 };
+pub use lock::{Acceptance, Lock, Update};
 pub use read::ReadError;
 pub use route::{Route, RouteKind};
 pub use sources::{Source, Sources};

@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt};
 
+use serde_json::{Map, Value};
+
 use super::{FORMAT, Manifest};
 
 /// Why a text is no manifest.
@@ -68,30 +70,30 @@ impl Manifest {
     /// [`ReadError`]: a field that this release does not know is an error, too, since it may restrict
     /// what the rest allows.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        /// What every format has.
-        #[derive(serde::Deserialize)]
-        struct Format {
-            format: u32,
-        }
-
-        let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
-        if format > FORMAT {
-            return Err(ReadError::Newer { format });
-        }
-        let manifest: Self = serde_json::from_str(text).map_err(ReadError::Malformed)?;
-        for (name, headers) in &manifest.headers {
-            if headers.name() != *name {
-                return Err(ReadError::HeadersRenamed { name: name.clone() });
-            }
-        }
-        for route in &manifest.routes {
-            if let Some(name) = &route.headers
-                && !manifest.headers.contains_key(name)
-            {
-                let (path, name) = (route.path.clone(), name.clone());
-                return Err(ReadError::HeadersMissing { path, name });
-            }
-        }
-        Ok(manifest.normal())
+        manifest(serde_json::from_str(text).map_err(ReadError::Malformed)?)
     }
+}
+
+/// The manifest of a JSON object.
+pub(super) fn manifest(fields: Map<String, Value>) -> Result<Manifest, ReadError> {
+    let format = fields.get("format").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+    if let Some(format) = format.filter(|format| *format > FORMAT) {
+        return Err(ReadError::Newer { format });
+    }
+    let manifest: Manifest =
+        serde_json::from_value(Value::Object(fields)).map_err(ReadError::Malformed)?;
+    for (name, headers) in &manifest.headers {
+        if headers.name() != *name {
+            return Err(ReadError::HeadersRenamed { name: name.clone() });
+        }
+    }
+    for route in &manifest.routes {
+        if let Some(name) = &route.headers
+            && !manifest.headers.contains_key(name)
+        {
+            let (path, name) = (route.path.clone(), name.clone());
+            return Err(ReadError::HeadersMissing { path, name });
+        }
+    }
+    Ok(manifest.normal())
 }

@@ -6,6 +6,7 @@ mod client;
 mod console;
 mod faulty_store;
 mod fetched;
+pub(crate) mod lock;
 mod network;
 pub(crate) mod prove;
 #[cfg(feature = "proptest")]

@@ -159,6 +159,22 @@ impl Engine {
         gates::decide(self, request, caller)
     }
 
+    /// The route that serves a method of a path, or of other paths (`*`), or of CONNECT (an empty
+    /// path); `None` where nothing does.
+    pub fn serving(&self, method: &str, path: &str) -> Option<&Route> {
+        let index = match path {
+            "" => self.tunnel,
+            "*" => self.elsewhere,
+            path => match self.paths.find(path) {
+                Some(found) => found.path.route(method),
+                None => self.elsewhere,
+            },
+        };
+        let route = self.routes.get(index?).map(|compiled| &compiled.route)?;
+        let is_served = route.kind != RouteKind::NotFound || path == "*";
+        is_served.then_some(route)
+    }
+
     /// The policy of a route that a decision names.
     pub fn route(&self, decision: &Decision) -> Option<&Route> {
         self.routes.get(decision.route?).map(|compiled| &compiled.route)

@@ -32,6 +32,7 @@ use crate::{
     app::{App, AppParts, defaults::Defaults},
     base::{clock::Clock, error::Error},
     pipeline::service::AppService,
+    testing::lock::{LockTest, Subject},
 };
 use declared::Declared;
 use equivalence_classes::Path;
@@ -45,6 +46,7 @@ const NOW: u64 = 1_800_000_000;
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Proof {
+    lock: LockTest,
     declared: Declared,
     tallies: Tallies,
     /// The results without the layers around the app, if there are layers and a law is broken.
@@ -68,12 +70,13 @@ pub fn prove<S>(app: App<S>) -> Proof {
 #[track_caller]
 fn prove_parts(app: AppParts) -> Proof {
     let began = Instant::now();
+    let lock = LockTest::new(&app);
     let (declared, service) = prepared(app);
     let (paths, kinds, tallies) = explore_all(&declared, &service);
     let is_broken = Law::ALL.into_iter().any(|law| tallies.of(law).broken > 0);
     let bare = service.without_layers().filter(|_| is_broken);
     let bare = bare.map(|service| explore_all(&declared, &service).2);
-    Proof { declared, tallies, bare, paths, kinds, took: began.elapsed() }
+    Proof { lock, declared, tallies, bare, paths, kinds, took: began.elapsed() }
 }
 
 impl Proof {
@@ -106,6 +109,16 @@ impl Proof {
         for line in self.stated(law) {
             println!("{line}");
         }
+    }
+
+    /// Asserts that the policy is the one in the lock file.
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    #[track_caller]
+    pub fn check_lock(&self, subject: Subject) {
+        self.lock.check(subject);
     }
 
     /// The text of the violation; empty if the law holds.
@@ -279,7 +292,14 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
 /// policy_server::policy_tests!(app());
 /// ```
 ///
-/// Two apps of one module get names: `policy_tests!(shop: crate::shop::app());`.
+/// Two apps of one package get names: `policy_tests!(shop: crate::shop::app());`.
+///
+/// One of the tests compares the policy of the app with `policy.lock` beside the `Cargo.toml` of the
+/// package, `policy.shop.lock` for an app with a name. The first run writes the file, for the
+/// repository; where `CI` is set it fails instead. After that the test fails with the difference in
+/// words whenever the policy changes. `POLICY_LOCK=update cargo test` takes the new policy over, unless
+/// something is opened: a route that admits more callers, origins or requests, loses a protection, or
+/// is new and public has to be accepted by a line in the file, which the test says.
 ///
 /// See [`testing`](crate::testing) for the laws and their cases.
 #[macro_export]
@@ -306,6 +326,15 @@ macro_rules! policy_tests {
 
             fn check(law: Law) {
                 PROOF.get_or_init(Subject::proof).check(law);
+            }
+
+            #[test]
+            fn the_policy_is_the_one_in_the_lock_file() {
+                PROOF.get_or_init(Subject::proof).check_lock($crate::__private::LockSubject {
+                    folder: env!("CARGO_MANIFEST_DIR"),
+                    package: env!("CARGO_PKG_NAME"),
+                    name: stringify!($name),
+                });
             }
 
             #[test]

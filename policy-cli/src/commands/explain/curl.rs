@@ -1,0 +1,258 @@
+//! A curl line as browsers copy it.
+
+use super::request::{Written, header_of};
+use crate::failure::Failure;
+
+/// Reads a curl line.
+pub(super) fn parse(line: &str) -> Result<Written, Failure> {
+    let mut words = words(line)?.into_iter();
+    if words.next().as_deref() != Some("curl") {
+        return Err(Failure::new("this is no curl line").help("begin it with `curl`"));
+    }
+    let mut written = Written::default();
+    let (mut method, mut body, mut is_get) = (None, None::<usize>, false);
+    let mut media_type = None;
+    while let Some(word) = words.next() {
+        let (option, inline) = match word.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => {
+                (option.to_owned(), Some(value.to_owned()))
+            }
+            _ => short(&word),
+        };
+        let mut value = || {
+            inline.clone().or_else(|| words.next()).ok_or_else(|| {
+                Failure::new(format!("`{option}` of the curl line has no value"))
+                    .help("copy the whole line")
+            })
+        };
+        match option.as_str() {
+            "-X" | "--request" => method = Some(value()?),
+            "-H" | "--header" => {
+                let header = value()?;
+                // `name;` sends the header without a value, `name:` sends none.
+                if !header.trim_end().ends_with([':', ';']) {
+                    written.headers.push(header_of(&header)?);
+                }
+            }
+            "-A" | "--user-agent" => written.headers.push(("user-agent".to_owned(), value()?)),
+            "-e" | "--referer" => written.headers.push(("referer".to_owned(), value()?)),
+            "-b" | "--cookie" => written.headers.push(("cookie".to_owned(), value()?)),
+            "-u" | "--user" => {
+                let encoded = data_encoding::BASE64.encode(value()?.as_bytes());
+                written.headers.push(("authorization".to_owned(), format!("Basic {encoded}")));
+            }
+            "--oauth2-bearer" => {
+                let token = format!("Bearer {}", value()?);
+                written.headers.push(("authorization".to_owned(), token));
+            }
+            "-d" | "--data" | "--data-raw" | "--data-binary" | "--data-ascii"
+            | "--data-urlencode" => {
+                let length = value()?.len();
+                body = Some(body.map_or(length, |before| before + 1 + length));
+                media_type.get_or_insert("application/x-www-form-urlencoded");
+            }
+            "--json" => {
+                body = Some(body.unwrap_or_default() + value()?.len());
+                media_type = Some("application/json");
+            }
+            "-F" | "--form" | "--form-string" => {
+                value()?;
+                body.get_or_insert_default();
+                media_type = Some("multipart/form-data");
+            }
+            "-I" | "--head" => method = method.or(Some("HEAD".to_owned())),
+            "-G" | "--get" => is_get = true,
+            "--url" => written.url = value()?,
+            "-o" | "--output" | "-w" | "--write-out" | "-m" | "--max-time"
+            | "--connect-timeout" | "--cacert" | "--cert" | "--key" | "-x" | "--proxy"
+            | "--resolve" | "--retry" | "-c" | "--cookie-jar" => {
+                value()?;
+            }
+            option if option.starts_with('-') && option.len() > 1 => {
+                let is_known = ["-s", "-S", "-i", "-v", "-k", "-L", "-g", "-f", "-N", "-#"]
+                    .contains(&option)
+                    || ["--compressed", "--silent", "--include", "--verbose", "--insecure"]
+                        .contains(&option)
+                    || [
+                        "--location",
+                        "--globoff",
+                        "--fail",
+                        "--http1.1",
+                        "--http2",
+                        "--show-error",
+                    ]
+                    .contains(&option);
+                if !is_known {
+                    written.ignored.push(option.to_owned());
+                }
+            }
+            _ => written.url = word,
+        }
+    }
+    if written.url.is_empty() {
+        return Err(Failure::new("the curl line has no URL").help("copy the whole line"));
+    }
+    let has_body = body.is_some() && !is_get;
+    let has = |written: &Written, name: &str| {
+        written.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    if has_body && let Some(media_type) = media_type.filter(|_| !has(&written, "content-type")) {
+        written.headers.push(("content-type".to_owned(), media_type.to_owned()));
+    }
+    if let Some(length) = body.filter(|_| has_body && !has(&written, "content-length"))
+        && media_type != Some("multipart/form-data")
+    {
+        written.headers.push(("content-length".to_owned(), length.to_string()));
+    }
+    written.method = method.unwrap_or_else(|| if has_body { "POST" } else { "GET" }.to_owned());
+    Ok(written)
+}
+
+/// An option of one letter, with the value that may follow at once.
+fn short(word: &str) -> (String, Option<String>) {
+    const WITH_VALUE: [char; 12] = ['X', 'H', 'A', 'e', 'b', 'u', 'd', 'F', 'o', 'w', 'm', 'x'];
+    let mut characters = word.chars();
+    match (characters.next(), characters.next()) {
+        (Some('-'), Some(letter)) if WITH_VALUE.contains(&letter) => {
+            let value = characters.as_str();
+            (format!("-{letter}"), (!value.is_empty()).then(|| value.to_owned()))
+        }
+        _ => (word.to_owned(), None),
+    }
+}
+
+/// The words of a line, as a POSIX shell and bash (`$'..'`) split it.
+fn words(line: &str) -> Result<Vec<String>, Failure> {
+    let unclosed =
+        || Failure::new("a quote of the curl line is not closed").help("copy the whole line");
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = line.trim().chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next().ok_or_else(unclosed)? {
+                        '\'' => break,
+                        other => word.push(other),
+                    }
+                }
+            }
+            '$' if characters.peek() == Some(&'\'') => {
+                characters.next();
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next().ok_or_else(unclosed)? {
+                        '\'' => break,
+                        '\\' => word.push(escape(&mut characters).ok_or_else(unclosed)?),
+                        other => word.push(other),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next().ok_or_else(unclosed)? {
+                        '"' => break,
+                        '\\' => match characters.next().ok_or_else(unclosed)? {
+                            '\n' => (),
+                            other @ ('"' | '\\' | '$' | '`') => word.push(other),
+                            other => word.extend(['\\', other]),
+                        },
+                        other => word.push(other),
+                    }
+                }
+            }
+            // The end of a line is joined with the next one.
+            '\\' => match characters.next() {
+                Some('\n') | None => (),
+                Some(other) => word.get_or_insert_default().push(other),
+            },
+            space if space.is_whitespace() => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// A character behind a backslash in `$'..'`.
+fn escape(characters: &mut impl Iterator<Item = char>) -> Option<char> {
+    match characters.next()? {
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        'x' => code(characters, 2),
+        'u' => code(characters, 4),
+        other => Some(other),
+    }
+}
+
+/// The character of a code of hexadecimal digits.
+fn code(characters: &mut impl Iterator<Item = char>, length: usize) -> Option<char> {
+    let digits: String = characters.take(length).collect();
+    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(line: &str) -> (String, String, Vec<(String, String)>) {
+        let Written { method, url, headers, .. } = parse(line).unwrap();
+        (method, url, headers)
+    }
+
+    #[test]
+    fn a_line_of_a_browser_is_read() {
+        let line = "curl 'https://api.example/orders' \\\n  -X 'PUT' \\\n  \
+                    -H 'origin: https://app.example' -H 'x-empty;' \\\n  -b 'sid=1; theme=dark' \\\n  \
+                    --data-raw $'{\"a\":\"it\\'s\"}' --compressed";
+        let (method, url, headers) = fields(line);
+        assert_eq!((&*method, &*url), ("PUT", "https://api.example/orders"));
+        let headers: Vec<_> =
+            headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert_eq!(
+            headers,
+            [
+                "origin: https://app.example",
+                "cookie: sid=1; theme=dark",
+                "content-type: application/x-www-form-urlencoded",
+                "content-length: 12",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_method_follows_from_the_options() {
+        for (line, method) in [
+            ("curl https://a.example", "GET"),
+            ("curl -d x=1 https://a.example", "POST"),
+            ("curl -XDELETE https://a.example", "DELETE"),
+            ("curl -I https://a.example", "HEAD"),
+            ("curl -G -d x=1 https://a.example", "GET"),
+            ("curl --json '{}' --request=PATCH https://a.example", "PATCH"),
+            ("curl -F file=@x https://a.example", "POST"),
+        ] {
+            assert_eq!(fields(line).0, method, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_line_is_said() {
+        for (line, words) in [
+            ("", "this is no curl line"),
+            ("wget https://a.example", "this is no curl line"),
+            ("curl -H", "`-H` of the curl line has no value"),
+            ("curl 'https://a.example", "a quote of the curl line is not closed"),
+            ("curl \"https://a.example\\", "a quote of the curl line is not closed"),
+            ("curl $'\\x", "a quote of the curl line is not closed"),
+            ("curl -s", "the curl line has no URL"),
+            ("curl https://a.example -H origin", "`origin` is no header"),
+        ] {
+            assert_eq!(parse(line).unwrap_err().message, words, "{line}");
+        }
+        assert_eq!(parse("curl --frobnicate https://a.example").unwrap().ignored, ["--frobnicate"]);
+    }
+}

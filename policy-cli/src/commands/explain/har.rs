@@ -1,0 +1,86 @@
+//! An entry of a HAR file, as browsers save it (HTTP Archive 1.2).
+
+use serde::Deserialize;
+
+use super::request::Written;
+use crate::failure::Failure;
+
+#[derive(Deserialize)]
+struct Har {
+    log: Log,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    entries: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    request: HarRequest,
+}
+
+#[derive(Deserialize)]
+struct HarRequest {
+    method: String,
+    url: String,
+    headers: Vec<Field>,
+}
+
+#[derive(Deserialize)]
+struct Field {
+    name: String,
+    value: String,
+}
+
+/// Reads an entry, counted from 1.
+pub(super) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
+    // Some browsers begin the file with a byte order mark.
+    let text = text.trim_start_matches('\u{feff}');
+    let har: Har = serde_json::from_str(text).map_err(|error| {
+        Failure::new(format!("this is no HAR file: {error}"))
+            .help("save one from the network panel of a browser")
+    })?;
+    let entries = har.log.entries;
+    let count = entries.len();
+    let entry = number.checked_sub(1).and_then(|index| entries.into_iter().nth(index));
+    let Some(Entry { request: HarRequest { method, url, headers } }) = entry else {
+        return Err(Failure::new(format!(
+            "the HAR file has {count} entries, and no entry {number}"
+        ))
+        .help("name another one with `--entry`, from 1"));
+    };
+    // Those of HTTP/2 that begin with a colon are no headers.
+    let headers = headers.into_iter().filter(|field| !field.name.starts_with(':'));
+    let headers = headers.map(|field| (field.name, field.value)).collect();
+    Ok(Written { method, url, headers, ignored: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HAR: &str = r#"{"log": {"version": "1.2", "entries": [
+        {"request": {"method": "GET", "url": "https://a.example/", "headers": []}},
+        {"request": {"method": "POST", "url": "https://a.example/b", "headers": [
+            {"name": ":method", "value": "POST"}, {"name": "origin", "value": "https://c.example"}
+        ]}}
+    ]}}"#;
+
+    #[test]
+    fn an_entry_is_read_by_its_number() {
+        let written = parse(HAR, 2).unwrap();
+        assert_eq!((&*written.method, &*written.url), ("POST", "https://a.example/b"));
+        let origin = ("origin".to_owned(), "https://c.example".to_owned());
+        assert_eq!(written.headers, [origin]);
+    }
+
+    #[test]
+    fn what_is_no_entry_is_said() {
+        for number in [0, 3] {
+            let message = parse(HAR, number).unwrap_err().message;
+            assert_eq!(message, format!("the HAR file has 2 entries, and no entry {number}"));
+        }
+        assert!(parse("{}", 1).unwrap_err().message.contains("missing field `log`"));
+    }
+}

@@ -1,0 +1,70 @@
+//! An explanation as JSON.
+
+use http::Request;
+use policy_core::manifest::{
+    Change, Explanation,
+    engine::{Outcome, Verdict},
+};
+use serde_json::{Value, json};
+
+pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String {
+    let decision = &explanation.decision;
+    let (outcome, code) = match decision.outcome {
+        Outcome::Reached => ("reached", None),
+        Outcome::PreflightGranted => ("preflight_granted", None),
+        Outcome::Automatic => ("automatic", None),
+        Outcome::Refused(refusal) => ("refused", Some(refusal.code())),
+    };
+    let gates: Vec<_> = explanation
+        .gates
+        .iter()
+        .map(|finding| {
+            let (verdict, code) = match &finding.verdict {
+                Some(Verdict::Passed) => ("passed", None),
+                Some(Verdict::NotAsked) => ("not_asked", None),
+                Some(Verdict::Ended) => ("ended", None),
+                Some(Verdict::Refused(refusal)) => ("refused", Some(refusal.code())),
+                None => ("not_reached", None),
+            };
+            json!({
+                "gate": finding.gate.name(),
+                "verdict": verdict,
+                "code": code,
+                "source": finding.source,
+            })
+        })
+        .collect();
+    let route = explanation.route.as_ref();
+    let route = route.map(|(path, methods)| json!({ "path": path, "methods": methods }));
+    let nearest = explanation.nearest.as_ref().map(|nearest| nearest.steps.clone());
+    let edit = explanation.edit.as_ref().map(|edit| {
+        let changes: Vec<Value> = edit.changes.iter().map(change).collect();
+        json!({ "steps": edit.steps, "source": edit.source, "changes": changes })
+    });
+    let explanation = json!({
+        "version": 1,
+        "request": { "method": request.method().as_str(), "target": request.uri().to_string() },
+        "outcome": outcome,
+        "code": code,
+        "status": decision.status,
+        "at_preflight": explanation.is_of_preflight,
+        "route": route,
+        "gates": gates,
+        "page": explanation.page,
+        "nearest": nearest,
+        "edit": edit,
+    });
+    let mut text = serde_json::to_string_pretty(&explanation).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn change(change: &Change) -> Value {
+    json!({
+        "route": change.route(),
+        "facet": change.facet,
+        "opens": change.direction.opens(),
+        "narrows": change.direction.narrows(),
+        "words": change.words,
+    })
+}

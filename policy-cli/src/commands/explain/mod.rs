@@ -1,0 +1,76 @@
+//! `cargo policy explain`: why a request is decided as it is.
+
+mod caller;
+mod curl;
+mod har;
+mod json;
+mod request;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use policy_core::manifest::{Sources, explain};
+
+use self::{caller::CallerArguments, request::RequestArguments};
+use crate::{failure::Failure, input::InputArguments, output::Output};
+
+/// Explain why a request is let through or refused.
+///
+/// The request goes through the gates of the policy, and nowhere else: nothing is sent. The output says
+/// which gate decided and where it is written, which gates were not reached, what the page sees, the
+/// most similar request that is let through, and the smallest edit that would let this one through,
+/// with everything else that this edit opens.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo policy explain GET /orders/7 --session --role staff
+  cargo policy explain PUT /orders/7 -H 'origin: https://partner.example' --session
+  cargo policy explain --curl \"curl -X POST https://api.example/orders -H 'origin: null'\"
+  cargo policy explain --har page.har --entry 3
+  cargo policy explain POST /orders --from HEAD~1     by policy.lock of one commit ago
+
+Exit codes: 0 the request is let through, 1 it is refused, 2 wrong use or unreadable input.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    request: RequestArguments,
+    #[command(flatten)]
+    caller: CallerArguments,
+    /// The form of the explanation.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    #[command(flatten)]
+    input: InputArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let input = arguments.input.read(output)?;
+    let mut request = arguments.request.read(&input.manifest, output)?;
+    let caller = arguments.caller.read(&input.manifest, &mut request, output)?;
+    let sources = input.sources.unwrap_or_default();
+    let explanation = explained(&input.manifest, &sources, &request, &caller)?;
+    match arguments.format {
+        Format::Text => output.write(&text::render(&request, &explanation)),
+        Format::Json => output.write(&json::render(&request, &explanation)),
+    }
+    let is_refused = explanation.decision.refusal().is_some();
+    Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn explained(
+    manifest: &policy_core::manifest::Manifest,
+    sources: &Sources,
+    request: &http::Request<()>,
+    caller: &policy_core::manifest::engine::Caller,
+) -> Result<policy_core::manifest::Explanation, Failure> {
+    explain(manifest, sources, request, caller).map_err(|error| {
+        Failure::new(format!("the manifest breaks a rule: {error}"))
+            .help("write it anew with `cargo test`")
+    })
+}

@@ -1,0 +1,169 @@
+//! The request that is explained.
+
+use std::{fs, path::PathBuf};
+
+use clap::Args;
+use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
+use policy_core::manifest::Manifest;
+
+use super::{curl, har};
+use crate::{failure::Failure, output::Output};
+
+/// The request, as method and URL, as a curl line, or as an entry of a HAR file.
+#[derive(Debug, Args)]
+pub(crate) struct RequestArguments {
+    /// The method and the URL, or a URL alone, which is a GET. A path is enough of a URL.
+    #[arg(value_name = "METHOD URL", num_args = 1..=2, required_unless_present_any = ["curl", "har"], conflicts_with_all = ["curl", "har"])]
+    target: Vec<String>,
+    /// A header, as `name: value`. May be given several times.
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    headers: Vec<String>,
+    /// A line with a curl command, as browsers copy it.
+    #[arg(long, value_name = "LINE", conflicts_with = "har")]
+    curl: Option<String>,
+    /// A HAR file, as browsers save it.
+    #[arg(long, value_name = "FILE")]
+    har: Option<PathBuf>,
+    /// Which entry of the HAR file, from 1.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "har")]
+    entry: usize,
+}
+
+/// A request as it is written somewhere.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) method: String,
+    pub(super) url: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// What is not understood and left out.
+    pub(super) ignored: Vec<String>,
+}
+
+impl RequestArguments {
+    pub(super) fn read(
+        &self,
+        manifest: &Manifest,
+        output: &Output,
+    ) -> Result<Request<()>, Failure> {
+        let mut written = match (&self.curl, &self.har) {
+            (Some(line), _) => curl::parse(line)?,
+            (None, Some(file)) => {
+                let text = fs::read_to_string(file).map_err(|error| {
+                    Failure::new(format!("`{}` cannot be read: {error}", file.display()))
+                        .help("name a HAR file that you may read")
+                })?;
+                har::parse(&text, self.entry)?
+            }
+            (None, None) => self.target()?,
+        };
+        for header in &self.headers {
+            written.headers.push(header_of(header)?);
+        }
+        for ignored in &written.ignored {
+            output.note(&format!("`{ignored}` is left out, since no policy looks at it"));
+        }
+        written.request(manifest)
+    }
+
+    fn target(&self) -> Result<Written, Failure> {
+        let (method, url) = match self.target.as_slice() {
+            [method, url] => (method.as_str(), url),
+            [url] => ("GET", url),
+            _ => return Err(Failure::new("no request is named").help("name a method and a URL")),
+        };
+        Ok(Written { method: method.to_owned(), url: url.clone(), ..Written::default() })
+    }
+}
+
+/// The name and the value of `name: value`.
+pub(super) fn header_of(text: &str) -> Result<(String, String), Failure> {
+    let (name, value) = text.split_once(':').ok_or_else(|| {
+        Failure::new(format!("`{text}` is no header")).help("write `name: value`")
+    })?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+impl Written {
+    /// The request. A URL without a host is one of the app itself.
+    fn request(&self, manifest: &Manifest) -> Result<Request<()>, Failure> {
+        let (host, target) = match self.url.split_once("://") {
+            Some((_, rest)) => {
+                let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+                let (host, target) = rest.split_at(end);
+                (Some(host.rsplit('@').next().unwrap_or(host).to_owned()), target)
+            }
+            None => (None, self.url.as_str()),
+        };
+        let target = target.split('#').next().unwrap_or_default();
+        let target = match target.starts_with('/') {
+            true => target.to_owned(),
+            false => format!("/{target}"),
+        };
+        let own = manifest.app.public_origin.as_deref().and_then(|own| own.split_once("://"));
+        let host = host.unwrap_or_else(|| own.map_or("localhost", |(_, host)| host).to_owned());
+        let wrong = |what: &str, text: &str, help: &str| {
+            Failure::new(format!("`{text}` is no {what}")).help(help.to_owned())
+        };
+        let mut request = Request::new(());
+        *request.method_mut() = Method::from_bytes(self.method.as_bytes())
+            .map_err(|_error| wrong("method", &self.method, "write one such as `GET`"))?;
+        *request.uri_mut() = target
+            .parse::<Uri>()
+            .map_err(|_error| wrong("URL", &self.url, "percent-encode what a URL cannot have"))?;
+        let headers = request.headers_mut();
+        for (name, value) in &self.headers {
+            let parsed = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_error| wrong("header name", name, "write `name: value`"))?;
+            let value = HeaderValue::from_str(value).or_else(|_error| {
+                HeaderValue::from_bytes(value.as_bytes())
+                    .map_err(|_error| wrong("header value", value, "leave out control characters"))
+            })?;
+            headers.append(parsed, value);
+        }
+        if !headers.contains_key(header::HOST) {
+            let value = HeaderValue::from_str(&host)
+                .map_err(|_error| wrong("host", &host, "write a host name"))?;
+            headers.insert(header::HOST, value);
+        }
+        Ok(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: &str, url: &str) -> Result<Request<()>, Failure> {
+        let written =
+            Written { method: method.to_owned(), url: url.to_owned(), ..Written::default() };
+        let mut manifest = Manifest::new();
+        manifest.app.public_origin = Some("https://api.example".to_owned());
+        written.request(&manifest)
+    }
+
+    #[test]
+    fn a_path_is_one_of_the_app() {
+        for (url, host, target) in [
+            ("/orders?page=2", "api.example", "/orders?page=2"),
+            ("orders", "api.example", "/orders"),
+            ("https://user@other.example:8443/a#b", "other.example:8443", "/a"),
+            ("https://other.example", "other.example", "/"),
+            ("https://other.example?x", "other.example", "/?x"),
+        ] {
+            let request = request("PUT", url).unwrap();
+            assert_eq!(request.uri().to_string(), target, "{url}");
+            assert_eq!(request.headers()["host"], host, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_is_said() {
+        for (method, url, words) in [
+            ("NOT A METHOD", "/", "`NOT A METHOD` is no method"),
+            ("GET", "/a b", "`/a b` is no URL"),
+        ] {
+            assert_eq!(request(method, url).unwrap_err().message, words);
+        }
+        assert_eq!(header_of("origin").unwrap_err().message, "`origin` is no header");
+    }
+}

@@ -1,0 +1,220 @@
+//! The lock file: the policy of an app as it was reviewed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Change, Manifest, ReadError, changes,
+    changes::sample,
+    digest_of,
+    engine::{Engine, EngineError},
+    read,
+};
+
+/// A lock file: a manifest, and who accepted what it opens.
+///
+/// ```
+/// use policy_core::manifest::{Auth, Lock, Manifest, Route};
+///
+/// let lock = Lock::new(Manifest::new());
+/// let mut manifest = Manifest::new();
+/// manifest.routes.push(Route::handler("/hello", ["GET"], Auth::Public));
+/// // Nobody has accepted that everybody may say hello.
+/// let update = lock.update(&manifest).unwrap();
+/// assert_eq!(update.to_accept.len(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The policy.
+    pub manifest: Manifest,
+    /// Who accepted what, in the order of routes.
+    pub accepted: Vec<Acceptance>,
+}
+
+/// Somebody accepted that a route is as open as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acceptance {
+    /// The route, such as `GET /orders/{id}`, or `app`.
+    pub route: String,
+    /// The digest of its policy: another one has to be accepted anew.
+    pub policy: String,
+    /// Who.
+    pub who: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What happens to a lock file when the policy of its app has changed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Update {
+    /// What changed.
+    pub changes: Vec<Change>,
+    /// The changes that open something and that nobody has accepted, each with the line that accepts
+    /// it.
+    pub to_accept: Vec<(Change, Acceptance)>,
+    /// The new lock file, once these are accepted.
+    pub lock: Lock,
+}
+
+impl Lock {
+    /// A lock file in which nothing had to be accepted.
+    pub fn new(manifest: Manifest) -> Self {
+        Self { manifest: manifest.normal(), accepted: Vec::new() }
+    }
+
+    /// Reads a lock file. A manifest is one, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Manifest::parse`].
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        let mut value: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        let accepted = match value.remove("accepted") {
+            None => Vec::new(),
+            Some(accepted) => serde_json::from_value(accepted).map_err(ReadError::Malformed)?,
+        };
+        let mut lock = Self { manifest: read::manifest(value)?, accepted };
+        lock.accepted.sort_unstable();
+        Ok(lock)
+    }
+
+    /// The text of the file: that of the manifest, with the acceptances before the routes, each a
+    /// line.
+    pub fn to_json(&self) -> String {
+        let manifest = self.manifest.to_json();
+        if self.accepted.is_empty() {
+            return manifest;
+        }
+        let lines = self
+            .accepted
+            .iter()
+            .map(|accepted| format!("    {}", serde_json::to_string(accepted).unwrap_or_default()));
+        let lines: Vec<_> = lines.collect();
+        let accepted = format!("  \"accepted\": [\n{}\n  ],\n  \"routes\": [", lines.join(",\n"));
+        manifest.replacen("  \"routes\": [", &accepted, 1)
+    }
+
+    /// What changes with another policy of the app.
+    ///
+    /// # Errors
+    ///
+    /// One of the two is no policy that the engine accepts.
+    pub fn update(&self, manifest: &Manifest) -> Result<Update, EngineError> {
+        let changes = changes(&self.manifest, manifest)?;
+        let engine = Engine::new(manifest)?;
+        let digest = |route: &str| policy_digest(manifest, &engine, route);
+        let accepts = |accepted: &&Acceptance| {
+            let is_signed =
+                [&accepted.who, &accepted.why].iter().all(|text| !text.trim().is_empty());
+            is_signed && digest(&accepted.route).as_ref() == Some(&accepted.policy)
+        };
+        let accepted: Vec<_> = self.accepted.iter().filter(accepts).cloned().collect();
+        let opening = changes.iter().filter(|change| change.direction.opens());
+        let to_accept = opening
+            .filter_map(|change| {
+                let route = change.route();
+                let policy = digest(&route).unwrap_or_default();
+                let is_accepted = accepted.iter().any(|accepted| accepted.route == route);
+                let words = String::new();
+                let line = Acceptance { route, policy, who: words.clone(), why: words };
+                (!is_accepted).then(|| (change.clone(), line))
+            })
+            .collect();
+        let lock = Self { manifest: manifest.clone().normal(), accepted };
+        Ok(Update { changes, to_accept, lock })
+    }
+}
+
+/// The digest of what serves a route, or of the facts of the app for `app`: the first 12 hexadecimal
+/// digits of SHA-256. `None` if nothing serves it.
+fn policy_digest(manifest: &Manifest, engine: &Engine, route: &str) -> Option<String> {
+    let text = match route.split_once(' ').or((route != "app").then_some(("", route))) {
+        None => serde_json::to_string(&manifest.app).ok()?,
+        Some((methods, path)) => {
+            let sample = sample(path);
+            let policies = methods.split(',').map(|method| {
+                let mut route = engine.serving(method, &sample)?.clone();
+                route.methods.clear();
+                serde_json::to_string(&route).ok()
+            });
+            policies.collect::<Option<Vec<_>>>()?.concat()
+        }
+    };
+    Some(digest_of(&text).chars().take(12).collect())
+}
+
+impl fmt::Display for Acceptance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Auth, Requirement, Route};
+
+    fn staff() -> Auth {
+        let roles = vec!["staff".to_owned()];
+        Auth::Required(Requirement { session: true, roles, ..Requirement::default() })
+    }
+
+    fn app(auth: Auth) -> Manifest {
+        let mut manifest = Manifest::new();
+        manifest.routes.push(Route::handler("/orders", ["GET"], auth));
+        manifest
+    }
+
+    #[test]
+    fn what_opens_has_to_be_accepted_by_name_and_once_for_each_policy() {
+        let lock = Lock::new(app(staff()));
+        let update = lock.update(&app(Auth::Public)).unwrap();
+        let (change, line) = &update.to_accept[0];
+        assert_eq!(change.route(), "GET /orders");
+        let ada = Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line.clone() };
+        let lock = Lock { accepted: vec![ada], ..lock };
+        let update = lock.update(&app(Auth::Public)).unwrap();
+        assert_eq!(update.to_accept.len(), 0);
+        assert_eq!(update.lock.accepted.len(), 1);
+        // The acceptance was of that policy, and does not hold when the route was closed again.
+        let closed = update.lock.update(&app(staff())).unwrap();
+        assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
+        assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
+    }
+
+    #[test]
+    fn a_route_that_falls_to_what_is_around_it_has_to_be_accepted() {
+        let mut before = app(staff());
+        let files = Route::new(crate::manifest::RouteKind::Mount, "/files", ["GET"], Auth::Public);
+        before.routes.push(files.clone());
+        before.routes.push(Route::handler("/files/pay", ["GET"], staff()));
+        let mut after = app(staff());
+        after.routes.push(files);
+        let update = Lock::new(before).update(&after).unwrap();
+        let opened: Vec<_> =
+            update.to_accept.iter().map(|(change, _)| change.to_string()).collect();
+        assert_eq!(opened.len(), 1, "{opened:?}");
+        assert!(opened[0].contains("GET /files/pay: auth: was `session, roles"), "{opened:?}");
+    }
+
+    #[test]
+    fn a_lock_file_is_read_as_it_was_written() {
+        let mut lock = Lock::new(app(Auth::Public));
+        let line = |route: &str| Acceptance {
+            route: route.to_owned(),
+            policy: "0".to_owned(),
+            who: "ada".to_owned(),
+            why: "\"routes\": [".to_owned(),
+        };
+        lock.accepted = vec![line("GET /a"), line("GET /b")];
+        let text = lock.to_json();
+        assert_eq!(Lock::parse(&text).unwrap(), lock);
+        assert_eq!(Lock::parse(&lock.manifest.to_json()).unwrap().accepted, []);
+        let other = text.replace("\"who\"", "\"whom\"");
+        assert!(Lock::parse(&other).is_err());
+    }
+}

@@ -1,0 +1,297 @@
+//! The lock file of an app's policy, and what the last test run knows of it.
+
+use std::{
+    env, fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use policy_core::manifest::{Lock, Manifest, Sources, Update};
+
+use crate::{app::AppParts, build};
+
+/// Which package a test belongs to, and which of its apps is tested.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// The folder of the package.
+    pub folder: &'static str,
+    /// Its name.
+    pub package: &'static str,
+    /// The name in `policy_tests!(name: ..)`; `policy_laws` without one.
+    pub name: &'static str,
+}
+
+/// Why the lock test of an app fails.
+#[derive(Debug)]
+enum LockError {
+    Io(&'static str, PathBuf, io::Error),
+    /// There is no lock file, where tests may not write one.
+    Missing(PathBuf),
+    Unreadable(PathBuf, String),
+    Changed(PathBuf, Box<Update>),
+    ToAccept(PathBuf, Box<Update>),
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(what, path, error) => write!(f, "cannot {what} {}: {error}", path.display()),
+            Self::Missing(path) => write!(
+                f,
+                "there is no {}, and with `CI` set it is not written: run `cargo test` on your \
+                 machine, look at the file, and commit it",
+                path.display()
+            ),
+            Self::Unreadable(path, error) => write!(
+                f,
+                "{}: {error}\n  help      restore it from the repository, or delete it to have it \
+                 written anew",
+                path.display()
+            ),
+            Self::Changed(path, update) => {
+                writeln!(f, "the policy of the app is not the one in {}:\n", path.display())?;
+                for change in &update.changes {
+                    writeln!(f, "  {change}")?;
+                }
+                write!(f, "\n  help      if that is meant, run `POLICY_LOCK=update cargo test`")
+            }
+            Self::ToAccept(path, update) => {
+                writeln!(f, "the policy of the app opens what nobody has accepted:\n")?;
+                for (change, _) in &update.to_accept {
+                    writeln!(f, "  {change}")?;
+                }
+                writeln!(
+                    f,
+                    "\n  help      if that is meant, add these lines to `accepted` in {}, with who \
+                     accepts it and why, and run `POLICY_LOCK=update cargo test` again:\n",
+                    path.display()
+                )?;
+                let mut lines: Vec<_> =
+                    update.to_accept.iter().map(|(_, line)| line.to_string()).collect();
+                lines.dedup();
+                write!(f, "  \"accepted\": [\n    {}\n  ],", lines.join(",\n    "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for LockError {}
+
+/// The policy of an app, to compare it with its lock file.
+#[derive(Debug)]
+pub(crate) struct LockTest {
+    manifest: Manifest,
+    sources: Sources,
+}
+
+/// How the environment lets a lock file be treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// A missing one is written, a changed one is an error.
+    Check,
+    /// The same, and a missing one is an error.
+    Ci,
+    /// A changed one is written.
+    Update,
+}
+
+impl LockTest {
+    pub(crate) fn new(app: &AppParts) -> Self {
+        let (manifest, sources) = build::manifest::read(app);
+        Self { manifest, sources }
+    }
+
+    /// Compares the policy with the lock file, and leaves it for `cargo policy` below the target
+    /// folder.
+    ///
+    /// # Panics
+    ///
+    /// If they differ.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails so")]
+    pub(crate) fn check(&self, subject: Subject) {
+        let mode = match (env::var("POLICY_LOCK").as_deref(), env::var_os("CI")) {
+            (Ok("update"), _) => Mode::Update,
+            (_, Some(_)) => Mode::Ci,
+            (_, None) => Mode::Check,
+        };
+        let done = self.leave(subject).and_then(|()| self.compare(&lock_file(subject), mode));
+        if let Err(error) = done {
+            panic!("{error}");
+        }
+    }
+
+    fn compare(&self, path: &Path, mode: Mode) -> Result<(), LockError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return match mode {
+                    Mode::Ci => Err(LockError::Missing(path.to_owned())),
+                    Mode::Check | Mode::Update => {
+                        write(path, &Lock::new(self.manifest.clone()).to_json())
+                    }
+                };
+            }
+            Err(error) => return Err(LockError::Io("read", path.to_owned(), error)),
+        };
+        let unreadable = |error: String| LockError::Unreadable(path.to_owned(), error);
+        // A checkout may have made other line ends of it.
+        let lock = Lock::parse(&text).map_err(|error| unreadable(error.to_string()))?;
+        let update = lock.update(&self.manifest).map_err(|error| unreadable(error.to_string()))?;
+        let is_same = lock.manifest == update.lock.manifest;
+        match mode {
+            Mode::Check | Mode::Ci if is_same => Ok(()),
+            Mode::Check | Mode::Ci => Err(LockError::Changed(path.to_owned(), Box::new(update))),
+            Mode::Update if !update.to_accept.is_empty() => {
+                Err(LockError::ToAccept(path.to_owned(), Box::new(update)))
+            }
+            Mode::Update => {
+                let new = update.lock.to_json();
+                if new == text { Ok(()) } else { write(path, &new) }
+            }
+        }
+    }
+
+    /// Writes manifest and sources below the target folder.
+    fn leave(&self, subject: Subject) -> Result<(), LockError> {
+        let Some(target) = target_folder() else { return Ok(()) };
+        let mut folder = target.join("policy").join(subject.package);
+        if subject.name != UNNAMED {
+            folder.push(subject.name);
+        }
+        let failed = |error| LockError::Io("make", folder.clone(), error);
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let sources = serde_json::to_string_pretty(&self.sources).unwrap_or_default();
+        write(&folder.join("manifest.json"), &self.manifest.to_json())?;
+        write(&folder.join("sources.json"), &sources)
+    }
+}
+
+/// The name of the tests of a package's only app.
+const UNNAMED: &str = "policy_laws";
+
+fn lock_file(subject: Subject) -> PathBuf {
+    let folder = Path::new(subject.folder);
+    match subject.name {
+        UNNAMED => folder.join("policy.lock"),
+        name => folder.join(format!("policy.{name}.lock")),
+    }
+}
+
+/// The target folder, above the test that runs; `None` if it runs elsewhere.
+fn target_folder() -> Option<PathBuf> {
+    let exe = env::current_exe().ok()?;
+    exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()).map(Path::to_owned)
+}
+
+/// Replaces a file at once: other tests may read it.
+fn write(path: &Path, text: &str) -> Result<(), LockError> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".{}.new", std::process::id()));
+    let new = PathBuf::from(new);
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    written.map_err(|error| LockError::Io("write", path.to_owned(), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[get("/orders")]
+    #[auth(session)]
+    async fn closed() {}
+
+    #[get("/orders")]
+    #[auth(public)]
+    async fn open() {}
+
+    #[get("/orders")]
+    #[auth(session, roles = ["staff"])]
+    async fn narrow() {}
+
+    fn app(routes: impl IntoIterator<Item = Route<()>>) -> LockTest {
+        LockTest::new(&App::new(()).sessions(Sessions::memory()).routes(routes).parts)
+    }
+
+    use crate::app::route::Route;
+
+    /// A folder that is removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = env::temp_dir().join(format!("policy-lock-{name}-{}", std::process::id()));
+            fs::create_dir_all(&folder).unwrap();
+            Self(folder.join("policy.lock"))
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(self.0.parent().unwrap());
+        }
+    }
+
+    fn words(result: Result<(), LockError>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_first_run_writes_the_lock_file_but_not_in_ci() {
+        let file = Folder::new("first");
+        let missing = words(app(routes![closed]).compare(&file.0, Mode::Ci));
+        assert!(missing.contains("run `cargo test` on your machine"), "{missing}");
+        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
+        app(routes![closed]).compare(&file.0, Mode::Ci).unwrap();
+    }
+
+    #[test]
+    fn another_policy_fails_and_an_update_takes_over_what_opens_nothing() {
+        let file = Folder::new("narrow");
+        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
+        let changed = words(app(routes![narrow]).compare(&file.0, Mode::Check));
+        let change = "narrows: GET /orders: auth: was `session`, is `session, roles = [\"staff\"]`";
+        assert!(changed.contains(change) && changed.contains("POLICY_LOCK=update"), "{changed}");
+        app(routes![narrow]).compare(&file.0, Mode::Update).unwrap();
+        app(routes![narrow]).compare(&file.0, Mode::Ci).unwrap();
+    }
+
+    #[test]
+    fn what_opens_something_is_taken_over_with_the_line_that_the_test_says() {
+        let file = Folder::new("open");
+        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
+        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
+        let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
+        let line = line.replace("\"who\":\"\",\"why\":\"\"", "\"who\":\"ada\",\"why\":\"launch\"");
+        let text = fs::read_to_string(&file.0).unwrap();
+        let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
+        fs::write(&file.0, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        app(routes![open]).compare(&file.0, Mode::Update).unwrap();
+        app(routes![open]).compare(&file.0, Mode::Ci).unwrap();
+        assert!(fs::read_to_string(&file.0).unwrap().contains("launch"));
+    }
+
+    #[test]
+    fn an_empty_name_accepts_nothing() {
+        let file = Folder::new("nobody");
+        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
+        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
+        let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
+        let text = fs::read_to_string(&file.0).unwrap();
+        let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
+        fs::write(&file.0, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
+        assert!(refused.contains("nobody has accepted"), "{refused}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error() {
+        let file = Folder::new("broken");
+        fs::write(&file.0, "<<<<<<< ours").unwrap();
+        for mode in [Mode::Check, Mode::Ci, Mode::Update] {
+            let error = words(app(routes![closed]).compare(&file.0, mode));
+            assert!(error.contains("restore it"), "{error}");
+        }
+    }
+}
