@@ -15,7 +15,7 @@ const STYLES: styling::Styles = styling::Styles::styled()
     .usage(styling::Style::new().bold())
     .literal(styling::AnsiColor::Cyan.on_default());
 
-/// Shows what the routes of a Policy app require and allow.
+/// Show what the routes of a Policy app require and allow.
 ///
 /// The commands read the policy of an app as data, and never build the app: `policy.lock` beside its
 /// Cargo.toml, or what its last test run wrote below `target/policy`.

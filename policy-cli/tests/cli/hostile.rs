@@ -1,6 +1,8 @@
 //! Names in manifests that would do harm if they were written as they are.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
+
+use policy_core::manifest::Manifest;
 
 use crate::{
     fixtures,
@@ -59,4 +61,61 @@ fn an_error_repeats_nothing_to_act_on() {
         run_in(&folder("field", &[("a.json", &unknown_field)]), &["show", "--from=a.json"], "");
     assert!(ran.code == 2 && ran.err.contains("unknown field `\\u{1b}[2J`"), "{}", ran.err);
     assert_eq!(run("show --from hostile.json").code, 0);
+}
+
+/// The tags of a page, without the values of their attributes.
+fn tags(page: &str) -> BTreeSet<String> {
+    let mut tags = BTreeSet::new();
+    let mut rest = page;
+    while let Some((_, behind)) = rest.split_once('<') {
+        let (tag, behind) = behind.split_once('>').unwrap();
+        // The values that this page writes itself have no quotes in them.
+        let names = tag.split('"').step_by(2).collect::<Vec<_>>().join("");
+        tags.insert(names.trim_start_matches('/').to_owned());
+        rest = match tag {
+            "style" | "script" => behind.split_once("</").unwrap().1,
+            _ => behind,
+        };
+    }
+    tags
+}
+
+#[test]
+fn a_page_has_no_markup_of_others() {
+    let folder = package("page");
+    let page = run_in(&folder, &["show", "--format", "html"], "").out;
+    let harmless = run("show --from shop.json --format html --origin https://app.shop.example").out;
+    let known = tags(&harmless);
+    assert!(known.contains("script") && known.len() > 20, "{known:?}");
+    let more: Vec<_> = tags(&page).into_iter().filter(|tag| !known.contains(tag)).collect();
+    assert_eq!(more, [""; 0]);
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+    assert_eq!(page.matches("<script>").count(), 1);
+    assert_eq!(page.chars().find(|character| is_harmful(*character)), None);
+}
+
+#[test]
+fn a_table_in_markdown_has_the_cells_of_its_head() {
+    let folder = package("markdown");
+    let text = run_in(&folder, &["show", "--format", "markdown"], "").out;
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 2 + fixtures::hostile().routes.len());
+    let bars = |row: &&str| row.matches('|').count();
+    assert!(rows.iter().all(|row| bars(row) == bars(&rows[0])), "{text}");
+    for row in &rows {
+        // No text of others is outside of code but as a reference.
+        let outside = row.replace("<br>", " ").replace("<code>", "`").replace("</code>", "`");
+        let outside: String = outside.split('`').step_by(2).collect();
+        let sign = outside.chars().find(|sign| "<>*_[]!\\~$".contains(*sign));
+        assert_eq!(sign, None, "{outside}");
+    }
+    assert_eq!(text.chars().find(|character| is_harmful(*character)), None);
+}
+
+#[test]
+fn json_is_read_as_it_was() {
+    let folder = package("json");
+    let text = run_in(&folder, &["show", "--format", "json"], "").out;
+    assert_eq!(text.chars().find(|character| is_harmful(*character)), None);
+    assert_eq!(Manifest::parse(&text).unwrap(), fixtures::hostile());
 }

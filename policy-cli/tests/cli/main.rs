@@ -5,6 +5,7 @@
 mod fixtures;
 mod hostile;
 mod manifests;
+mod manual;
 mod run;
 mod show;
 mod wrong_use;

@@ -2,6 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
+use policy_core::manifest::{Acceptance, Lock, Manifest};
+
 use crate::{
     fixtures,
     run::{Ran, compare, folder, run, run_in},
@@ -13,10 +15,17 @@ const CARGO_TOML: &str = "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[wor
 fn package(name: &str, is_tested: bool) -> PathBuf {
     let manifest = fixtures::shop().to_json();
     let sources = serde_json::to_string(&fixtures::shop_sources()).unwrap();
+    let mut lock = Lock::new(fixtures::hello());
+    lock.accepted.push(Acceptance {
+        route: "GET /hello/{name}".to_owned(),
+        policy: "0".to_owned(),
+        who: "ada@shop.example".to_owned(),
+        why: "a greeting".to_owned(),
+    });
     let files = [
         ("Cargo.toml", CARGO_TOML),
         ("src/lib.rs", ""),
-        ("policy.lock", &fixtures::hello().to_json()),
+        ("policy.lock", &lock.to_json()),
         ("target/policy/shop/manifest.json", &manifest),
         ("target/policy/shop/sources.json", &sources),
     ];
@@ -34,6 +43,26 @@ fn the_routes_fit_the_width() {
         compare(&format!("shop-{width}.txt"), &out);
     }
     compare("hello.txt", &run("show --from hello.json").out);
+}
+
+#[test]
+fn every_format_says_the_same() {
+    let folder = package("formats", true);
+    for (format, name) in [("markdown", "shop.md"), ("json", "shop.json"), ("html", "shop.html")] {
+        let Ran { code, out, err } = run_in(&folder, &["show", "--format", format], "");
+        assert_eq!((code, &*err), (0, ""));
+        compare(name, &out);
+    }
+}
+
+#[test]
+fn json_is_a_manifest_of_the_routes_that_are_shown() {
+    let all = run("show --from shop.json --format json").out;
+    assert_eq!(all, fixtures::shop().to_json());
+    let some = run("show --from shop.json --format json --anonymous").out;
+    let some = Manifest::parse(&some).unwrap();
+    let paths: Vec<_> = some.routes.iter().map(|route| &*route.path).collect();
+    assert_eq!(paths, ["/files", "/healthz", "/hello", "/prices", "/products/{id}"]);
 }
 
 #[test]
@@ -98,7 +127,16 @@ fn colours_are_for_terminals() {
 fn a_thousand_routes_have_a_thousand_entries() {
     let manifest = fixtures::large(1000).to_json();
     let folder = folder("large", &[("large.json", &manifest)]);
-    let ran = run_in(&folder, &["show", "--from", "large.json", "--width", "60"], "");
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(ran.out.matches("\n  Who may call  ").count(), 1000);
+    for (arguments, entry) in [
+        ("--width 60", "\n  Who may call  "),
+        ("--format markdown", "\n| "),
+        ("--format html", "\n<tr role=\"row\" data-marks="),
+        ("--format json", "\n      \"path\": "),
+    ] {
+        let line = format!("show --from large.json {arguments}");
+        let ran = run_in(&folder, &line.split(' ').collect::<Vec<_>>(), "");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let heads = if arguments.contains("markdown") { 2 } else { 0 };
+        assert_eq!(ran.out.matches(entry).count(), 1000 + heads, "{arguments}");
+    }
 }

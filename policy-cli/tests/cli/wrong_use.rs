@@ -30,7 +30,7 @@ fn what_cannot_be_read_is_an_error_that_says_the_fix() {
         ("show -p policy-core", &["has no policy yet", "`cargo test -p policy-core`"]),
         ("show --from hello.json --origin https://a.example/", &["an origin is scheme", "remove"]),
         ("show --from hello.json --anonymous --role a", &["cannot be used with"]),
-        ("show --from hello.json --format xml", &["possible values: text"]),
+        ("show --from hello.json --format xml", &["possible values: text, markdown, json, html"]),
         ("shwo", &["show"]),
         ("code cors.any-origin-with-credential", &["did you mean `cors.any-origin-with-cred"]),
         ("code", &["<CODE>"]),

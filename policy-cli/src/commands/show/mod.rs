@@ -1,7 +1,11 @@
 //! `cargo policy show`: a table of routes.
 
+mod compact;
 mod filter;
 mod glob;
+mod html;
+mod json;
+mod markdown;
 mod reader;
 mod text;
 mod view;
@@ -32,7 +36,7 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     filter: Filter,
-    /// The form of the table. `json` is a manifest with the routes that are shown.
+    /// The form of the table.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// The width of the text in columns; by default that of the terminal, or 80 where there is none.
@@ -44,7 +48,14 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
+    /// For a terminal.
     Text,
+    /// For a review or a wiki.
+    Markdown,
+    /// For programs: a manifest of the routes that are shown.
+    Json,
+    /// A page of its own, to filter and sort.
+    Html,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -54,12 +65,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if routes.is_empty() && !input.manifest.routes.is_empty() {
         output.note("no route matches; leave out a filter to see more");
     }
-    let view = View::new(&input, &routes, filter);
+    let view = View::new(&input, &routes, filter).condensed();
     match arguments.format {
         Format::Text => {
             let width = usize::from(width(arguments.width));
-            output.write(&text::render(&view.condensed(), width));
+            output.write(&text::render(&view, width));
         }
+        Format::Markdown => output.write(&markdown::render(&view)),
+        Format::Json => output.write(&json::render(&input.manifest, &routes)),
+        Format::Html => output.write(&html::render(&view)),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
+    compact::compact,
     view::{Cell, Column, HeaderSet, Tone, View},
     wrap::wrapped,
 };
@@ -15,9 +16,6 @@ use crate::{
 
 /// Between columns.
 const GAP: usize = 2;
-
-/// No column needs more to be readable: a longer word is broken.
-const WIDEST_WORD: usize = 24;
 
 pub(super) fn render(view: &View, width: usize) -> String {
     let mut text = format!("{BOLD}{}{BOLD:#}\n", printable(&view.title));
@@ -32,8 +30,7 @@ pub(super) fn render(view: &View, width: usize) -> String {
         facts(vec![("Only", &filters)]);
     }
     facts(view.app.iter().map(|(name, cell)| (*name, cell)).collect());
-    let sections =
-        [("Every route here", &view.common), ("Where a route says nothing else", &view.usual)];
+    let sections = [("Every route here", &view.common), ("Usual here", &view.usual)];
     let names = sections.iter().flat_map(|(_, facts)| facts.iter());
     let names = names.map(|(column, _)| column.name().len()).max().unwrap_or_default();
     for (title, facts) in sections.into_iter().filter(|(_, facts)| !facts.is_empty()) {
@@ -44,9 +41,13 @@ pub(super) fn render(view: &View, width: usize) -> String {
     }
     if !view.rows.is_empty() {
         text.push('\n');
-        match widths(view, width) {
-            Some(widths) => table(&mut text, view, &widths),
-            None => blocks(&mut text, view, width),
+        let (columns, rows) = compact(view);
+        if let Some(widths) = widths(&view.columns, &view.rows, width) {
+            table(&mut text, &view.columns, &view.rows, &widths);
+        } else if let Some(widths) = widths(&columns, &rows, width) {
+            table(&mut text, &columns, &rows, &widths);
+        } else {
+            blocks(&mut text, view, width);
         }
     }
     headers(&mut text, &view.headers, width);
@@ -54,78 +55,102 @@ pub(super) fn render(view: &View, width: usize) -> String {
 }
 
 /// The widths of the columns side by side, if they fit.
-fn widths(view: &View, width: usize) -> Option<Vec<usize>> {
-    let mut columns = Vec::with_capacity(view.columns.len());
-    for (index, column) in view.columns.iter().enumerate() {
-        let cells = || view.rows.iter().filter_map(|row| row.get(index));
-        let lines = cells().map(|cell| line(cell).width());
-        let words = cells().flat_map(|cell| cell.items.iter()).flat_map(|item| item.split(' '));
-        let words = words.map(|word| printable(word).width() + 1);
-        let name = column.name().len();
-        let longest_word = words.max().unwrap_or_default().min(WIDEST_WORD).max(name);
-        columns.push((longest_word, lines.max().unwrap_or_default().max(longest_word)));
+fn widths(columns: &[Column], rows: &[Vec<Cell>], width: usize) -> Option<Vec<usize>> {
+    let mut bounds = Vec::with_capacity(columns.len());
+    for (index, column) in columns.iter().enumerate() {
+        let (mut least, mut full) = (column.name().len(), column.name().len());
+        for cell in rows.iter().filter_map(|row| row.get(index)) {
+            let items = printable_items(cell, *column);
+            let words = items.iter().flat_map(|item| item.split(' ')).map(str::width);
+            least = least.max(words.max().unwrap_or_default().min(widest_word(*column)));
+            let items = items.iter().map(|item| item.width());
+            full = full.max(match is_list(*column) {
+                true => items.max().unwrap_or_default(),
+                false => items.map(|width| width + 1).sum::<usize>().saturating_sub(1),
+            });
+        }
+        bounds.push((least, full.max(least)));
     }
-    let gaps = GAP * columns.len().saturating_sub(1);
-    let room = width.checked_sub(gaps)?;
-    let least: usize = columns.iter().map(|(least, _)| least).sum();
-    if least > room {
+    let room = width.checked_sub(GAP * columns.len().saturating_sub(1))?;
+    let sum: usize = bounds.iter().map(|(least, _)| least).sum();
+    if sum > room {
         return None;
     }
-    // What is left goes, column by column, to the one that is the most lines short of its content.
-    let mut widths: Vec<usize> = columns.iter().map(|(least, _)| *least).collect();
-    for _ in least..room {
-        let needs = widths.iter_mut().zip(&columns);
-        let needs = needs.filter(|(width, (_, full))| **width < *full);
-        let Some((width, _)) = needs.max_by_key(|(width, (_, full))| full.div_ceil(**width)) else {
-            break;
-        };
+    // What is left goes, step by step, to the column that is the most lines short of its content.
+    let mut widths: Vec<usize> = bounds.iter().map(|(least, _)| *least).collect();
+    for _ in sum..room {
+        let needs = widths.iter_mut().zip(&bounds).filter(|(width, (_, full))| **width < *full);
+        let neediest = needs.max_by_key(|(width, (_, full))| full.div_ceil(**width));
+        let Some((width, _)) = neediest else { break };
         *width += 1;
     }
     Some(widths)
 }
 
-fn table(text: &mut String, view: &View, widths: &[usize]) {
-    let names: Vec<_> = view.columns.iter().map(|column| vec![column.name().to_owned()]).collect();
-    let styled = |_: &Cell, _: Column| BOLD;
-    let head: Vec<_> = names.iter().map(|name| Cell::list(name.iter().cloned())).collect();
-    row(text, &head, &view.columns, widths, styled);
-    let rule: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
-    *text += &format!("{DIM}{}{DIM:#}\n", rule.join(&" ".repeat(GAP)));
-    for cells in &view.rows {
-        row(text, cells, &view.columns, widths, style);
+/// How much of a word a column has to show on one line, to be readable.
+fn widest_word(column: Column) -> usize {
+    match column {
+        Column::Path | Column::Route | Column::Origins => 24,
+        _ => 16,
     }
 }
 
-fn row(
-    text: &mut String,
+/// Whether each phrase of a column begins a line.
+fn is_list(column: Column) -> bool {
+    matches!(column, Column::Policy | Column::Declared)
+}
+
+fn table(text: &mut String, columns: &[Column], rows: &[Vec<Cell>], widths: &[usize]) {
+    let head: Vec<_> = columns.iter().map(|column| Cell::plain(column.name())).collect();
+    *text += &lines(&head, columns, widths, |_, _| BOLD).concat();
+    let rule: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
+    *text += &format!("{DIM}{}{DIM:#}\n", rule.join(&" ".repeat(GAP)));
+    let rows: Vec<_> = rows.iter().map(|cells| lines(cells, columns, widths, style)).collect();
+    let mut before = None;
+    for lines in rows {
+        // Rows of one line each need nothing between them.
+        if before.is_some_and(|before| before > 1 || lines.len() > 1) {
+            text.push('\n');
+        }
+        *text += &lines.concat();
+        before = Some(lines.len());
+    }
+}
+
+/// The lines of a row.
+fn lines(
     cells: &[Cell],
     columns: &[Column],
     widths: &[usize],
     style: impl Fn(&Cell, Column) -> Style,
-) {
-    let columns: Vec<_> = cells
-        .iter()
-        .zip(columns)
-        .zip(widths)
-        .map(|((cell, column), width)| {
-            (wrapped(&printable_items(cell), *width), style(cell, *column), *width)
-        })
-        .collect();
-    let height = columns.iter().map(|(lines, ..)| lines.len()).max().unwrap_or_default();
-    for index in 0..height {
+) -> Vec<String> {
+    let cells = cells.iter().zip(columns).zip(widths).map(|((cell, column), width)| {
+        let items = printable_items(cell, *column);
+        let lines = match is_list(*column) {
+            true => {
+                items.iter().flat_map(|item| wrapped(std::slice::from_ref(item), *width)).collect()
+            }
+            false => wrapped(&items, *width),
+        };
+        (lines, style(cell, *column), *width)
+    });
+    let cells: Vec<(Vec<String>, Style, usize)> = cells.collect();
+    let height = cells.iter().map(|(lines, ..)| lines.len()).max().unwrap_or_default();
+    let line = |index| {
+        let mut text = String::new();
         // Spaces at the end of a line are left out.
         let mut missing = 0;
-        for (lines, style, width) in &columns {
+        for (lines, style, width) in &cells {
             let line = lines.get(index).map(String::as_str).unwrap_or_default();
             if !line.is_empty() {
-                *text += &" ".repeat(missing);
-                *text += &format!("{style}{line}{style:#}");
+                text += &format!("{:missing$}{style}{line}{style:#}", "");
                 missing = 0;
             }
             missing += width.saturating_sub(line.width()) + GAP;
         }
-        text.push('\n');
-    }
+        text + "\n"
+    };
+    (0..height).map(line).collect()
 }
 
 fn blocks(text: &mut String, view: &View, width: usize) {
@@ -162,7 +187,8 @@ fn is_head(column: Column) -> bool {
 fn fact(text: &mut String, indent: usize, names: usize, name: &str, cell: &Cell, width: usize) {
     let before = indent + names + GAP;
     let style = style(cell, Column::Declared);
-    let lines = wrapped(&printable_items(cell), width.saturating_sub(before).max(10));
+    let lines =
+        wrapped(&printable_items(cell, Column::Limits), width.saturating_sub(before).max(10));
     for (index, line) in lines.iter().enumerate() {
         *text += &" ".repeat(indent);
         let name = if index == 0 { name } else { "" };
@@ -187,27 +213,24 @@ fn headers(text: &mut String, sets: &[HeaderSet], width: usize) {
 
 fn style(cell: &Cell, column: Column) -> Style {
     match (cell.tone, column) {
+        _ if cell.items.is_empty() => DIM,
         (Tone::Open, _) => AnsiColor::Yellow.on_default(),
         (Tone::Risk, _) => AnsiColor::Red.on_default(),
-        (Tone::Plain, Column::Path) => BOLD,
-        (Tone::Plain, _) => Style::new(),
+        (Tone::Plain, Column::Path | Column::Route) => BOLD,
+        (Tone::Plain | Tone::Usual, _) => Style::new(),
     }
 }
 
-/// The items of a cell, each but the last with a comma; a dash where there is none.
-fn printable_items(cell: &Cell) -> Vec<String> {
+/// The phrases of a cell, with what stands between them; a dash where there is none.
+fn printable_items(cell: &Cell, column: Column) -> Vec<String> {
     let last = cell.items.len().saturating_sub(1);
+    let separator = if is_list(column) { "" } else { column.separator() };
     match &*cell.items {
-        [] => vec!["–".to_owned()],
+        [] => vec![cell.absent().to_owned()],
         items => {
+            let between = |index| if index < last { separator } else { "" };
             let items = items.iter().enumerate();
-            let comma = |index| if index < last { "," } else { "" };
-            items.map(|(index, item)| format!("{}{}", printable(item), comma(index))).collect()
+            items.map(|(index, item)| format!("{}{}", printable(item), between(index))).collect()
         }
     }
-}
-
-/// A cell on one line.
-fn line(cell: &Cell) -> String {
-    printable_items(cell).join(" ")
 }

@@ -19,7 +19,7 @@ pub(super) struct View {
     pub(super) app: Vec<(&'static str, Cell)>,
     /// What all routes have alike, so that no column is needed.
     pub(super) common: Vec<(Column, Cell)>,
-    /// What routes have that do not say otherwise, see [`condensed`](Self::condensed).
+    /// What most routes have, see [`condensed`](Self::condensed).
     pub(super) usual: Vec<(Column, Cell)>,
     pub(super) columns: Vec<Column>,
     /// The cells of each route, one for each of the columns.
@@ -51,6 +51,12 @@ pub(super) enum Column {
     Jsonp,
     Headers,
     Declared,
+    /// Method and path.
+    Route,
+    /// What else there is to say.
+    Policy,
+    /// What few routes have.
+    Also,
 }
 
 impl Column {
@@ -69,6 +75,17 @@ impl Column {
             Self::Jsonp => "JSONP",
             Self::Headers => "Headers",
             Self::Declared => "Declared",
+            Self::Route => "Route",
+            Self::Policy => "Policy",
+            Self::Also => "Also",
+        }
+    }
+
+    /// What stands between the phrases of a cell.
+    pub(super) fn separator(self) -> &'static str {
+        match self {
+            Self::Path | Self::Route => "",
+            _ => ",",
         }
     }
 
@@ -112,6 +129,8 @@ pub(super) enum Tone {
     Open,
     /// A protection that is turned off.
     Risk,
+    /// What is usual here, which stands above the table: there are no phrases.
+    Usual,
 }
 
 impl Cell {
@@ -121,6 +140,11 @@ impl Cell {
 
     pub(super) fn list(items: impl IntoIterator<Item = String>) -> Self {
         Self { items: items.into_iter().collect(), tone: Tone::Plain }
+    }
+
+    /// What a table says where there are no phrases.
+    pub(super) fn absent(&self) -> &'static str {
+        if self.tone == Tone::Usual { "usual" } else { "–" }
     }
 
     pub(super) fn nothing() -> Self {
@@ -186,8 +210,8 @@ impl View {
 }
 
 impl View {
-    /// The same for formats in which nobody sorts and filters: the limits, headers, isolation and
-    /// caching of most routes stand once above the table, and their cells are empty.
+    /// The same in fewer words: the limits, headers, isolation and caching of most routes stand once
+    /// above the table, and their cells say that it is the usual.
     pub(super) fn condensed(mut self) -> Self {
         for (index, column) in self.columns.iter().enumerate().filter(|(_, it)| it.is_secondary()) {
             let cells = || self.rows.iter().filter_map(|row| row.get(index));
@@ -197,7 +221,7 @@ impl View {
             let Some(usual) = usual.cloned() else { continue };
             for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(index)) {
                 if *cell == usual {
-                    *cell = Cell::nothing();
+                    *cell = Cell::nothing().toned(Tone::Usual);
                 } else if cell.items.is_empty() {
                     *cell = Cell::plain("none");
                 }

@@ -2,11 +2,13 @@
 
 use policy_core::{
     cache::Audience,
+    isolation::Isolation,
     limits::RateKey,
     manifest::{
         AppFacts, Auth, Cache, Cors, Csrf, Limits, Origins, Requirement, Route, RouteKind, Sources,
     },
     method::is_safe,
+    route::Level,
 };
 
 use super::{
@@ -26,15 +28,15 @@ pub(super) fn path(route: &Route) -> Cell {
     let path = route.path.clone();
     match route.kind {
         RouteKind::Handler => Cell::plain(path),
-        RouteKind::Mount => Cell::list([path, "and below: a mounted service".to_owned()]),
-        RouteKind::Proxy => Cell::list([path, "and below: an upstream".to_owned()]),
-        RouteKind::Probe => Cell::list([path, "a probe".to_owned()]),
+        RouteKind::Mount => Cell::list([path, "(a mount, and below)".to_owned()]),
+        RouteKind::Proxy => Cell::list([path, "(a proxy, and below)".to_owned()]),
+        RouteKind::Probe => Cell::list([path, "(a probe)".to_owned()]),
         RouteKind::Tunnel => {
             let targets = route.targets.iter().cloned();
-            Cell::list(["tunnels to".to_owned()].into_iter().chain(targets))
+            Cell::list(["(tunnels to)".to_owned()].into_iter().chain(targets))
         }
-        RouteKind::Fallback => Cell::list([path, "paths without a route".to_owned()]),
-        RouteKind::NotFound => Cell::list([path, "paths without a route: 404".to_owned()]),
+        RouteKind::Fallback => Cell::list([path, "(no other route)".to_owned()]),
+        RouteKind::NotFound => Cell::list([path, "(no route: 404)".to_owned()]),
         _ => Cell::plain(path),
     }
 }
@@ -209,7 +211,6 @@ pub(super) fn limits(route: &Route) -> Cell {
 }
 
 pub(super) fn isolation(route: &Route) -> Cell {
-    use policy_core::isolation::Isolation;
     match route.isolation {
         Some(Isolation::SameOrigin) => Cell::plain("same-origin"),
         Some(Isolation::SameSite) => Cell::plain("same-site"),
@@ -228,34 +229,31 @@ pub(super) fn jsonp(route: &Route) -> Cell {
 pub(super) fn declared(route: &Route, sources: &Sources) -> Cell {
     let any = ["*".to_owned()];
     let methods = if route.methods.is_empty() { &any[..] } else { &route.methods };
-    let mut words: Vec<String> = Vec::new();
-    let mut add = |word: String| {
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    };
+    let mut own: Vec<String> = Vec::new();
+    // The facets that levels around the route decided, by the line.
+    let mut outer: Vec<(String, Vec<&str>)> = Vec::new();
     for method in methods {
         let key = format!("{method} {}", route.path);
-        sources.handlers.get(&key).cloned().into_iter().for_each(&mut add);
-        let Some(decided) = sources.decided.get(&key) else { continue };
-        if let Some(auth) = decided.get("auth") {
-            add(format!("{}:{}", auth.file, auth.line));
-        }
-        // The facets that levels around the route decided, by the line.
-        let mut outer: Vec<(String, Vec<&str>)> = Vec::new();
-        for (facet, source) in decided {
-            if source.level == policy_core::route::Level::Route {
-                continue;
-            }
-            let line = format!("of the {} at {}:{}", source.level.name(), source.file, source.line);
+        let decided = sources.decided.get(&key);
+        let line = decided.and_then(|decided| decided.get("auth"));
+        let line = line.map(|auth| format!("{}:{}", auth.file, auth.line));
+        let words = match (sources.handlers.get(&key), line) {
+            (Some(handler), Some(line)) => Some(format!("{handler} {line}")),
+            (handler, line) => line.or_else(|| handler.cloned()),
+        };
+        own.extend(words.filter(|words| !own.contains(words)));
+        let around = decided.into_iter().flatten();
+        for (facet, source) in around.filter(|(_, source)| source.level != Level::Route) {
+            let line = format!("of the {} {}:{}", source.level.name(), source.file, source.line);
             match outer.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, facets)) if facets.contains(&facet.as_str()) => (),
                 Some((_, facets)) => facets.push(facet),
                 None => outer.push((line, vec![facet])),
             }
         }
-        outer.iter().for_each(|(line, facets)| add(format!("{} {line}", facets.join(" "))));
     }
-    Cell::list(words)
+    let outer = outer.iter().map(|(line, facets)| format!("{} {line}", facets.join(" and ")));
+    Cell::list(own.into_iter().chain(outer))
 }
 
 /// What holds for the app as a whole.

@@ -3,8 +3,8 @@
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Fills lines of a width with phrases. A phrase that fits on a line is not broken; a longer one is
-/// broken at its spaces, and a word that is longer than a line wherever the line ends. The text is
-/// printable.
+/// broken at its spaces, and a word that is longer than a line behind the last sign on the line that is
+/// no letter, or where the line ends. The text is printable.
 pub(super) fn wrapped(phrases: &[String], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines { done: Vec::new(), current: String::new(), width };
@@ -41,10 +41,22 @@ impl Lines {
         for character in word.chars() {
             let wide = character.width().unwrap_or_default();
             if self.current.width() + wide > self.width && !self.current.is_empty() {
-                self.end();
+                self.break_word();
             }
             self.current.push(character);
         }
+    }
+
+    /// Ends a line in a word.
+    fn break_word(&mut self) {
+        let is_sign = |character: char| character.is_ascii_punctuation();
+        let place = self.current.rfind(is_sign).map_or(0, |place| place + 1);
+        // A short rest of a word on a line of its own is worse than a break between letters.
+        let rest = self.current.get(place..).filter(|rest| rest.len() * 2 < self.current.len());
+        let rest = rest.unwrap_or_default().to_owned();
+        self.current.truncate(self.current.len() - rest.len());
+        self.end();
+        self.current = rest;
     }
 
     fn end(&mut self) {
@@ -66,6 +78,8 @@ mod tests {
         assert_eq!(lines(&["body 1 MiB,", "timeout 30s"], 23), ["body 1 MiB, timeout 30s"]);
         assert_eq!(lines(&["body 1 MiB,", "timeout 30s"], 7), ["body 1", "MiB,", "timeout", "30s"]);
         assert_eq!(lines(&["abcdefgh ij"], 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(lines(&["https://a.example"], 11), ["https://a.", "example"]);
+        assert_eq!(lines(&["a.examples.of"], 8), ["a.exampl", "es.of"]);
         assert_eq!(lines(&["漢字漢字"], 5), ["漢字", "漢字"]);
         assert_eq!(lines(&["漢"], 1), ["漢"]);
         assert_eq!(lines(&[], 5), [""]);

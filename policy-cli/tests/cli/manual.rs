@@ -1,0 +1,58 @@
+//! `cargo policy man`, `completions`, `--help` and `code`.
+
+use crate::run::{folder, run, run_in};
+
+/// The commands that the help lists.
+fn commands() -> Vec<String> {
+    let help = run("--help").out;
+    let list = help.split("Commands:").nth(1).unwrap();
+    let lines = list.lines().skip(1).take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split_whitespace().next().map(str::to_owned));
+    names.filter(|name| name != "help").collect()
+}
+
+#[test]
+fn the_help_of_each_command_has_examples_and_the_exit_codes_are_said() {
+    assert!(commands().len() >= 5, "{:?}", commands());
+    assert!(run("--help").out.contains("Exit codes: 0 fine, 1 findings, 2 wrong use"));
+    for name in commands() {
+        let help = run(&format!("{name} --help"));
+        assert_eq!(help.code, 0);
+        assert!(help.out.contains("Examples:\n  cargo policy "), "{name}: {}", help.out);
+    }
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let folder = folder("manual", &[("empty", "")]);
+    assert_eq!(run_in(&folder, &["man", "--out", "."], "").code, 0);
+    let page = |name: &str| std::fs::read_to_string(folder.join(format!("{name}.1"))).unwrap();
+    assert_eq!(page("cargo-policy"), run("man").out);
+    for name in commands() {
+        let page = page(&format!("cargo-policy-{name}"));
+        assert!(page.contains(".SH SYNOPSIS") && page.contains("Examples:"), "{name}: {page}");
+    }
+}
+
+#[test]
+fn completions_know_the_commands_and_their_options() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = run(&format!("completions {shell}"));
+        assert_eq!(script.code, 0);
+        for word in ["cargo-policy", "show", "anonymous", "width"] {
+            assert!(script.out.contains(word), "{shell} has no `{word}`");
+        }
+    }
+}
+
+#[test]
+fn a_code_is_explained() {
+    let page = run("code cors.any-origin-with-credentials").out;
+    for words in ["`*` cannot be combined with `credentials`", "a compile error", "`#[cors]`"] {
+        assert!(page.contains(words), "{page}");
+    }
+    assert!(page.contains("\nfix       list the origins that may send cookies\n"), "{page}");
+    assert!(run("code limit.rate").out.contains("status 429"));
+    assert!(run("code session.store-away").out.contains("log line of level error"));
+    assert!(run("code --list").out.lines().any(|line| line.starts_with("csrf.token  ")));
+}
