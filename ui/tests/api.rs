@@ -93,7 +93,7 @@ fn closed_type(item: &str, items: &[String]) -> Option<String> {
 
 /// Types that no later version adds to, or to which an addition has to be noticed wherever they
 /// are matched or written, and why.
-const COMPLETE: [(&str, &[&str]); 8] = [
+const COMPLETE: [(&str, &[&str]); 9] = [
     (
         "a standard defines all of them: CSP3, Fetch, Referrer Policy, RFC 6265bis, RFC 9110, RFC 9111",
         &[
@@ -129,12 +129,43 @@ const COMPLETE: [(&str, &[&str]); 8] = [
             "policy_core::forwarded::proxy_protocol::Progress",
             "policy_core::gate::Single",
             "policy_core::isolation::StatedOrigin",
+            "policy_core::manifest::Direction",
+            "policy_core::manifest::engine::Caller",
+            "policy_core::manifest::engine::CredentialState",
+            "policy_core::manifest::engine::CsrfToken",
+            "policy_core::manifest::engine::Decision",
+            "policy_core::manifest::engine::Gate",
+            "policy_core::manifest::engine::Login",
+            "policy_core::manifest::engine::Outcome",
+            "policy_core::manifest::engine::Step",
+            "policy_core::manifest::engine::Verdict",
             "policy_core::session::PrivilegeChange",
             "policy_core::session::Outcome",
             "policy_core::session::CommitPlan",
             "policy_core::session::Row",
             "policy_core::token::RevocationStatus",
             "policy_server::Subject",
+        ],
+    ),
+    (
+        "a format of manifests: a new field is a new format, which older releases refuse to read",
+        &[
+            "policy_core::manifest::Acceptance",
+            "policy_core::manifest::Auth",
+            "policy_core::manifest::Cache",
+            "policy_core::manifest::Cors",
+            "policy_core::manifest::Csrf",
+            "policy_core::manifest::Dangers",
+            "policy_core::manifest::Headers",
+            "policy_core::manifest::Jsonp",
+            "policy_core::manifest::Limits",
+            "policy_core::manifest::Lock",
+            "policy_core::manifest::OriginList",
+            "policy_core::manifest::Origins",
+            "policy_core::manifest::Rate",
+            "policy_core::manifest::Requirement",
+            "policy_core::manifest::Scheme",
+            "policy_core::manifest::Source",
         ],
     ),
     (
