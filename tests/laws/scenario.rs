@@ -83,13 +83,16 @@ impl Default for Plan {
 }
 
 impl Scenario {
-    /// The policy of a method at a path: the nearest one. Where no route exists, the first shared
-    /// one applies.
+    /// The policy of a method at a path: the nearest one. Where no route exists, the shared one applies
+    /// whose method is first by name.
     pub(crate) fn policy(&self, path: &str, method: &str) -> Option<&Policy> {
         if !is_routed(path) {
             return self.default.as_ref();
         }
-        let shared = || self.groups.iter().find(|group| self.policy_of(group).is_some());
+        let shared = || {
+            let shared = self.groups.iter().filter(|group| self.policy_of(group).is_some());
+            shared.min_by_key(|group| group.methods.iter().min())
+        };
         self.policy_of(self.serving(method).or_else(shared)?)
     }
 
