@@ -93,7 +93,8 @@ use crate::{
 /// - Address and connections: [`public_origin`](Self::public_origin), [`behind`](Self::behind),
 ///   [`settings`](Self::settings); with the feature `tls` also `tls`.
 /// - Operation: [`health`](Self::health), [`readiness`](Self::readiness),
-///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log).
+///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log);
+///   with the feature `manifest` also `decision_records`.
 /// - Clock and random numbers, which tests replace: [`clock`](Self::clock),
 ///   [`random`](Self::random).
 /// - Start: [`build`](Self::build), [`open`](Self::open), [`bind`](Self::bind),
@@ -127,6 +128,9 @@ pub(crate) struct AppParts {
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
+    /// One of so many requests that are let through is recorded, and all that are not.
+    #[cfg(feature = "manifest")]
+    pub(crate) decision_records: Option<u64>,
     pub(crate) layers: Vec<Wrap>,
     pub(crate) sessions: Option<SessionSettings>,
     pub(crate) tokens: Option<TokenSettings>,
@@ -176,6 +180,8 @@ impl<S: Send + Sync + 'static> App<S> {
             probes: Vec::new(),
             request_ids: false,
             access_log: false,
+            #[cfg(feature = "manifest")]
+            decision_records: None,
             layers: Vec::new(),
             sessions: None,
             tokens: None,
@@ -445,6 +451,25 @@ impl<S> App<S> {
     /// other on the way.
     pub fn access_log(mut self) -> Self {
         self.parts.access_log = true;
+        self
+    }
+
+    /// Writes one `tracing` event of level INFO and target `policy::decision` for every request that
+    /// is refused, and for one of `sample` others; 0 records refusals alone (feature `manifest`). With
+    /// it, `cargo policy explain --log` decides about the request again:
+    ///
+    /// | field | value |
+    /// |---|---|
+    /// | `policy` | the digest of the [manifest](Self::manifest), which is that of the lock file |
+    /// | `method`, `path` | of the request; the path is escaped, cut to 256 characters, and has no query |
+    /// | `route` | the path template of the route; absent without a route |
+    /// | `origin`, `site`, `mode`, `dest`, `asks` | `Origin`, `Sec-Fetch-Site`, `Sec-Fetch-Mode`, `Sec-Fetch-Dest`, `Access-Control-Request-Method`, escaped |
+    /// | `cookie`, `authorization` | whether the request has these headers; never their values |
+    /// | `status`, `code` | of the response; the code is that of a [`Problem`](crate::Problem) |
+    /// | `request_id` | if [ids](Self::request_ids) are on |
+    #[cfg(feature = "manifest")]
+    pub fn decision_records(mut self, sample: u64) -> Self {
+        self.parts.decision_records = Some(sample);
         self
     }
 

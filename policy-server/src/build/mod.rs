@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use policy_core::{Rule, gate::OwnOrigin, headers::HeadersPolicy, route::Facet};
 
+#[cfg(feature = "manifest")]
+use crate::observe::decision_record::Decisions;
 use crate::{
     app::AppParts,
     auth::{AuthService, revocation_events::RevocationBus, tokens::TokenSettings},
@@ -44,6 +46,10 @@ fn own_text(own: &OwnOrigin) -> &str {
 
 /// Checks an app and compiles it.
 pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
+    #[cfg(feature = "manifest")]
+    let decisions = app
+        .decision_records
+        .map(|sample| Arc::new(Decisions::new(manifest::read(&app).0.digest(), sample)));
     let mut problems = Vec::new();
     let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);
     let available = Available {
@@ -140,7 +146,12 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         random: app.random.clone(),
         settings: app.settings,
         readiness,
-        observing: Observing { request_ids: app.request_ids, access_log: app.access_log },
+        observing: Observing {
+            request_ids: app.request_ids,
+            access_log: app.access_log,
+            #[cfg(feature = "manifest")]
+            decisions,
+        },
         auth: Arc::new(AuthService::new(app.clock, RevocationBus::default())),
         proxies,
         tunnel,

@@ -1,6 +1,8 @@
-//! What operators can observe: spans, the access log, request ids and health probes.
+//! What operators can observe: spans, the access log, decision records, request ids and health probes.
 
 pub(crate) mod access_log;
+#[cfg(feature = "manifest")]
+pub(crate) mod decision_record;
 pub(crate) mod health;
 pub(crate) mod observation;
 pub(crate) mod request_id;

@@ -1,10 +1,12 @@
-//! What is observed of one request: its id and its entry in the access log.
+//! What is observed of one request: its id, its entry in the access log, and the record of its decision.
 
 use std::{net::IpAddr, sync::Arc};
 
 use axum_core::response::Response;
 use http::Request;
 
+#[cfg(feature = "manifest")]
+use crate::observe::decision_record::{Decisions, Record};
 use crate::{
     base::clock::Random,
     observe::{
@@ -14,29 +16,37 @@ use crate::{
 };
 
 /// What to observe of each request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Observing {
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
+    #[cfg(feature = "manifest")]
+    pub(crate) decisions: Option<Arc<Decisions>>,
 }
 
 impl Observing {
-    pub(crate) fn is_wanted(self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
+        #[cfg(feature = "manifest")]
+        if self.decisions.is_some() {
+            return true;
+        }
         self.request_ids || self.access_log
     }
 }
 
-/// A request in flight, in an app with request ids or an access log.
+/// A request in flight, in an app that observes requests.
 #[derive(Debug)]
 pub(crate) struct Observation {
     id: Option<RequestId>,
     line: Option<Line>,
+    #[cfg(feature = "manifest")]
+    record: Option<Record>,
 }
 
 impl Observation {
     /// Begins to observe a request.
     pub(crate) fn begin<B>(
-        observing: Observing,
+        observing: &Observing,
         random: &Random,
         request: &mut Request<B>,
         client: Option<IpAddr>,
@@ -51,7 +61,16 @@ impl Observation {
         }
         let line =
             if observing.access_log { Line::begin(request, client, id.clone()) } else { None };
-        Self { id, line }
+        #[cfg(feature = "manifest")]
+        let record = observing.decisions.as_ref();
+        #[cfg(feature = "manifest")]
+        let record = record.and_then(|decisions| Record::begin(decisions, request, id.clone()));
+        Self {
+            id,
+            line,
+            #[cfg(feature = "manifest")]
+            record,
+        }
     }
 
     pub(crate) fn id(&self) -> Option<&RequestId> {
@@ -62,12 +81,20 @@ impl Observation {
         if let Some(line) = &mut self.line {
             line.routed(path);
         }
+        #[cfg(feature = "manifest")]
+        if let Some(record) = &mut self.record {
+            record.routed(path);
+        }
     }
 
     /// Adds the id to the response, and follows it for the access log.
     pub(crate) fn answered(self, mut response: Response) -> Response {
         if let Some(id) = self.id {
             response.headers_mut().insert(FIELD, id.value().clone());
+        }
+        #[cfg(feature = "manifest")]
+        if let Some(record) = self.record {
+            record.answered(&response);
         }
         match self.line {
             Some(line) => line.answered(response),

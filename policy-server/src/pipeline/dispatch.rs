@@ -59,7 +59,7 @@ where
     let is_trusted = client.is_proxied(proxies);
     let address = client.address();
     let mut observation =
-        Observation::begin(app.observing, &app.random, &mut request, address, is_trusted);
+        Observation::begin(&app.observing, &app.random, &mut request, address, is_trusted);
     respond(app, request, client, last, first_poll, Some(&mut observation)).observed(observation)
 }
 

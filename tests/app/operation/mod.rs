@@ -3,6 +3,7 @@
 
 mod access_log;
 mod cores;
+mod decision_records;
 mod probes;
 mod request_ids;
 mod secrets;

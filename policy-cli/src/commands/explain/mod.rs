@@ -4,6 +4,7 @@ mod caller;
 mod curl;
 mod har;
 mod json;
+mod record;
 mod request;
 mod text;
 
@@ -28,6 +29,7 @@ Examples:
   cargo policy explain PUT /orders/7 -H 'origin: https://partner.example' --session
   cargo policy explain --curl \"curl -X POST https://api.example/orders -H 'origin: null'\"
   cargo policy explain --har page.har --entry 3
+  cargo policy explain --log \"$(grep policy::decision app.log | tail -1)\"
   cargo policy explain POST /orders --from HEAD~1     by policy.lock of one commit ago
 
 Exit codes: 0 the request is let through, 1 it is refused, 2 wrong use or unreadable input.")]

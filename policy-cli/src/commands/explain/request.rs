@@ -6,14 +6,14 @@ use clap::Args;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
 use policy_core::manifest::Manifest;
 
-use super::{curl, har};
+use super::{curl, har, record};
 use crate::{failure::Failure, output::Output};
 
 /// The request, as method and URL, as a curl line, or as an entry of a HAR file.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArguments {
     /// The method and the URL, or a URL alone, which is a GET. A path is enough of a URL.
-    #[arg(value_name = "METHOD URL", num_args = 1..=2, required_unless_present_any = ["curl", "har"], conflicts_with_all = ["curl", "har"])]
+    #[arg(value_name = "METHOD URL", num_args = 1..=2, required_unless_present_any = ["curl", "har", "log"], conflicts_with_all = ["curl", "har", "log"])]
     target: Vec<String>,
     /// A header, as `name: value`. May be given several times.
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
@@ -21,6 +21,9 @@ pub(crate) struct RequestArguments {
     /// A line with a curl command, as browsers copy it.
     #[arg(long, value_name = "LINE", conflicts_with = "har")]
     curl: Option<String>,
+    /// A decision record of the app's log, as JSON or as text.
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["curl", "har"])]
+    log: Option<String>,
     /// A HAR file, as browsers save it.
     #[arg(long, value_name = "FILE")]
     har: Option<PathBuf>,
@@ -46,6 +49,7 @@ impl RequestArguments {
         output: &Output,
     ) -> Result<Request<()>, Failure> {
         let mut written = match (&self.curl, &self.har) {
+            (None, None) if self.log.is_some() => self.record(manifest, output)?,
             (Some(line), _) => curl::parse(line)?,
             (None, Some(file)) => {
                 let text = fs::read_to_string(file).map_err(|error| {
@@ -63,6 +67,18 @@ impl RequestArguments {
             output.note(&format!("`{ignored}` is left out, since no policy looks at it"));
         }
         written.request(manifest)
+    }
+
+    /// The request of a decision record. Another policy than that which decided may decide otherwise.
+    fn record(&self, manifest: &Manifest, output: &Output) -> Result<Written, Failure> {
+        let record = record::parse(self.log.as_deref().unwrap_or_default())?;
+        if record.policy.is_some_and(|policy| policy != manifest.digest()) {
+            output.note(
+                "another policy decided than the one that is asked here; name that of the release \
+                 with `--from`",
+            );
+        }
+        Ok(record.request)
     }
 
     fn target(&self) -> Result<Written, Failure> {

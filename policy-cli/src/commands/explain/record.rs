@@ -1,0 +1,110 @@
+//! A decision record of an app's log: `App::decision_records`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::request::Written;
+use crate::failure::Failure;
+
+/// The headers that a record keeps, by the names of its fields.
+const HEADERS: [(&str, &str); 5] = [
+    ("origin", "origin"),
+    ("site", "sec-fetch-site"),
+    ("mode", "sec-fetch-mode"),
+    ("dest", "sec-fetch-dest"),
+    ("asks", "access-control-request-method"),
+];
+
+/// A record.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) request: Written,
+    /// The digest of the policy that decided.
+    pub(super) policy: Option<String>,
+}
+
+/// Reads a line: JSON, or fields as `name=value`.
+pub(super) fn parse(line: &str) -> Result<Record, Failure> {
+    let fields = match serde_json::from_str::<Value>(line.trim()) {
+        Ok(value) => of_json(&value),
+        Err(_text) => of_text(line),
+    };
+    let missing = |name: &str| {
+        Failure::new(format!("the line has no field `{name}`, so it is no decision record"))
+            .help("name a line of target `policy::decision`, see `App::decision_records`")
+    };
+    let field = |name: &str| fields.get(name).cloned();
+    let mut request = Written {
+        method: field("method").ok_or_else(|| missing("method"))?,
+        url: field("path").ok_or_else(|| missing("path"))?,
+        ..Written::default()
+    };
+    for (name, header) in HEADERS {
+        request.headers.extend(field(name).map(|value| (header.to_owned(), value)));
+    }
+    Ok(Record { request, policy: field("policy") })
+}
+
+/// The fields of an object, or of the object `fields` in it, as `tracing-subscriber` writes them.
+fn of_json(value: &Value) -> BTreeMap<String, String> {
+    let objects = [Some(value), value.get("fields")];
+    let objects = objects.into_iter().flatten().filter_map(Value::as_object);
+    let fields = objects.flat_map(|object| object.iter());
+    let texts = fields.filter_map(|(name, value)| match value {
+        Value::String(text) => Some((name.clone(), text.clone())),
+        Value::Number(number) => Some((name.clone(), number.to_string())),
+        Value::Bool(is) => Some((name.clone(), is.to_string())),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// The fields `name=value` and `name="value"` of a line, whatever stands around them.
+fn of_text(line: &str) -> BTreeMap<String, String> {
+    let mut fields = BTreeMap::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once('=') {
+        let name = before.rsplit(char::is_whitespace).next().unwrap_or(before);
+        let (value, next) = match behind.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => behind.split_once(char::is_whitespace).unwrap_or((behind, "")),
+        };
+        fields.insert(name.to_owned(), value.to_owned());
+        rest = next;
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_in_both_forms() {
+        let text = "2026-01-01T00:00:00Z  INFO policy::decision: policy=\"ab\" method=OPTIONS \
+                    path=/orders/7 route=\"/orders/{id}\" origin=\"https://evil.example\" \
+                    asks=\"PUT\" cookie=false authorization=false status=403 \
+                    code=\"cors.origin-not-granted\"";
+        let json = r#"{"target":"policy::decision","fields":{"policy":"ab","method":"OPTIONS",
+            "path":"/orders/7","origin":"https://evil.example","asks":"PUT","cookie":false}}"#;
+        for line in [text, json] {
+            let Record { request, policy } = parse(line).unwrap();
+            assert_eq!((&*request.method, &*request.url), ("OPTIONS", "/orders/7"));
+            assert_eq!(policy.as_deref(), Some("ab"));
+            let headers: Vec<_> =
+                request.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+            assert_eq!(
+                headers,
+                ["origin: https://evil.example", "access-control-request-method: PUT"]
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_is_said() {
+        for line in ["", "GET / 200", "{\"method\":\"GET\"}", "path=/x method"] {
+            assert!(parse(line).unwrap_err().message.contains("no decision record"), "{line}");
+        }
+    }
+}

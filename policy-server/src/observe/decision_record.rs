@@ -1,0 +1,125 @@
+//! Decision records: one event for each refused request, and for some of the others, with all that
+//! is needed to decide about it again.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use axum_core::response::Response;
+use http::{
+    HeaderName, HeaderValue, Method, Request,
+    header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, COOKIE, ORIGIN},
+};
+use tracing::Level;
+
+use crate::{
+    base::{escape::printable, log::cut, problem},
+    observe::request_id::RequestId,
+};
+
+/// The target that operators filter by.
+const TARGET: &str = "policy::decision";
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// Which decisions an app records.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    /// The digest of the policy.
+    policy: Box<str>,
+    /// One of so many requests that are let through; 0 for none.
+    sample: u64,
+    seen: AtomicU64,
+}
+
+impl Decisions {
+    pub(crate) fn new(policy: String, sample: u64) -> Self {
+        Self { policy: policy.into(), sample, seen: AtomicU64::new(0) }
+    }
+
+    /// Whether this request is one of the sample.
+    fn is_sampled(&self) -> bool {
+        self.sample != 0 && self.seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(self.sample)
+    }
+}
+
+/// The record of a request in flight.
+#[derive(Debug)]
+pub(crate) struct Record {
+    decisions: Arc<Decisions>,
+    method: Method,
+    path: Box<str>,
+    route: Option<Arc<str>>,
+    origin: Option<HeaderValue>,
+    site: Option<HeaderValue>,
+    mode: Option<HeaderValue>,
+    dest: Option<HeaderValue>,
+    asks: Option<HeaderValue>,
+    has_cookie: bool,
+    has_authorization: bool,
+    id: Option<RequestId>,
+}
+
+impl Record {
+    /// `None` if no subscriber is interested.
+    pub(crate) fn begin<B>(
+        decisions: &Arc<Decisions>,
+        request: &Request<B>,
+        id: Option<RequestId>,
+    ) -> Option<Self> {
+        if !tracing::enabled!(target: TARGET, Level::INFO) {
+            return None;
+        }
+        let headers = request.headers();
+        let field = |name: &HeaderName| headers.get(name).cloned();
+        Some(Self {
+            decisions: Arc::clone(decisions),
+            method: request.method().clone(),
+            path: cut(request.uri().path()).into(),
+            route: None,
+            origin: field(&ORIGIN),
+            site: field(&SEC_FETCH_SITE),
+            mode: field(&SEC_FETCH_MODE),
+            dest: field(&SEC_FETCH_DEST),
+            asks: field(&ACCESS_CONTROL_REQUEST_METHOD),
+            has_cookie: headers.contains_key(COOKIE),
+            has_authorization: headers.contains_key(AUTHORIZATION),
+            id,
+        })
+    }
+
+    pub(crate) fn routed(&mut self, path: &Arc<str>) {
+        self.route = Some(Arc::clone(path));
+    }
+
+    /// Writes the record, if the request was refused or is one of the sample.
+    pub(crate) fn answered(&self, response: &Response) {
+        let code = problem::code(response);
+        if code.is_none() && !self.decisions.is_sampled() {
+            return;
+        }
+        let text = |value: &Option<HeaderValue>| {
+            value.as_ref().map(|value| printable(&String::from_utf8_lossy(value.as_bytes())))
+        };
+        tracing::info!(
+            target: TARGET,
+            policy = &*self.decisions.policy,
+            method = %self.method,
+            path = %printable(&self.path),
+            route = self.route.as_deref(),
+            origin = text(&self.origin),
+            site = text(&self.site),
+            mode = text(&self.mode),
+            dest = text(&self.dest),
+            asks = text(&self.asks),
+            cookie = self.has_cookie,
+            authorization = self.has_authorization,
+            status = response.status().as_u16(),
+            code = code.as_deref(),
+            request_id = self.id.as_ref().map(RequestId::as_str),
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! One record for each decision that an operator may have to understand later.
+//!
+//! What meets it: refusals of each kind of gate (host, route, CORS, CSRF), handlers, sampling, the
+//! lock file (its digest), secrets, hostile headers.
+
+use policy_server::http::Method;
+use policy_tests::log::Log;
+
+use super::*;
+
+const TARGET: &str = "policy::decision";
+
+#[get("/open")]
+#[cors(origins = ["https://app.shop.example"])]
+#[auth(public)]
+async fn open() -> &'static str {
+    "open"
+}
+
+#[post("/orders")]
+#[auth(session)]
+async fn order() {}
+
+fn shop() -> App<()> {
+    App::new(()).sessions(Sessions::memory()).routes(routes![open, order])
+}
+
+fn assert_parts(line: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(format!("{line} ").contains(&format!(" {part} ")), "no `{part}` in `{line}`");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_recorded_with_what_decided_and_without_secrets() {
+    let (log, _guard) = Log::of(TARGET);
+    let digest = format!("policy=\"{}\"", shop().manifest().digest());
+    let client = shop().decision_records(0).test();
+    let preflight = [
+        ("origin", "https://evil.example"),
+        ("access-control-request-method", "PUT"),
+        ("sec-fetch-site", "cross-site"),
+    ];
+    let forged = [("origin", "https://evil.example\tcode=\"forged\""), ("cookie", "sid=secret")];
+    let cases: &[(Method, &str, &[(&str, &str)], &[&str])] = &[
+        (
+            Method::OPTIONS,
+            "/open",
+            &preflight,
+            &[
+                "status=403",
+                "code=\"cors.origin-not-granted\"",
+                "asks=\"PUT\"",
+                "site=\"cross-site\"",
+            ],
+        ),
+        (Method::POST, "/orders", &forged, &["status=401", "cookie=true", "authorization=false"]),
+        (Method::GET, "/nowhere?q=secret", &[], &["path=/nowhere", "code=\"route.not-found\""]),
+        (Method::GET, "/open", &[], &[]),
+    ];
+    for (method, path, headers, _) in cases {
+        let mut request = client.request(method.clone(), *path);
+        for (name, value) in *headers {
+            request = request.header(*name, *value);
+        }
+        request.send().await;
+    }
+    let lines = log.with("INFO");
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    for (line, (.., parts)) in lines.iter().zip(cases) {
+        assert_parts(line, parts);
+        assert_parts(line, &[&digest]);
+        assert!(!line.contains("secret") && !line.contains('\t'), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_sample_of_what_is_let_through_is_recorded() {
+    let (log, _guard) = Log::of(TARGET);
+    let client = shop().decision_records(3).test();
+    for _ in 0..7 {
+        client.get("/open").send().await;
+    }
+    let lines = log.with("INFO");
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert_parts(&lines[0], &["status=200", "route=\"/open\""]);
+}
+
+#[tokio::test]
+async fn no_record_is_written_unless_it_is_asked_for() {
+    let (log, _guard) = Log::of(TARGET);
+    shop().test().get("/nowhere").send().await;
+    assert_eq!(log.with("INFO").len(), 0);
+}
