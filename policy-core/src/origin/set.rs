@@ -192,9 +192,9 @@ impl OriginSet {
 }
 
 impl PartialEq for OriginSet {
-    /// Sets are equal if they have the same patterns, in any order.
+    /// Sets are equal if they have the same origins, by whichever patterns.
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && other.patterns().all(|pattern| self.has(&pattern))
+        self.includes(other) && other.includes(self)
     }
 }
 
@@ -325,6 +325,13 @@ mod tests {
             set(&["https://b.test", "https://a.test", "https://b.test"])
         );
         assert_ne!(set(&["https://a.test"]), set(&["https://a.test:*"]));
+    }
+
+    #[test]
+    fn equality_ignores_what_another_pattern_covers() {
+        let short = set(&["https://*.a.test"]);
+        assert_eq!(set(&["https://x.a.test", "https://*.a.test"]), short);
+        assert_ne!(set(&["https://a.test", "https://*.a.test"]), short);
     }
 
     #[test]

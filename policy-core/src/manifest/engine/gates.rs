@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, Method, Request,
-    header::{CONTENT_RANGE, CONTENT_TYPE},
+    header::{AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION},
 };
 
 use super::{
@@ -15,6 +15,7 @@ use crate::{
     cookie::{Presented, presented},
     cors::{Cors, OriginDecision},
     csrf::{OriginFacts, Provenance, TokenVerdict},
+    forwarded::is_forwarding,
     gate::{Head, NormalPath, OwnOrigin, Single},
     isolation::{FetchMetadata, StatedOrigin},
     jsonp::{Callback, Grammar},
@@ -23,13 +24,16 @@ use crate::{
         route::RouteKind,
     },
     method,
+    reverse_proxy::is_last_hop,
 };
 
 pub(super) fn decide<B>(engine: &Engine, request: &Request<B>, caller: &Caller) -> Decision {
     let mut head = Head::read(request);
     head.is_secure = matches!(engine.own, OwnOrigin::Public(_));
-    // Proxies are a fact of the deployment, not of a request.
-    head.is_forwarded = false;
+    // Whether a peer is one of the proxies is a fact of its connection.
+    head.is_forwarded = !engine.trusts_proxies && request.headers().keys().any(is_forwarding);
+    let is_tunnel = head.is_tunnel() && engine.tunnel.is_some();
+    let presented = is_tunnel.then(|| to_proxy(request.headers()));
     let normal = NormalPath::of(head.path);
     if let Ok(normal) = &normal
         && head.path.starts_with('/')
@@ -39,8 +43,9 @@ pub(super) fn decide<B>(engine: &Engine, request: &Request<B>, caller: &Caller) 
     let mut run = Run {
         engine,
         head: &head,
-        headers: request.headers(),
+        headers: presented.as_ref().unwrap_or(request.headers()),
         caller,
+        is_tunnel,
         steps: Vec::new(),
         route: None,
         grant: OriginDecision::Unasked,
@@ -51,6 +56,18 @@ pub(super) fn decide<B>(engine: &Engine, request: &Request<B>, caller: &Caller) 
         request,
     );
     run.decision(ended)
+}
+
+/// The headers of a request for a tunnel, as the gates read them: the credential for this server is
+/// `Proxy-Authorization`, and the others are for the server behind the tunnel (RFC 9110 11.7.2).
+fn to_proxy(headers: &HeaderMap) -> HeaderMap {
+    let mut presented = headers.clone();
+    presented.remove(AUTHORIZATION);
+    presented.remove(COOKIE);
+    for value in headers.get_all(PROXY_AUTHORIZATION) {
+        presented.append(AUTHORIZATION, value.clone());
+    }
+    presented
 }
 
 /// How a request ends before its handler.
@@ -66,6 +83,7 @@ struct Run<'a> {
     head: &'a Head<'a>,
     headers: &'a HeaderMap,
     caller: &'a Caller,
+    is_tunnel: bool,
     steps: Vec<Step>,
     /// The route whose policy the response carries.
     route: Option<usize>,
@@ -92,8 +110,7 @@ impl<'a> Run<'a> {
 
     fn all<B>(&mut self, path: Result<bool, Refusal>, request: &Request<B>) -> Result<(), End> {
         let head = self.head;
-        let is_tunnel = head.is_tunnel() && self.engine.tunnel.is_some();
-        let of_wire = head.well_formed().and_then(|()| match is_tunnel {
+        let of_wire = head.well_formed().and_then(|()| match self.is_tunnel {
             true => head.authority().map(drop),
             false => head.target().and(match head.path.starts_with('/') {
                 true => path.map(drop),
@@ -102,12 +119,12 @@ impl<'a> Run<'a> {
         });
         of_wire.map_err(|refusal| End::Refused(Gate::Wire, refusal))?;
         self.passed(Gate::Wire, true);
-        self.own_origin(is_tunnel)?;
-        let index = self.find(is_tunnel, path == Ok(true))?;
+        self.own_origin()?;
+        let index = self.find(path == Ok(true))?;
         self.route = Some(index);
         let Some(compiled) = self.engine.routes.get(index) else { return Ok(()) };
         self.passed(Gate::Route, true);
-        self.origin(compiled, is_tunnel)?;
+        self.origin(compiled)?;
         self.isolation(compiled)?;
         let rate = compiled.route.limits.rate;
         self.passed(Gate::AddressRate, rate.is_some());
@@ -123,8 +140,10 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn own_origin(&mut self, is_tunnel: bool) -> Result<(), End> {
-        if !is_tunnel && let Err(refusal) = self.engine.own.admit(self.head) {
+    fn own_origin(&mut self) -> Result<(), End> {
+        if !self.is_tunnel
+            && let Err(refusal) = self.engine.own.admit(self.head)
+        {
             let is_probe = || {
                 let found = self.engine.paths.find(self.head.path)?;
                 let route = self.engine.routes.get(found.path.route(self.head.method.as_str())?)?;
@@ -140,9 +159,11 @@ impl<'a> Run<'a> {
     }
 
     /// Gate 3, and gate 4 for preflights.
-    fn find(&mut self, is_tunnel: bool, has_encoded_slash: bool) -> Result<usize, End> {
+    fn find(&mut self, has_encoded_slash: bool) -> Result<usize, End> {
         let (engine, head) = (self.engine, self.head);
-        if is_tunnel && let Some(tunnel) = engine.tunnel {
+        if self.is_tunnel
+            && let Some(tunnel) = engine.tunnel
+        {
             return Ok(tunnel);
         }
         let automatic =
@@ -178,7 +199,7 @@ impl<'a> Run<'a> {
             return Err(self.preflight(&found.path.methods, served));
         }
         let method = if head.is_extended_websocket() { "GET" } else { head.method.as_str() };
-        match found.path.route(method) {
+        match found.path.route(method).filter(|index| !self.ends_here(*index)) {
             Some(index) => {
                 let is_taken = || {
                     let has_rest = engine.routes.get(index).is_some_and(|compiled| {
@@ -209,6 +230,13 @@ impl<'a> Run<'a> {
                 Err(End::Refused(Gate::Route, refusal))
             }
         }
+    }
+
+    /// Whether a request that a proxy would forward goes no further than this server (RFC 9110 7.6.2).
+    fn ends_here(&self, route: usize) -> bool {
+        let proxy = self.engine.routes.get(route);
+        proxy.is_some_and(|compiled| compiled.route.kind == RouteKind::Proxy)
+            && is_last_hop(self.head.method, self.headers)
     }
 
     fn not_found(&mut self, has_encoded_slash: bool) -> Result<usize, End> {
@@ -273,13 +301,13 @@ impl<'a> Run<'a> {
     }
 
     /// Gate 4 for requests that are no preflights.
-    fn origin(&mut self, compiled: &CompiledRoute, is_tunnel: bool) -> Result<(), End> {
+    fn origin(&mut self, compiled: &CompiledRoute) -> Result<(), End> {
         let head = self.head;
-        if is_tunnel && head.origin != Single::Absent {
+        if self.is_tunnel && head.origin != Single::Absent {
             return Err(End::Refused(Gate::Cors, Refusal::TunnelOrigin));
         }
         self.note_grant();
-        if head.is_upgrade() && !is_tunnel {
+        if head.is_upgrade() && !self.is_tunnel {
             let may = match head.origin {
                 Single::Absent => true,
                 Single::Repeated => false,
@@ -475,7 +503,9 @@ impl<'a> Run<'a> {
     /// The caller of the session that the cookie names.
     fn session(&self) -> Result<Option<Known<'a>>, Refusal> {
         let presented = presented(self.headers, &self.engine.cookie);
-        if matches!(presented.map_err(|_limit| Refusal::CookiesTooLarge)?, Presented::Absent) {
+        let presented = presented.map_err(|_limit| Refusal::CookiesTooLarge)?;
+        // Another host of the site planted one of several, and none is used.
+        if matches!(presented, Presented::Absent | Presented::Ambiguous) {
             return Ok(None);
         }
         match &self.caller.session {
@@ -521,7 +551,7 @@ impl<'a> Run<'a> {
 
     /// What answers without attributes may know cookies of its own.
     fn anonymous(&self, compiled: &CompiledRoute, provenance: Provenance) -> Result<(), End> {
-        let cookie = self.headers.get(http::header::COOKIE);
+        let cookie = self.headers.get(COOKIE);
         let is_granted = self.grant.grants(self.head.origin, compiled.cors.as_ref());
         if !compiled.judges_anonymous || (is_granted && cookie.is_none()) {
             return Ok(());
@@ -604,6 +634,10 @@ impl<'a> Run<'a> {
         let (outcome, status, preflight) = match ended {
             Ok(()) => (Outcome::Reached, None, None),
             Err(End::Refused(gate, refusal)) => {
+                let refusal = match refusal.status() {
+                    401 if self.is_tunnel => Refusal::TunnelCredentials,
+                    _ => refusal,
+                };
                 self.steps.push(Step { gate, verdict: Verdict::Refused(refusal) });
                 (Outcome::Refused(refusal), Some(refusal.status()), None)
             }

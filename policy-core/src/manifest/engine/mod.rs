@@ -51,6 +51,7 @@ pub struct Engine {
     /// The name of the cookie of sessions.
     cookie: String,
     serves_trace: bool,
+    trusts_proxies: bool,
     routes: Vec<CompiledRoute>,
     paths: Paths,
     /// The fallback, or the response to paths without a route.
@@ -137,6 +138,7 @@ impl Engine {
             signs_tokens: app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some()),
             cookie: app.sessions.as_ref().map(|facts| facts.cookie.clone()).unwrap_or_default(),
             serves_trace: app.trace,
+            trusts_proxies: !app.proxies.is_empty(),
             routes: Vec::with_capacity(manifest.routes.len()),
             paths: Paths::default(),
             elsewhere: None,

@@ -1,0 +1,9 @@
+//! Generated manifests, requests and callers.
+
+mod apps;
+mod callers;
+mod requests;
+
+pub(super) use apps::{site, wordy};
+pub(super) use callers::caller;
+pub(super) use requests::sketch;

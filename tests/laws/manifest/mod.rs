@@ -1,0 +1,140 @@
+//! Manifests: an app decides what its manifest says, whoever reads it.
+
+mod generate;
+mod naive;
+mod normal;
+mod rewording;
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use policy_core::manifest::{
+    Manifest,
+    engine::{Decision, Engine, Outcome},
+};
+use proptest::{collection::vec, prelude::*};
+
+use self::{
+    generate::{caller, site, sketch},
+    naive::Verdict,
+};
+use crate::law::{Precondition, holds};
+
+/// The requests to each manifest.
+const REQUESTS: usize = 12;
+
+/// T26. Three ways to decide about a request agree: the engine of a manifest, the engine of the
+/// manifest that is read from its text, and the naive interpreter of its JSON value.
+#[test]
+fn t26_three_ways_agree() {
+    let occurred = RefCell::new(BTreeMap::<String, u64>::new());
+    let cases = (site(), vec((sketch(), caller()), REQUESTS));
+    holds("T26, three ways agree", 100, cases, |(site, asked)| {
+        let engine = site.engine();
+        let read = Manifest::parse(&site.manifest.to_json()).expect("its own text");
+        let of_text = site.engine_of(&read).expect("the same policies");
+        let value = serde_json::to_value(&site.manifest).expect("a value");
+        for (sketch, caller) in &asked {
+            let request = sketch.of(&site);
+            let decision = engine.decide(&request, caller);
+            let naive = naive::decide(&value, &site.lists, &request, caller);
+            let shown = || format!("{request:?}\n{caller:?}\n{:#?}", decision.steps);
+            prop_assert_eq!(&naive, &verdict(&decision), "naive, engine: {}", shown());
+            let again = of_text.decide(&request, caller);
+            prop_assert_eq!(summary(&of_text, &again), summary(&engine, &decision), "{}", shown());
+            *occurred.borrow_mut().entry(naive.outcome).or_default() += 1;
+        }
+        Ok(Precondition::Met)
+    });
+    assert_usual_outcomes(&occurred.borrow());
+}
+
+/// Each outcome, and of how many in 10,000 requests it usually is.
+const USUAL: &[(&str, u64)] = &[
+    ("auth.authorization-malformed", 235),
+    ("auth.credential-invalid", 65),
+    ("auth.credentials-missing", 922),
+    ("auth.credentials-unchecked", 78),
+    ("auth.login-too-old", 18),
+    ("auth.rights-missing", 82),
+    ("auth.ticket-invalid", 16),
+    ("auth.token-expired", 15),
+    ("auth.token-invalid", 85),
+    ("automatic", 493),
+    ("cookie.request-too-large", 92),
+    ("cors.origin-not-granted", 766),
+    ("cors.preflight-origin-repeated", 41),
+    ("cors.request-method-malformed", 41),
+    ("cors.websocket-origin-not-granted", 31),
+    ("csrf.origin", 223),
+    ("csrf.token", 17),
+    ("isolation.cross-site", 481),
+    ("jsonp.callback-invalid", 29),
+    ("origin.forwarded-in-development", 34),
+    ("origin.host-not-loopback", 88),
+    ("origin.host-unknown", 216),
+    ("preflight", 261),
+    ("reached", 2307),
+    ("request.body-too-large", 19),
+    ("request.content-range", 32),
+    ("request.media-type", 71),
+    ("route.method-not-allowed", 443),
+    ("route.method-unknown", 204),
+    ("route.not-found", 457),
+    ("tunnel.credentials", 60),
+    ("tunnel.origin", 24),
+    ("wire.connection-field", 72),
+    ("wire.content-length-malformed", 197),
+    ("wire.expectation-unknown", 58),
+    ("wire.host-malformed", 176),
+    ("wire.host-missing", 43),
+    ("wire.host-repeated", 49),
+    ("wire.path-dot-segment", 301),
+    ("wire.path-empty-segment", 105),
+    ("wire.path-encoded-slash", 364),
+    ("wire.path-encoding", 144),
+    ("wire.scheme-unknown", 146),
+    ("wire.target-form", 43),
+    ("wire.too-early", 25),
+    ("wire.transfer-coding", 56),
+    ("wire.transfer-encoding-malformed", 108),
+];
+
+/// Fails if an outcome is not listed, or occurred much less often than usual.
+#[expect(clippy::print_stdout, reason = "how often each outcome occurred")]
+fn assert_usual_outcomes(occurred: &BTreeMap<String, u64>) {
+    let total: u64 = occurred.values().sum();
+    for (outcome, count) in occurred {
+        let share = count * 10_000 / total;
+        println!("{outcome}: {count} of {total} requests, {share} of 10,000");
+    }
+    for outcome in occurred.keys() {
+        assert!(USUAL.iter().any(|(listed, _)| listed == outcome), "`{outcome}` is not listed");
+    }
+    for (outcome, usual) in USUAL {
+        let count = occurred.get(*outcome).copied().unwrap_or_default();
+        let floor = total * usual / 10_000 / 8;
+        assert!(count >= floor, "`{outcome}`: only {count} of {total} requests, not {floor}");
+    }
+}
+
+/// What a decision is compared by.
+fn verdict(decision: &Decision) -> Verdict {
+    let outcome = match decision.outcome {
+        Outcome::Reached => "reached",
+        Outcome::PreflightGranted => "preflight",
+        Outcome::Automatic => "automatic",
+        Outcome::Refused(refusal) => refusal.code(),
+    };
+    let fields = decision.cors.iter().map(|(name, value)| {
+        (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
+    let mut cors: Vec<_> = fields.collect();
+    cors.sort();
+    Verdict { outcome: outcome.to_owned(), status: decision.status, cors }
+}
+
+/// All of a decision but the number of the route.
+fn summary(engine: &Engine, decision: &Decision) -> impl PartialEq + std::fmt::Debug + use<> {
+    let route = engine.route(decision).map(|route| (route.path.clone(), route.kind));
+    (verdict(decision), decision.steps.clone(), decision.is_authenticated, route)
+}

@@ -1,0 +1,299 @@
+//! Who sent a request, whether the user intended it, and whether they have the rights.
+
+use policy_core::manifest::engine::{Caller, CredentialState, CsrfToken, Login};
+use serde_json::Value;
+
+use super::{
+    App, Route,
+    asked::{Asked, is_safe, is_token},
+    texts,
+};
+
+type Checked<T = ()> = Result<T, &'static str>;
+
+/// A caller that is known.
+struct Known<'a> {
+    login: &'a Login,
+    by: By,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Token,
+    Ticket,
+    Session,
+    /// A scheme of the app; whether browsers send its credential by themselves.
+    Scheme(bool),
+}
+
+/// The page that a request comes from, as far as its headers state it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Page {
+    Ours,
+    Unstated,
+    Others,
+}
+
+/// Gates 7 to 9.
+pub(super) fn check(app: &App<'_>, route: Route<'_>, asked: &Asked, sender: &Caller) -> Checked {
+    let known = match route.required() {
+        None => None,
+        Some(required) => authenticate(app, route, required, asked, sender)?,
+    };
+    let is_ambient =
+        known.as_ref().is_some_and(|known| matches!(known.by, By::Session | By::Scheme(true)));
+    match (&known, route.required()) {
+        (Some(known), _) if is_ambient => {
+            let token = (known.by == By::Session).then_some(sender.csrf);
+            intended(app, route, asked, token)?;
+        }
+        (None, None) => anonymous(app, route, asked)?,
+        _ => (),
+    }
+    let Some(required) = route.required() else { return Ok(()) };
+    match known {
+        None if required["optional"] == true => anonymous(app, route, asked),
+        None => Err("auth.credentials-missing"),
+        Some(known) => authorize(required, &known),
+    }
+}
+
+/// A handler that takes the session itself gets one only for what the user intended.
+pub(super) fn session_of_handler(
+    app: &App<'_>,
+    route: Route<'_>,
+    asked: &Asked,
+    sender: &Caller,
+) -> Checked {
+    if !route.says("takes_session") {
+        return Ok(());
+    }
+    let known = match route.required() {
+        None => None,
+        Some(required) => authenticate(app, route, required, asked, sender)?,
+    };
+    match known.map(|known| known.by) {
+        Some(By::Token) => Ok(()),
+        Some(By::Ticket) => of_ticket(app, route, asked),
+        _ => {
+            let session = session(app, asked, sender)?;
+            intended(app, route, asked, session.map(|_login| sender.csrf))
+        }
+    }
+}
+
+/// A token alone decides where it is taken; then a ticket, a scheme, a session.
+fn authenticate<'a>(
+    app: &App<'_>,
+    route: Route<'_>,
+    required: &Value,
+    asked: &Asked,
+    sender: &'a Caller,
+) -> Checked<Option<Known<'a>>> {
+    let issuers = texts(&required["issuers"]);
+    if required["token"] == true && has_bearer(asked)? {
+        return match &sender.token {
+            CredentialState::Valid(login) if takes(app, login, &issuers) => {
+                Ok(Some(Known { login, by: By::Token }))
+            }
+            CredentialState::Expired => Err("auth.token-expired"),
+            CredentialState::Unchecked => Err("auth.credentials-unchecked"),
+            _ => Err("auth.token-invalid"),
+        };
+    }
+    let tickets = asked.query.split('&').filter(|pair| pair.starts_with("ticket=")).count();
+    let may_have = ["GET", "CONNECT"].contains(&asked.method.as_str());
+    if required["ticket"] == true && tickets == 1 && may_have {
+        of_ticket(app, route, asked)?;
+        return match &sender.ticket {
+            CredentialState::Valid(login) if takes(app, login, &issuers) => {
+                Ok(Some(Known { login, by: By::Ticket }))
+            }
+            CredentialState::Unchecked => Err("auth.credentials-unchecked"),
+            _ => Err("auth.ticket-invalid"),
+        };
+    }
+    if let Some(scheme) = required.get("scheme") {
+        return match &sender.scheme {
+            CredentialState::Absent => Ok(None),
+            CredentialState::Valid(login) => {
+                Ok(Some(Known { login, by: By::Scheme(scheme["ambient"] == true) }))
+            }
+            CredentialState::Unchecked => Err("auth.credentials-unchecked"),
+            _ => Err("auth.credential-invalid"),
+        };
+    }
+    if required["session"] != true {
+        return Ok(None);
+    }
+    Ok(session(app, asked, sender)?.map(|login| Known { login, by: By::Session }))
+}
+
+/// Whether the request has a bearer token (RFC 6750 2.1).
+fn has_bearer(asked: &Asked) -> Checked<bool> {
+    let malformed = Err("auth.authorization-malformed");
+    let value = match *asked.lines("authorization") {
+        [] => return Ok(false),
+        [value] => value,
+        _ => return malformed,
+    };
+    let end = value.iter().position(|byte| !is_token(&[*byte])).unwrap_or(value.len());
+    let (scheme, rest) = value.split_at(end);
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        let is_scheme = !scheme.is_empty() && (rest.is_empty() || rest[0] == b' ');
+        return if is_scheme { Ok(false) } else { malformed };
+    }
+    let Ok(rest) = str::from_utf8(rest) else { return malformed };
+    let token = rest.trim_start_matches(' ');
+    let text = token.trim_end_matches('=');
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "-._~+/".contains(sign);
+    let is_bearer = rest.starts_with(' ') && !text.is_empty() && text.chars().all(is_sign);
+    if is_bearer { Ok(true) } else { malformed }
+}
+
+/// Whether a route with these issuers takes a login.
+fn takes(app: &App<'_>, login: &Login, issuers: &[String]) -> bool {
+    let tokens = app.fact("tokens");
+    let signs = tokens.is_some_and(|tokens| tokens.get("issuer").is_some());
+    match &login.issuer {
+        None if issuers.is_empty() => signs,
+        None => issuers.iter().any(|issuer| issuer == "own"),
+        Some(_) if issuers.is_empty() => !signs,
+        Some(issuer) => issuers.contains(issuer),
+    }
+}
+
+/// Whom the session names, if the cookie names one session.
+fn session<'a>(app: &App<'_>, asked: &Asked, sender: &'a Caller) -> Checked<Option<&'a Login>> {
+    let name = app.fact("sessions").and_then(|sessions| sessions["cookie"].as_str());
+    let lines = asked.lines("cookie");
+    if lines.join(&b"; "[..]).len() > 16 * 1024 {
+        return Err("cookie.request-too-large");
+    }
+    let mut values: Vec<String> = Vec::new();
+    for line in lines {
+        for pair in String::from_utf8_lossy(line).split(';') {
+            if let Some((found, value)) = pair.split_once('=')
+                && Some(found.trim()) == name
+            {
+                values.push(value.trim().to_owned());
+            }
+        }
+    }
+    values.dedup();
+    match (values.len(), &sender.session) {
+        (1, CredentialState::Valid(login)) => Ok(Some(login)),
+        (1, CredentialState::Unchecked) => Err("auth.credentials-unchecked"),
+        _ => Ok(None),
+    }
+}
+
+fn authorize(required: &Value, known: &Known<'_>) -> Checked {
+    let (scopes, roles) = (texts(&required["scopes"]), texts(&required["roles"]));
+    let Known { login, by } = known;
+    let has_all = scopes.iter().all(|scope| login.scopes.contains(scope));
+    let has_one = roles.is_empty() || roles.iter().any(|role| login.roles.contains(role));
+    if !(has_all && has_one) {
+        return Err("auth.rights-missing");
+    }
+    match required["fresh"].as_u64() {
+        // It is checked anew with each request.
+        _ if matches!(by, By::Scheme(_)) => Ok(()),
+        None => Ok(()),
+        Some(limit) if login.age.is_some_and(|age| u64::from(age) < limit) => Ok(()),
+        Some(_) => Err("auth.login-too-old"),
+    }
+}
+
+/// Which page a request comes from. What changes nothing may come from any.
+fn page(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Page {
+    if changes_nothing(asked) {
+        return Page::Ours;
+    }
+    let [origins, sites, referers, modes] =
+        ["origin", "sec-fetch-site", "referer", "sec-fetch-mode"].map(|name| asked.lines(name));
+    if origins.is_empty() && sites.is_empty() && referers.is_empty() {
+        return Page::Unstated;
+    }
+    if origins.len() > 1 || sites.len() > 1 {
+        return Page::Others;
+    }
+    let site = sites.first().copied();
+    if let Some(origin) = origins.first() {
+        if app.is_own(asked, origin) {
+            return if site == Some(b"cross-site") { Page::Others } else { Page::Ours };
+        }
+        if app.trusts(route, asked) {
+            return Page::Ours;
+        }
+    }
+    let is_null = origins.first() == Some(&&b"null"[..]);
+    let is_cors = modes.len() > 1 || modes == [b"cors"];
+    let is_by_same_page = [Some(&b"same-origin"[..]), Some(b"none")].contains(&site);
+    if is_by_same_page && (origins.is_empty() || (is_null && !is_cors)) {
+        return Page::Ours;
+    }
+    if let ([], [], [referer]) = (&origins[..], &sites[..], &referers[..]) {
+        let referer = String::from_utf8_lossy(referer);
+        if let Some((scheme, rest)) = referer.split_once("://") {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            if app.is_own(asked, format!("{scheme}://{host}").as_bytes()) {
+                return Page::Ours;
+            }
+        }
+    }
+    Page::Others
+}
+
+fn changes_nothing(asked: &Asked) -> bool {
+    is_safe(&asked.method) && asked.method != "TRACE" && !asked.is_upgrade()
+}
+
+/// Whether it only opens a WebSocket, to which no page can add a token.
+fn only_upgrades(asked: &Asked) -> bool {
+    asked.is_upgrade() && ["GET", "CONNECT"].contains(&asked.method.as_str())
+}
+
+/// Gate 8. `token` is that of a session, if there is one.
+fn intended(app: &App<'_>, route: Route<'_>, asked: &Asked, token: Option<CsrfToken>) -> Checked {
+    let page = page(app, route, asked);
+    if route.csrf() == "exempt" || changes_nothing(asked) {
+        return Ok(());
+    }
+    let needs_token = !only_upgrades(asked)
+        && match route.csrf() {
+            "token" => page != Page::Others,
+            "origin_else_token" => page == Page::Unstated,
+            _ => false,
+        };
+    match token.filter(|_| needs_token) {
+        Some(CsrfToken::Valid) => Ok(()),
+        Some(_) => Err("csrf.token"),
+        None if page == Page::Ours => Ok(()),
+        None => Err("csrf.origin"),
+    }
+}
+
+/// Any page can put a ticket into an address.
+fn of_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
+    match page(app, route, asked) {
+        Page::Others if route.csrf() != "exempt" => Err("csrf.origin"),
+        _ => Ok(()),
+    }
+}
+
+/// What serves without attributes may know cookies of its own.
+fn anonymous(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
+    let may_know = route.is_prefix() || route.is("fallback");
+    let is_harmless = changes_nothing(asked) || only_upgrades(asked);
+    if !may_know || route.csrf() == "exempt" || is_harmless {
+        return Ok(());
+    }
+    let has_cookie = asked.has("cookie");
+    match page(app, route, asked) {
+        _ if app.grants(route, asked) && !has_cookie => Ok(()),
+        Page::Ours => Ok(()),
+        Page::Unstated if !has_cookie => Ok(()),
+        _ => Err("csrf.origin"),
+    }
+}
