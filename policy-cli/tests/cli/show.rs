@@ -59,10 +59,22 @@ fn every_format_says_the_same() {
 fn json_is_a_manifest_of_the_routes_that_are_shown() {
     let all = run("show --from shop.json --format json").out;
     assert_eq!(all, fixtures::shop().to_json());
-    let some = run("show --from shop.json --format json --anonymous").out;
-    let some = Manifest::parse(&some).unwrap();
-    let paths: Vec<_> = some.routes.iter().map(|route| &*route.path).collect();
-    assert_eq!(paths, ["/files", "/healthz", "/hello", "/prices", "/products/{id}"]);
+    for (filter, paths) in [
+        ("--anonymous", &["/files", "/healthz", "/hello", "/prices", "/products/{id}"][..]),
+        ("--scope orders:read --path /o*/*", &["/orders/{id}"]),
+        ("--scope orders:write --path /o*/*", &[]),
+        ("--role staff --path /admin/**", &["/admin/refunds/{id}"]),
+        ("--role guest --path /admin/**", &[]),
+        ("--method put", &["*", "/admin/refunds/{id}"]),
+        ("--origin https://app.shop.example --method POST", &["/orders"]),
+        ("--origin https://shop.example", &["/prices", "/products/{id}"]),
+        ("--origin https://api.shop.example --method DELETE", &["*", "/admin/refunds/{id}"]),
+    ] {
+        let some = run(&format!("show --from shop.json --format json {filter}")).out;
+        let some = Manifest::parse(&some).unwrap();
+        let shown: Vec<_> = some.routes.iter().map(|route| &*route.path).collect();
+        assert_eq!(shown, paths, "{filter}");
+    }
 }
 
 #[test]
@@ -77,6 +89,13 @@ fn filters_are_what_a_page_or_a_caller_sees() {
         let arguments: Vec<_> = ["show"].into_iter().chain(line.split(' ')).collect();
         let Ran { code, out, .. } = run_in(&folder, &arguments, "");
         assert_eq!(code, 0);
+        compare(&format!("shop-{name}.txt"), &out);
+    }
+    // The bound of a list is known without its entries.
+    for (name, origin) in
+        [("within", "https://b.partner.example"), ("outside", "https://b.example")]
+    {
+        let Ran { out, .. } = run(&format!("show --from shop.json --origin {origin}"));
         compare(&format!("shop-{name}.txt"), &out);
     }
 }

@@ -87,7 +87,10 @@ impl Switched {
     }
 
     fn add_switch(&mut self, package: &str) -> Outcome {
-        let root = Path::new(package).join("src/lib.rs");
+        let sources = Path::new(package).join("src");
+        let library = sources.join("lib.rs");
+        let has_library = project::root().join(&library).is_file();
+        let root = if has_library { library } else { sources.join("main.rs") };
         let text = match self.files.remove(&root) {
             Some(text) => text,
             None => {
@@ -167,8 +170,9 @@ mod tests {
             let replaced = placed.fault.edit[0].replace.trim();
             assert!(text.contains(replaced), "{name}");
         }
-        for package in ["policy-core", "policy-server"] {
-            assert!(switched.files[&Path::new(package).join("src/lib.rs")].ends_with(IS_ON));
+        for root in ["policy-cli/src/main.rs", "policy-core/src/lib.rs", "policy-server/src/lib.rs"]
+        {
+            assert!(switched.files[Path::new(root)].ends_with(IS_ON));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The table as data: what every format shows, in words that no format has escaped yet.
 
+use std::collections::HashMap;
+
 use policy_core::manifest::{Headers, Manifest};
 
 use super::{
@@ -115,14 +117,14 @@ impl Column {
 type Table = Vec<(Column, Vec<Cell>)>;
 
 /// What a column says of a route: phrases, none of which is split without need.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cell {
     pub(super) items: Vec<String>,
     pub(super) tone: Tone,
 }
 
 /// Whether something deserves a second look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Tone {
     Plain,
     /// Open to everybody.
@@ -184,7 +186,10 @@ impl View {
             });
         }
         column(Column::Origins, &|row| words::origins(row.route, sources.as_ref()));
-        column(Column::Credentials, &|row| words::credentials(row.route));
+        // How the page reads says it already.
+        if filter.origin.is_none() {
+            column(Column::Credentials, &|row| words::credentials(row.route));
+        }
         column(Column::Csrf, &|row| words::csrf(row.route));
         column(Column::Cache, &|row| words::cache(row.route));
         column(Column::Limits, &|row| words::limits(row.route));
@@ -214,10 +219,14 @@ impl View {
     /// above the table, and their cells say that it is the usual.
     pub(super) fn condensed(mut self) -> Self {
         for (index, column) in self.columns.iter().enumerate().filter(|(_, it)| it.is_secondary()) {
-            let cells = || self.rows.iter().filter_map(|row| row.get(index));
-            let count = |cell: &Cell| cells().filter(|other| *other == cell).count();
+            let mut counts: HashMap<&Cell, usize> = HashMap::new();
+            for cell in self.rows.iter().filter_map(|row| row.get(index)) {
+                *counts.entry(cell).or_default() += 1;
+            }
+            let half = self.rows.len() / 2;
             let usual =
-                cells().find(|cell| !cell.items.is_empty() && count(cell) * 2 > self.rows.len());
+                counts.into_iter().find(|(cell, count)| *count > half && !cell.items.is_empty());
+            let usual = usual.map(|(cell, _)| cell);
             let Some(usual) = usual.cloned() else { continue };
             for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(index)) {
                 if *cell == usual {
