@@ -84,13 +84,13 @@ impl InputArguments {
         if !is_revision {
             return Err(absent());
         }
-        let folder = Package::find(&self.package).map(|package| package.folder);
-        let folder = folder.as_deref().unwrap_or(Path::new("."));
-        let in_revision = format!("{named}:./policy.lock");
-        git(folder, &in_revision).map_err(|said| {
+        let package = Package::find(&self.package).ok();
+        let folder = package.as_ref().map_or(Path::new("."), |package| &package.folder);
+        let lock = package.as_ref().map_or_else(|| "policy.lock".to_owned(), Package::lock_name);
+        git(folder, &format!("{named}:./{lock}")).map_err(|said| {
             let Failure { message, help } = absent();
             let message =
-                format!("{message}, and git has no policy.lock in a revision of this name: {said}");
+                format!("{message}, and git has no {lock} in a revision of this name: {said}");
             Failure { message, help }
         })
     }
@@ -98,7 +98,8 @@ impl InputArguments {
 
 fn of_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     let (manifest, lock) = (package.manifest(), package.lock());
-    let name = package.name.clone();
+    let name = package.app_name().to_owned();
+    let test = format!("cargo test -p {}", package.name);
     if manifest.is_file() {
         let file = package.sources();
         let sources = match file.is_file() {
@@ -111,17 +112,19 @@ fn of_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     }
     if lock.is_file() {
         output.note(&format!(
-            "this is policy.lock; `cargo test -p {name}` adds the lines that decided"
+            "this is {}; `{test}` adds the lines that decided",
+            package.lock_name()
         ));
         let manifest = parse(&read(&lock)?, &lock.display().to_string())?;
         return Ok(Input { name, manifest, sources: None });
     }
     Err(Failure::new(format!(
-        "the package `{name}` has no policy yet: neither `{}` nor `{}` is there",
+        "the package `{}` has no policy yet: neither `{}` nor `{}` is there",
+        package.name,
         lock.display(),
         manifest.display()
     ))
-    .help(format!("run `cargo test -p {name}`, in which the tests of its policies write it")))
+    .help(format!("run `{test}`, in which the tests of its policies write it")))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

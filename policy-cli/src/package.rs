@@ -1,7 +1,7 @@
 //! The package of the user, as cargo finds it.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -20,6 +20,9 @@ pub(crate) struct PackageArguments {
     /// The name of the package, where a workspace has several.
     #[arg(short, long, value_name = "NAME", help_heading = "Package")]
     package: Option<String>,
+    /// The name in `policy_tests!(NAME: ..)`, where a package has several apps.
+    #[arg(long, value_name = "NAME", help_heading = "Package")]
+    app: Option<String>,
 }
 
 /// A package, and what belongs to it.
@@ -29,11 +32,50 @@ pub(crate) struct Package {
     /// The folder of its Cargo.toml.
     pub(crate) folder: PathBuf,
     target: PathBuf,
+    /// The name of the app, where it has one.
+    app: Option<String>,
 }
 
 impl Package {
-    /// Asks cargo for the package.
+    /// Asks cargo for the package, and chooses its app.
     pub(crate) fn find(arguments: &PackageArguments) -> Result<Self, Failure> {
+        let mut package = Self::find_any(arguments)?;
+        let apps = package.apps();
+        let app_names = || {
+            let names: Vec<_> = apps.iter().map(|name| format!("`{name}`")).collect();
+            names.join(", ")
+        };
+        package.app = match (&arguments.app, &*apps) {
+            (Some(name), _) if apps.contains(name) => Some(name.clone()),
+            (Some(name), []) => {
+                return Err(Failure::new(format!(
+                    "the package `{}` has no app `{name}`: none of its apps has a name",
+                    package.name
+                ))
+                .help("leave out `--app`, or run `cargo test` if the name is new"));
+            }
+            (Some(name), _) => {
+                return Err(Failure::new(format!(
+                    "the package `{}` has no app `{name}`",
+                    package.name
+                ))
+                .help(format!("name one with `--app`: {}", app_names())));
+            }
+            (None, []) => None,
+            (None, _) if package.is_described() => None,
+            (None, [only]) => Some(only.clone()),
+            (None, _) => {
+                return Err(Failure::new(format!(
+                    "the package `{}` has several apps",
+                    package.name
+                ))
+                .help(format!("name one with `--app`: {}", app_names())));
+            }
+        };
+        Ok(package)
+    }
+
+    fn find_any(arguments: &PackageArguments) -> Result<Self, Failure> {
         let metadata = metadata(arguments.manifest_path.as_deref())?;
         let packages = packages(&metadata);
         if let Some(name) = &arguments.package {
@@ -56,7 +98,7 @@ impl Package {
             return Ok(package.clone());
         }
         // The root of a workspace without a package of its own.
-        let described = || packages.iter().filter(|package| package.is_described());
+        let described = || packages.iter().filter(|package| package.has_policy());
         let mut candidates = described();
         match (candidates.next(), candidates.next(), &*packages) {
             (Some(package), None, _) | (None, None, [package]) => Ok(package.clone()),
@@ -73,14 +115,28 @@ impl Package {
         }
     }
 
+    /// The name of the app: its own, or that of the package.
+    pub(crate) fn app_name(&self) -> &str {
+        self.app.as_deref().unwrap_or(&self.name)
+    }
+
     /// The lock file.
     pub(crate) fn lock(&self) -> PathBuf {
-        self.folder.join("policy.lock")
+        self.folder.join(self.lock_name())
+    }
+
+    /// The name of the lock file.
+    pub(crate) fn lock_name(&self) -> String {
+        match &self.app {
+            Some(app) => format!("policy.{app}.lock"),
+            None => "policy.lock".to_owned(),
+        }
     }
 
     /// What the last run of the tests wrote: the manifest.
     pub(crate) fn manifest(&self) -> PathBuf {
-        self.target.join("policy").join(&self.name).join("manifest.json")
+        let folder = self.left();
+        self.app.iter().fold(folder, |folder, app| folder.join(app)).join("manifest.json")
     }
 
     /// What the last run of the tests wrote: the lines that decided.
@@ -88,8 +144,40 @@ impl Package {
         self.manifest().with_file_name("sources.json")
     }
 
+    /// Where the tests of the package leave what they know.
+    fn left(&self) -> PathBuf {
+        self.target.join("policy").join(&self.name)
+    }
+
+    /// The names of its apps, as far as they have names.
+    fn apps(&self) -> Vec<String> {
+        let names = |folder: &Path, name: &dyn Fn(&Path) -> Option<String>| {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.filter_map(|entry| name(&entry.path())).collect::<Vec<_>>()
+        };
+        let locked = names(&self.folder, &|path| {
+            let name =
+                path.file_name()?.to_str()?.strip_prefix("policy.")?.strip_suffix(".lock")?;
+            Some(name.to_owned())
+        });
+        let tested = names(&self.left(), &|path| {
+            let name = path.file_name()?.to_str()?;
+            path.join("manifest.json").is_file().then(|| name.to_owned())
+        });
+        let mut apps: Vec<_> = locked.into_iter().chain(tested).collect();
+        apps.sort_unstable();
+        apps.dedup();
+        apps
+    }
+
+    /// Whether there is a policy of the app.
     fn is_described(&self) -> bool {
         self.lock().is_file() || self.manifest().is_file()
+    }
+
+    /// Whether there is a policy of any of its apps.
+    fn has_policy(&self) -> bool {
+        self.is_described() || !self.apps().is_empty()
     }
 }
 
@@ -107,7 +195,8 @@ fn packages(metadata: &Value) -> Vec<Package> {
         let file = PathBuf::from(text(value.get("manifest_path"))?);
         let folder = file.parent()?;
         let folder = folder.canonicalize().unwrap_or_else(|_missing| folder.to_owned());
-        Some(Package { name: text(value.get("name"))?, folder, target: PathBuf::from(&target) })
+        let name = text(value.get("name"))?;
+        Some(Package { name, folder, target: PathBuf::from(&target), app: None })
     };
     all.into_iter().flatten().filter_map(package).collect()
 }

@@ -157,6 +157,7 @@ pub(crate) fn shop_sources() -> Sources {
         sources.handlers.insert(key.to_owned(), handler.to_owned());
         let decided = sources.decided.entry(key.to_owned()).or_default();
         decided.insert("auth".to_owned(), source(Level::Route, file, line));
+        decided.insert("limits".to_owned(), source(Level::App, "src/main.rs", 45));
         if key.contains("admin") {
             for facet in ["headers", "isolation"] {
                 decided.insert(facet.to_owned(), source(Level::Group, "src/main.rs", 57));

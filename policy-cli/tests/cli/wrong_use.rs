@@ -87,6 +87,31 @@ fn a_workspace_with_several_apps_asks_for_a_name() {
 }
 
 #[test]
+fn a_package_with_several_apps_asks_for_a_name() {
+    let lock = fixtures::hello().to_json();
+    let cargo = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
+    let all = [
+        ("Cargo.toml", cargo),
+        ("src/lib.rs", ""),
+        ("policy.public.lock", &*lock),
+        ("target/policy/app/staff/manifest.json", &*lock),
+        ("policy.lock", &*lock),
+    ];
+    let one = run_in(&folder("one-app", all.split_at(3).0), &["show"], "");
+    assert!(one.out.starts_with("public: 1 route\n"), "{}{}", one.out, one.err);
+    assert!(one.err.contains("policy.public.lock; `cargo test -p app`"), "{}", one.err);
+    let two = folder("two-apps", all.split_at(4).0);
+    let either = run_in(&two, &["show"], "");
+    assert!(either.code == 2 && either.err.contains("`public`, `staff`"), "{}", either.err);
+    let staff = run_in(&two, &["show", "--app", "staff"], "");
+    assert!(staff.out.starts_with("staff: 1 route\n") && staff.err.is_empty(), "{}", staff.err);
+    let other = run_in(&two, &["show", "--app", "other"], "");
+    assert!(other.code == 2 && other.err.contains("`public`, `staff`"), "{}", other.err);
+    let unnamed = run_in(&folder("three-apps", &all), &["show"], "");
+    assert!(unnamed.out.starts_with("app: 1 route\n"), "{}", unnamed.err);
+}
+
+#[test]
 #[ignore = "needs git"]
 fn a_revision_has_the_lock_file_of_the_package() {
     let lock = fixtures::hello().to_json();

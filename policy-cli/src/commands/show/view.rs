@@ -1,6 +1,6 @@
 //! The table as data: what every format shows, in words that no format has escaped yet.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use policy_core::manifest::{Headers, Manifest};
 
@@ -237,7 +237,28 @@ impl View {
             }
             self.usual.push((*column, usual));
         }
+        self.declare_once();
         self
+    }
+
+    /// Takes the lines of the app that decided something for most routes out of their cells.
+    fn declare_once(&mut self) {
+        let Some(index) = self.columns.iter().position(|column| *column == Column::Declared) else {
+            return;
+        };
+        let half = self.rows.len() / 2;
+        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+        for item in self.rows.iter().filter_map(|row| row.get(index)).flat_map(|cell| &cell.items) {
+            *counts.entry(item).or_default() += 1;
+        }
+        let usual = counts.into_iter().filter(|(_, count)| *count > half);
+        let usual: Vec<String> = usual.map(|(item, _)| item.clone()).collect();
+        for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(index)) {
+            cell.items.retain(|item| !usual.contains(item));
+        }
+        if !usual.is_empty() {
+            self.usual.push((Column::Declared, Cell::list(usual)));
+        }
     }
 }
 
