@@ -23,7 +23,8 @@ use crate::{failure::Failure, input::InputArguments, output::Output};
 ///
 /// The table says who may call, which pages of other origins may read responses, how requests are
 /// protected against CSRF, which caches may keep responses, the limits, the security headers, and
-/// where each of it is declared. What holds for all routes alike stands above the table.
+/// where each of it is declared. What holds for all routes alike stands above the table. In a terminal
+/// that is too narrow for a table, each route has lines of its own.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -90,7 +90,8 @@ fn widths(columns: &[Column], rows: &[Vec<Cell>], width: usize) -> Option<Vec<us
 /// How much of a word a column has to show on one line, to be readable.
 fn widest_word(column: Column) -> usize {
     match column {
-        Column::Path | Column::Route | Column::Origins => 24,
+        Column::Path | Column::Route | Column::Origins => 30,
+        Column::Policy | Column::Declared => 20,
         _ => 16,
     }
 }
