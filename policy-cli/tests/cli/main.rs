@@ -7,5 +7,6 @@ mod hostile;
 mod manifests;
 mod manual;
 mod run;
+mod schema;
 mod show;
 mod wrong_use;

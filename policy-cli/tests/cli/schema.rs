@@ -1,0 +1,87 @@
+//! The published JSON Schema of manifests and lock files.
+
+use std::{fs, path::Path};
+
+use policy_core::manifest::{Acceptance, Lock};
+use serde_json::{Value, json};
+
+fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+fn schema() -> Value {
+    let text = fs::read_to_string(repository().join("docs/schema/manifest-1.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The lock files that are checked in, and the manifests of these tests.
+fn manifests() -> Vec<(String, String)> {
+    let folders = ["", "tests", "policy-cli/tests/manifests"].map(|name| repository().join(name));
+    let examples = fs::read_dir(repository().join("examples")).unwrap();
+    let examples = examples.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let folders = folders.into_iter().chain(examples);
+    let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
+    let files = files.map(|entry| entry.unwrap().path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_lock = name.starts_with("policy.") && name.ends_with(".lock");
+        is_lock || path.parent().is_some_and(|folder| folder.ends_with("tests/manifests"))
+    });
+    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+#[test]
+fn every_manifest_of_the_repository_is_valid() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let manifests = manifests();
+    assert!(manifests.len() >= 10, "{}", manifests.len());
+    for (name, text) in manifests {
+        let mut lock = Lock::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let line = |text: &str| text.to_owned();
+        lock.accepted = vec![Acceptance {
+            route: line("GET /"),
+            policy: line("0"),
+            who: line("ada"),
+            why: line("launch"),
+        }];
+        for text in [text, lock.to_json()] {
+            let value: Value = serde_json::from_str(&text).unwrap();
+            let errors: Vec<_> =
+                validator.iter_errors(&value).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{name}: {errors:?}");
+        }
+    }
+}
+
+/// What the schema refuses, reading refuses, and the other way round.
+#[test]
+fn the_schema_and_the_reader_refuse_alike() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let route = |facets: Value| {
+        let mut route = json!({ "path": "/", "methods": ["GET"], "auth": "public" });
+        let (Some(route_fields), Some(facets)) = (route.as_object_mut(), facets.as_object()) else {
+            panic!("both are objects")
+        };
+        route_fields.extend(facets.clone());
+        json!({ "format": 1, "app": {}, "routes": [route] })
+    };
+    for (value, is_valid) in [
+        (route(json!({})), true),
+        (route(json!({ "auth": { "required": { "session": true } } })), true),
+        (route(json!({ "auth": { "required": { "cookie": true } } })), false),
+        (route(json!({ "auth": "everybody" })), false),
+        (route(json!({ "csrf": { "exempt": "why" } })), true),
+        (route(json!({ "csrf": "never" })), false),
+        (route(json!({ "cors": { "origins": { "list": "partners" } } })), true),
+        (route(json!({ "cors": { "origins": { "lists": "partners" } } })), false),
+        (route(json!({ "cors": {} })), false),
+        (route(json!({ "isolation": "same-planet" })), false),
+        (route(json!({ "cache": { "max_age": 5 } })), true),
+        (route(json!({ "cache": { "max-age": 5 } })), false),
+        (route(json!({ "limits": { "rate": { "count": 1 } } })), false),
+        (route(json!({ "kind": "cellar" })), false),
+        (json!({ "format": 1, "routes": [] }), false),
+    ] {
+        let is_read = Lock::parse(&value.to_string()).is_ok();
+        assert_eq!((validator.is_valid(&value), is_read), (is_valid, is_valid), "{value}");
+    }
+}
