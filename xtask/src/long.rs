@@ -162,8 +162,18 @@ fn floods(arguments: &[&str]) -> Outcome {
 }
 
 /// The modules of `tests/fuzz/targets`, each of which has a corpus.
-const TARGETS: &[&str] =
-    &["token", "json", "jwks", "cookie", "set_cookie", "authorization", "origin", "record", "wire"];
+const TARGETS: &[&str] = &[
+    "token",
+    "json",
+    "jwks",
+    "cookie",
+    "set_cookie",
+    "authorization",
+    "origin",
+    "record",
+    "manifest",
+    "wire",
+];
 
 /// The time is divided among the targets.
 fn fuzz(arguments: &[&str]) -> Outcome {

@@ -4,6 +4,7 @@ mod authorization;
 mod cookie;
 mod json;
 mod jwks;
+mod manifest;
 mod origin;
 mod record;
 mod set_cookie;
