@@ -10,8 +10,8 @@ use super::{
     tokens::{family, hash},
 };
 use crate::store::{
-    Cas, CreateFamily, CreateSession, Created, Refresh, Refreshed, Revocation, RevokeUser,
-    RotateSession, TokenHash, UpdateSession,
+    Cas, CreateFamily, CreateSession, Created, ListSessions, Refresh, Refreshed, Revocation,
+    RevokeUser, RotateSession, TokenHash, TouchSession, UpdateSession,
 };
 
 pub(super) async fn of_sessions<S: SessionStore>(make: &impl Fn() -> S) {
@@ -103,7 +103,14 @@ async fn everyone<S: SessionStore>(store: &S) {
     rule(cut.sessions == 3, "`revoke_everyone` counts the living sessions that it ended");
     for number in 1..=3 {
         rule(!lives(store, &key(number)).await, "`revoke_everyone` ends the sessions of all users");
+        let touch = TouchSession::new(key(number), at(50), NOW);
+        rule(
+            !answer(store.touch(touch)).await,
+            "a session that `revoke_everyone` ended is not touched",
+        );
     }
+    let listed = answer(store.list(ListSessions::new("ada", 10, NOW))).await;
+    rule(listed.is_empty(), "a session that `revoke_everyone` ended is not listed");
     rule(lives(store, &key(4)).await, "`revoke_everyone` ends no anonymous session");
     for (number, user) in [(5, "ada"), (6, "eve")] {
         let late = login(store, number, user, began).await;
