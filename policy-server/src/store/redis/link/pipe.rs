@@ -313,13 +313,16 @@ mod tests {
         let writes = Arc::new(AtomicUsize::new(0));
         let (pipe, task) = Pipe::new(Counted(near, Arc::clone(&writes)));
         tokio::spawn(task);
-        tokio::spawn(echo(far));
         let all = async move {
             let requests = (0..50).map(|number| {
                 let (pipe, line) = (pipe.clone(), number.to_string());
                 tokio::spawn(async move { assert_eq!(asked(&pipe, &line).await, echoed(&line)) })
             });
-            for request in requests.collect::<Vec<_>>() {
+            let requests: Vec<_> = requests.collect();
+            // The server replies when all have asked.
+            yield_now().await;
+            tokio::spawn(echo(far));
+            for request in requests {
                 request.await.unwrap();
             }
         };
