@@ -83,15 +83,18 @@ impl Default for Plan {
 }
 
 impl Scenario {
-    /// The policy of a method at a path: the nearest one. Where no route exists, the shared one applies
-    /// whose method is first by name.
+    /// The policy of a method at a path: the nearest one. Where no route exists, a shared one applies:
+    /// that of a safe method before others, and of the first by name of these.
     pub(crate) fn policy(&self, path: &str, method: &str) -> Option<&Policy> {
         if !is_routed(path) {
             return self.default.as_ref();
         }
         let shared = || {
             let shared = self.groups.iter().filter(|group| self.policy_of(group).is_some());
-            shared.min_by_key(|group| group.methods.iter().min())
+            shared.min_by_key(|group| {
+                let is_unsafe = |method: &str| !matches!(method, "GET" | "HEAD" | "OPTIONS");
+                group.methods.iter().map(|method| (is_unsafe(method.as_ref()), method)).min()
+            })
         };
         self.policy_of(self.serving(method).or_else(shared)?)
     }

@@ -75,12 +75,16 @@ impl Path {
     }
 
     /// The route whose policy the 405 and automatic OPTIONS responses of this path carry. The
-    /// routes of a path usually have one policy; if they differ, it is that of the shared one whose
-    /// method is first by name, so that the order in which routes are listed does not matter.
+    /// routes of a path usually have one policy; if they differ, it is that of a shared one, with a
+    /// safe method if there is one, and the first by name of these: the order in which routes are
+    /// listed does not matter.
     pub(crate) fn shared(&self) -> Option<&Served> {
         self.methods.iter().min_by(|one, other| {
-            let shared_first = one.preflight.is_none().cmp(&other.preflight.is_none());
-            shared_first.then_with(|| one.method.as_str().cmp(other.method.as_str()))
+            let key = |served: &Served| {
+                (served.preflight.is_none(), !method::is_safe(served.method.as_str()))
+            };
+            let by_key = key(one).cmp(&key(other));
+            by_key.then_with(|| one.method.as_str().cmp(other.method.as_str()))
         })
     }
 }

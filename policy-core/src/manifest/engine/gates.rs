@@ -183,9 +183,11 @@ impl<'a> Run<'a> {
         let answers_for_all = || {
             let is_shared =
                 |index: &usize| engine.routes.get(*index).is_some_and(|route| route.cors.is_some());
-            let methods = &found.path.methods;
-            let shared = methods.iter().find(|(_, index)| is_shared(index));
-            shared.or(methods.first()).map(|(_, index)| *index)
+            let methods = found.path.methods.iter();
+            let first = methods.min_by_key(|(name, index)| {
+                (!is_shared(index), !method::is_safe(name), name.as_str())
+            });
+            first.map(|(_, index)| *index)
         };
         if head.is_preflight() {
             self.passed(Gate::Route, true);

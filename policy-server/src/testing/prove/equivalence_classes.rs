@@ -61,10 +61,10 @@ impl<'a> Path<'a> {
                 path.count += 1;
                 continue;
             }
-            // That of the method that is first by name.
-            let mut by_name = routes.clone();
-            by_name.sort_by_key(|route| route.method.as_str());
-            let shared = by_name.into_iter().find_map(|route| route.sharing.as_deref());
+            // That of a safe method before others, and of the first by name of these.
+            let mut sorted = routes.clone();
+            sorted.sort_by_key(|route| (!route.is_safe(), route.method.as_str()));
+            let shared = sorted.into_iter().find_map(|route| route.sharing.as_deref());
             let has_sessions = declared.has_sessions;
             let sample = sample(template);
             let path = Self { template, sample, routes, shared, has_sessions, count: 1 };

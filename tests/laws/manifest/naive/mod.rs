@@ -185,10 +185,20 @@ impl<'a> Found<'a> {
         own.or(of_get).copied()
     }
 
-    /// The route that answers for the path as a whole: the first one that is shared.
+    /// The route that answers for the path as a whole: a shared one before others, that of a method
+    /// that changes nothing before others.
     fn first(&self) -> Option<Route<'a>> {
-        let shared = self.methods.values().find(|route| route.value.get("cors").is_some());
-        shared.or(self.methods.values().next()).copied()
+        let of = |is_shared: bool, is_safe: bool| {
+            self.methods.iter().find(|(method, route)| {
+                let reads = ["GET", "HEAD", "OPTIONS", "QUERY", "TRACE"].contains(&method.as_str());
+                route.value.get("cors").is_some() == is_shared && reads == is_safe
+            })
+        };
+        let kinds = [(true, true), (true, false), (false, true), (false, false)];
+        kinds
+            .into_iter()
+            .find_map(|(is_shared, is_safe)| of(is_shared, is_safe))
+            .map(|(_, route)| *route)
     }
 }
 
