@@ -93,7 +93,7 @@ impl Scenario {
             let shared = self.groups.iter().filter(|group| self.policy_of(group).is_some());
             shared.min_by_key(|group| {
                 let is_unsafe = |method: &str| !matches!(method, "GET" | "HEAD" | "OPTIONS");
-                group.methods.iter().map(|method| (is_unsafe(method.as_ref()), method)).min()
+                group.methods.iter().map(|method| (is_unsafe(method), method)).min()
             })
         };
         self.policy_of(self.serving(method).or_else(shared)?)

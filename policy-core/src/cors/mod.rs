@@ -27,6 +27,8 @@ pub use compiled::Cors;
 pub use config::CorsConfig;
 #[cfg(feature = "engine")]
 pub use errors::{PolicyError, PolicyErrors};
+#[cfg(feature = "manifest")]
+pub(crate) use names::normalized_method;
 pub use policy::{CorsPolicy, CorsPolicyBuilder};
 #[cfg(feature = "engine")]
 pub use preflight::Preflight;

@@ -71,13 +71,8 @@ impl Lock {
     ///
     /// As [`Manifest::parse`].
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        let mut value: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(text).map_err(ReadError::Malformed)?;
-        let accepted = match value.remove("accepted") {
-            None => Vec::new(),
-            Some(accepted) => serde_json::from_value(accepted).map_err(ReadError::Malformed)?,
-        };
-        let mut lock = Self { manifest: read::manifest(value)?, accepted };
+        let (manifest, accepted) = read::file(text)?;
+        let mut lock = Self { manifest, accepted: accepted.unwrap_or_default() };
         lock.accepted.sort_unstable();
         Ok(lock)
     }

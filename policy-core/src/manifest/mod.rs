@@ -179,6 +179,8 @@ mod tests {
             ("\"session\":true", "\"session\":true,\"captcha\":true", "unknown field `captcha`"),
             ("nosniff", "sniff", "changed by hand"),
             ("\"routes\"", "\"roots\"", "unknown field `roots`"),
+            ("\"auth\"", "\"auth\": \"public\", \"auth\"", "duplicate field `auth`"),
+            ("\"routes\"", "\"accepted\": [], \"routes\"", "it is a lock file"),
         ] {
             assert!(text.contains(from), "{from}");
             let error = Manifest::parse(&text.replace(from, to)).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use super::{
     facets::{Auth, Cors, Origins},
     route::Route,
 };
-use crate::origin::OriginSet;
+use crate::{cors::normalized_method, origin::OriginSet};
 
 impl Manifest {
     /// The manifest in its normal form: lists are sorted, what another entry covers is left out,
@@ -72,7 +72,14 @@ impl Cors {
             Origins::Listed(patterns) => reduce(patterns),
             Origins::AtRunTime(list) => list.within.iter_mut().for_each(reduce),
         }
-        self.methods.iter_mut().for_each(sort);
+        if let Some(methods) = &mut self.methods {
+            for method in methods.iter_mut() {
+                *method = normalized_method(method).to_owned();
+            }
+            sort(methods);
+        }
+        // Both keep nothing.
+        self.max_age = self.max_age.map(|seconds| seconds.max(0));
         lower(&mut self.headers);
         lower(&mut self.expose);
     }

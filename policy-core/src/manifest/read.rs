@@ -1,10 +1,10 @@
 //! Reading a manifest.
 
-use std::{error::Error, fmt};
+use std::{collections::BTreeMap, error::Error, fmt};
 
-use serde_json::{Map, Value};
+use serde::{Deserialize, de};
 
-use super::{FORMAT, Manifest};
+use super::{Acceptance, AppFacts, FORMAT, Headers, Manifest, Route};
 
 /// Why a text is no manifest.
 #[derive(Debug)]
@@ -62,6 +62,18 @@ impl Error for ReadError {
     }
 }
 
+/// A manifest or a lock file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    app: AppFacts,
+    #[serde(default)]
+    headers: BTreeMap<String, Headers>,
+    accepted: Option<Vec<Acceptance>>,
+    routes: Vec<Route>,
+}
+
 impl Manifest {
     /// Reads a manifest, in its normal form.
     ///
@@ -70,30 +82,41 @@ impl Manifest {
     /// [`ReadError`]: a field that this release does not know is an error, too, since it may restrict
     /// what the rest allows.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        manifest(serde_json::from_str(text).map_err(ReadError::Malformed)?)
+        match file(text)? {
+            (manifest, None) => Ok(manifest),
+            (_, Some(_)) => Err(ReadError::Malformed(de::Error::custom(
+                "it has `accepted`, so it is a lock file",
+            ))),
+        }
     }
 }
 
-/// The manifest of a JSON object.
-pub(super) fn manifest(fields: Map<String, Value>) -> Result<Manifest, ReadError> {
-    let format = fields.get("format").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-    if let Some(format) = format.filter(|format| *format > FORMAT) {
+/// The manifest of a file in its normal form, and the acceptances of a lock file.
+pub(super) fn file(text: &str) -> Result<(Manifest, Option<Vec<Acceptance>>), ReadError> {
+    /// What every format has.
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+
+    let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+    if format > FORMAT {
         return Err(ReadError::Newer { format });
     }
-    let manifest: Manifest =
-        serde_json::from_value(Value::Object(fields)).map_err(ReadError::Malformed)?;
-    for (name, headers) in &manifest.headers {
+    let File { format, app, headers, accepted, routes } =
+        serde_json::from_str(text).map_err(ReadError::Malformed)?;
+    for (name, headers) in &headers {
         if headers.name() != *name {
             return Err(ReadError::HeadersRenamed { name: name.clone() });
         }
     }
-    for route in &manifest.routes {
+    for route in &routes {
         if let Some(name) = &route.headers
-            && !manifest.headers.contains_key(name)
+            && !headers.contains_key(name)
         {
             let (path, name) = (route.path.clone(), name.clone());
             return Err(ReadError::HeadersMissing { path, name });
         }
     }
-    Ok(manifest.normal())
+    Ok((Manifest { format, app, headers, routes }.normal(), accepted))
 }

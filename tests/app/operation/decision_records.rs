@@ -21,6 +21,19 @@ async fn open() -> &'static str {
 #[auth(session)]
 async fn order() {}
 
+/// A request, and the parts of its record.
+type Case =
+    (Method, &'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+const PREFLIGHT: &[(&str, &str)] = &[
+    ("origin", "https://evil.example"),
+    ("access-control-request-method", "PUT"),
+    ("sec-fetch-site", "cross-site"),
+];
+
+const FORGED: &[(&str, &str)] =
+    &[("origin", "https://evil.example\tcode=\"forged\""), ("cookie", "sid=secret")];
+
 fn shop() -> App<()> {
     App::new(()).sessions(Sessions::memory()).routes(routes![open, order])
 }
@@ -36,17 +49,11 @@ async fn a_refusal_is_recorded_with_what_decided_and_without_secrets() {
     let (log, _guard) = Log::of(TARGET);
     let digest = format!("policy=\"{}\"", shop().manifest().digest());
     let client = shop().decision_records(0).test();
-    let preflight = [
-        ("origin", "https://evil.example"),
-        ("access-control-request-method", "PUT"),
-        ("sec-fetch-site", "cross-site"),
-    ];
-    let forged = [("origin", "https://evil.example\tcode=\"forged\""), ("cookie", "sid=secret")];
-    let cases: &[(Method, &str, &[(&str, &str)], &[&str])] = &[
+    let cases: [Case; 4] = [
         (
             Method::OPTIONS,
             "/open",
-            &preflight,
+            PREFLIGHT,
             &[
                 "status=403",
                 "code=\"cors.origin-not-granted\"",
@@ -54,12 +61,12 @@ async fn a_refusal_is_recorded_with_what_decided_and_without_secrets() {
                 "site=\"cross-site\"",
             ],
         ),
-        (Method::POST, "/orders", &forged, &["status=401", "cookie=true", "authorization=false"]),
+        (Method::POST, "/orders", FORGED, &["status=401", "cookie=true", "authorization=false"]),
         (Method::GET, "/nowhere?q=secret", &[], &["path=/nowhere", "code=\"route.not-found\""]),
         (Method::GET, "/open", &[], &[]),
     ];
-    for (method, path, headers, _) in cases {
-        let mut request = client.request(method.clone(), *path);
+    for (method, path, headers, _) in &cases {
+        let mut request = client.request(method.clone(), path);
         for (name, value) in *headers {
             request = request.header(*name, *value);
         }
@@ -67,7 +74,7 @@ async fn a_refusal_is_recorded_with_what_decided_and_without_secrets() {
     }
     let lines = log.with("INFO");
     assert_eq!(lines.len(), 3, "{lines:?}");
-    for (line, (.., parts)) in lines.iter().zip(cases) {
+    for (line, (.., parts)) in lines.iter().zip(&cases) {
         assert_parts(line, parts);
         assert_parts(line, &[&digest]);
         assert!(!line.contains("secret") && !line.contains('\t'), "{line}");
