@@ -92,7 +92,8 @@ impl Scenario {
         let shared = || {
             let shared = self.groups.iter().filter(|group| self.policy_of(group).is_some());
             shared.min_by_key(|group| {
-                let is_unsafe = |method: &str| !matches!(method, "GET" | "HEAD" | "OPTIONS");
+                let reads = ["GET", "HEAD", "OPTIONS", "QUERY", "TRACE"];
+                let is_unsafe = |method: &str| !reads.contains(&method);
                 group.methods.iter().map(|method| (is_unsafe(method), method)).min()
             })
         };

@@ -58,7 +58,7 @@ pub struct GateFinding {
 /// let request = Request::put("http://localhost/orders").header("host", "localhost");
 /// let request = request.body(()).unwrap();
 /// let explanation = explain(&manifest, &Sources::default(), &request, &Caller::default()).unwrap();
-/// assert_eq!(explanation.decision.refusal().map(|refusal| refusal.code()), Some("route.method"));
+/// assert_eq!(explanation.decision.refusal().map(|refusal| refusal.code()), Some("route.method-not-allowed"));
 /// assert_eq!(explanation.nearest.unwrap().steps, ["use GET"]);
 /// ```
 ///
