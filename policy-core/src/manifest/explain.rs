@@ -7,9 +7,9 @@ use http::{HeaderMap, HeaderValue, Method, Request, header};
 
 use super::{
     Change, Manifest, Source, Sources,
-    engine::{Caller, Decision, Engine, EngineError, Gate, Outcome, Verdict},
+    engine::{Caller, Decision, Engine, EngineError, Gate, Outcome, Step, Verdict},
 };
-use crate::method;
+use crate::{catalogue::Refusal, method};
 
 pub use edit::Edit;
 pub use nearest::Nearest;
@@ -43,7 +43,7 @@ pub struct GateFinding {
     pub gate: Gate,
     /// What it found; `None` if the request ended before it.
     pub verdict: Option<Verdict>,
-    /// Where the facet that decides here is written.
+    /// Where the facet that decides here is written; `None` where the request alone is at fault.
     pub source: Option<Source>,
 }
 
@@ -77,18 +77,22 @@ pub fn explain(
         let decision = engine.decide(&preflight, &Caller::default());
         (preflight, decision)
     });
+    let granted = asked.as_ref().map(|(_, decision)| &decision.cors);
+    let unsent = granted.and_then(|granted| unsent(request, granted));
     let refused = asked.filter(|(_, decision)| decision.outcome != Outcome::PreflightGranted);
     let (decision, is_of_preflight) = match refused {
         Some((_, decision)) => (decision, true),
         None => (engine.decide(request, caller), false),
     };
-    let route = engine.route(&decision);
-    let place = route.map(|route| (route.path.clone(), route.methods.clone()));
     let method = method_of(request);
+    // A preflight that no policy answers is about the request that it announces.
+    let route = engine.route(&decision).or_else(|| engine.serving(&method, request.uri().path()));
+    let place = route.map(|route| (route.path.clone(), route.methods.clone()));
     let gates = Gate::ALL.into_iter().map(|gate| {
         // Gate 8 is asked once more where a handler takes the session itself.
         let step = decision.steps.iter().rfind(|step| step.gate == gate);
-        let source = place.as_ref().zip(gate.facet()).and_then(|((path, methods), facet)| {
+        let facet = gate.facet().filter(|_| !step.is_some_and(is_of_the_request_alone));
+        let source = place.as_ref().zip(facet).and_then(|((path, methods), facet)| {
             let served = methods.iter().find(|known| **known == method).or(methods.first());
             let served = served.map_or("*", String::as_str);
             sources.of(served, path, facet).cloned()
@@ -104,7 +108,7 @@ pub fn explain(
             edit::of(manifest, sources, request, caller),
         ),
     };
-    let page = seen_by_page(request, own, &decision, is_of_preflight);
+    let page = seen_by_page(request, own, &decision, is_of_preflight, unsent);
     Ok(Explanation { decision, is_of_preflight, route: place, gates, page, nearest, edit })
 }
 
@@ -113,6 +117,22 @@ impl Explanation {
     pub fn also_opened(&self) -> impl Iterator<Item = &Change> {
         self.edit.iter().flat_map(|edit| &edit.changes).filter(|change| change.direction.opens())
     }
+}
+
+/// Whether no facet of a route could be written so that the gate lets the request through.
+fn is_of_the_request_alone(step: &Step) -> bool {
+    let Verdict::Refused(refusal) = step.verdict else { return false };
+    matches!(
+        refusal,
+        Refusal::TunnelOrigin
+            | Refusal::PreflightOriginRepeated
+            | Refusal::PreflightMethod
+            | Refusal::TooEarly
+            | Refusal::ContentRange
+            | Refusal::MediaType
+            | Refusal::CookiesTooLarge
+            | Refusal::CredentialsUnchecked
+    )
 }
 
 /// The method for which the policy counts: that which a preflight announces.
@@ -129,7 +149,7 @@ fn is_let_through(
     own: Option<&str>,
     request: &Request<()>,
     caller: &Caller,
-) -> Result<(), crate::catalogue::Refusal> {
+) -> Result<(), Refusal> {
     let asked = preflight_of(request, own).map(|asked| engine.decide(&asked, &Caller::default()));
     let decisions = asked.into_iter().chain([engine.decide(request, caller)]);
     decisions.filter_map(|decision| decision.refusal()).next().map_or(Ok(()), Err)
@@ -141,7 +161,11 @@ fn preflight_of(request: &Request<()>, own: Option<&str>) -> Option<Request<()>>
     let own = own.map_or_else(|| development_origin(request), |own| Some(own.to_owned()))?;
     let is_own = origin.as_bytes() == own.as_bytes();
     let is_upgrade = request.headers().contains_key(header::UPGRADE);
-    if is_own || is_upgrade || *request.method() == Method::OPTIONS {
+    if is_own
+        || is_upgrade
+        || is_forbidden(request.method())
+        || *request.method() == Method::OPTIONS
+    {
         return None;
     }
     let simple = matches!(*request.method(), Method::GET | Method::HEAD | Method::POST);
@@ -152,7 +176,9 @@ fn preflight_of(request: &Request<()>, own: Option<&str>) -> Option<Request<()>>
     }
     let mut headers = HeaderMap::new();
     headers.insert(header::ORIGIN, origin.clone());
-    headers.extend(request.headers().get(header::HOST).map(|host| (header::HOST, host.clone())));
+    for host in request.headers().get_all(header::HOST) {
+        headers.append(header::HOST, host.clone());
+    }
     let asked = HeaderValue::from_str(request.method().as_str()).ok()?;
     headers.insert(header::ACCESS_CONTROL_REQUEST_METHOD, asked);
     let mut preflight = Request::new(());
@@ -160,6 +186,36 @@ fn preflight_of(request: &Request<()>, own: Option<&str>) -> Option<Request<()>>
     *preflight.uri_mut() = request.uri().clone();
     *preflight.headers_mut() = headers;
     Some(preflight)
+}
+
+/// What a page sees whose preflight is granted, but neither for its method nor its headers (Fetch,
+/// 4.9).
+fn unsent(request: &Request<()>, granted: &HeaderMap) -> Option<&'static str> {
+    let is_listed = |list: header::HeaderName, name: &str| {
+        let lists = granted.get_all(list).into_iter().filter_map(|list| list.to_str().ok());
+        let mut names = lists.flat_map(|list| list.split(',')).map(str::trim);
+        names.any(|listed| listed.eq_ignore_ascii_case(name))
+    };
+    let method = request.method();
+    let is_simple = matches!(*method, Method::GET | Method::HEAD | Method::POST);
+    if !is_simple && !is_listed(header::ACCESS_CONTROL_ALLOW_METHODS, method.as_str()) {
+        return Some(
+            "`TypeError: Failed to fetch`: the browser does not send the request, since the answer \
+             to its preflight does not list its method",
+        );
+    }
+    let mut asked = request.headers().iter().filter(|(name, value)| is_unsafe(name, value));
+    let is_refused =
+        asked.any(|(name, _)| !is_listed(header::ACCESS_CONTROL_ALLOW_HEADERS, name.as_str()));
+    is_refused.then_some(
+        "`TypeError: Failed to fetch`: the browser does not send the request, since the answer to \
+         its preflight does not list one of its headers",
+    )
+}
+
+/// Whether no browser sends this method for a page (Fetch, forbidden methods).
+fn is_forbidden(method: &Method) -> bool {
+    matches!(*method, Method::CONNECT | Method::TRACE) || method.as_str() == "TRACK"
 }
 
 /// Whether a script's header needs a preflight (Fetch, CORS-unsafe request-header names). Those that
@@ -194,11 +250,15 @@ fn seen_by_page(
     own: Option<&str>,
     decision: &Decision,
     is_of_preflight: bool,
+    unsent: Option<&'static str>,
 ) -> Option<&'static str> {
     let origin = request.headers().get(header::ORIGIN)?;
     let own = own.map_or_else(|| development_origin(request), |own| Some(own.to_owned()))?;
     if origin.as_bytes() == own.as_bytes() {
         return None;
+    }
+    if is_forbidden(request.method()) {
+        return Some("`TypeError`: no browser sends this method for a page");
     }
     if is_of_preflight {
         return Some(
@@ -206,8 +266,18 @@ fn seen_by_page(
              is refused",
         );
     }
+    if unsent.is_some() {
+        return unsent;
+    }
     let allowed = decision.cors.get(header::ACCESS_CONTROL_ALLOW_ORIGIN);
-    let is_readable = allowed.is_some_and(|allowed| allowed == "*" || allowed == origin);
+    let with_cookies = request.headers().contains_key(header::COOKIE);
+    let is_readable = match with_cookies {
+        true => {
+            let credentials = decision.cors.get(header::ACCESS_CONTROL_ALLOW_CREDENTIALS);
+            allowed == Some(origin) && credentials.is_some_and(|allowed| allowed == "true")
+        }
+        false => allowed.is_some_and(|allowed| allowed == "*" || allowed == origin),
+    };
     Some(match (is_readable, method::is_safe(request.method().as_str())) {
         (true, _) => "the page can read the response",
         (false, true) => "`TypeError: Failed to fetch`: the page cannot read the response",
@@ -221,9 +291,10 @@ fn seen_by_page(
 mod tests {
     use super::*;
     use crate::manifest::{
-        Auth, Cors, Csrf, Dangers, Origins, Requirement, Route, SessionFacts,
+        Auth, Cors, Csrf, Dangers, OriginList, Origins, Requirement, Route, SessionFacts,
         engine::{CredentialState, Login},
     };
+    use crate::route::Level;
 
     const APP: &str = "https://app.shop.example";
 
@@ -353,5 +424,117 @@ mod tests {
         let edit = found.edit.unwrap();
         assert_eq!(edit.steps, ["auth: without roles"]);
         assert!(edit.changes.iter().all(|change| change.facet == "auth"), "{:?}", edit.changes);
+    }
+
+    #[test]
+    fn a_preflight_that_no_policy_answers_is_about_its_route() {
+        let mut manifest = shop();
+        manifest.routes.push(Route::handler("/closed", ["PUT"], Auth::Public));
+        let sent = request("PUT", "/closed", &[("origin", APP)]);
+        let found = explain(&manifest, &Sources::default(), &sent, &Caller::default()).unwrap();
+        assert!(found.is_of_preflight);
+        assert_eq!(found.route, Some(("/closed".to_owned(), vec!["PUT".to_owned()])));
+    }
+
+    #[test]
+    fn no_page_sends_a_forbidden_method() {
+        for origin in [APP, "https://evil.example"] {
+            let sent = request("TRACE", "/orders", &[("origin", origin)]);
+            let found = explained(&sent, &Caller::default());
+            assert!(!found.is_of_preflight, "{origin}");
+            assert_eq!(found.page, Some("`TypeError`: no browser sends this method for a page"));
+        }
+    }
+
+    #[test]
+    fn a_page_without_what_its_preflight_must_list_sees_an_error() {
+        let page = |method: &str, fields: &[(&str, &str)]| {
+            let fields: Vec<_> = [("origin", APP)].iter().chain(fields).copied().collect();
+            let found = explained(&request(method, "/orders", &fields), &user(&["staff"], 0));
+            found.page.unwrap()
+        };
+        assert!(page("DELETE", &[COOKIE]).ends_with("does not list its method"));
+        assert!(page("GET", &[COOKIE, ("x-tenant", "1")]).ends_with("one of its headers"));
+        assert_eq!(page("GET", &[COOKIE]), "the page can read the response");
+        let mut manifest = shop();
+        for route in &mut manifest.routes {
+            route.auth = Auth::Public;
+            route.cors.iter_mut().for_each(|cors| cors.credentials = false);
+        }
+        for (fields, is_readable) in
+            [(&[("origin", APP)][..], true), (&[("origin", APP), COOKIE], false)]
+        {
+            let sent = request("GET", "/orders", fields);
+            let found = explain(&manifest, &Sources::default(), &sent, &Caller::default()).unwrap();
+            let can_read = found.page == Some("the page can read the response");
+            assert_eq!(can_read, is_readable, "{:?}", found.page);
+        }
+    }
+
+    #[test]
+    fn a_page_that_sends_cookies_is_granted_credentials_too() {
+        let mut manifest = shop();
+        manifest.routes.iter_mut().for_each(|route| route.cors = None);
+        let sent = request("PUT", "/orders/1", &[("origin", APP), COOKIE]);
+        let caller = user(&["staff"], 0);
+        let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+        let steps = found.edit.unwrap().steps;
+        assert!(steps[0].ends_with("and `credentials`"), "{steps:?}");
+    }
+
+    #[test]
+    fn no_line_is_named_for_what_the_request_alone_is_refused_for() {
+        let mut sources = Sources::default();
+        let line = Source { level: Level::Route, file: "shop.rs".to_owned(), line: 7 };
+        let facets = ["isolation", "auth"].map(|facet| (facet.to_owned(), line.clone()));
+        sources.decided.insert("GET /orders".to_owned(), facets.into_iter().collect());
+        let source_at = |gate: Gate, fields: &[(&str, &str)]| {
+            let sent = request("GET", "/orders", fields);
+            let found = explain(&shop(), &sources, &sent, &Caller::default()).unwrap();
+            let of_gate = found.gates.into_iter().find(|found| found.gate == gate);
+            of_gate.and_then(|found| found.source)
+        };
+        assert_eq!(source_at(Gate::FetchMetadata, &[("early-data", "1")]), None);
+        assert_eq!(source_at(Gate::FetchMetadata, &[]), Some(line.clone()));
+        assert_eq!(source_at(Gate::Authorize, &[]), Some(line));
+    }
+
+    #[test]
+    fn no_attribute_adds_an_entry_to_a_list_without_a_bound() {
+        let mut manifest = shop();
+        for route in &mut manifest.routes {
+            let Some(cors) = &mut route.cors else { continue };
+            // With credentials a list needs a bound.
+            cors.credentials = false;
+            cors.origins =
+                Origins::AtRunTime(OriginList { list: "partners".to_owned(), within: None });
+        }
+        let sent = request("PUT", "/orders/1", &[("origin", "https://new.example"), COOKIE]);
+        let caller = user(&["staff"], 0);
+        let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+        assert_eq!(found.decision.refusal(), Some(Refusal::PreflightOrigin));
+        assert!(found.edit.is_none());
+    }
+
+    #[test]
+    fn an_edit_for_head_leaves_a_policy_of_get_alone() {
+        let of_staff = shop().routes[0].auth.clone();
+        let routes = |head: &[&str]| {
+            let mut manifest = shop();
+            manifest.routes.push(Route::handler("/page", ["GET"], of_staff.clone()));
+            if !head.is_empty() {
+                manifest.routes.push(Route::handler(
+                    "/page",
+                    head.iter().copied(),
+                    of_staff.clone(),
+                ));
+            }
+            let sent = request("HEAD", "/page", &[]);
+            let found = explain(&manifest, &Sources::default(), &sent, &Caller::default()).unwrap();
+            let changes = found.edit.unwrap().changes;
+            changes.into_iter().flat_map(|change| change.methods).collect::<Vec<_>>()
+        };
+        assert_eq!(routes(&["HEAD"]), ["HEAD"]);
+        assert!(routes(&[]).contains(&"GET".to_owned()));
     }
 }

@@ -256,9 +256,11 @@ impl<'a> Run<'a> {
         {
             return Ok(index);
         }
-        refused(if head.is_preflight() && self.grant == OriginDecision::Refused {
-            Refusal::PreflightOrigin
-        } else if self.is_method_known() {
+        if head.is_preflight() && self.grant == OriginDecision::Refused {
+            self.passed(Gate::Route, true);
+            return Err(End::Refused(Gate::Cors, Refusal::PreflightOrigin));
+        }
+        refused(if self.is_method_known() {
             Refusal::RouteNotFound
         } else {
             Refusal::MethodUnknown

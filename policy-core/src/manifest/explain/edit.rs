@@ -74,16 +74,21 @@ fn replaced(
 ) -> Manifest {
     let handler = |method: &str, path: &str| sources.handlers.get(&format!("{method} {path}"));
     let is_whole = place.kind != RouteKind::Handler;
+    // HEAD is served by GET where it has no policy of its own.
+    let method = if place.methods.iter().any(|known| known == method) { method } else { "GET" };
     let own = handler(method, &place.path);
-    let is_edited = |path: &str, known: &str| {
-        let is_same = path == place.path
-            && (is_whole || known == method || (method == "HEAD" && known == "GET"));
-        is_same || (own.is_some() && handler(known, path) == own)
+    let is_edited = |found: &Route, known: &str| {
+        let is_same = found.path == place.path
+            && match is_whole {
+                true => found.kind == place.kind && found.methods == place.methods,
+                false => known == method,
+            };
+        is_same || (own.is_some() && handler(known, &found.path) == own)
     };
     let mut routes = Vec::with_capacity(manifest.routes.len() + 1);
     for known in manifest.routes {
         let (inside, outside): (Vec<_>, Vec<_>) =
-            known.methods.iter().cloned().partition(|method| is_edited(&known.path, method));
+            known.methods.iter().cloned().partition(|method| is_edited(&known, method));
         let is_bare =
             known.methods.is_empty() && known.path == place.path && known.kind == place.kind;
         if !inside.is_empty() || is_bare {
@@ -188,8 +193,8 @@ fn share(
     let (patterns, words) = match &mut cors.origins {
         Origins::Listed(patterns) => (patterns, "origins".to_owned()),
         Origins::AtRunTime(list) => {
-            let words = format!("the bound of the list `{}`", list.list);
-            (list.within.get_or_insert_default(), words)
+            // Without a bound, the entries of the list decide, and no attribute.
+            (list.within.as_mut()?, format!("the bound of the list `{}`", list.list))
         }
     };
     let is_granted = patterns.iter().any(|pattern| pattern == origin);
