@@ -32,15 +32,18 @@
 //! | T19 | isolation refuses exactly what CORS does not grant, before authentication | `theorems::isolation::t19_`, `auth::preflights::t19_` |
 //! | T20 | what a peer claims about itself changes nothing | `theorems::transports::t20_` |
 //! | T21 | how a request was sent changes nothing | `theorems::transports::t21_` |
+//! | T22 | what an explanation names decides, and what was not reached can be anything | `manifest::explain::t22_` |
+//! | T23 | the nearest request and the edit come true, and what else the edit opens is listed | `manifest::explain::t23_` |
+//! | T24 | what changes no decision changes no explanation | `manifest::explain::t24_` |
 //! | T26 | three ways to decide from a manifest agree | `manifest::t26_` |
 //! | T28 | the length of a preflight response is bounded by the lists of its policy | `theorems::preflights::t28_` |
 //! | T29 | a script response calls a name with JSON, and is not personal | `http::scripts::t29_` |
 //!
 //! Not covered, because the features do not exist: the strict form of T3 (requests compared with
-//! the preflight that they needed), T14 and T15 (policies that only tighten, and their meet), T22
-//! to T24 (explanations), T25 (differences of policies) and T27 (audits). T20 omits trusted proxies,
-//! and T21 omits HTTP/3. T26 has an interpreter of its own, `manifest/naive`; that an app decides as
-//! its manifest says is a law of `policy_tests!`.
+//! the preflight that they needed), T14 and T15 (policies that only tighten, and their meet), T25
+//! (differences of policies) and T27 (audits). T20 omits trusted proxies, and T21 omits HTTP/3. T22
+//! to T24 and T26 have an interpreter of their own, `manifest/naive`; that an app decides as its
+//! manifest says is a law of `policy_tests!`.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

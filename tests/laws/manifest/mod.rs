@@ -1,5 +1,6 @@
 //! Manifests: an app decides what its manifest says, whoever reads it.
 
+mod explain;
 mod generate;
 mod naive;
 mod normal;
