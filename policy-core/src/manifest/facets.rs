@@ -250,6 +250,28 @@ impl Headers {
     }
 }
 
+impl Cors {
+    /// The origins that it grants, or may grant at run time.
+    ///
+    /// ```
+    /// use policy_core::manifest::{Cors, Dangers, Origins};
+    ///
+    /// let cors = Cors {
+    ///     origins: Origins::Listed(vec!["https://*.shop.example".to_owned()]),
+    ///     credentials: false,
+    ///     methods: None,
+    ///     headers: Vec::new(),
+    ///     expose: Vec::new(),
+    ///     max_age: None,
+    ///     dangers: Dangers::default(),
+    /// };
+    /// assert!(cors.region().contains(b"https://app.shop.example"));
+    /// ```
+    pub fn region(&self) -> crate::algebra::OriginRegion {
+        super::changes::region(self)
+    }
+}
+
 impl Cache {
     /// The value of `Cache-Control`, with the fields of `vary` behind it.
     pub fn control(&self) -> String {

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::facets::{Auth, Cache, Cors, Csrf, Jsonp, Limits, is_default, is_false};
+use super::{
+    changes::sample,
+    facets::{Auth, Cache, Cors, Csrf, Jsonp, Limits, is_default, is_false},
+};
 use crate::isolation::Isolation;
 
 /// What serves a route.
@@ -116,6 +119,23 @@ impl Route {
     pub fn serves(&self, method: &str) -> bool {
         let lists = |name: &str| self.methods.iter().any(|listed| listed == name);
         lists(method) || (method == "HEAD" && lists("GET"))
+    }
+
+    /// A path that it serves: a handler's template with values for its parameters, or one below the
+    /// prefix of a mount or a proxy. What serves other paths, or no path, has none.
+    ///
+    /// ```
+    /// use policy_core::manifest::{Auth, Route};
+    ///
+    /// let route = Route::handler("/orders/{id}/lines", ["GET"], Auth::Public);
+    /// assert_eq!(route.example_path().as_deref(), Some("/orders/1/lines"));
+    /// ```
+    pub fn example_path(&self) -> Option<String> {
+        match self.kind {
+            RouteKind::Handler | RouteKind::Probe => Some(sample(&self.path)),
+            RouteKind::Mount | RouteKind::Proxy => Some(sample(&format!("{}/", self.path))),
+            RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => None,
+        }
     }
 
     /// Whether it takes a credential that browsers send by themselves.
