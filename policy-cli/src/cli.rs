@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, builder::styling};
 
+#[cfg(feature = "audit")]
+use crate::commands::audit;
 use crate::{
     commands::{code, completions, explain, man, show},
     failure::Failure,
@@ -49,6 +51,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     Show(show::Arguments),
     Explain(explain::Arguments),
+    #[cfg(feature = "audit")]
+    Audit(audit::Arguments),
     Code(code::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -60,6 +64,8 @@ impl Command {
         match self {
             Self::Show(arguments) => show::run(arguments, output),
             Self::Explain(arguments) => explain::run(arguments, output),
+            #[cfg(feature = "audit")]
+            Self::Audit(arguments) => audit::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),
             Self::Completions(arguments) => completions::run(arguments, output),
             Self::Man(arguments) => man::run(arguments, output),

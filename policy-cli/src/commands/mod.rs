@@ -1,5 +1,7 @@
 //! The commands, one file or folder each: its arguments, and what it does.
 
+#[cfg(feature = "audit")]
+pub(crate) mod audit;
 pub(crate) mod code;
 pub(crate) mod completions;
 pub(crate) mod explain;

@@ -8,15 +8,17 @@ use clap::Args;
 use policy_core::{Entry, EventLevel, Severity};
 
 use self::areas::Area;
+#[cfg(feature = "audit")]
+use crate::commands::audit;
 use crate::{
     failure::Failure,
     output::{BOLD, DIM, Output},
 };
 
-/// Explain a code of an error, a refusal or a log line.
+/// Explain a code of an error, a refusal, a log line or a finding.
 ///
 /// Every compile error, start error, refused request and log line of Policy has a code, such as
-/// `cors.any-origin-with-credentials`.
+/// `cors.any-origin-with-credentials`; so has every finding of an audit.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,8 +37,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     match &arguments.code {
         None => output.write(&list()),
         Some(code) => {
-            let entry = Entry::of(code.trim()).ok_or_else(|| unknown(code))?;
-            output.write(&page(entry));
+            let page = Entry::of(code.trim()).map(page).or_else(|| page_of_finding(code.trim()));
+            output.write(&page.ok_or_else(|| unknown(code))?);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -44,14 +46,46 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 
 /// All codes in the order of the alphabet, with what they say.
 fn list() -> String {
-    let mut entries: Vec<_> = Entry::all().collect();
-    entries.sort_by_key(|entry| entry.code());
-    let width = entries.iter().map(|entry| entry.code().len()).max().unwrap_or_default();
-    let lines = entries.iter().map(|entry| {
-        let (code, kind) = (entry.code(), kind(*entry));
-        format!("{code:width$}  {DIM}{kind:12}{DIM:#}  {}\n", entry.message())
-    });
+    let entries = Entry::all().map(|entry| (entry.code(), kind(entry), entry.message()));
+    let findings = findings().map(|(code, meaning)| (code, "finding".to_owned(), meaning));
+    let mut all: Vec<_> = entries.chain(findings).collect();
+    all.sort_by_key(|(code, ..)| *code);
+    let width = all.iter().map(|(code, ..)| code.len()).max().unwrap_or_default();
+    let lines = all
+        .iter()
+        .map(|(code, kind, message)| format!("{code:width$}  {DIM}{kind:12}{DIM:#}  {message}\n"));
     lines.collect()
+}
+
+/// The codes of audits, with what they mean.
+#[cfg(feature = "audit")]
+fn findings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    audit::Code::ALL.iter().map(|code| (code.code(), code.meaning()))
+}
+
+#[cfg(not(feature = "audit"))]
+fn findings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    std::iter::empty()
+}
+
+/// What there is to say about a code of an audit.
+#[cfg(feature = "audit")]
+fn page_of_finding(code: &str) -> Option<String> {
+    let code = audit::Code::of(code)?;
+    let mut page = format!("{BOLD}{}{BOLD:#}\n\n  {}\n\n", code.code(), code.meaning());
+    for (name, text) in [
+        ("kind", "finding: of `cargo policy audit`, about a running app"),
+        ("cause", code.cause()),
+        ("fix", code.mend()),
+    ] {
+        page += &format!("{DIM}{name:<8}{DIM:#}  {text}\n");
+    }
+    Some(page)
+}
+
+#[cfg(not(feature = "audit"))]
+fn page_of_finding(_code: &str) -> Option<String> {
+    None
 }
 
 /// One or two words for the kind of an entry.
@@ -114,10 +148,11 @@ fn page(entry: Entry) -> String {
 }
 
 fn unknown(code: &str) -> Failure {
-    let mut near: Vec<_> = Entry::all().map(|entry| (likeness(code, entry), entry)).collect();
+    let all = Entry::all().map(Entry::code).chain(findings().map(|(code, _)| code));
+    let mut near: Vec<_> = all.map(|known| (likeness(code, known), known)).collect();
     near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let near = near.iter().take_while(|(likeness, _)| *likeness > 0.6).take(3);
-    let near: Vec<_> = near.map(|(_, entry)| format!("`{}`", entry.code())).collect();
+    let near: Vec<_> = near.map(|(_, known)| format!("`{known}`")).collect();
     let help = match &*near {
         [] => "list all codes with `cargo policy code --list`".to_owned(),
         near => format!("did you mean {}?", near.join(", or ")),
@@ -126,8 +161,7 @@ fn unknown(code: &str) -> Failure {
 }
 
 /// How much a text is like a code, or like its words without the area; from 0 to 1.
-fn likeness(text: &str, entry: Entry) -> f64 {
-    let code = entry.code();
+fn likeness(text: &str, code: &str) -> f64 {
     let words = code.split_once('.').map_or(code, |(_, words)| words);
     let text = text.to_lowercase();
     let of = |code| strsim::normalized_damerau_levenshtein(&text, code);
@@ -156,10 +190,19 @@ mod tests {
     }
 
     #[test]
+    fn every_finding_has_a_page() {
+        for (code, meaning) in findings() {
+            let page = strip_str(&page_of_finding(code).unwrap()).to_string();
+            assert!(page.starts_with(&format!("{code}\n\n  {meaning}\n\nkind  ")), "{page}");
+            assert!(page.contains("\ncause  ") && page.contains("\nfix  "), "{page}");
+        }
+    }
+
+    #[test]
     fn the_list_has_every_code_once_and_in_order() {
         let list = strip_str(&list()).to_string();
         let codes: Vec<_> = list.lines().map(|line| line.split(' ').next().unwrap()).collect();
-        assert_eq!(codes.len(), Entry::all().count());
+        assert_eq!(codes.len(), Entry::all().count() + findings().count());
         assert!(codes.is_sorted_by(|a, b| a < b));
     }
 

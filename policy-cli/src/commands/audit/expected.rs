@@ -1,0 +1,181 @@
+//! What the policy says about the response to one request.
+
+use std::collections::BTreeSet;
+
+use http::{HeaderName, Request, header};
+use policy_core::{
+    Refusal,
+    cache::Audience,
+    manifest::{
+        Cache, Headers, Manifest, Route, RouteKind,
+        engine::{Caller, Decision, Engine, Outcome},
+    },
+};
+
+use super::exchange::{Response, text_of};
+
+/// What the policy says about the response to one request.
+#[derive(Debug)]
+pub(super) struct Expected<'a> {
+    pub(super) decision: Decision,
+    route: Option<&'a Route>,
+    headers: Option<&'a Headers>,
+    pub(super) allow: Option<Vec<String>>,
+}
+
+/// What `Cache-Control` has to say.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Caching<'a> {
+    /// `no-store`, and nothing else.
+    NoStore,
+    /// Nothing, since nobody declares anything.
+    Unsaid,
+    /// Nothing that allows more than this.
+    AtMost(&'a Cache),
+    /// No shared cache may keep it.
+    Personal,
+    /// It is the handler's.
+    Open,
+}
+
+impl<'a> Expected<'a> {
+    pub(super) fn of(
+        manifest: &'a Manifest,
+        engine: &'a Engine,
+        request: &Request<()>,
+        caller: &Caller,
+    ) -> Self {
+        let decision = engine.decide(request, caller);
+        let route = engine.route(&decision);
+        let headers = route.and_then(|route| manifest.headers_of(route));
+        let is_listed = decision.outcome == Outcome::Automatic
+            || decision.refusal() == Some(Refusal::MethodNotAllowed);
+        let allow = is_listed.then(|| allowed(manifest, engine, request.uri().path()));
+        Self { decision, route, headers, allow }
+    }
+
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        self.decision.refusal()
+    }
+
+    pub(super) fn is_reached(&self) -> bool {
+        self.decision.outcome == Outcome::Reached
+    }
+
+    /// What is expected, in words.
+    pub(super) fn words(&self) -> String {
+        match self.decision.outcome {
+            Outcome::Reached => "the response of the route".to_owned(),
+            Outcome::PreflightGranted => "a granted preflight".to_owned(),
+            Outcome::Automatic => "204 with `Allow`".to_owned(),
+            Outcome::Refused(refusal) => format!("{} {}", refusal.status(), refusal.code()),
+        }
+    }
+
+    /// The value of a CORS header.
+    pub(super) fn cors(&self, name: &HeaderName) -> Option<String> {
+        self.decision.cors.get(name).map(text_of)
+    }
+
+    /// The request headers that `Vary` has to name.
+    pub(super) fn vary(&self, response: &Response) -> BTreeSet<String> {
+        let of_cors = self.decision.cors.get_all(header::VARY).iter().map(text_of);
+        let of_cors: Vec<_> = of_cors.collect();
+        let mut names: BTreeSet<_> = of_cors
+            .iter()
+            .flat_map(|line| line.split(','))
+            .map(|name| name.trim().to_ascii_lowercase())
+            .collect();
+        if self.decision.outcome == Outcome::PreflightGranted {
+            return names;
+        }
+        if let Some(route) = self.route {
+            if route.isolation.is_some() {
+                let metadata = ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "origin"];
+                names.extend(metadata.map(str::to_owned));
+            }
+            let declared = route.cache.iter().flat_map(|cache| &cache.vary);
+            names.extend(declared.map(|name| name.to_ascii_lowercase()));
+        }
+        if response.code().is_some() {
+            names.insert("accept".to_owned());
+        }
+        names
+    }
+
+    pub(super) fn caching(&self, status: u16) -> Caching<'a> {
+        let Some(route) = self.route else { return Caching::Open };
+        let declared = route.cache.as_ref().filter(|cache| !cache.control().starts_with(';'));
+        let declared = declared.filter(|cache| !cache.control().is_empty());
+        match self.decision.outcome {
+            Outcome::PreflightGranted => Caching::Open,
+            Outcome::Refused(refusal) if refusal.is_uncacheable() => Caching::NoStore,
+            Outcome::Refused(_) | Outcome::Automatic if declared.is_some() => Caching::NoStore,
+            Outcome::Refused(_) | Outcome::Automatic => Caching::Unsaid,
+            Outcome::Reached => match declared {
+                Some(cache) if matches!(status, 200 | 203 | 204 | 206 | 304) => {
+                    Caching::AtMost(cache)
+                }
+                _ if self.decision.is_authenticated => Caching::Personal,
+                _ => Caching::Open,
+            },
+        }
+    }
+
+    /// The security headers: name, value, and whether the handler may have written another one.
+    pub(super) fn security(&self, response: &Response) -> Vec<(&'a str, &'a str, bool)> {
+        // The head of a granted preflight is complete.
+        if self.decision.outcome == Outcome::PreflightGranted {
+            return Vec::new();
+        }
+        let Some(headers) = self.headers else { return Vec::new() };
+        let pages = headers.pages.iter().filter(|_| response.is_page());
+        let all = headers.every.iter().chain(pages);
+        let is_own = |name: &str| self.is_reached() && name != "x-content-type-options";
+        all.map(|(name, value)| (name.as_str(), value.as_str(), is_own(name))).collect()
+    }
+
+    /// Whether something else than a handler of the app responds, which may write what it wants.
+    pub(super) fn is_service(&self) -> bool {
+        let kind = self.route.map(|route| route.kind);
+        matches!(kind, Some(RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback))
+    }
+}
+
+/// The methods that a path serves, as `Allow` lists them.
+fn allowed(manifest: &Manifest, engine: &Engine, path: &str) -> Vec<String> {
+    let all = manifest.routes.iter().flat_map(|route| &route.methods).map(String::as_str);
+    let all: BTreeSet<_> = all.chain(["HEAD"]).collect();
+    let served = all.into_iter().filter(|method| engine.serving(method, path).is_some());
+    let served: BTreeSet<_> = served.chain(["OPTIONS"]).map(str::to_ascii_lowercase).collect();
+    served.into_iter().collect()
+}
+
+/// What in `Cache-Control` allows more than a policy does.
+pub(super) fn excess(declared: &Cache, words: &[String]) -> Vec<String> {
+    let has = |word: &str| words.iter().any(|known| known == word);
+    if has("no-store") {
+        return Vec::new();
+    }
+    let personal = declared.audience == Audience::Private;
+    let must = [
+        (declared.no_store, "no-store"),
+        (declared.no_cache, "no-cache"),
+        (personal, "private"),
+        (declared.must_revalidate, "must-revalidate"),
+    ];
+    let missing = must.iter().filter(|(is, word)| *is && !has(word));
+    let mut excess: Vec<_> = missing.map(|(_, word)| format!("without `{word}`")).collect();
+    if has("public") && declared.audience != Audience::Public {
+        excess.push("with `public`".to_owned());
+    }
+    for (name, most) in [("max-age", declared.max_age), ("s-maxage", declared.s_maxage)] {
+        let prefix = format!("{name}=");
+        let said = words.iter().filter_map(|word| word.strip_prefix(&prefix)?.parse::<i64>().ok());
+        // Without `s-maxage`, that of a shared cache is `max-age`.
+        let most = most.or(declared.max_age);
+        let is_longer = |seconds: i64| most.is_none_or(|most| seconds > most);
+        excess.extend(said.filter(|said| is_longer(*said)).map(|said| format!("{name}={said}")));
+    }
+    excess
+}

@@ -1,0 +1,230 @@
+//! Whether the headers of the app's own responses arrive as the policy writes them.
+
+use http::{HeaderName, header};
+use policy_core::manifest::{Manifest, engine::Outcome};
+
+use super::{Findings, Judged};
+use crate::commands::audit::{
+    codes::Code,
+    expected::{Caching, excess},
+};
+
+pub(super) fn judge(
+    manifest: &Manifest,
+    judged: &Judged<'_>,
+    all: &[Judged<'_>],
+    findings: &mut Findings<'_>,
+) {
+    cors(judged, all, findings);
+    vary(judged, findings);
+    cache_control(judged, findings);
+    security(judged, findings);
+    allow(judged, findings);
+    session_cookie(manifest, judged, findings);
+    encoding(judged, findings);
+}
+
+fn shown(value: Option<&str>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| format!("`{value}`"))
+}
+
+fn cors(judged: &Judged<'_>, all: &[Judged<'_>], findings: &mut Findings<'_>) {
+    let name = header::ACCESS_CONTROL_ALLOW_ORIGIN;
+    let lines: Vec<_> = judged.response.lines(&name).collect();
+    let wanted = judged.expected.cors(&name);
+    let found = lines.first().cloned();
+    let has_many = lines.len() > 1 || lines.iter().any(|line| line.contains(','));
+    let sent = judged.request.headers().get(header::ORIGIN);
+    let is_sent = |text: &str| sent.is_some_and(|sent| sent.as_bytes() == text.as_bytes());
+    let code = match (wanted.as_deref(), found.as_deref()) {
+        _ if has_many => Code::CorsDuplicated,
+        (wanted, found) if wanted == found => {
+            return cors_details(judged, findings);
+        }
+        (_, Some("*")) => Code::CorsAnyOrigin,
+        (None, Some(found)) if is_sent(found) => Code::CorsReflected,
+        (_, Some(found)) if !is_sent(found) && is_of_earlier(found, judged, all) => {
+            Code::CacheSharesOrigins
+        }
+        (Some(_), None) => Code::CorsMissing,
+        _ => Code::CorsChanged,
+    };
+    let text = |value: Option<&str>| format!("`{name}` {}", shown(value));
+    let (wanted, found) = (text(wanted.as_deref()), text(judged.response.text(&name).as_deref()));
+    if code == Code::CacheSharesOrigins {
+        let earlier: Vec<_> = all.iter().take(judged.index + 1).collect();
+        findings.add_of(code, &earlier, wanted, found);
+    } else {
+        findings.add(code, judged, wanted, found);
+    }
+}
+
+/// Whether an earlier request of the trial came from this origin.
+fn is_of_earlier(origin: &str, judged: &Judged<'_>, all: &[Judged<'_>]) -> bool {
+    let earlier = all.iter().take(judged.index);
+    earlier
+        .filter_map(|other| other.request.headers().get(header::ORIGIN))
+        .any(|other| other.as_bytes() == origin.as_bytes())
+}
+
+/// The CORS headers beside the origin.
+fn cors_details(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+    for name in [
+        header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        header::ACCESS_CONTROL_MAX_AGE,
+    ] {
+        let (wanted, found) = (judged.expected.cors(&name), judged.response.text(&name));
+        let words = |text: &Option<String>| {
+            let text = text.clone().unwrap_or_default().to_ascii_lowercase();
+            let mut words: Vec<_> = text.split(',').map(|word| word.trim().to_owned()).collect();
+            words.sort();
+            words
+        };
+        if words(&wanted) != words(&found) {
+            let text = |value: &Option<String>| format!("`{name}` {}", shown(value.as_deref()));
+            findings.add(Code::CorsChanged, judged, text(&wanted), text(&found));
+        }
+    }
+}
+
+fn vary(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+    let said = judged.response.words(&header::VARY);
+    let is_said = |name: &String| said.contains(name) || said.iter().any(|word| word == "*");
+    let wanted = judged.expected.vary(judged.response);
+    let missing: Vec<_> = wanted.iter().filter(|name| !is_said(name)).cloned().collect();
+    if !missing.is_empty() {
+        let found = judged.response.text(&header::VARY);
+        let found = format!("`vary` {}", shown(found.as_deref()));
+        let expected = format!("`vary` with `{}`", missing.join("`, `"));
+        findings.add(Code::VaryMissing, judged, expected, found);
+    }
+}
+
+fn cache_control(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+    let words = judged.response.words(&header::CACHE_CONTROL);
+    let has = |word: &str| words.iter().any(|known| known == word);
+    let caching = judged.expected.caching(judged.response.status);
+    let lines = judged.response.lines(&header::CACHE_CONTROL).count();
+    let expires = judged.response.headers.contains_key(header::EXPIRES);
+    let (is_right, expected) = match &caching {
+        Caching::Open => (true, String::new()),
+        Caching::NoStore => (has("no-store") && words.len() == 1 && !expires, "`no-store`".into()),
+        Caching::Unsaid => (words.is_empty() && !expires, "no `cache-control`".to_owned()),
+        Caching::Personal => (has("private") || has("no-store"), "`private`".to_owned()),
+        Caching::AtMost(cache) => {
+            let is_right = excess(cache, &words).is_empty() && !words.is_empty() && !expires;
+            (is_right, format!("at most `{}`", cache.control()))
+        }
+    };
+    if !is_right || (lines > 1 && caching != Caching::Open) {
+        let found = judged.response.text(&header::CACHE_CONTROL);
+        let expires = if expires { ", and `expires`" } else { "" };
+        let found = format!("`cache-control` {}{expires}", shown(found.as_deref()));
+        findings.add(Code::CacheControlChanged, judged, expected, found);
+    } else if caching == Caching::NoStore && judged.response.is_from_cache() {
+        let found = "a response that a cache had stored".to_owned();
+        findings.add(Code::NoStoreKept, judged, "a response of its own".to_owned(), found);
+    }
+}
+
+fn security(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+    for (name, value, may_be_own) in judged.expected.security(judged.response) {
+        let Ok(header_name) = HeaderName::from_bytes(name.as_bytes()) else { continue };
+        let lines: Vec<_> = judged.response.lines(&header_name).collect();
+        let code = match lines.as_slice() {
+            [] => Code::SecurityHeaderMissing,
+            [line] if may_be_own || without_nonce(line) == value => continue,
+            [_] => Code::SecurityHeaderChanged,
+            _ => Code::SecurityHeaderDuplicated,
+        };
+        let text = |value: Option<&str>| format!("`{name}` {}", shown(value));
+        let found = (!lines.is_empty()).then(|| lines.join("`, `"));
+        findings.add(code, judged, text(Some(value)), text(found.as_deref()));
+    }
+}
+
+/// A `Content-Security-Policy` with `'nonce'` in the place of its nonce.
+fn without_nonce(line: &str) -> String {
+    let mut parts = line.split("'nonce-");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text += "'nonce";
+        text += part.find('\'').and_then(|end| part.get(end..)).unwrap_or(part);
+    }
+    text
+}
+
+/// The nonce in a `Content-Security-Policy`.
+pub(super) fn nonce(line: &str) -> Option<&str> {
+    line.split("'nonce-").nth(1)?.split('\'').next()
+}
+
+fn allow(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+    let Some(allow) = &judged.expected.allow else { return };
+    let found = judged.response.words(&header::ALLOW);
+    if found != *allow {
+        let text = |words: &[String]| format!("`allow: {}`", words.join(", ").to_uppercase());
+        findings.add(Code::AllowChanged, judged, text(allow), text(&found));
+    }
+}
+
+/// The attributes of the session cookie, where a response sets it (RFC 6265bis).
+fn session_cookie(manifest: &Manifest, judged: &Judged<'_>, findings: &mut Findings<'_>) {
+    let Some(facts) = &manifest.app.sessions else { return };
+    for line in judged.response.lines(&header::SET_COOKIE) {
+        let mut parts = line.split(';').map(str::trim);
+        let name = parts.next().and_then(|pair| pair.split('=').next()).unwrap_or_default();
+        if !name.eq_ignore_ascii_case(&facts.cookie) {
+            continue;
+        }
+        let attributes: Vec<_> = parts.map(str::to_ascii_lowercase).collect();
+        let value = |name: &str| {
+            let prefix = format!("{name}=");
+            attributes.iter().find_map(|attribute| attribute.strip_prefix(&prefix))
+        };
+        let has = |word: &str| attributes.iter().any(|attribute| attribute == word);
+        let is_https =
+            manifest.app.public_origin.as_ref().is_some_and(|own| own.starts_with("https:"));
+        let checks = [
+            (name == facts.cookie, format!("the name `{}`", facts.cookie)),
+            (has("secure") || !is_https, "`Secure`".to_owned()),
+            (has("httponly"), "`HttpOnly`".to_owned()),
+            (
+                value("samesite") == Some(&facts.same_site),
+                format!("`SameSite={}`", facts.same_site),
+            ),
+            (value("path") == Some("/"), "`Path=/`".to_owned()),
+            (
+                value("domain") == facts.domain.as_deref(),
+                facts
+                    .domain
+                    .as_ref()
+                    .map_or("no `Domain`".to_owned(), |of| format!("`Domain={of}`")),
+            ),
+        ];
+        let wrong: Vec<_> =
+            checks.iter().filter(|(is, _)| !is).map(|(_, words)| words.as_str()).collect();
+        if !wrong.is_empty() {
+            let found = format!("`set-cookie: {name}=...; {}`", attributes.join("; "));
+            findings.add(Code::SetCookieChanged, judged, wrong.join(", "), found);
+        }
+    }
+}
+
+fn encoding(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+    let is_coded = judged.response.headers.contains_key(header::CONTENT_ENCODING);
+    let said = judged.response.words(&header::VARY);
+    let is_said = said.iter().any(|word| word == "accept-encoding" || word == "*");
+    // What is not kept needs no key.
+    let is_kept =
+        judged.response.words(&header::CACHE_CONTROL).iter().all(|word| word != "no-store");
+    if is_coded && is_kept && !is_said && judged.expected.decision.outcome == Outcome::Reached {
+        let found = judged.response.text(&header::VARY);
+        let found = format!("`vary` {}", shown(found.as_deref()));
+        let expected = "`vary` with `accept-encoding`".to_owned();
+        findings.add(Code::EncodingWithoutVary, judged, expected, found);
+    }
+}

@@ -1,0 +1,440 @@
+//! A network that changes nothing has no findings, and each change has its own.
+
+use std::collections::BTreeSet;
+
+use http::{HeaderName, HeaderValue, Method, header};
+use policy_core::manifest::{
+    Auth, Cache, Cors, Dangers, Headers, Manifest, Origins, Requirement, Route, RouteKind,
+    SessionFacts, TokenFacts, engine::Outcome,
+};
+
+use super::*;
+use crate::commands::audit::plan::{Options, PathForm, plan};
+
+const APP: &str = "https://app.shop.example";
+
+fn shop() -> Manifest {
+    let mut manifest = Manifest::new();
+    manifest.app.public_origin = Some("https://api.shop.example".to_owned());
+    manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
+    let mut tokens = TokenFacts::default();
+    tokens.issuer = Some("https://api.shop.example".to_owned());
+    manifest.app.tokens = Some(tokens);
+    let mut fields = Headers::default();
+    for (name, value) in
+        [("x-content-type-options", "nosniff"), ("strict-transport-security", "max-age=60")]
+    {
+        fields.every.insert(name.to_owned(), value.to_owned());
+    }
+    fields.pages.insert(
+        "content-security-policy".to_owned(),
+        "script-src 'nonce'; frame-ancestors 'self'".to_owned(),
+    );
+    let headers = manifest.add_headers(fields);
+    let cors = Cors {
+        origins: Origins::Listed(vec![APP.to_owned()]),
+        credentials: true,
+        methods: None,
+        headers: Vec::new(),
+        expose: vec!["x-total".to_owned()],
+        max_age: Some(600),
+        dangers: Dangers::default(),
+    };
+    let mut prices = Route::handler("/prices", ["GET"], Auth::Public);
+    prices.cors = Some(cors);
+    let mut kept = Cache::default();
+    (kept.audience, kept.max_age) = (policy_core::cache::Audience::Public, Some(60));
+    prices.cache = Some(kept);
+    let token = Auth::Required(Requirement { token: true, ..Requirement::default() });
+    let orders = Route::handler("/orders/{id}", ["GET", "PUT"], token);
+    let mut page = Route::handler("/page", ["GET"], Auth::Public);
+    page.isolation = Some(policy_core::isolation::Isolation::SameOrigin);
+    let missing = Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public);
+    for mut route in [prices, orders, page, missing] {
+        route.headers = Some(headers.clone());
+        manifest.routes.push(route);
+    }
+    manifest.normal()
+}
+
+/// The trials of a manifest with what the app responds to them.
+fn told(manifest: &Manifest, engine: &Engine) -> Vec<(Trial, Vec<Exchange>)> {
+    let options = Options {
+        authority: "api.shop.example".to_owned(),
+        has_session: false,
+        has_token: true,
+        sends_unsafe_methods: true,
+        max_probes: 1000,
+    };
+    let trials = plan(manifest, engine, &options).trials.into_iter();
+    let mut count = 0;
+    trials
+        .map(|trial| {
+            let exchanges = trial.probes.iter().map(|probe| {
+                count += 1;
+                app(manifest, engine, probe, count)
+            });
+            let exchanges = exchanges.collect();
+            (trial, exchanges)
+        })
+        .collect()
+}
+
+/// What the app of [`shop`] responds, written out.
+fn app(manifest: &Manifest, engine: &Engine, probe: &Probe, count: usize) -> Exchange {
+    let mut request = probe.request.clone();
+    // What a proxy does with what its client forwards.
+    for name in ["x-forwarded-proto", "x-forwarded-for", "x-forwarded-host", "forwarded"] {
+        request.headers_mut().remove(name);
+    }
+    let decision = engine.decide(&request, &probe.caller);
+    let mut response = Response { headers: decision.cors.clone(), ..Response::default() };
+    let mut set = |name: HeaderName, value: &str| {
+        response.headers.insert(name, HeaderValue::from_str(value).unwrap());
+    };
+    let path = request.uri().path().to_owned();
+    let is_declared = path == "/prices" && decision.route.is_some();
+    response.status = decision.status.unwrap_or(200);
+    if decision.outcome != Outcome::PreflightGranted {
+        set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+        set(header::STRICT_TRANSPORT_SECURITY, "max-age=60");
+    }
+    match decision.outcome {
+        Outcome::Reached if path == "/page" => {
+            set(header::CONTENT_TYPE, "text/html");
+            let csp = format!("script-src 'nonce-{count}'; frame-ancestors 'self'");
+            set(header::CONTENT_SECURITY_POLICY, &csp);
+            set(
+                header::SET_COOKIE,
+                &format!("__Host-sid={count}; Path=/; HttpOnly; Secure; SameSite=Lax"),
+            );
+        }
+        Outcome::Reached if path == "/prices" => {
+            set(header::CACHE_CONTROL, "public, max-age=60");
+            set(header::ETAG, "\"1\"");
+        }
+        Outcome::Reached => set(header::CACHE_CONTROL, "private, no-cache"),
+        Outcome::Automatic => {
+            let allow = if path.starts_with("/orders") {
+                "GET, HEAD, OPTIONS, PUT"
+            } else {
+                "GET, HEAD, OPTIONS"
+            };
+            set(header::ALLOW, allow);
+        }
+        Outcome::PreflightGranted => (),
+        Outcome::Refused(refusal) => {
+            set(header::CONTENT_TYPE, "application/problem+json");
+            if refusal.status() == 405 {
+                let allow = if path.starts_with("/orders") {
+                    "GET, HEAD, OPTIONS, PUT"
+                } else {
+                    "GET, HEAD, OPTIONS"
+                };
+                set(header::ALLOW, allow);
+            }
+            if matches!(refusal.status(), 401 | 403) {
+                set(header::CACHE_CONTROL, "no-store");
+            }
+            response.body = format!("{{\"code\":\"{}\"}}", refusal.code()).into_bytes();
+        }
+    }
+    if is_declared && matches!(decision.outcome, Outcome::Automatic | Outcome::Refused(_)) {
+        response.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    let mut vary: Vec<_> = response.headers.get(header::VARY).cloned().into_iter().collect();
+    if path == "/page" && decision.outcome != Outcome::PreflightGranted && decision.route.is_some()
+    {
+        vary = vec![HeaderValue::from_static(
+            "Sec-Fetch-Site, sec-fetch-mode, sec-fetch-dest, origin",
+        )];
+    }
+    if decision.refusal().is_some() {
+        vary.push(HeaderValue::from_static("accept"));
+    }
+    response.headers.remove(header::VARY);
+    for line in vary {
+        response.headers.append(header::VARY, line);
+    }
+    if request.method() == Method::HEAD {
+        response.body.clear();
+    }
+    let _ = manifest;
+    Exchange { request: probe.request.clone(), response }
+}
+
+/// The codes that are found where a network changes exchanges.
+fn codes(change: impl Fn(&Trial, usize, &mut Exchange)) -> BTreeSet<&'static str> {
+    let manifest = shop();
+    let engine = Engine::new(&manifest).unwrap();
+    let mut codes = BTreeSet::new();
+    for (trial, mut exchanges) in told(&manifest, &engine) {
+        for (index, exchange) in exchanges.iter_mut().enumerate() {
+            change(&trial, index, exchange);
+        }
+        let found = judge(&manifest, &engine, &trial, &exchanges);
+        codes.extend(found.iter().map(|finding| finding.code.code()));
+    }
+    codes
+}
+
+fn set(exchange: &mut Exchange, name: HeaderName, value: &'static str) {
+    exchange.response.headers.insert(name, HeaderValue::from_static(value));
+}
+
+fn finds(codes: &[&'static str], change: impl Fn(&Trial, usize, &mut Exchange)) {
+    assert_eq!(self::codes(change), codes.iter().copied().collect::<BTreeSet<_>>());
+}
+
+#[test]
+fn a_network_that_changes_nothing_has_no_findings() {
+    finds(&[], |_, _, _| ());
+}
+
+#[test]
+fn what_is_not_judged_is_no_finding() {
+    finds(&[], |_, _, exchange| {
+        exchange.response = Response { status: 429, ..Response::default() };
+    });
+    finds(&[], |_, _, exchange| {
+        exchange.response = Response { status: 502, ..Response::default() };
+    });
+    // A proxy may add headers of its own, and names in another case.
+    finds(&[], |_, _, exchange| {
+        set(exchange, header::SERVER, "proxy");
+        set(exchange, header::DATE, "now");
+        if let Some(allow) = exchange.response.headers.get_mut(header::ALLOW) {
+            let text = allow.to_str().unwrap().to_lowercase();
+            *allow = HeaderValue::from_str(&text).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_header_that_is_missing_is_found() {
+    for (name, code) in [
+        (header::VARY, "audit.vary-missing"),
+        (header::X_CONTENT_TYPE_OPTIONS, "audit.security-header-missing"),
+        (header::CONTENT_SECURITY_POLICY, "audit.security-header-missing"),
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "audit.cors-missing"),
+        (header::ACCESS_CONTROL_ALLOW_CREDENTIALS, "audit.cors-changed"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "audit.cors-changed"),
+        (header::CACHE_CONTROL, "audit.cache-control-changed"),
+    ] {
+        finds(&[code], |_, _, exchange| {
+            exchange.response.headers.remove(&name);
+        });
+    }
+}
+
+#[test]
+fn a_header_that_is_there_twice_is_found() {
+    for (name, codes) in [
+        (header::X_CONTENT_TYPE_OPTIONS, &["audit.security-header-duplicated"][..]),
+        (header::CACHE_CONTROL, &["audit.cache-control-changed"]),
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, &["audit.cors-duplicated"]),
+    ] {
+        finds(codes, |_, _, exchange| {
+            if let Some(value) = exchange.response.headers.get(&name).cloned() {
+                exchange.response.headers.append(&name, value);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_header_with_another_value_is_found() {
+    for (name, value, codes) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "sniff", &["audit.security-header-changed"][..]),
+        (header::ACCESS_CONTROL_MAX_AGE, "86400", &["audit.cors-changed"]),
+        (header::CACHE_CONTROL, "public, max-age=600", &["audit.cache-control-changed"]),
+        (header::CACHE_CONTROL, "max-age=60, s-maxage=61", &["audit.cache-control-changed"]),
+        (header::ALLOW, "GET", &["audit.allow-changed"]),
+        (
+            header::SET_COOKIE,
+            "__Host-sid=1; Path=/; Secure; SameSite=Lax",
+            &["audit.set-cookie-changed", "audit.cache-shares-users"],
+        ),
+    ] {
+        finds(codes, |_, _, exchange| {
+            let is_there = exchange.response.headers.contains_key(&name);
+            if is_there {
+                set(exchange, name.clone(), value);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_stricter_cache_control_is_no_finding() {
+    finds(&[], |_, _, exchange| {
+        let is_kept = exchange.response.headers.get(header::CACHE_CONTROL);
+        if is_kept.is_some_and(|kept| kept == "public, max-age=60") {
+            set(exchange, header::CACHE_CONTROL, "private, max-age=30");
+        }
+    });
+}
+
+#[test]
+fn any_origin_and_a_reflected_one_are_told_apart() {
+    let is_stranger = |exchange: &Exchange| {
+        let origin = exchange.request.headers().get(header::ORIGIN);
+        origin.is_some_and(|origin| origin == "https://policy-audit.invalid")
+            && exchange.request.method() == Method::GET
+    };
+    finds(&["audit.cors-any-origin"], |_, _, exchange| {
+        if is_stranger(exchange) {
+            set(exchange, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+        }
+    });
+    finds(&["audit.cors-origin-reflected"], |_, _, exchange| {
+        if is_stranger(exchange) {
+            set(exchange, header::ACCESS_CONTROL_ALLOW_ORIGIN, "https://policy-audit.invalid");
+        }
+    });
+    // That of the page before.
+    finds(&["audit.cache-shares-origins"], |trial, _, exchange| {
+        if is_stranger(exchange) && trial.route == "GET /prices" {
+            set(exchange, header::ACCESS_CONTROL_ALLOW_ORIGIN, APP);
+        }
+    });
+}
+
+#[test]
+fn what_responds_in_place_of_the_app_is_named() {
+    let page = |status| Response { status, body: b"<p>sorry".to_vec(), ..Response::default() };
+    let is_of = |trial: &Trial, purposes: &[Purpose]| purposes.contains(&trial.purpose);
+    finds(&["audit.options-answered-elsewhere"], |trial, _, exchange| {
+        if is_of(trial, &[Purpose::Options]) {
+            exchange.response = page(200);
+        }
+    });
+    finds(&["audit.preflight-answered-elsewhere"], |trial, _, exchange| {
+        if is_of(trial, &[Purpose::Preflight]) {
+            exchange.response = page(200);
+        }
+    });
+    finds(&["audit.origin-dropped"], |trial, _, exchange| {
+        if is_of(trial, &[Purpose::Preflight]) {
+            exchange.response = Response { status: 204, ..Response::default() };
+            set(exchange, header::ALLOW, "GET, HEAD, OPTIONS");
+        }
+    });
+    for (status, code) in [
+        (404, "audit.error-replaced"),
+        (200, "audit.answered-elsewhere"),
+        (301, "audit.redirected"),
+    ] {
+        finds(&[code], |trial, _, exchange| {
+            if is_of(trial, &[Purpose::Baseline]) {
+                exchange.response = page(status);
+            }
+        });
+    }
+    finds(&["audit.method-blocked"], |trial, _, exchange| {
+        if is_of(trial, &[Purpose::Method]) {
+            exchange.response = page(400);
+        }
+    });
+    finds(&["audit.trace-served"], |trial, _, exchange| {
+        if is_of(trial, &[Purpose::Trace]) {
+            exchange.response = page(200);
+        }
+    });
+    finds(&["audit.head-differs"], |_, _, exchange| {
+        if exchange.request.method() == Method::HEAD {
+            exchange.response = page(200);
+        }
+    });
+}
+
+/// A problem document of the app with this code.
+fn problem(exchange: &mut Exchange, status: u16, code: &str) {
+    exchange.response.status = status;
+    set(exchange, header::CONTENT_TYPE, "application/problem+json");
+    exchange.response.body = format!("{{\"code\":\"{code}\"}}").into_bytes();
+}
+
+#[test]
+fn what_the_app_says_about_changed_requests_is_named() {
+    for (purpose, status, said, code) in [
+        (Purpose::Baseline, 421, "origin.plain-http", "audit.scheme-not-reported"),
+        (Purpose::Baseline, 421, "origin.host-unknown", "audit.host-rewritten"),
+        (Purpose::Baseline, 403, "csrf.origin", "audit.other-policy"),
+        (Purpose::Forwarded, 421, "origin.plain-http", "audit.forwarded-passed"),
+        (Purpose::Forwarded, 400, "wire.forwarded-malformed", "audit.forwarded-passed"),
+        (Purpose::Host, 404, "route.not-found", "audit.host-rewritten"),
+        (Purpose::Path(PathForm::DotSegments), 404, "route.not-found", "audit.path-dot-segments"),
+        (Purpose::Path(PathForm::Slashes), 401, "auth.token-invalid", "audit.path-slashes"),
+        (Purpose::Path(PathForm::Coded), 401, "auth.token-invalid", "audit.path-decoded"),
+    ] {
+        finds(&[code], |trial, _, exchange| {
+            if trial.purpose == purpose {
+                problem(exchange, status, said);
+            }
+        });
+    }
+    finds(&["audit.credential-dropped"], |_, _, exchange| {
+        if exchange.request.headers().contains_key(header::AUTHORIZATION) {
+            problem(exchange, 401, "auth.credentials-missing");
+            set(exchange, header::CACHE_CONTROL, "no-store");
+            set(exchange, header::VARY, "accept");
+        }
+    });
+}
+
+#[test]
+fn what_a_proxy_may_refuse_itself_is_no_finding() {
+    finds(&[], |trial, _, exchange| {
+        if may_be_refused_early(trial.purpose) {
+            exchange.response = Response { status: 400, ..Response::default() };
+        }
+    });
+}
+
+#[test]
+fn a_response_for_another_caller_is_found() {
+    finds(&["audit.cache-shares-users"], |trial, index, exchange| {
+        let is_of_token = trial.purpose == Purpose::Callers && trial.route.contains("orders");
+        let has_token = trial.probes[0].credential.is_some();
+        if is_of_token && has_token && index == 1 {
+            exchange.response = Response { status: 200, ..Response::default() };
+        }
+    });
+    finds(&["audit.nonce-reused"], |_, _, exchange| {
+        if exchange.response.headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+            let same = "script-src 'nonce-1'; frame-ancestors 'self'";
+            set(exchange, header::CONTENT_SECURITY_POLICY, same);
+        }
+    });
+    finds(&["audit.no-store-kept"], |trial, _, exchange| {
+        if trial.route.contains("orders") && trial.purpose == Purpose::Callers {
+            set(exchange, header::AGE, "7");
+        }
+    });
+}
+
+#[test]
+fn what_compresses_has_to_say_so() {
+    let is_coded = |exchange: &Exchange| {
+        exchange.request.headers().contains_key(header::ACCEPT_ENCODING)
+            && exchange.response.status == 200
+    };
+    finds(&["audit.encoding-without-vary", "audit.etag-shared"], |_, _, exchange| {
+        if is_coded(exchange) {
+            set(exchange, header::CONTENT_ENCODING, "gzip");
+        }
+    });
+    finds(&[], |_, _, exchange| {
+        if is_coded(exchange) {
+            set(exchange, header::CONTENT_ENCODING, "gzip");
+            exchange
+                .response
+                .headers
+                .append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+            if exchange.response.headers.contains_key(header::ETAG) {
+                set(exchange, header::ETAG, "W/\"1\"");
+            }
+        }
+    });
+}

@@ -1,0 +1,161 @@
+//! `cargo policy audit`: what a network makes of the policy of a running app.
+
+mod codes;
+mod credentials;
+mod exchange;
+mod expected;
+mod judge;
+mod plan;
+mod report;
+mod run;
+mod send;
+mod target;
+
+use std::{num::NonZeroU32, path::PathBuf, process::ExitCode, time::Duration};
+
+use clap::{Args, ValueEnum};
+use policy_core::manifest::{Manifest, engine::Engine};
+
+pub(crate) use self::codes::Code;
+use self::{
+    credentials::Credentials,
+    plan::{Credential, Options, Plan, plan},
+    report::curl,
+    send::{Pace, Sender},
+    target::Target,
+};
+use crate::{
+    escape::printable,
+    failure::Failure,
+    input::InputArguments,
+    output::{DIM, Output},
+};
+
+/// Compare the responses of a running app with its policy.
+///
+/// Sends a few requests for each distinct policy of the manifest, and reports where the network
+/// between here and the app changes what it says: a CDN that strips `Vary`, a gateway that answers
+/// preflights, a cache that mixes users up, a proxy that normalizes paths. It connects to the host that
+/// is named and to no other, follows no redirect, and sends GET, HEAD and OPTIONS alone unless it is
+/// told otherwise. What it finds is sent once more before it is reported.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo policy audit https://api.shop.example
+  cargo policy audit https://api.shop.example --plan        what would be sent
+  cargo policy audit https://api.shop.example --connect 10.0.0.7:8443 --ca internal.pem
+  cargo policy audit https://api.shop.example --session env:SHOP_SESSION --format json
+  cargo policy audit https://api.shop.example --from v1.4   by policy.lock of this release
+
+Exit codes: 0 no differences, 1 findings, 2 wrong use or not reachable.")]
+pub(crate) struct Arguments {
+    /// The origin that is audited, such as `https://api.shop.example`.
+    #[arg(value_name = "ORIGIN")]
+    origin: String,
+    /// Connect to this address in place of the host: one hop of several, as a CDN does.
+    #[arg(long, value_name = "HOST:PORT")]
+    connect: Option<String>,
+    /// A PEM file with an authority to trust beside the usual ones.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// The session cookie of a user, to audit what is behind a login: `env:NAME` or `file:PATH`.
+    #[arg(long, value_name = "SOURCE")]
+    session: Option<String>,
+    /// A bearer token, likewise.
+    #[arg(long, value_name = "SOURCE")]
+    token: Option<String>,
+    /// Send requests with other methods, too, as far as the policy refuses them.
+    #[arg(long)]
+    unsafe_methods: bool,
+    /// The most requests a second.
+    #[arg(long, value_name = "NUMBER", default_value = "5")]
+    rate: NonZeroU32,
+    /// The most requests. What is found is sent once more.
+    #[arg(long, value_name = "NUMBER", default_value_t = 300)]
+    max_probes: usize,
+    /// The longest time for a response.
+    #[arg(long, value_name = "SECONDS", default_value = "10")]
+    timeout: NonZeroU32,
+    /// Print the requests, and send nothing.
+    #[arg(long)]
+    plan: bool,
+    /// The form of the report.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    #[command(flatten)]
+    input: InputArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let target = Target::parse(&arguments.origin, arguments.connect.as_deref())?;
+    let manifest = arguments.input.read(output)?.manifest;
+    let engine = Engine::new(&manifest).map_err(|error| {
+        Failure::new(format!("the manifest breaks a rule: {error}"))
+            .help("write it anew with `cargo test`")
+    })?;
+    check_origin(&manifest, &target)?;
+    let credentials =
+        Credentials::read(&manifest, arguments.session.as_deref(), arguments.token.as_deref())?;
+    let options = Options {
+        authority: target.authority.clone(),
+        has_session: credentials.has(Credential::Session),
+        has_token: credentials.has(Credential::Token),
+        sends_unsafe_methods: arguments.unsafe_methods,
+        max_probes: arguments.max_probes,
+    };
+    let plan = plan(&manifest, &engine, &options);
+    if arguments.plan {
+        output.write(&listed(&plan, &target));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let pace = Pace {
+        rate: arguments.rate.get(),
+        patience: Duration::from_secs(u64::from(arguments.timeout.get())),
+    };
+    let sender = Sender::new(target.clone(), credentials, pace, arguments.ca.as_deref())?;
+    let report = run::Audit { manifest: &manifest, engine: &engine, target: &target, sender };
+    let report = report.run(&plan)?;
+    match arguments.format {
+        Format::Text => {
+            report.notes.iter().for_each(|note| output.note(note));
+            output.write(&report.text());
+        }
+        Format::Json => output.write(&report.json()),
+    }
+    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// A manifest is about one origin. Another one would be refused by every route.
+fn check_origin(manifest: &Manifest, target: &Target) -> Result<(), Failure> {
+    let Some(own) = &manifest.app.public_origin else { return Ok(()) };
+    let authority = own.split_once("://").map_or(own.as_str(), |(_, authority)| authority);
+    if authority == target.authority {
+        return Ok(());
+    }
+    Err(Failure::new(format!("the app of this manifest is `{own}`, not `{}`", target.origin()))
+        .help(format!("audit `{own}`, with `--connect HOST:PORT` if it is reached elsewhere")))
+}
+
+/// The requests of a plan, as commands.
+fn listed(plan: &Plan, target: &Target) -> String {
+    let mut text = String::new();
+    let mut route = "";
+    for trial in &plan.trials {
+        if trial.route != route {
+            route = &trial.route;
+            text += &format!("{DIM}{}{DIM:#}\n", printable(route));
+        }
+        for probe in &trial.probes {
+            let curl = curl(target, &probe.request, probe.credential.is_some());
+            text += &format!("  {}\n", printable(&curl));
+        }
+    }
+    let probes: usize = plan.trials.iter().map(|trial| trial.probes.len()).sum();
+    text + &format!("{probes} requests\n")
+}

@@ -1,0 +1,428 @@
+//! Which requests an audit sends: a few for each distinct policy, not for each route.
+
+use std::collections::BTreeSet;
+
+use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
+use policy_core::{
+    auth::OWN_ISSUER,
+    manifest::{
+        Auth, Cors, Manifest, Origins, Requirement, Route, RouteKind,
+        engine::{Caller, CredentialState, Engine, Login, Outcome},
+    },
+    method,
+};
+
+/// What an audit sends.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// The first one shows whether the app is reached at all.
+    pub(super) trials: Vec<Trial>,
+    /// How many trials are left out, since there would be too many probes.
+    pub(super) left_out: usize,
+}
+
+/// Requests that are sent one after the other, and judged together.
+#[derive(Clone, Debug)]
+pub(super) struct Trial {
+    /// The methods and the path of the route, as the manifest has them.
+    pub(super) route: String,
+    pub(super) purpose: Purpose,
+    pub(super) probes: Vec<Probe>,
+}
+
+/// What a trial looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Whether the app is reached, and refuses what it does not have.
+    Baseline,
+    /// A response as it is, for HEAD, and for a client that takes compressed ones.
+    Plain,
+    /// Responses to pages of several origins, one after the other, with one URL that is new.
+    Origins,
+    /// The same with several callers.
+    Callers,
+    /// Preflights.
+    Preflight,
+    /// OPTIONS that is no preflight.
+    Options,
+    /// A path in another form.
+    Path(PathForm),
+    /// A host that is not the app's.
+    Host,
+    /// Forwarding headers that a client writes.
+    Forwarded,
+    /// A method that the policy refuses.
+    Method,
+    /// TRACE.
+    Trace,
+}
+
+/// What is unusual about a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PathForm {
+    DotSegments,
+    Slashes,
+    Coded,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub(super) struct Probe {
+    pub(super) request: Request<()>,
+    /// Who sends it, as the policy sees it.
+    pub(super) caller: Caller,
+    /// The credential that the sender adds.
+    pub(super) credential: Option<Credential>,
+}
+
+/// A credential that the user of the command has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Credential {
+    Session,
+    Token,
+}
+
+/// What a plan depends on beside the manifest.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    /// Host, and port unless it is the default one.
+    pub(super) authority: String,
+    pub(super) has_session: bool,
+    pub(super) has_token: bool,
+    pub(super) sends_unsafe_methods: bool,
+    pub(super) max_probes: usize,
+}
+
+/// An origin that no policy grants on purpose.
+const STRANGER: &str = "https://policy-audit.invalid";
+/// A bearer token that no key has signed.
+const FORGED: &str = "Bearer policy-audit";
+/// The longest body that is sent to see whether it is refused.
+const LONGEST_BODY: u64 = 64 << 10;
+
+/// The probes for a manifest.
+pub(super) fn plan(manifest: &Manifest, engine: &Engine, options: &Options) -> Plan {
+    let planner = Planner { manifest, engine, options };
+    let mut plan = Plan::default();
+    let mut room = options.max_probes;
+    for trial in planner.trials() {
+        match room.checked_sub(trial.probes.len()) {
+            Some(left) => {
+                room = left;
+                plan.trials.push(trial);
+            }
+            None => plan.left_out += 1,
+        }
+    }
+    plan
+}
+
+struct Planner<'a> {
+    manifest: &'a Manifest,
+    engine: &'a Engine,
+    options: &'a Options,
+}
+
+/// A route with a path that it serves.
+struct Subject<'a> {
+    route: &'a Route,
+    path: String,
+}
+
+impl Subject<'_> {
+    fn name(&self) -> String {
+        name_of(self.route)
+    }
+}
+
+impl Planner<'_> {
+    fn trials(&self) -> Vec<Trial> {
+        let subjects = self.subjects();
+        let mut trials = vec![self.baseline()];
+        if let Some(subject) = self.easiest(&subjects) {
+            trials.extend(self.of_app(subject));
+        }
+        for subject in &subjects {
+            trials.extend(self.of_policy(subject));
+        }
+        trials.retain(|trial| !trial.probes.is_empty());
+        trials
+    }
+
+    /// One route for each distinct policy.
+    fn subjects(&self) -> Vec<Subject<'_>> {
+        let mut known: Vec<Route> = Vec::new();
+        let mut subjects = Vec::new();
+        // Routes that are read, and paths without parameters, need no data to respond.
+        let mut routes: Vec<_> = self.manifest.routes.iter().collect();
+        routes.sort_by_key(|route| (!route.serves("GET"), route.path.matches('{').count()));
+        for route in routes {
+            let Some(path) = route.example_path().filter(|_| route.kind != RouteKind::Probe) else {
+                continue;
+            };
+            let mut policy = route.clone();
+            policy.path.clear();
+            policy.methods.retain(|method| method == "GET");
+            policy.takes_slashes = false;
+            let method = route.methods.first().map_or("GET", String::as_str);
+            let served = self.engine.serving(method, &path);
+            // Another route may be nearer to the example.
+            let is_served = served.is_some_and(|served| served.path == route.path);
+            if is_served && !known.contains(&policy) {
+                known.push(policy);
+                subjects.push(Subject { route, path });
+            }
+        }
+        subjects
+    }
+
+    /// The route that a stranger may read, if there is one.
+    fn easiest<'s, 'a>(&self, subjects: &'s [Subject<'a>]) -> Option<&'s Subject<'a>> {
+        let is_easy = |subject: &&Subject<'_>| {
+            subject.path.len() > 1 && self.is_reached("GET", &subject.path)
+        };
+        subjects.iter().find(is_easy).or_else(|| subjects.first())
+    }
+
+    fn is_reached(&self, method: &str, path: &str) -> bool {
+        let probe = self.probe(method, path, &[]);
+        let is_reached = |probe: Probe| {
+            self.engine.decide(&probe.request, &probe.caller).outcome == Outcome::Reached
+        };
+        probe.is_some_and(is_reached)
+    }
+
+    fn probe(&self, method: &str, target: &str, fields: &[(&str, &str)]) -> Option<Probe> {
+        let mut request = Request::new(());
+        *request.method_mut() = Method::from_bytes(method.as_bytes()).ok()?;
+        *request.uri_mut() = target.parse::<Uri>().ok()?;
+        let own = [("host", self.options.authority.as_str())];
+        let own = own.iter().filter(|_| fields.iter().all(|(name, _)| *name != "host"));
+        for (name, value) in own.chain(fields) {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+            request.headers_mut().append(name, HeaderValue::from_str(value).ok()?);
+        }
+        Some(Probe { request, caller: Caller::default(), credential: None })
+    }
+
+    fn trial(
+        &self,
+        route: String,
+        purpose: Purpose,
+        probes: impl IntoIterator<Item = Option<Probe>>,
+    ) -> Trial {
+        Trial { route, purpose, probes: probes.into_iter().flatten().collect() }
+    }
+
+    fn baseline(&self) -> Trial {
+        let probe = self.probe("GET", "/policy-audit-of-no-route", &[]);
+        self.trial("GET *".to_owned(), Purpose::Baseline, [probe])
+    }
+
+    /// What is not about one policy.
+    fn of_app(&self, subject: &Subject<'_>) -> Vec<Trial> {
+        let path = subject.path.as_str();
+        let name = || subject.name();
+        let mut trials = Vec::new();
+        for (form, targets) in path_forms(path) {
+            for target in targets {
+                let probe = self.probe("GET", &target, &[]);
+                trials.push(self.trial(name(), Purpose::Path(form), [probe]));
+            }
+        }
+        let other = self.probe("GET", path, &[("host", "policy-audit.invalid")]);
+        trials.push(self.trial(name(), Purpose::Host, [other]));
+        for field in [
+            ("x-forwarded-proto", "http"),
+            ("x-forwarded-for", "policy audit"),
+            ("x-forwarded-host", "policy-audit.invalid"),
+            ("forwarded", "for=\"policy audit\";proto=http;host=policy-audit.invalid"),
+        ] {
+            let probe = self.probe("GET", path, &[field]);
+            trials.push(self.trial(name(), Purpose::Forwarded, [probe]));
+        }
+        if self.options.sends_unsafe_methods {
+            trials.push(self.trial(name(), Purpose::Trace, [self.probe("TRACE", path, &[])]));
+        }
+        trials
+    }
+
+    fn of_policy(&self, subject: &Subject<'_>) -> Vec<Trial> {
+        let Subject { route, path } = subject;
+        let (path, name) = (path.as_str(), subject.name());
+        let plain = [
+            self.probe("GET", path, &[]),
+            self.probe("HEAD", path, &[]),
+            self.probe("GET", path, &[("accept-encoding", "gzip")]),
+        ];
+        let mut trials = vec![self.trial(name.clone(), Purpose::Plain, plain)];
+        trials.push(self.trial(name.clone(), Purpose::Origins, self.origins(route, path)));
+        trials.extend(self.callers(route, path).into_iter().map(|probes| {
+            self.trial(name.clone(), Purpose::Callers, probes.into_iter().map(Some))
+        }));
+        trials.push(self.trial(name.clone(), Purpose::Preflight, self.preflights(route, path)));
+        let options = self.probe("OPTIONS", path, &[]);
+        trials.push(self.trial(name.clone(), Purpose::Options, [options]));
+        if self.options.sends_unsafe_methods {
+            let probes = self.refused_methods(route, path).map(Some);
+            trials.extend(probes.map(|probe| self.trial(name.clone(), Purpose::Method, [probe])));
+        }
+        trials
+    }
+
+    fn origins(&self, route: &Route, path: &str) -> Vec<Option<Probe>> {
+        let (granted, refused) = origins_of(route.cors.as_ref());
+        let origins = granted.into_iter().chain(refused).chain(["null".to_owned()]);
+        let probes = origins.map(|origin| self.probe("GET", path, &[("origin", &origin)]));
+        probes.chain([self.probe("GET", path, &[])]).collect()
+    }
+
+    fn preflights(&self, route: &Route, path: &str) -> Vec<Option<Probe>> {
+        let (granted, refused) = origins_of(route.cors.as_ref());
+        let method = route.methods.first().map_or("GET", String::as_str);
+        let other = method::EVERY.iter().find(|name| self.engine.serving(name, path).is_none());
+        let ask = |origin: &str, method: &str| {
+            let asked = [
+                ("origin", origin),
+                ("access-control-request-method", method),
+                ("access-control-request-headers", "content-type,x-policy-audit"),
+            ];
+            self.probe("OPTIONS", path, &asked)
+        };
+        let first = granted.first().map(|origin| {
+            let other = other.and_then(|other| ask(origin, other));
+            [ask(origin, method), other]
+        });
+        let strangers = refused.into_iter().chain(["null".to_owned()]);
+        let strangers = strangers.map(|origin| ask(&origin, method));
+        first.into_iter().flatten().chain(strangers).collect()
+    }
+
+    /// Callers that must not get each other's responses: without a credential, with a forged one, and
+    /// with a good one.
+    fn callers(&self, route: &Route, path: &str) -> Vec<Vec<Probe>> {
+        let Some(plain) = self.probe("GET", path, &[]) else { return Vec::new() };
+        let none = Requirement::default();
+        let requirement = match &route.auth {
+            Auth::Public => &none,
+            Auth::Required(requirement) => requirement,
+        };
+        let mut orders = Vec::new();
+        if requirement.token {
+            let forged = self.probe("GET", path, &[("authorization", FORGED)]);
+            let forged = forged.map(|probe| Probe {
+                caller: Caller { token: CredentialState::Invalid, ..Caller::default() },
+                ..probe
+            });
+            orders.extend(forged.map(|forged| vec![forged, plain.clone()]));
+        }
+        let login = || CredentialState::Valid(login_of(self.manifest, requirement));
+        let takes_session = requirement.session || route.takes_session;
+        if self.options.has_session && takes_session {
+            let caller = Caller { session: login(), ..Caller::default() };
+            orders.push(vec![with(&plain, caller, Credential::Session), plain.clone()]);
+        }
+        if self.options.has_token && requirement.token {
+            let caller = Caller { token: login(), ..Caller::default() };
+            orders.push(vec![with(&plain, caller, Credential::Token), plain.clone()]);
+        }
+        if orders.is_empty() && self.is_reached("GET", path) {
+            orders.push(vec![plain.clone(), plain]);
+        }
+        orders
+    }
+
+    /// Requests with unsafe methods that the policy refuses, so that they change nothing.
+    fn refused_methods(&self, route: &Route, path: &str) -> impl Iterator<Item = Probe> {
+        let unserved = ["DELETE", "PUT", "PATCH"].map(str::to_owned);
+        let unsafe_ones = route.methods.iter().filter(|method| !method::is_safe(method));
+        let methods: BTreeSet<_> = unsafe_ones.cloned().chain(unserved).collect();
+        let mut probes: Vec<_> =
+            methods.iter().filter_map(|method| self.probe(method, path, &[])).collect();
+        if let Some(most) = route.limits.body.filter(|most| *most < LONGEST_BODY) {
+            let length = (most + 1).to_string();
+            let posts = methods.iter().filter(|method| route.serves(method));
+            probes.extend(
+                posts.filter_map(|method| self.probe(method, path, &[("content-length", &length)])),
+            );
+        }
+        probes.into_iter().filter(|probe| {
+            let decision = self.engine.decide(&probe.request, &probe.caller);
+            matches!(decision.outcome, Outcome::Refused(_))
+        })
+    }
+}
+
+/// Methods and path of a route.
+fn name_of(route: &Route) -> String {
+    let methods = if route.methods.is_empty() { "*".to_owned() } else { route.methods.join(",") };
+    format!("{methods} {}", route.path)
+}
+
+/// A path in other forms, which a server and a proxy may take for the same.
+fn path_forms(path: &str) -> Vec<(PathForm, Vec<String>)> {
+    let mut forms = vec![
+        (
+            PathForm::DotSegments,
+            vec![format!("/policy-audit/..{path}"), format!("/policy-audit/%2e%2e{path}")],
+        ),
+        (PathForm::Slashes, vec![format!("/policy-audit/{path}"), format!("/{path}")]),
+        (PathForm::Coded, vec![format!("/policy-audit%2F..{path}")]),
+    ];
+    let trimmed = path.trim_end_matches('/');
+    if !trimmed.is_empty() {
+        let slash = if trimmed == path { format!("{path}/") } else { trimmed.to_owned() };
+        forms.push((PathForm::Slashes, vec![slash]));
+        forms.push((PathForm::Coded, vec![format!("{trimmed}%2Fpolicy-audit")]));
+    }
+    if let Some(last) = trimmed.chars().last().filter(char::is_ascii_alphanumeric) {
+        let before = trimmed.strip_suffix(last).unwrap_or(trimmed);
+        // Decoded twice, it is the path.
+        forms.push((PathForm::Coded, vec![format!("{before}%25{:02X}", u32::from(last))]));
+    }
+    forms
+}
+
+/// Up to two origins that a policy grants, and one that it refuses.
+fn origins_of(cors: Option<&Cors>) -> (Vec<String>, Option<String>) {
+    let Some(cors) = cors else { return (Vec::new(), Some(STRANGER.to_owned())) };
+    let region = cors.region();
+    let granted = match &cors.origins {
+        Origins::Listed(_) => region.witnesses(2),
+        // What it grants now is not in the manifest.
+        Origins::AtRunTime(_) => Vec::new(),
+    };
+    let granted = granted.iter().map(|witness| witness.origin().to_owned()).collect();
+    let refused = match region.contains(STRANGER.as_bytes()) {
+        false => Some(STRANGER.to_owned()),
+        true => region.complement().witness().map(|witness| witness.origin().to_owned()),
+    };
+    (granted, refused)
+}
+
+/// A login with every right that a route asks for. Which rights the credential has is not known.
+fn login_of(manifest: &Manifest, requirement: &Requirement) -> Login {
+    let tokens = manifest.app.tokens.as_ref();
+    let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());
+    let issuer = match requirement.issuers.first() {
+        Some(issuer) => (issuer != OWN_ISSUER).then(|| issuer.clone()),
+        None if is_own => None,
+        None => tokens.and_then(|facts| facts.accepts.first().cloned()),
+    };
+    let (scopes, roles) = (requirement.scopes.clone(), requirement.roles.clone());
+    Login { scopes, roles, age: Some(0), issuer }
+}
+
+/// A probe with a credential, which the sender writes in place of the name.
+fn with(probe: &Probe, caller: Caller, credential: Credential) -> Probe {
+    let mut probe = Probe { caller, credential: Some(credential), ..probe.clone() };
+    let (name, value) = match credential {
+        Credential::Session => (header::COOKIE, "SESSION"),
+        Credential::Token => (header::AUTHORIZATION, "Bearer TOKEN"),
+    };
+    probe.request.headers_mut().insert(name, HeaderValue::from_static(value));
+    probe
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Few probes, and none that does harm.
+
+use policy_core::manifest::{Dangers, OriginList};
+
+use super::*;
+
+fn options() -> Options {
+    Options {
+        authority: "api.shop.example".to_owned(),
+        has_session: false,
+        has_token: false,
+        sends_unsafe_methods: false,
+        max_probes: 1000,
+    }
+}
+
+fn cors(origins: Origins) -> Cors {
+    Cors {
+        origins,
+        credentials: false,
+        methods: None,
+        headers: Vec::new(),
+        expose: Vec::new(),
+        max_age: None,
+        dangers: Dangers::default(),
+    }
+}
+
+/// As many routes of three policies each.
+fn app(count: usize) -> Manifest {
+    let mut manifest = Manifest::new();
+    manifest.app.public_origin = Some("https://api.shop.example".to_owned());
+    for index in 0..count {
+        let public = Route::handler(format!("/a{index}"), ["GET"], Auth::Public);
+        let mut shared = Route::handler(format!("/b{index}/{{id}}"), ["GET", "PUT"], Auth::Public);
+        shared.cors = Some(cors(Origins::Listed(vec!["https://app.example".to_owned()])));
+        let token = Requirement { token: true, ..Requirement::default() };
+        let token = Route::handler(format!("/c{index}"), ["POST"], Auth::Required(token));
+        manifest.routes.extend([public, shared, token]);
+    }
+    manifest.normal()
+}
+
+fn planned(manifest: &Manifest, options: &Options) -> Plan {
+    plan(manifest, &Engine::new(manifest).unwrap(), options)
+}
+
+fn probes(plan: &Plan) -> Vec<&Probe> {
+    plan.trials.iter().flat_map(|trial| &trial.probes).collect()
+}
+
+#[test]
+fn each_policy_is_probed_once_and_not_each_route() {
+    let (few, many) = (planned(&app(1), &options()), planned(&app(300), &options()));
+    assert_eq!(probes(&few).len(), probes(&many).len());
+    assert!(probes(&few).len() < 80, "{}", probes(&few).len());
+    let routes: BTreeSet<_> = few.trials.iter().map(|trial| trial.route.as_str()).collect();
+    assert_eq!(routes.len(), 4, "{routes:?}");
+}
+
+#[test]
+fn methods_are_safe_unless_it_is_told_otherwise() {
+    let of = |sends_unsafe_methods| Options { sends_unsafe_methods, ..options() };
+    let manifest = app(1);
+    let engine = Engine::new(&manifest).unwrap();
+    for probe in probes(&planned(&manifest, &of(false))) {
+        assert!(matches!(probe.request.method().as_str(), "GET" | "HEAD" | "OPTIONS"));
+    }
+    let plan = planned(&manifest, &of(true));
+    let unsafe_ones: Vec<_> = probes(&plan)
+        .into_iter()
+        .filter(|probe| !method::is_safe(probe.request.method().as_str()))
+        .collect();
+    assert!(unsafe_ones.len() > 5, "{}", unsafe_ones.len());
+    for probe in unsafe_ones {
+        let decision = engine.decide(&probe.request, &probe.caller);
+        assert!(decision.refusal().is_some(), "{:?}", probe.request);
+    }
+}
+
+#[test]
+fn every_probe_is_for_the_host_but_those_that_ask_about_it() {
+    for trial in planned(&app(1), &options()).trials {
+        for probe in trial.probes {
+            let host = probe.request.headers().get_all(header::HOST).iter().collect::<Vec<_>>();
+            let is_own = host == ["api.shop.example"];
+            assert_eq!(is_own, trial.purpose != Purpose::Host, "{:?}", probe.request);
+        }
+    }
+}
+
+#[test]
+fn no_more_is_planned_than_is_allowed() {
+    for most in [1, 10, 40] {
+        let plan = planned(&app(1), &Options { max_probes: most, ..options() });
+        assert!(probes(&plan).len() <= most && plan.left_out > 0);
+        assert_eq!(plan.trials[0].purpose, Purpose::Baseline);
+    }
+    assert_eq!(planned(&app(1), &options()).left_out, 0);
+}
+
+#[test]
+fn origins_that_are_listed_at_run_time_are_not_taken_for_granted() {
+    let list = |within: Option<&str>| {
+        let within = within.map(|within| vec![within.to_owned()]);
+        cors(Origins::AtRunTime(OriginList { list: "partners".to_owned(), within }))
+    };
+    let bounded = origins_of(Some(&list(Some("https://*.partner.example"))));
+    assert_eq!(bounded, (Vec::new(), Some(STRANGER.to_owned())));
+    assert_eq!(origins_of(Some(&list(None))), (Vec::new(), None));
+    let listed = cors(Origins::Listed(vec!["https://a.example".to_owned()]));
+    assert_eq!(origins_of(Some(&listed)).0, ["https://a.example"]);
+    assert_eq!(origins_of(None), (Vec::new(), Some(STRANGER.to_owned())));
+}
+
+#[test]
+fn a_path_has_other_forms_that_lead_to_it() {
+    let of = |form| {
+        let forms = path_forms("/a/b").into_iter().filter(move |(of, _)| *of == form);
+        forms.flat_map(|(_, targets)| targets).collect::<Vec<_>>()
+    };
+    assert_eq!(of(PathForm::DotSegments), ["/policy-audit/../a/b", "/policy-audit/%2e%2e/a/b"]);
+    assert_eq!(of(PathForm::Slashes), ["/policy-audit//a/b", "//a/b", "/a/b/"]);
+    assert_eq!(of(PathForm::Coded), ["/policy-audit%2F../a/b", "/a/b%2Fpolicy-audit", "/a/%2562"]);
+}

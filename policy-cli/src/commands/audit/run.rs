@@ -1,0 +1,191 @@
+//! Sends the trials of a plan and collects what is found twice.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use http::header;
+use policy_core::manifest::{Manifest, engine::Engine};
+
+use super::{
+    codes::Code,
+    exchange::Exchange,
+    judge::{Finding, is_inconclusive, judge},
+    plan::{Plan, Purpose, Trial},
+    report::{Report, Shown, curl},
+    send::Sender,
+    target::Target,
+};
+use crate::failure::Failure;
+
+/// An audit that is under way.
+pub(super) struct Audit<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) engine: &'a Engine,
+    pub(super) target: &'a Target,
+    pub(super) sender: Sender,
+}
+
+/// What a trial shows.
+#[derive(Default)]
+struct Outcome {
+    findings: Vec<Shown>,
+    inconclusive: usize,
+}
+
+impl Audit<'_> {
+    /// Sends the plan.
+    ///
+    /// # Errors
+    ///
+    /// The host does not respond at all.
+    pub(super) fn run(mut self, plan: &Plan) -> Result<Report, Failure> {
+        let mut report = Report { origin: self.target.origin(), ..Report::default() };
+        let mut trials = plan.trials.iter();
+        let Some(baseline) = trials.next() else { return Ok(report) };
+        let is_https = self.manifest.app.public_origin.is_some();
+        if is_https && !self.target.is_https {
+            self.plain_http(baseline, &mut report)?;
+        } else if self.baseline(baseline, &mut report)? {
+            let (mut inconclusive, mut lost) = (0, 0);
+            for trial in trials {
+                match self.confirmed(trial, &mut report.notes) {
+                    Ok(outcome) => {
+                        report.findings.extend(outcome.findings);
+                        inconclusive += outcome.inconclusive;
+                    }
+                    // A proxy may close the connection on what it takes for an attack.
+                    Err(_) if matches!(trial.purpose, Purpose::Host | Purpose::Path(_)) => (),
+                    Err(_) => lost += 1,
+                }
+            }
+            if plan.left_out > 0 {
+                report.notes.push(format!(
+                    "{} groups of requests are left out; `--max-probes` allows more",
+                    plan.left_out
+                ));
+            }
+            for (count, words) in [
+                (
+                    inconclusive,
+                    "responses say nothing: 429, or an upstream that is away; `--rate` sends slower",
+                ),
+                (lost, "groups of requests got no response"),
+            ] {
+                if count > 0 {
+                    report.notes.push(format!("{count} {words}"));
+                }
+            }
+        }
+        report.sent = self.sender.count();
+        report.complete();
+        Ok(report)
+    }
+
+    /// Whether the app is reached under its own name, without which nothing else can be judged.
+    fn baseline(&mut self, trial: &Trial, report: &mut Report) -> Result<bool, Failure> {
+        let outcome =
+            self.confirmed(trial, &mut report.notes).map_err(|error| self.away(&*error))?;
+        report.findings.extend(outcome.findings);
+        let stops = |shown: &Shown| {
+            matches!(
+                shown.finding.code,
+                Code::HostRewritten | Code::SchemeLost | Code::Redirected | Code::ForwardedPassed
+            )
+        };
+        let is_stopped = report.findings.iter().any(stops);
+        if is_stopped {
+            report.notes.push("nothing else is judged before this is mended".to_owned());
+        }
+        Ok(!is_stopped)
+    }
+
+    /// The audit of plain HTTP of an app that is served over TLS: it must not respond.
+    fn plain_http(&mut self, trial: &Trial, report: &mut Report) -> Result<(), Failure> {
+        let exchanges = self.exchanges(trial).map_err(|error| self.away(&*error))?;
+        let Some(Exchange { request, response }) = exchanges.first() else { return Ok(()) };
+        let location = response.text(&header::LOCATION).unwrap_or_default();
+        let own = self.manifest.app.public_origin.clone().unwrap_or_default();
+        let is_refused = response.code().as_deref() == Some("origin.plain-http");
+        if (300..400).contains(&response.status) && location.starts_with(&own) {
+            report.notes.push(format!("plain HTTP redirects to `{own}`; audit that"));
+        } else if is_refused || (response.status >= 400 && response.code().is_none()) {
+            report.notes.push(format!("plain HTTP is refused with {}", response.status));
+        } else {
+            let finding = Finding {
+                code: Code::PlainHttp,
+                route: trial.route.clone(),
+                expected: format!("a redirect to `{own}`, or a refusal"),
+                found: response.status.to_string(),
+                traces: response.traces(),
+                shown_by: vec![0],
+            };
+            let curl = vec![curl(self.target, request, false)];
+            report.findings.push(Shown { finding, curl });
+        }
+        Ok(())
+    }
+
+    fn away(&self, error: &dyn std::error::Error) -> Failure {
+        let (host, port) = &self.target.address;
+        let mut words = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            words = format!("{words}: {cause}");
+            source = cause.source();
+        }
+        Failure::new(format!(
+            "`{}` does not respond at {host}:{port}: {words}",
+            self.target.origin()
+        ))
+        .help("name the host that browsers use, with `--ca FILE` for an authority of your own")
+    }
+
+    /// What a trial shows twice.
+    fn confirmed(
+        &mut self,
+        trial: &Trial,
+        notes: &mut Vec<String>,
+    ) -> Result<Outcome, super::send::NoResponse> {
+        let first = self.tried(trial)?;
+        if first.findings.is_empty() {
+            return Ok(first);
+        }
+        let second = self.tried(trial)?;
+        let codes: Vec<_> = second.findings.iter().map(|shown| shown.finding.code).collect();
+        let (findings, once): (Vec<_>, Vec<_>) =
+            first.findings.into_iter().partition(|shown| codes.contains(&shown.finding.code));
+        for Shown { finding, .. } in once {
+            let code = finding.code.code();
+            notes.push(format!("{code} was seen once and not again, at {}", finding.route));
+        }
+        Ok(Outcome { findings, inconclusive: first.inconclusive })
+    }
+
+    fn tried(&mut self, trial: &Trial) -> Result<Outcome, super::send::NoResponse> {
+        let exchanges = self.exchanges(trial)?;
+        let findings = judge(self.manifest, self.engine, trial, &exchanges);
+        let shown = |finding: Finding| {
+            let of = |index: &usize| {
+                let (exchange, probe) = (exchanges.get(*index)?, trial.probes.get(*index)?);
+                Some(curl(self.target, &exchange.request, probe.credential.is_some()))
+            };
+            let curl = finding.shown_by.iter().filter_map(of).collect();
+            Shown { finding, curl }
+        };
+        let inconclusive =
+            exchanges.iter().filter(|exchange| is_inconclusive(&exchange.response)).count();
+        Ok(Outcome { findings: findings.into_iter().map(shown).collect(), inconclusive })
+    }
+
+    fn exchanges(&mut self, trial: &Trial) -> Result<Vec<Exchange>, super::send::NoResponse> {
+        // Where a cache answers, it shows what this trial put into it, and nothing older.
+        let is_fresh = matches!(
+            trial.purpose,
+            Purpose::Origins | Purpose::Callers | Purpose::Host | Purpose::Forwarded
+        );
+        let fresh = is_fresh.then(|| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            format!("{:x}-{}", now.as_nanos(), self.sender.count())
+        });
+        trial.probes.iter().map(|probe| self.sender.send(probe, fresh.as_deref())).collect()
+    }
+}

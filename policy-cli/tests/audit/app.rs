@@ -1,0 +1,82 @@
+//! An app with a policy of each kind that a network can break.
+
+use policy_core::secret::SecretKey;
+use policy_server::{http::header, prelude::*};
+
+/// The host of its public origin.
+pub(crate) const HOST: &str = "api.shop.example";
+/// The address from which a proxy that it trusts connects.
+pub(crate) const PROXY: &str = "127.0.0.3";
+
+/// Long enough to be compressed.
+fn prices_text() -> String {
+    "a lamp costs 12, ".repeat(200)
+}
+
+#[get("/prices")]
+#[cors(origins = ["https://app.shop.example", "https://*.partner.example"], expose = ["x-total"], max_age = 600)]
+#[cache(public, max_age = 60)]
+#[auth(public)]
+async fn prices() -> Response {
+    ([(header::ETAG, "\"prices\"")], prices_text()).into_response()
+}
+
+#[get("/weather")]
+#[cors(origins = ["*"])]
+#[auth(public)]
+async fn weather() -> &'static str {
+    "rain"
+}
+
+#[get("/orders/{id}")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(session | token)]
+#[cache(private, max_age = 30)]
+async fn order(id: u64, who: Principal) -> String {
+    format!("order {id} of {}", who.subject())
+}
+
+#[post("/orders")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(session)]
+#[limit(body = "1 KiB")]
+async fn place(_body: String) {}
+
+#[get("/visits")]
+#[auth(public)]
+async fn visits(session: Session) -> Result<String, Problem> {
+    Ok(session.incr("visits", 1)?.to_string())
+}
+
+#[get("/page")]
+#[headers(csp = "default-src 'self'; script-src 'self' 'nonce'")]
+#[isolation(same_origin)]
+#[auth(public)]
+async fn page(nonce: CspNonce) -> Response {
+    let page = format!("<script nonce=\"{}\">1</script>", nonce.as_str());
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+}
+
+#[post("/login")]
+#[auth(public)]
+#[csrf(origin)]
+async fn login(sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login("ada").await?)
+}
+
+#[post("/tokens")]
+#[auth(session)]
+#[csrf(origin)]
+async fn token(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada"))?.access_token)
+}
+
+/// The app, without its TLS or the proxy in front of it.
+pub(crate) fn app() -> App<()> {
+    let key = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    App::new(())
+        .public_origin(format!("https://{HOST}"))
+        .sessions(Sessions::memory())
+        .tokens(Tokens::hs256([("k1", key)]).unwrap())
+        .routes(routes![prices, weather, order, place, visits, page, login, token])
+}

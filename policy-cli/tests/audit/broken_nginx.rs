@@ -1,0 +1,173 @@
+//! nginx, configured to break the policy: each way is found, and named by its code.
+
+use crate::network::Deployment;
+
+async fn finds(location: &str, http: &str, arguments: &[&str], codes: &[&str]) {
+    let deployment = Deployment::behind_nginx(location, http).await;
+    assert_eq!(deployment.codes(arguments).await, codes);
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_strips_vary() {
+    finds("proxy_hide_header Vary;", "", &[], &["audit.vary-missing"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_answers_options() {
+    let location = "if ($request_method = OPTIONS) {
+            add_header Access-Control-Allow-Origin $http_origin always;
+            add_header Access-Control-Allow-Methods 'GET, POST, PUT, DELETE' always;
+            return 204;
+        }";
+    let codes = ["audit.options-answered-elsewhere", "audit.preflight-answered-elsewhere"];
+    finds(location, "", &[], &codes).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_adds_any_origin() {
+    let location = "add_header Access-Control-Allow-Origin * always;";
+    finds(location, "", &[], &["audit.cors-any-origin", "audit.cors-duplicated"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_with_a_cache_that_mixes_origins() {
+    let http = "proxy_cache_path FOLDER/cache keys_zone=mixed:1m;";
+    let location = "proxy_cache mixed; proxy_ignore_headers Vary;";
+    finds(location, http, &[], &["audit.cache-shares-origins"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_with_a_cache_that_mixes_users() {
+    let http = "proxy_cache_path FOLDER/cache keys_zone=mixed:1m;";
+    let location = "proxy_cache mixed; proxy_cache_valid any 1m;
+        proxy_ignore_headers Cache-Control Set-Cookie;";
+    finds(location, http, &[], &["audit.cache-shares-users", "audit.nonce-reused"]).await;
+}
+
+/// Whoever asks first shares what they see.
+#[tokio::test]
+#[ignore = "needs nginx and curl"]
+async fn nginx_with_a_cache_that_ignores_cookies() {
+    let http = "proxy_cache_path FOLDER/cache keys_zone=mixed:1m;";
+    let location = "proxy_cache mixed; proxy_cache_valid 200 1m;
+        proxy_ignore_headers Cache-Control Set-Cookie Vary;";
+    let deployment = Deployment::behind_nginx(location, http).await;
+    let (session, _token) = deployment.log_in().await;
+    let file = deployment.files.path("session");
+    std::fs::write(&file, &session).unwrap();
+    let audited = deployment.audit(&["--session", &format!("file:{}", file.display())]).await;
+    let report = audited.report();
+    let of_users = report["findings"].as_array().unwrap().iter();
+    let of_users = of_users.filter(|finding| finding["code"] == "audit.cache-shares-users");
+    let routes: Vec<_> = of_users
+        .flat_map(|finding| finding["cases"].as_array().unwrap())
+        .map(|case| case["route"].as_str().unwrap())
+        .collect();
+    assert!(routes.contains(&"GET /orders/{id}"), "{}", audited.out);
+    let value = session.split('=').nth(1).unwrap();
+    assert!(!audited.out.contains(value) && !audited.err.contains(value), "it is not shown");
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_normalizes_paths() {
+    let codes = ["audit.path-decoded", "audit.path-dot-segments", "audit.path-slashes"];
+    finds("proxy_pass http://UPSTREAM/;", "", &[], &codes).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_with_error_pages_of_its_own() {
+    let http = "error_page 401 403 404 405 /sorry;";
+    let location = "proxy_intercept_errors on; if ($uri = /sorry) { return 200 sorry; }";
+    finds(location, http, &[], &["audit.error-replaced"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_hides_security_headers() {
+    let location = "proxy_hide_header Strict-Transport-Security;
+        proxy_hide_header X-Content-Type-Options;";
+    finds(location, "", &[], &["audit.security-header-missing"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_adds_security_headers() {
+    let location = "add_header Strict-Transport-Security 'max-age=60';";
+    finds(location, "", &[], &["audit.security-header-duplicated"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_sets_expiry() {
+    finds("expires 1h;", "", &[], &["audit.cache-control-changed"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_rewrites_the_host() {
+    finds("proxy_set_header Host UPSTREAM;", "", &[], &["audit.host-rewritten"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_names_its_own_host() {
+    let location = "proxy_set_header Host api.shop.example;";
+    finds(location, "", &[], &["audit.host-rewritten"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_drops_authorization() {
+    let location = "proxy_set_header Authorization '';";
+    finds(location, "", &[], &["audit.credential-dropped"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_compresses_without_vary() {
+    let location = "gzip on; gzip_types *; gzip_min_length 1;";
+    finds(location, "", &[], &["audit.encoding-without-vary"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_weakens_the_session_cookie() {
+    let location = "proxy_cookie_flags ~ nosecure samesite=none;";
+    finds(location, "", &[], &["audit.set-cookie-changed"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_passes_the_scheme_of_its_client() {
+    let http = "map $http_x_forwarded_proto $stated { '' https; default $http_x_forwarded_proto; }";
+    let location = "proxy_set_header X-Forwarded-Proto $stated;";
+    finds(location, http, &[], &["audit.forwarded-passed"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_does_not_report_tls() {
+    let location = "proxy_set_header X-Forwarded-Proto http;";
+    finds(location, "", &[], &["audit.scheme-not-reported"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_blocks_methods() {
+    let location = "limit_except GET POST OPTIONS { deny all; }";
+    finds(location, "", &["--unsafe-methods"], &["audit.method-blocked"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_answers_head() {
+    let location = "if ($request_method = HEAD) { return 200; }";
+    finds(location, "", &[], &["audit.head-differs"]).await;
+}

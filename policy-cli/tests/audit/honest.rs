@@ -1,0 +1,59 @@
+//! T27: a network that leaves the app's responses as they are has no findings.
+
+use crate::network::Deployment;
+
+/// Audits a deployment as a stranger, and with credentials and all methods.
+async fn has_no_findings(deployment: &Deployment) {
+    let audited = deployment.audit(&[]).await;
+    assert_eq!(audited.codes(), [""; 0]);
+    let report = audited.report();
+    assert_eq!(report["notes"], serde_json::json!([]));
+    assert!(report["requests"].as_u64().unwrap() > 60, "{}", report["requests"]);
+    let (session, token) = deployment.log_in().await;
+    let file = |name: &str, text: &str| {
+        let file = deployment.files.path(name);
+        std::fs::write(&file, text).unwrap();
+        format!("file:{}", file.display())
+    };
+    let (session, token) = (file("session", &session), file("token", &token));
+    let all = ["--session", &session, "--token", &token, "--unsafe-methods"];
+    let audited = deployment.audit(&all).await;
+    assert_eq!(audited.codes(), [""; 0]);
+    assert_eq!(audited.report()["notes"], serde_json::json!([]));
+}
+
+#[tokio::test]
+#[ignore = "needs curl"]
+async fn the_app_alone_has_no_findings() {
+    has_no_findings(&Deployment::direct().await).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx and curl"]
+async fn an_honest_nginx_has_no_findings() {
+    has_no_findings(&Deployment::behind_nginx("", "").await).await;
+}
+
+/// It compresses, caches what may be cached, and keeps its connections.
+#[tokio::test]
+#[ignore = "needs nginx and curl"]
+async fn a_busy_honest_nginx_has_no_findings() {
+    let location = "gzip on; gzip_types *; gzip_vary on; gzip_proxied any; gzip_min_length 1;
+        proxy_cache kept;
+        proxy_set_header Connection '';";
+    let http = "proxy_cache_path FOLDER/cache keys_zone=kept:1m;";
+    has_no_findings(&Deployment::behind_nginx(location, http).await).await;
+}
+
+#[tokio::test]
+#[ignore = "needs haproxy and curl"]
+async fn an_honest_haproxy_has_no_findings() {
+    has_no_findings(&Deployment::behind_haproxy("").await).await;
+}
+
+#[tokio::test]
+#[ignore = "needs haproxy and curl"]
+async fn a_busy_honest_haproxy_has_no_findings() {
+    let lines = "compression algo gzip\n                 compression type text/plain text/html";
+    has_no_findings(&Deployment::behind_haproxy(lines).await).await;
+}
