@@ -16,6 +16,7 @@ mod lock;
 mod normal;
 mod read;
 mod route;
+mod severity;
 mod sources;
 
 pub use app::{AppFacts, SessionFacts, TokenFacts};
@@ -28,6 +29,7 @@ pub use facets::{
 pub use lock::{Acceptance, Lock, Update};
 pub use read::ReadError;
 pub use route::{Route, RouteKind};
+pub use severity::{Authority, Effect, Gainer, Severity};
 pub use sources::{Source, Sources};
 
 use std::collections::BTreeMap;
