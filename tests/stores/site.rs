@@ -190,6 +190,20 @@ impl Instance {
         self.try_to_login(user).await.unwrap()
     }
 
+    /// Logs in as soon as the store acknowledges it. Replicas on a busy machine may take longer than the
+    /// URL says.
+    pub(crate) async fn login_at_last(&self, user: &str) -> Visitor {
+        let mut visitor = None;
+        until(async || {
+            let login = self.try_to_login(user).await;
+            assert!(matches!(login, Ok(_) | Err(503)), "{:?}", login.err());
+            visitor = login.ok();
+            visitor.is_some()
+        })
+        .await;
+        visitor.unwrap()
+    }
+
     /// Logs in; the error is the status of the response.
     pub(crate) async fn try_to_login(&self, user: &str) -> Result<Visitor, u16> {
         self.visitor(self.client.post(&format!("/login/{user}"))).await

@@ -10,6 +10,9 @@ use crate::redis::{PATIENCE, Redis, parameter};
 /// What the sentinels call the primary.
 pub const NAME: &str = "shop";
 
+/// Longer than any test takes, in milliseconds.
+const NEVER: &str = "3600000";
+
 /// Servers of this process, which end with it.
 #[derive(Debug)]
 pub struct RedisSentinel {
@@ -34,7 +37,8 @@ impl RedisSentinel {
         let lines = [
             format!("sentinel monitor {NAME} 127.0.0.1 {port} 2"),
             format!("sentinel auth-pass {NAME} secret"),
-            format!("sentinel down-after-milliseconds {NAME} 1000"),
+            // Not because it is slow on a busy machine.
+            format!("sentinel down-after-milliseconds {NAME} {NEVER}"),
             format!("sentinel failover-timeout {NAME} 3000"),
             "sentinel sentinel-pass sentinel-secret".to_owned(),
         ];
@@ -94,7 +98,17 @@ impl RedisSentinel {
         self.are_ready().await;
         let before = self.primary().await;
         before.kill();
+        self.is_down_after("1000").await;
         until(async || self.primary().await.address() != before.address()).await;
+        self.is_down_after(NEVER).await;
+    }
+
+    /// After how many milliseconds without an answer the sentinels have another primary.
+    async fn is_down_after(&self, milliseconds: &str) {
+        for sentinel in &self.sentinels {
+            let words = ["SENTINEL", "SET", NAME, "down-after-milliseconds", milliseconds];
+            sentinel.command(&words).await;
+        }
     }
 
     /// Starts the one that was killed, as a replica.

@@ -101,7 +101,8 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
     until(async || replicas(&server).await == 1).await;
     let url = format!("{}&wait=1&wait_ms=200", server.prefix());
     let instance = Instance::start(&url).await;
-    let (ada, eve) = (instance.login("ada").await, instance.login("eve").await);
+    let ada = instance.login_at_last("ada").await;
+    let eve = instance.login_at_last("eve").await;
     replica.signal("STOP");
     for round in 0..2 {
         for _ in 0..3 {
@@ -120,5 +121,32 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
     replica.begin().await;
     replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
     until(async || ada.post(&instance, "/count").await.status() == 200).await;
-    instance.login("tom").await;
+    instance.login_at_last("tom").await;
+}
+
+/// A start is not over because a replica is slower than a request may wait.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn an_app_that_starts_waits_for_a_replica_that_is_slow() {
+    let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
+    let (server, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
+    let port = server.address().port().to_string();
+    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+    until(async || replicas(&server).await == 1).await;
+    replica.signal("STOP");
+    let url = format!("{}&wait=1&wait_ms=100", server.prefix());
+    let start = tokio::spawn(async move { Instance::start(&url).await });
+    // It asks again.
+    until(async || {
+        let calls = server.command(&["INFO", "commandstats"]).await;
+        let calls: String = redis::from_redis_value(calls).unwrap();
+        let of_wait = calls.split_once("cmdstat_wait:calls=").map(|(_, rest)| rest);
+        let count = of_wait.and_then(|rest| rest.split(',').next()?.parse::<u32>().ok());
+        count.is_some_and(|count| count > 1) || start.is_finished()
+    })
+    .await;
+    assert!(!start.is_finished());
+    replica.signal("CONT");
+    let ada = start.await.unwrap().login_at_last("ada").await;
+    assert!(!ada.cookie.is_empty());
 }

@@ -2,7 +2,7 @@
 
 use policy_tests::{
     port::Port,
-    redis_sentinel::{NAME, RedisSentinel},
+    redis_sentinel::{NAME, RedisSentinel, replicas},
 };
 
 use super::{failover::acknowledged_logins_and_logouts_outlive_the_primary, *};
@@ -31,7 +31,7 @@ impl Server for RedisSentinel {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn the_primary_of_sentinels_keeps_all_rules() {
     let servers = RedisSentinel::shared().await;
-    all_rules(|| format!("{}&wait=1", servers.prefix())).await;
+    all_rules(|| format!("{}&wait=1&wait_ms=2500", servers.prefix())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,16 +94,27 @@ async fn what_clients_see_of_copied_servers_is_in_order() {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
     let servers = RedisSentinel::start().await;
-    let instance = Instance::start(&servers.prefix()).await;
-    let ada = instance.login("ada").await;
-    let other = Redis::start(&[]).await;
+    let url = servers.prefix();
+    let instance = Instance::start(&url).await;
+    let copied = Instance::start(&format!("{url}&wait=1")).await;
+    let ada = copied.login_at_last("ada").await;
+    let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
+    let (other, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
     let port = other.address().port().to_string();
+    replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
+    until(async || replicas(&other).await == 1).await;
+    servers.replica().await.command(&["REPLICAOF", "NO", "ONE"]).await;
     for sentinel in servers.sentinels() {
         let words = ["SENTINEL", "REMOVE", NAME];
         sentinel.command(&words).await;
         sentinel.command(&["SENTINEL", "MONITOR", NAME, "127.0.0.1", &port, "2"]).await;
         sentinel.command(&["SENTINEL", "SET", NAME, "auth-pass", "secret"]).await;
     }
-    // Which has no sessions.
+    // The old primary has the session, and the new one has none. Where changes go, reads go too.
+    assert!(matches!(copied.try_to_login("eve").await, Ok(_) | Err(503)));
+    assert_eq!(ada.status(&copied).await, 401);
+    copied.login_at_last("eve").await;
+    assert_eq!(ada.status(&copied).await, 401);
+    // Who makes no changes looks now and then.
     until(async || ada.status(&instance).await == 401).await;
 }

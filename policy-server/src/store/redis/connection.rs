@@ -30,6 +30,9 @@ use crate::{
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_millis(200);
 
+/// How long a start waits for replicas, which may be at their first copy of everything.
+const FIRST_COPY: Duration = Duration::from_secs(10);
+
 /// The scripts of one store, over one connection: the server does one thing at a time in any case.
 pub(super) struct Database {
     address: Arc<Address>,
@@ -216,6 +219,21 @@ impl Database {
         }
     }
 
+    /// The result of a script of which it does not matter how often it runs. A start needs it, so it
+    /// waits longer for replicas than a request does.
+    pub(super) async fn run_until_copied(
+        &self,
+        call: impl Fn() -> Call + Send,
+    ) -> Result<Value, StoreError> {
+        let end = Instant::now() + FIRST_COPY;
+        loop {
+            match self.run(call()).await {
+                Err(Failure::NotCopied(_)) if Instant::now() < end => timers::sleep(LONGEST).await,
+                outcome => return outcome.map_err(StoreError::new),
+            }
+        }
+    }
+
     /// The result of one command, besides the calls of the store.
     pub(super) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
         self.bounded(&self.connection, command).await
@@ -265,14 +283,14 @@ impl Database {
         }
         if failure.spoils_the_connection() {
             connection.leave(link);
-            if failure.is_passing() {
+            if failure.is_of_another_primary() {
                 self.leave_server(|host| *host == link.host);
             }
         }
     }
 
     /// Leaves a server that is not the primary any more. Without this, reads would stay at a replica
-    /// after the writes have left it.
+    /// after the changes have left it, or at an old primary with changes that nobody keeps.
     fn leave_server(&self, is_wrong: impl Fn(&Host) -> bool) {
         for connection in [&self.connection, &self.confirmed] {
             if let Some(link) = connection.open_link()
@@ -294,6 +312,7 @@ impl Database {
         let (address, last) = (Arc::clone(&self.address), self.last.load_full());
         let find = async move { primary::find(&address, last.map(|host| (*host).clone())).await };
         let link = Arc::new(timers::beside_requests(find).await?);
+        self.leave_server(|host| *host != link.host);
         self.last.store(Some(Arc::new(link.host.clone())));
         connection.link.store(Some(Arc::clone(&link)));
         Ok(link)

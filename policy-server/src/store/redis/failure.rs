@@ -84,6 +84,12 @@ impl Failure {
         }
     }
 
+    /// Whether another server may have become the primary. One that did not notice keeps answering, and no
+    /// replica confirms its changes.
+    pub(super) fn is_of_another_primary(&self) -> bool {
+        self.is_passing() || matches!(self, Self::NotCopied(_))
+    }
+
     /// Whether the keys are on their way from this server to another.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::Ask))

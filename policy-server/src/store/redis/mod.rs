@@ -79,7 +79,7 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// | `persistence` | `none`: like [`without_persistence`](Self::without_persistence) | |
 /// | `sslrootcert` | a PEM file with the certificate authorities to trust | those of the web |
 /// | `wait` | how many replicas must have a login, a logout or another change before it is acknowledged | none |
-/// | `wait_ms` | how many milliseconds these may take, up to 2500 | 1000 |
+/// | `wait_ms` | how many milliseconds these may take, up to 2500; a start gives them 10 seconds | 1000 |
 /// | `sentinel_user`, `sentinel_password` | who connects to the sentinels | nobody |
 ///
 /// ```no_run

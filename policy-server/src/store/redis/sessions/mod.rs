@@ -30,8 +30,10 @@ impl SessionStore for RedisStore {
     }
 
     fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        let call = Call::of_sessions("secret").confirmed().arg(&fresh[..]);
-        Answer::later(async move { as_array(self.call(call).await?) })
+        let call = move || Call::of_sessions("secret").confirmed().arg(&fresh[..]);
+        Answer::later(
+            async move { as_array(self.opened()?.database.run_until_copied(call).await?) },
+        )
     }
 
     fn create(&self, request: CreateSession) -> Answer<'_, Created> {
