@@ -85,3 +85,8 @@ pub use catalogue::{Entry, Event, EventLevel, Refusal, Rule, Severity};
 pub use const_text::ConstText;
 pub use grammar::is_token;
 pub use validator::{PolicyPart, Violation};
+
+/// Tests the example of the README like those of the documentation.
+#[cfg(all(doctest, feature = "engine"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

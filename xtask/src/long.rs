@@ -119,6 +119,12 @@ const RUNS: &[Long] = &[
         run: oldest_rust,
     },
     Long {
+        name: "package",
+        purpose: "the crates that are published build alone, from their packages",
+        duration: "5 min",
+        run: package,
+    },
+    Long {
         name: "bench",
         purpose: "speed beside other servers: benches/run; [MODE ..] as benches/README.md says",
         duration: "30 min",
@@ -396,6 +402,14 @@ fn oldest_rust(arguments: &[&str]) -> Outcome {
     };
     rustup(&["toolchain", "install", &version, "--profile", "minimal", "--no-self-update"])?;
     rustup(&["run", &version, "cargo", "check", "--workspace", "--all-targets"])
+}
+
+/// Together, so that each finds those of this tree that it depends on.
+fn package(arguments: &[&str]) -> Outcome {
+    no_arguments("package", arguments)?;
+    let named = project::PUBLISHED.iter().flat_map(|name| ["--package", name]);
+    let package: Vec<&str> = ["package", "--allow-dirty"].into_iter().chain(named).collect();
+    command::run(&mut cargo(&package))
 }
 
 /// It lists the programs that it needs.

@@ -19,6 +19,10 @@ pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
+/// The crates that registries get, each after those that it depends on.
+pub(crate) const PUBLISHED: [&str; 4] =
+    ["policy-core", "policy-macros", "policy-server", "policy-cli"];
+
 /// The oldest Rust that the manifest of the workspace promises.
 pub(crate) fn rust_version() -> Outcome<String> {
     let manifest = root().join("Cargo.toml");
@@ -57,6 +61,50 @@ mod tests {
         let manifest = "[package]\nname = \"a\"\n\n[features]\ndefault = [\"b\"]\n# = a comment\n\
                         b = []\nc-d = [\n  \"b\",\n]\n\n[dependencies]\ne = \"1\"\n";
         assert_eq!(features_of(manifest), ["b", "c-d"]);
+    }
+
+    #[test]
+    fn published_crates_have_what_registries_show() {
+        let keys = [
+            "description",
+            "readme",
+            "keywords",
+            "categories",
+            "license",
+            "repository",
+            "rust-version",
+        ];
+        for name in PUBLISHED {
+            let folder = root().join(name);
+            let text = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+            let manifest: toml::Table = text.parse().unwrap();
+            let package = manifest["package"].as_table().unwrap();
+            let missing: Vec<_> = keys.iter().filter(|key| !package.contains_key(**key)).collect();
+            assert!(missing.is_empty(), "{name} lacks {missing:?}");
+            assert_eq!(
+                package["metadata"]["docs.rs"]["all-features"].as_bool(),
+                Some(true),
+                "{name}"
+            );
+            assert!(folder.join(package["readme"].as_str().unwrap()).is_file(), "{name}");
+            for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+                assert!(folder.join(licence).is_file(), "{name} has no {licence}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_other_packages_are_never_published() {
+        let root_manifest: toml::Table =
+            fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+        let members = root_manifest["workspace"]["members"].as_array().unwrap();
+        let members: Vec<&str> = members.iter().map(|member| member.as_str().unwrap()).collect();
+        assert!(PUBLISHED.iter().all(|name| members.contains(name)), "{members:?}");
+        for member in members.iter().filter(|member| !PUBLISHED.contains(member)) {
+            let text = fs::read_to_string(root().join(member).join("Cargo.toml")).unwrap();
+            let manifest: toml::Table = text.parse().unwrap();
+            assert_eq!(manifest["package"]["publish"].as_bool(), Some(false), "{member}");
+        }
     }
 
     #[test]
