@@ -10,6 +10,8 @@ mod failure;
 mod input;
 mod output;
 mod package;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it follow"))]
+mod sarif;
 
 use std::{env, ffi::OsString, process::ExitCode};
 

@@ -1,0 +1,173 @@
+//! Findings in SARIF 2.1.0, which code hosts show at the lines that they are about.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// A finding of any command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SarifFinding {
+    /// The stable code, such as `lint.own-origin`.
+    pub(crate) rule: String,
+    pub(crate) level: SarifLevel,
+    /// What was found, in one paragraph.
+    pub(crate) message: String,
+    /// What to do about every finding of this rule.
+    pub(crate) help: String,
+    /// The source line that decided, as far as it is known.
+    pub(crate) location: Option<SarifLocation>,
+    /// The routes, such as `GET /orders/{id}`.
+    pub(crate) routes: Vec<String>,
+    /// Why it is no finding any more, if somebody said so.
+    pub(crate) suppressed: Option<String>,
+}
+
+/// How much a finding matters (SARIF 3.27.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SarifLevel {
+    Error,
+    Warning,
+    Note,
+}
+
+/// A line of a file of the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SarifLocation {
+    /// The path from the root of the repository.
+    pub(crate) file: String,
+    /// From 1.
+    pub(crate) line: u32,
+}
+
+/// The text of a SARIF file.
+pub(crate) fn render(findings: &[SarifFinding]) -> String {
+    let rules: BTreeMap<&str, &SarifFinding> =
+        findings.iter().rev().map(|finding| (finding.rule.as_str(), finding)).collect();
+    let index: BTreeMap<&str, usize> =
+        rules.keys().enumerate().map(|(index, rule)| (*rule, index)).collect();
+    let rules: Vec<_> = rules
+        .values()
+        .map(|finding| {
+            json!({
+                "id": finding.rule,
+                "shortDescription": { "text": finding.rule },
+                "help": { "text": finding.help },
+            })
+        })
+        .collect();
+    let results: Vec<_> = findings.iter().map(|finding| result(finding, &index)).collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "cargo-policy",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn result(finding: &SarifFinding, index: &BTreeMap<&str, usize>) -> Value {
+    let mut result = json!({
+        "ruleId": finding.rule,
+        "ruleIndex": index.get(finding.rule.as_str()),
+        "level": match finding.level {
+            SarifLevel::Error => "error",
+            SarifLevel::Warning => "warning",
+            SarifLevel::Note => "note",
+        },
+        "message": { "text": finding.message },
+    });
+    let routes: Vec<_> = finding
+        .routes
+        .iter()
+        .map(|route| json!({ "fullyQualifiedName": route, "kind": "resource" }))
+        .collect();
+    let mut location = json!({});
+    if let Some(SarifLocation { file, line }) = &finding.location {
+        location["physicalLocation"] = json!({
+            "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" },
+            "region": { "startLine": line },
+        });
+    }
+    if !routes.is_empty() {
+        location["logicalLocations"] = Value::Array(routes);
+    }
+    if location.as_object().is_some_and(|location| !location.is_empty()) {
+        result["locations"] = json!([location]);
+    }
+    if let Some(why) = &finding.suppressed {
+        result["suppressions"] = json!([{ "kind": "external", "justification": why }]);
+    }
+    result
+}
+
+/// A relative path as a URI reference (SARIF 3.4.3), with the slashes of URIs.
+fn uri(path: &str) -> String {
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'\\' => uri.push('/'),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                uri.push(char::from(byte));
+            }
+            _ => uri += &format!("%{byte:02X}"),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(rule: &str) -> SarifFinding {
+        SarifFinding {
+            rule: rule.to_owned(),
+            level: SarifLevel::Warning,
+            message: "said".to_owned(),
+            help: format!("mend {rule}"),
+            location: Some(SarifLocation { file: r"src\a b.rs".to_owned(), line: 7 }),
+            routes: vec!["GET /a".to_owned()],
+            suppressed: None,
+        }
+    }
+
+    fn rendered(findings: &[SarifFinding]) -> Value {
+        serde_json::from_str::<Value>(&render(findings)).unwrap()["runs"][0].clone()
+    }
+
+    #[test]
+    fn each_result_refers_to_its_rule() {
+        let run = rendered(&[finding("b"), finding("a"), finding("b")]);
+        let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+        assert_eq!(rules.len(), 2);
+        for result in run["results"].as_array().unwrap() {
+            let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+            assert_eq!(rules[index]["id"], result["ruleId"]);
+        }
+    }
+
+    #[test]
+    fn a_path_is_a_uri_below_the_root_of_the_repository() {
+        let run = rendered(&[finding("a")]);
+        let place = &run["results"][0]["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "src/a%20b.rs");
+        assert_eq!(place["region"]["startLine"], 7);
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let bare = SarifFinding { location: None, routes: Vec::new(), ..finding("a") };
+        let result = rendered(&[bare])["results"][0].clone();
+        assert!(result.get("locations").is_none() && result.get("suppressions").is_none());
+        assert_eq!(rendered(&[])["results"], json!([]));
+    }
+}
