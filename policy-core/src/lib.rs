@@ -23,8 +23,8 @@
 //! - `algebra` (feature `manifest`): sets of what policies grant, with witnesses
 //! - `manifest`: the policy of a whole app as data
 //! - `browser`: a model of browser behaviour, to test against; `testing`: generated cases
-//! - [`Rule`], [`Refusal`] and [`Event`]: the one catalogue of codes and messages; [`Entry`] finds one
-//!   by its code
+//! - [`Rule`], [`Refusal`], [`Event`] and [`Lint`]: the one catalogue of codes and messages; [`Entry`]
+//!   finds one by its code
 //!
 //! Without the default feature `engine` only the rules are built, which is all that the macros
 //! need.
@@ -81,7 +81,7 @@ mod validator;
 #[cfg(feature = "engine")]
 pub mod vary;
 
-pub use catalogue::{Entry, Event, EventLevel, Refusal, Rule, Severity};
+pub use catalogue::{Confidence, Entry, Event, EventLevel, Lint, Refusal, Rule, Severity};
 pub use const_text::ConstText;
 pub use grammar::is_token;
 pub use validator::{PolicyPart, Violation};

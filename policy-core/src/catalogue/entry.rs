@@ -1,6 +1,6 @@
 //! An entry of any table.
 
-use super::{Event, Refusal, Rule};
+use super::{Event, Lint, Refusal, Rule};
 
 /// An entry of the catalogue, to be found by its code.
 ///
@@ -21,14 +21,18 @@ pub enum Entry {
     Refusal(Refusal),
     /// Something that a server logs.
     Event(Event),
+    /// Something odd about the policy of an app.
+    Lint(Lint),
 }
 
 impl Entry {
-    /// Every entry there is: rules, refusals, events.
+    /// Every entry there is: rules, refusals, events, lints.
     pub fn all() -> impl Iterator<Item = Self> {
         let rules = Rule::ALL.iter().copied().map(Self::Rule);
         let refusals = Refusal::ALL.iter().copied().map(Self::Refusal);
-        rules.chain(refusals).chain(Event::ALL.iter().copied().map(Self::Event))
+        let events = Event::ALL.iter().copied().map(Self::Event);
+        let lints = Lint::ALL.iter().copied().map(Self::Lint);
+        rules.chain(refusals).chain(events).chain(lints)
     }
 
     /// The entry with this code.
@@ -42,15 +46,17 @@ impl Entry {
             Self::Rule(rule) => rule.code(),
             Self::Refusal(refusal) => refusal.code(),
             Self::Event(event) => event.code(),
+            Self::Lint(lint) => lint.code(),
         }
     }
 
-    /// What it says: the message of a rule or an event, the title of a refusal.
+    /// What it says: the message of a rule, an event or a lint, the title of a refusal.
     pub const fn message(self) -> &'static str {
         match self {
             Self::Rule(rule) => rule.message(),
             Self::Refusal(refusal) => refusal.title(),
             Self::Event(event) => event.message(),
+            Self::Lint(lint) => lint.message(),
         }
     }
 
@@ -60,6 +66,7 @@ impl Entry {
             Self::Rule(rule) => rule.about(),
             Self::Refusal(refusal) => refusal.about(),
             Self::Event(event) => event.about(),
+            Self::Lint(lint) => lint.about(),
         }
     }
 

@@ -4,9 +4,10 @@
 //! their texts from here, so one rule has the same text everywhere. A code never changes its
 //! meaning.
 //!
-//! Each area has a file, with up to three tables: `rules` (mistakes that a programmer or operator
+//! Each area has a file, with up to four tables: `rules` (mistakes that a programmer or operator
 //! corrects: severity, code, message, help), `refusals` (reasons to refuse a request: status, code,
-//! title) and `events` (log events: level, code, message).
+//! title), `events` (log events: level, code, message) and `lints` (what is odd about the policy of a
+//! whole app: confidence, code, message, help).
 
 /// Makes the tables of one area a macro, which appends them to the tables of the areas before it
 /// and passes all of them on to the next one. `$` comes in as an argument, since a macro cannot
@@ -16,6 +17,7 @@ macro_rules! area {
         $(rules { $($rules:tt)* })?
         $(refusals { $($refusals:tt)* })?
         $(events { $($events:tt)* })?
+        $(lints { $($lints:tt)* })?
     ) => {
         macro_rules! $area {
             (rules $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
@@ -26,6 +28,9 @@ macro_rules! area {
             };
             (events $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
                 $d next! { events $d($d rest)*; $d($d before)* $($($events)*)? }
+            };
+            (lints $d next:ident $d($d rest:ident)*; $d($d before:tt)*) => {
+                $d next! { lints $d($d rest)*; $d($d before)* $($($lints)*)? }
             };
         }
         pub(super) use $area;
@@ -42,6 +47,7 @@ mod handler;
 mod headers;
 mod jsonp;
 mod limit;
+mod lint;
 mod proxy;
 mod request;
 mod route;
@@ -55,8 +61,8 @@ mod wire;
 pub use self::entry::Entry;
 use self::{
     app::app, auth::auth, cache::cache, cors::cors, csrf::csrf, handler::handler, headers::headers,
-    jsonp::jsonp, limit::limit, proxy::proxy, request::request, route::route, session::session,
-    syntax::syntax, tls::tls, token::token, tunnel::tunnel, wire::wire,
+    jsonp::jsonp, limit::limit, lint::lint, proxy::proxy, request::request, route::route,
+    session::session, syntax::syntax, tls::tls, token::token, tunnel::tunnel, wire::wire,
 };
 
 /// The effect of a violated rule.
@@ -77,6 +83,15 @@ pub enum EventLevel {
     Warn,
     /// Information for operators.
     Info,
+}
+
+/// Whether a [`Lint`] may be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Confidence {
+    /// What it says is so.
+    Sure,
+    /// It may be meant, or be no harm, for a reason that no policy states.
+    Heuristic,
 }
 
 /// The last in the row of areas: makes the enums of all entries.
@@ -180,6 +195,42 @@ macro_rules! all {
             }
         }
     };
+    (lints; $($(#[doc = $doc:literal])* $name:ident $confidence:ident $code:literal, $message:literal, $help:literal;)*) => {
+        /// Something odd about the policy of a whole app, which is legal.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Lint { $($(#[doc = $doc])* $name,)* }
+
+        impl Lint {
+            /// Every lint there is.
+            pub const ALL: &[Lint] = &[$(Lint::$name,)*];
+
+            /// What it is for, as its documentation says it.
+            pub const fn about(self) -> &'static str {
+                match self { $(Lint::$name => concat!($($doc),*).trim_ascii(),)* }
+            }
+
+            /// The stable code, for suppressions.
+            pub const fn code(self) -> &'static str {
+                match self { $(Lint::$name => $code,)* }
+            }
+
+            /// The finding: lower case, no full stop.
+            pub const fn message(self) -> &'static str {
+                match self { $(Lint::$name => $message,)* }
+            }
+
+            /// The fix.
+            pub const fn help(self) -> &'static str {
+                match self { $(Lint::$name => $help,)* }
+            }
+
+            /// Whether it may be wrong.
+            pub const fn confidence(self) -> Confidence {
+                match self { $(Lint::$name => Confidence::$confidence,)* }
+            }
+        }
+    };
 }
 
 /// Goes through the areas, once for each kind of table.
@@ -187,12 +238,12 @@ macro_rules! each_kind {
     ($($kind:ident)*) => {
         $(cors! {
             $kind auth csrf cache headers limit jsonp syntax route handler session token tls proxy
-            tunnel wire request app all;
+            tunnel wire request app lint all;
         })*
     };
 }
 
-each_kind! { rules refusals events }
+each_kind! { rules refusals events lints }
 
 impl Refusal {
     /// Whether no cache may keep the response: a refusal of one client at one time must not be

@@ -20,7 +20,8 @@ fn entries() -> Vec<(&'static str, String)> {
     let rules = Rule::ALL.iter().map(|rule| (rule.code(), name("Rule", rule)));
     let refusals = Refusal::ALL.iter().map(|refusal| (refusal.code(), name("Refusal", refusal)));
     let events = Event::ALL.iter().map(|event| (event.code(), name("Event", event)));
-    rules.chain(refusals).chain(events).collect()
+    let lints = Lint::ALL.iter().map(|lint| (lint.code(), name("Lint", lint)));
+    rules.chain(refusals).chain(events).chain(lints).collect()
 }
 
 #[test]
@@ -58,7 +59,9 @@ fn every_code_is_an_area_and_words_with_hyphens() {
 #[test]
 fn messages_are_lower_case_without_a_full_stop() {
     let of_rules = Rule::ALL.iter().flat_map(|rule| [rule.message(), rule.help()]);
-    for text in of_rules.chain(Event::ALL.iter().map(|event| event.message())) {
+    let of_lints = Lint::ALL.iter().flat_map(|lint| [lint.message(), lint.help()]);
+    let of_events = Event::ALL.iter().map(|event| event.message());
+    for text in of_rules.chain(of_events).chain(of_lints) {
         let first = text.chars().next().expect("a text");
         let is_name =
             ["Chromium", "JSONP", "SIGHUP", "TLS", "TRACE"].iter().any(|it| text.starts_with(it));

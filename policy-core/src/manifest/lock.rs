@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Change, Manifest, ReadError, changes,
+    Change, Manifest, ReadError, Suppression, changes,
     changes::sample,
     digest_of,
     engine::{Engine, EngineError},
@@ -30,6 +30,8 @@ pub struct Lock {
     pub manifest: Manifest,
     /// Who accepted what, in the order of routes.
     pub accepted: Vec<Acceptance>,
+    /// Which findings of [lints](super::lint) are suppressed, by whom and why.
+    pub suppressed: Vec<Suppression>,
 }
 
 /// Somebody accepted that a route is as open as it is.
@@ -62,7 +64,7 @@ pub struct Update {
 impl Lock {
     /// A lock file in which nothing had to be accepted.
     pub fn new(manifest: Manifest) -> Self {
-        Self { manifest: manifest.normal(), accepted: Vec::new() }
+        Self { manifest: manifest.normal(), accepted: Vec::new(), suppressed: Vec::new() }
     }
 
     /// Reads a lock file. A manifest is one, too.
@@ -71,26 +73,15 @@ impl Lock {
     ///
     /// As [`Manifest::parse`].
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        let (manifest, accepted) = read::file(text)?;
-        let mut lock = Self { manifest, accepted: accepted.unwrap_or_default() };
-        lock.accepted.sort_unstable();
-        Ok(lock)
+        read::lock(text)
     }
 
-    /// The text of the file: that of the manifest, with the acceptances before the routes, each a
-    /// line.
+    /// The text of the file: that of the manifest, with the acceptances and suppressions before the
+    /// routes, each a line.
     pub fn to_json(&self) -> String {
-        let manifest = self.manifest.to_json();
-        if self.accepted.is_empty() {
-            return manifest;
-        }
-        let lines = self
-            .accepted
-            .iter()
-            .map(|accepted| format!("    {}", serde_json::to_string(accepted).unwrap_or_default()));
-        let lines: Vec<_> = lines.collect();
-        let accepted = format!("  \"accepted\": [\n{}\n  ],\n  \"routes\": [", lines.join(",\n"));
-        manifest.replacen("  \"routes\": [", &accepted, 1)
+        let sections =
+            section("accepted", &self.accepted) + &section("suppressed", &self.suppressed);
+        self.manifest.to_json().replacen("  \"routes\": [", &(sections + "  \"routes\": ["), 1)
     }
 
     /// What changes with another policy of the app.
@@ -119,8 +110,21 @@ impl Lock {
                 (!is_accepted).then(|| (change.clone(), line))
             })
             .collect();
-        let lock = Self { manifest: manifest.clone().normal(), accepted };
+        let suppressed = self.suppressed.clone();
+        let lock = Self { manifest: manifest.clone().normal(), accepted, suppressed };
         Ok(Update { changes, to_accept, lock })
+    }
+}
+
+/// A list of a lock file, each entry a line; nothing if it is empty.
+fn section(name: &str, entries: &[impl Serialize]) -> String {
+    let lines = entries
+        .iter()
+        .map(|entry| format!("    {}", serde_json::to_string(entry).unwrap_or_default()));
+    let lines: Vec<_> = lines.collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("  \"{name}\": [\n{}\n  ],\n", lines.join(",\n")),
     }
 }
 
@@ -206,6 +210,16 @@ mod tests {
             why: "\"routes\": [".to_owned(),
         };
         lock.accepted = vec![line("GET /a"), line("GET /b")];
+        let suppressed = Suppression {
+            lint: "lint.own-origin".to_owned(),
+            route: None,
+            who: "ada".to_owned(),
+            why: "launch".to_owned(),
+            until: None,
+        };
+        let until = Some("2027-01-31".parse().unwrap());
+        let route = Some("GET /a".to_owned());
+        lock.suppressed = vec![suppressed.clone(), Suppression { route, until, ..suppressed }];
         let text = lock.to_json();
         assert_eq!(Lock::parse(&text).unwrap(), lock);
         assert_eq!(Lock::parse(&lock.manifest.to_json()).unwrap().accepted, []);

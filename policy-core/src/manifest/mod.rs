@@ -8,10 +8,12 @@
 mod app;
 mod canonical;
 mod changes;
+mod date;
 pub mod engine;
 mod explain;
 mod facets;
 mod from_policy;
+mod lints;
 mod lock;
 mod normal;
 mod read;
@@ -21,15 +23,17 @@ mod sources;
 
 pub use app::{AppFacts, SessionFacts, TokenFacts};
 pub use changes::{Change, Direction, changes};
+pub use date::{Date, ParseDateError};
 pub use explain::{Edit, Explanation, GateFinding, Nearest, explain};
 pub use facets::{
     Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, OriginList, Origins, Rate,
     Requirement, Scheme,
 };
+pub use lints::{Finding, Linted, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};
 pub use read::ReadError;
 pub use route::{Route, RouteKind};
-pub use severity::{Authority, Effect, Gainer, Severity};
+pub use severity::{Authority, Effect, Gain, Gainer, Severity};
 pub use sources::{Source, Sources};
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, error::Error, fmt};
 
 use serde::{Deserialize, de};
 
-use super::{Acceptance, AppFacts, FORMAT, Headers, Manifest, Route};
+use super::{Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, Route, Suppression};
 
 /// Why a text is no manifest.
 #[derive(Debug)]
@@ -71,6 +71,7 @@ struct File {
     #[serde(default)]
     headers: BTreeMap<String, Headers>,
     accepted: Option<Vec<Acceptance>>,
+    suppressed: Option<Vec<Suppression>>,
     routes: Vec<Route>,
 }
 
@@ -82,41 +83,61 @@ impl Manifest {
     /// [`ReadError`]: a field that this release does not know is an error, too, since it may restrict
     /// what the rest allows.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        match file(text)? {
-            (manifest, None) => Ok(manifest),
-            (_, Some(_)) => Err(ReadError::Malformed(de::Error::custom(
-                "it has `accepted`, so it is a lock file",
-            ))),
+        let file = File::read(text)?;
+        let of_lock_file =
+            [("accepted", file.accepted.is_some()), ("suppressed", file.suppressed.is_some())];
+        match of_lock_file.iter().find(|(_, is_there)| *is_there) {
+            None => Ok(file.manifest()),
+            Some((name, _)) => Err(ReadError::Malformed(de::Error::custom(format_args!(
+                "it has `{name}`, so it is a lock file"
+            )))),
         }
     }
 }
 
-/// The manifest of a file in its normal form, and the acceptances of a lock file.
-pub(super) fn file(text: &str) -> Result<(Manifest, Option<Vec<Acceptance>>), ReadError> {
-    /// What every format has.
-    #[derive(Deserialize)]
-    struct Format {
-        format: u32,
+/// The manifest of a lock file, and what people said about it. A manifest is one, too.
+pub(super) fn lock(text: &str) -> Result<Lock, ReadError> {
+    let mut file = File::read(text)?;
+    let mut accepted = file.accepted.take().unwrap_or_default();
+    let mut suppressed = file.suppressed.take().unwrap_or_default();
+    accepted.sort_unstable();
+    suppressed.sort_unstable();
+    Ok(Lock { manifest: file.manifest(), accepted, suppressed })
+}
+
+impl File {
+    /// Reads a file whose references hold.
+    fn read(text: &str) -> Result<Self, ReadError> {
+        /// What every format has.
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+
+        let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        if format > FORMAT {
+            return Err(ReadError::Newer { format });
+        }
+        let file: Self = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        for (name, headers) in &file.headers {
+            if headers.name() != *name {
+                return Err(ReadError::HeadersRenamed { name: name.clone() });
+            }
+        }
+        for route in &file.routes {
+            if let Some(name) = &route.headers
+                && !file.headers.contains_key(name)
+            {
+                let (path, name) = (route.path.clone(), name.clone());
+                return Err(ReadError::HeadersMissing { path, name });
+            }
+        }
+        Ok(file)
     }
 
-    let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
-    if format > FORMAT {
-        return Err(ReadError::Newer { format });
+    /// The manifest in its normal form.
+    fn manifest(self) -> Manifest {
+        let Self { format, app, headers, routes, .. } = self;
+        Manifest { format, app, headers, routes }.normal()
     }
-    let File { format, app, headers, accepted, routes } =
-        serde_json::from_str(text).map_err(ReadError::Malformed)?;
-    for (name, headers) in &headers {
-        if headers.name() != *name {
-            return Err(ReadError::HeadersRenamed { name: name.clone() });
-        }
-    }
-    for route in &routes {
-        if let Some(name) = &route.headers
-            && !headers.contains_key(name)
-        {
-            let (path, name) = (route.path.clone(), name.clone());
-            return Err(ReadError::HeadersMissing { path, name });
-        }
-    }
-    Ok((Manifest { format, app, headers, routes }.normal(), accepted))
 }

@@ -52,6 +52,46 @@ pub enum Authority {
     Ambient,
 }
 
+/// Who gains what, and with whose authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+pub struct Gain {
+    /// Who.
+    pub who: Gainer,
+    /// What.
+    pub what: Effect,
+    /// With whose authority.
+    pub authority: Authority,
+}
+
+impl Gain {
+    /// How bad it is.
+    pub const fn severity(self) -> Severity {
+        Severity::of(self.who, self.what, self.authority)
+    }
+}
+
+impl std::fmt::Display for Gain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let who = match self.who {
+            Gainer::OwnPages => "pages of the app itself",
+            Gainer::NamedSites => "pages that the policy names",
+            Gainer::AnySite => "pages of any site",
+            Gainer::Anybody => "anybody",
+        };
+        let what = match self.what {
+            Effect::Read => "read",
+            Effect::Write => "change",
+        };
+        let authority = match (self.authority, self.who) {
+            (Authority::Nobody, _) => "without a credential",
+            (Authority::Held, _) => "with a credential of their own",
+            (Authority::Ambient, Gainer::Anybody) => "with a session of their own",
+            (Authority::Ambient, _) => "as the visitor who is logged in",
+        };
+        write!(f, "{who} {what} {authority}")
+    }
+}
+
 impl Severity {
     /// All of them, from the least on.
     pub const ALL: [Self; 4] = [Self::Info, Self::Low, Self::Medium, Self::High];

@@ -17,7 +17,7 @@ pub(crate) use host::is_loopback as is_loopback_host;
 pub use pattern::{OriginPattern, Port};
 pub(crate) use public_suffix::covers_public_suffix;
 #[cfg(feature = "manifest")]
-pub(crate) use public_suffix::is_public_suffix;
+pub(crate) use public_suffix::{is_public_suffix, registrable_domain};
 pub use request::Origin;
 #[cfg(feature = "engine")]
 pub use set::OriginSet;

@@ -13,3 +13,14 @@ pub(crate) fn is_public_suffix(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name != "localhost" && psl2::lookup(name).is_none_or(|name| name.is_public_suffix())
 }
+
+/// The name that its owner registered, below which all names are of one site; for an address, and a
+/// name that is a suffix, the host itself.
+#[cfg(feature = "manifest")]
+pub(crate) fn registrable_domain(host: &str) -> &str {
+    let is_address = host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
+    let found = psl2::lookup(host).and_then(|name| name.registrable_domain());
+    let before =
+        found.filter(|_| !is_address).and_then(|found| host.len().checked_sub(found.len()));
+    before.and_then(|before| host.get(before..)).unwrap_or(host)
+}
