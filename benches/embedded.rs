@@ -10,6 +10,8 @@
 //! are of the processor, from Linux. The folder should be on a real disk: in memory a sync costs
 //! nothing.
 
+mod on_processor;
+
 use std::{
     env,
     error::Error,
@@ -27,6 +29,8 @@ use policy_core::{
 };
 use policy_server::store::{CreateSession, Created, EmbeddedStore, SessionStore};
 use redb::{Database, MultimapTableDefinition, ReadableDatabase, TableDefinition};
+
+use on_processor::on_processor;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -131,7 +135,7 @@ fn reads(
 ) -> Result<(), Failure> {
     let keys: Vec<_> = (0..sessions).map(key).collect();
     let mut keys = keys.iter().cycle().step_by(7919);
-    let mut time = 0;
+    let mut time = Duration::ZERO;
     for _half in 0..2 {
         let start = on_processor()?;
         for key in keys.by_ref().take(count) {
@@ -141,15 +145,8 @@ fn reads(
         }
         time = on_processor()? - start;
     }
-    print(&format!("{:.0} ns of processor time a read", time as f64 / count as f64));
+    print(&format!("{:.0} ns of processor time a read", time.as_secs_f64() * 1e9 / count as f64));
     Ok(())
-}
-
-/// The nanoseconds that this thread has had a processor, on Linux: a busy machine changes less
-/// about them than about the time of day.
-fn on_processor() -> Result<u64, Failure> {
-    let times = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    Ok(times.split(' ').next().unwrap_or_default().parse()?)
 }
 
 /// Purges as the background task does, while one client logs in again and again.

@@ -1,9 +1,11 @@
-//! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. Their time, which
-//! memory decides where there is much of it: `micro time CASE N`. The time to start an app: `micro
-//! start ROUTES`.
+//! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. Their time on the
+//! processor after as many to warm up, which memory decides where there is much of it: `micro time
+//! CASE N`. The time to start an app: `micro start ROUTES`.
 //!
 //! A case named `X.base` does what the cases `X.*` do besides the decision; the report subtracts
 //! it. `benches/run micro` runs all of them.
+
+mod on_processor;
 
 use std::{
     hint::black_box,
@@ -30,6 +32,8 @@ use policy_core::{
 };
 use policy_server::{AppService, Body, prelude::*};
 use tower::Service;
+
+use on_processor::on_processor;
 
 const APPS: CorsPolicy = CorsPolicy::origins(&[
     "https://app.example.com",
@@ -337,9 +341,12 @@ fn main() -> Result<(), String> {
         ["time", name, times] => {
             let mut operation = case(name)?;
             let times: u32 = times.parse().map_err(|_not_a_number| "N is a number".to_owned())?;
-            let begin = Instant::now();
             (0..times).for_each(|_| operation());
-            println!("{:.1} ns", begin.elapsed().as_secs_f64() * 1e9 / f64::from(times));
+            let on_processor = || on_processor().map_err(|error| error.to_string());
+            let begin = on_processor()?;
+            (0..times).for_each(|_| operation());
+            let time = on_processor()? - begin;
+            println!("{:.1} ns", time.as_secs_f64() * 1e9 / f64::from(times));
         }
         ["start", routes] => {
             let routes = routes.parse().map_err(|_not_a_number| "ROUTES is a number".to_owned())?;

@@ -5,6 +5,8 @@
 
 #![expect(clippy::print_stdout, reason = "its figures are its output")]
 
+mod on_processor;
+
 use std::{
     fs,
     hint::black_box,
@@ -23,6 +25,8 @@ use policy_server::{
     Error,
     store::{AnonymousLimit, CreateSession, MemoryStore, SessionStore},
 };
+
+use on_processor::on_processor;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const LATER: Timestamp = Timestamp::from_seconds(1_800_000_600);
@@ -101,16 +105,16 @@ fn report(what: &str, mut times: Vec<Duration>) {
     println!("{what}: {} times, p50 {:?}, p99 {:?}, max {max:?}", times.len(), at(500), at(990));
 }
 
-/// Each poll of a purge is a step: the time that a request may have to wait.
-fn purge(store: &MemoryStore, now: Timestamp) -> (Vec<Duration>, usize) {
+/// Each poll of a purge is a step: the time on the processor that a request may have to wait.
+fn purge(store: &MemoryStore, now: Timestamp) -> Result<(Vec<Duration>, usize), Error> {
     let mut purge = pin!(SessionStore::purge(store, now, usize::MAX));
     let mut steps = Vec::new();
     loop {
-        let start = Instant::now();
+        let start = on_processor()?;
         let poll = purge.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        steps.push(start.elapsed());
+        steps.push(on_processor()? - start);
         if let Poll::Ready(purged) = poll {
-            return (steps, purged.unwrap_or_default());
+            return Ok((steps, purged?));
         }
     }
 }
@@ -122,7 +126,7 @@ fn memory(count: u64, is_user: bool) -> Result<(), Error> {
     println!("{} bytes per session of {count}", (resident()? - before) / count);
     println!("longest create: {longest:?}");
 
-    let (steps, purged) = purge(&store, NOW);
+    let (steps, purged) = purge(&store, NOW)?;
     println!("{purged} of none purged");
     report("steps of a purge without dead ones", steps);
 
@@ -142,15 +146,16 @@ fn memory(count: u64, is_user: bool) -> Result<(), Error> {
             }
             times
         });
-        let (steps, purged) = purge(&store, LATER);
+        let purged = purge(&store, LATER);
         is_purging.store(false, Ordering::Relaxed);
+        let (steps, purged) = purged?;
         println!("{purged} of half purged");
         report("steps of a purge of half", steps);
         if let Ok(times) = loads.join() {
             report("loads meanwhile", times);
         }
-    });
-    Ok(())
+        Ok(())
+    })
 }
 
 fn main() -> Result<(), Error> {

@@ -8,15 +8,12 @@ from rig.tables import number, table
 
 def rates(servers, rows, seconds, rounds, is_http2):
     """By wrk, or by h2load over HTTP/2 with prior knowledge: servers in turn. Medians; a ratio is of one round."""
-    if is_http2:  # Without the login, which is over HTTP/1.1.
-        rows = [row for row in rows if row != "session"]
     found, noise = [], []
     with tempfile.TemporaryDirectory() as folder:
         try:
             for server in servers:
                 server.start(flags=["--http2"] if is_http2 else [])
-                if not is_http2:
-                    server.login()
+                server.login(is_http2)
             for row in rows:
                 having = [server for server in servers if server.has(row)]
                 found += rates_of(row, having, seconds, rounds, is_http2, folder, noise)

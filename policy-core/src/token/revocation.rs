@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::name_filter::NameFilter;
+use super::name_filter::{NameFilter, NameHash};
 use crate::time::Timestamp;
 
 /// The revocations that one process knows. It is checked for every token, without a store.
@@ -44,8 +44,8 @@ use crate::time::Timestamp;
 /// ```
 #[derive(Debug)]
 pub struct RevocationSet {
-    tokens: HashMap<Arc<str>, Timestamp>,
-    users: HashMap<Arc<str>, Cut>,
+    tokens: HashMap<Arc<str>, Named<Timestamp>>,
+    users: HashMap<Arc<str>, Named<Cut>>,
     /// Of the names of both.
     filter: NameFilter,
     /// The cut-off of all users.
@@ -79,6 +79,13 @@ impl Cut {
     fn max(self, other: Self) -> Self {
         Self { before: self.before.max(other.before), number: self.number.max(other.number) }
     }
+}
+
+/// What is known of a name, with its hash for the filter.
+#[derive(Clone, Copy, Debug)]
+struct Named<T> {
+    hash: NameHash,
+    known: T,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -165,13 +172,13 @@ impl RevocationSet {
     fn has(&self, names: TokenNames<'_>, is_covered: impl Fn(&Cut) -> bool) -> bool {
         self.tokens.contains_key(names.id)
             || names.session.is_some_and(|session| self.tokens.contains_key(session))
-            || self.users.get(names.user).is_some_and(is_covered)
+            || self.users.get(names.user).is_some_and(|user| is_covered(&user.known))
     }
 
     /// Whether a cut-off of this user, or of all, has a higher number than the one that was known.
     /// For a number so old that later cut-offs were dropped, this is so for every user.
     pub fn is_cut_off(&self, user: &str, known: u64) -> bool {
-        let of_user = self.users.get(user).map_or(0, |cut| cut.number);
+        let of_user = self.users.get(user).map_or(0, |user| user.known.number);
         known < of_user.max(self.all.number).max(self.dropped)
     }
 
@@ -189,15 +196,13 @@ impl RevocationSet {
     /// of them expires, plus the leeway. Returns whether this changed the set.
     pub fn revoke_token(&mut self, id: &str, until: Timestamp) -> bool {
         let known = self.tokens.get(id).copied();
-        if known.is_some_and(|known| known >= until) {
+        if known.is_some_and(|token| token.known >= until) {
             return false;
         }
-        if known.is_none() {
-            self.add_to_filter(id);
-        }
+        let hash = known.map_or_else(|| self.add_to_filter(id), |token| token.hash);
         let id: Arc<str> = id.into();
         self.ends.push(Reverse((until, Entry::Token(Arc::clone(&id)))));
-        self.tokens.insert(id, until);
+        self.tokens.insert(id, Named { hash, known: until });
         known.is_none()
     }
 
@@ -205,16 +210,15 @@ impl RevocationSet {
     /// this changed the set.
     pub fn revoke_user(&mut self, user: &str, cut: Cut) -> bool {
         let known = self.users.get(user).copied();
-        let cut = known.unwrap_or_default().max(cut);
-        if known.unwrap_or_default() == cut {
+        let before = known.map_or_else(Cut::default, |user| user.known);
+        let cut = before.max(cut);
+        if before == cut {
             return false;
         }
-        if known.is_none() {
-            self.add_to_filter(user);
-        }
+        let hash = known.map_or_else(|| self.add_to_filter(user), |user| user.hash);
         let user: Arc<str> = user.into();
         self.ends.push(Reverse((self.end_of_cut(cut), Entry::User(Arc::clone(&user)))));
-        self.users.insert(user, cut);
+        self.users.insert(user, Named { hash, known: cut });
         true
     }
 
@@ -233,7 +237,7 @@ impl RevocationSet {
 
     /// The cut-off that covers every token that was issued until now.
     pub fn cut_off_of_all(&self, now: Timestamp) -> u64 {
-        let of_users = self.users.values().map(|cut| cut.before).max();
+        let of_users = self.users.values().map(|user| user.known.before).max();
         let latest = of_users.unwrap_or_default().max(self.all.before);
         latest.max(now.seconds()).saturating_add(1)
     }
@@ -241,7 +245,7 @@ impl RevocationSet {
     /// The `iat` of a token that is issued now. If a cut-off of this second would cover it, the
     /// `iat` is one second later, plus one for each further cut-off in the same second.
     pub fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {
-        let of_user = self.users.get(user).map_or(0, |cut| cut.before);
+        let of_user = self.users.get(user).map_or(0, |user| user.known.before);
         now.max(Timestamp::from_seconds(of_user.max(self.all.before)))
     }
 
@@ -255,16 +259,14 @@ impl RevocationSet {
             // An entry whose end was extended is in the heap a second time, with the later end.
             match self.ends.pop() {
                 Some(Reverse((end, Entry::Token(id)))) => {
-                    if self.tokens.get(&id).is_some_and(|until| *until <= end) {
+                    if self.tokens.get(&id).is_some_and(|token| token.known <= end) {
                         self.tokens.remove(&id);
-                        self.filter.remove(&id);
                     }
                 }
                 Some(Reverse((end, Entry::User(user)))) => {
-                    let cut = self.users.get(&user).copied();
+                    let cut = self.users.get(&user).map(|user| user.known);
                     if let Some(cut) = cut.filter(|cut| self.end_of_cut(*cut) <= end) {
                         self.users.remove(&user);
-                        self.filter.remove(&user);
                         self.dropped = self.dropped.max(cut.number);
                     }
                 }
@@ -275,12 +277,15 @@ impl RevocationSet {
     }
 
     /// Adds a name that is not revoked yet.
-    fn add_to_filter(&mut self, name: &str) {
+    fn add_to_filter(&mut self, name: &str) -> NameHash {
         if self.filter.is_full() {
-            let names = self.tokens.keys().chain(self.users.keys()).map(|name| &**name);
+            let tokens = self.tokens.values().map(|token| token.hash);
+            let names = tokens.chain(self.users.values().map(|user| user.hash));
             self.filter = NameFilter::of(names, self.len());
         }
-        self.filter.insert(name);
+        let hash = NameHash::of(name);
+        self.filter.insert(hash);
+        hash
     }
 
     /// The number of revoked tokens and users.
