@@ -55,15 +55,15 @@ impl ConstText {
         }
     }
 
-    /// Appends a violated rule: its message, its code and, on a separate line, the fix.
+    /// Appends a violated rule: its message, its code and, on a separate line, the fix `help`.
     #[must_use]
-    pub(crate) const fn rule(self, rule: Rule) -> Self {
+    pub(crate) const fn rule(self, rule: Rule, help: &str) -> Self {
         self.text(": ")
             .text(rule.message())
             .text(" (")
             .text(rule.code())
             .text(")\nhelp: ")
-            .text(rule.help())
+            .text(help)
     }
 
     /// The text so far.

@@ -51,7 +51,13 @@ impl<'a, P> Violation<'a, P> {
 
     /// The violation in words: `cors policy: origins #2 `null`: ..`. A part that is the policy as a
     /// whole is not named twice.
-    pub(crate) const fn words(&self, policy: &str, part: &str, is_list: bool) -> ConstText {
+    pub(crate) const fn words(
+        &self,
+        policy: &str,
+        part: &str,
+        is_list: bool,
+        help: &str,
+    ) -> ConstText {
         let mut text = ConstText::new(policy).text(" policy");
         if !eq(policy.as_bytes(), part.as_bytes()) {
             text = text.text(": ").text(part);
@@ -62,7 +68,7 @@ impl<'a, P> Violation<'a, P> {
         if !self.value.is_empty() {
             text = text.text(" `").text(self.value).text("`");
         }
-        text.rule(self.rule)
+        text.rule(self.rule, help)
     }
 }
 
@@ -114,7 +120,13 @@ macro_rules! parts {
             /// The violation as text for a panic in a constant: policy, part, value, message, code
             /// and, on a separate line, the fix.
             pub const fn text(&self) -> $crate::ConstText {
-                self.words($policy, self.part.name(), self.part.is_list())
+                self.words($policy, self.part.name(), self.part.is_list(), self.rule.help())
+            }
+
+            /// The same, with the fix in the words of the builder of the policy.
+            pub const fn text_of_builder(&self) -> $crate::ConstText {
+                let help = self.rule.help_in_builder();
+                self.words($policy, self.part.name(), self.part.is_list(), help)
             }
         }
     };

@@ -177,7 +177,7 @@ impl CachePolicyBuilder {
     pub const fn build(self) -> CachePolicy {
         match self.try_build() {
             Ok(policy) => policy,
-            Err(violation) => panic!("{}", violation.text().as_str()),
+            Err(violation) => panic!("{}", violation.text_of_builder().as_str()),
         }
     }
 }

@@ -5,7 +5,8 @@ area! { $ cache
         /// A caching policy without directives.
         CacheUnsaid Error "cache.unsaid",
             "nothing here says what caches may do",
-            "write `no_store`, `private` or `public`, or an age such as `max_age = 60`";
+            "write `no_store`, `private` or `public`, or an age such as `max_age = 60`",
+            builder "begin with `CachePolicy::no_store()`, `private()` or `public()`, or add an age such as `.max_age(60)`";
         /// `no_store` next to anything else.
         CacheNoStoreNotAlone Error "cache.no-store-not-alone",
             "a response that is not stored cannot be reused, so the other words have no effect",
@@ -29,11 +30,13 @@ area! { $ cache
         /// `immutable` without an age.
         CacheImmutableAge Error "cache.immutable-without-age",
             "`immutable` applies while a response is fresh, and without an age it never is",
-            "add an age, such as `max_age = 31536000`";
+            "add an age, such as `max_age = 31536000`",
+            builder "add an age, such as `.max_age(31536000)`";
         /// A time for stale responses, without an age after which they are stale.
         CacheStaleAge Error "cache.stale-without-age",
             "without an age, no cache knows when a response becomes stale",
-            "add one, such as `max_age = 60`";
+            "add one, such as `max_age = 60`",
+            builder "add one, such as `.max_age(60)`";
         /// A time for stale responses, which another directive forbids to serve.
         CacheStaleAsked Error "cache.stale-and-revalidated",
             "`no_cache` and `must_revalidate` forbid caches to serve stale responses",

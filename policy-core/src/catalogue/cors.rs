@@ -101,7 +101,8 @@ area! { $ cors
         /// Run-time origins without a bound, with credentials.
         BoundMissing Error "cors.bound-missing",
             "origins that are given at run time need a bound if they may send cookies",
-            "add `within = [\"https://*.your-domain.example\"]`";
+            "add `within = [\"https://*.your-domain.example\"]`",
+            builder "add `.within(&[\"https://*.your-domain.example\"])`";
         /// A run-time origin outside of its bound.
         OriginOutsideBound Error "cors.origin-outside-bound",
             "this origin is outside of the bound that the route states with `within`",

@@ -61,7 +61,8 @@ area! { $ headers
         /// An empty list of origins that may embed the response.
         FrameEmpty Error "headers.frame-empty",
             "the list of origins is empty",
-            "write `frame = none`, or name an origin such as `https://app.example.com`";
+            "write `frame = none`, or name an origin such as `https://app.example.com`",
+            builder "write `.frame(Frame::Nobody)`, or name an origin such as `https://app.example.com`";
         /// An unknown referrer policy.
         ReferrerUnknown Error "headers.referrer-unknown",
             "this is not a referrer policy",
@@ -97,11 +98,13 @@ area! { $ headers
         /// An HSTS time that is out of range.
         HstsOutOfBounds Error "headers.hsts-out-of-bounds",
             "the time is a number of seconds from 0 to 2147483647",
-            "write `hsts = 31536000` for a year";
+            "write `hsts = 31536000` for a year",
+            builder "write `.hsts(31536000)` for a year";
         /// A `preload` that does not meet the requirements of the preload list.
         HstsPreload Error "headers.hsts-preload",
             "the preload list of browsers requires at least a year, and all subdomains",
-            "write `include_subdomains, preload`, and no `hsts` below 31536000";
+            "write `include_subdomains, preload`, and no `hsts` below 31536000",
+            builder "write `.include_subdomains().preload()`, and no `.hsts(..)` below 31536000";
         /// A nonce in responses that a cache may serve to many users.
         HeadersNonceShared Error "headers.nonce-shared",
             "a cache would serve the same nonce to everybody, and anyone who knows it can inject scripts",

@@ -5,7 +5,8 @@ area! { $ jsonp
         /// JSONP without a query parameter for the name of the function.
         JsonpParameterMissing Error "jsonp.parameter-missing",
             "the query parameter that names the function to call is missing",
-            "write `callback = \"callback\"`";
+            "write `callback = \"callback\"`",
+            builder "write `JsonpPolicy::callback(\"callback\")`";
         /// A parameter name that has to be percent-encoded.
         JsonpParameterName Error "jsonp.parameter-name",
             "the name of this parameter can have only letters, digits, `-`, `.`, `_` and `~`",

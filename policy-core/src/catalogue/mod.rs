@@ -5,9 +5,9 @@
 //! meaning.
 //!
 //! Each area has a file, with up to four tables: `rules` (mistakes that a programmer or operator
-//! corrects: severity, code, message, help), `refusals` (reasons to refuse a request: status, code,
-//! title), `events` (log events: level, code, message) and `lints` (what is odd about the policy of a
-//! whole app: confidence, code, message, help).
+//! corrects: severity, code, message, help, and the help in a builder where that differs), `refusals`
+//! (reasons to refuse a request: status, code, title), `events` (log events: level, code, message) and
+//! `lints` (what is odd about the policy of a whole app: confidence, code, message, help).
 
 /// Makes the tables of one area a macro, which appends them to the tables of the areas before it
 /// and passes all of them on to the next one. `$` comes in as an argument, since a macro cannot
@@ -96,12 +96,20 @@ pub enum Confidence {
 
 /// The last in the row of areas: makes the enums of all entries.
 macro_rules! all {
-    (rules; $($(#[doc = $doc:literal])* $name:ident $severity:ident $code:literal, $message:literal, $help:literal;)*) => {
+    (rules; $($(#[doc = $doc:literal])* $name:ident $severity:ident $code:literal, $message:literal, $help:literal $(, builder $builder:literal)?;)*) => {
         /// A rule about a policy or a setting, checked at compile time, at start, and when data is
         /// replaced.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Rule { $($(#[doc = $doc])* $name,)* }
+        pub enum Rule {
+            $($(#[doc = $doc])*
+            #[doc = ""]
+            #[doc = concat!("`", $code, "`: ", $message, ".")]
+            #[doc = ""]
+            #[doc = concat!("Fix: ", $help, ".")]
+            #[doc(alias = $code)]
+            $name,)*
+        }
 
         impl Rule {
             /// Every rule there is.
@@ -127,6 +135,14 @@ macro_rules! all {
                 match self { $(Rule::$name => $help,)* }
             }
 
+            /// The fix in a builder, whose words are not always those of an attribute.
+            pub const fn help_in_builder(self) -> &'static str {
+                match self {
+                    $($(Rule::$name => $builder,)?)*
+                    _ => self.help(),
+                }
+            }
+
             /// Whether the rule refuses or only remarks.
             pub const fn severity(self) -> Severity {
                 match self { $(Rule::$name => Severity::$severity,)* }
@@ -137,7 +153,13 @@ macro_rules! all {
         /// A reason to refuse one request, with the status and the words of the response.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Refusal { $($(#[doc = $doc])* $name,)* }
+        pub enum Refusal {
+            $($(#[doc = $doc])*
+            #[doc = ""]
+            #[doc = concat!("`", $code, "`, status ", $status, ": ", $title, ".")]
+            #[doc(alias = $code)]
+            $name,)*
+        }
 
         impl Refusal {
             /// Every refusal there is.
@@ -168,7 +190,13 @@ macro_rules! all {
         /// Something that a server logs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum Event { $($(#[doc = $doc])* $name,)* }
+        pub enum Event {
+            $($(#[doc = $doc])*
+            #[doc = ""]
+            #[doc = concat!("`", $code, "`: ", $message, ".")]
+            #[doc(alias = $code)]
+            $name,)*
+        }
 
         impl Event {
             /// Every event there is.

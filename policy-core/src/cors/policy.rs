@@ -145,7 +145,7 @@ impl CorsPolicyBuilder {
     pub const fn build(self) -> CorsPolicy {
         match self.try_build() {
             Ok(policy) => policy,
-            Err(violation) => panic!("{}", violation.text().as_str()),
+            Err(violation) => panic!("{}", violation.text_of_builder().as_str()),
         }
     }
 }

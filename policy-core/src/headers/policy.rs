@@ -224,7 +224,7 @@ impl HeadersPolicyBuilder {
     pub const fn build(self) -> HeadersPolicy {
         match self.try_build() {
             Ok(policy) => policy,
-            Err(violation) => panic!("{}", violation.text().as_str()),
+            Err(violation) => panic!("{}", violation.text_of_builder().as_str()),
         }
     }
 }

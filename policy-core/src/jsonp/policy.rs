@@ -102,7 +102,7 @@ impl JsonpPolicyBuilder {
     pub const fn build(self) -> JsonpPolicy {
         match self.try_build() {
             Ok(policy) => policy,
-            Err(violation) => panic!("{}", violation.text().as_str()),
+            Err(violation) => panic!("{}", violation.text_of_builder().as_str()),
         }
     }
 }
