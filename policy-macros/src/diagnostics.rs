@@ -7,6 +7,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, Error, spanned::Spanned};
 
+use crate::nearest;
+
 /// Collects all errors, so that a user sees every mistake at once.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
@@ -32,6 +34,19 @@ impl Diagnostics {
         help: impl Display,
     ) {
         self.errors.push(Error::new_spanned(at, text(rule, value, help)));
+    }
+
+    /// A word that an attribute does not know; `possible` names those that it knows.
+    pub(crate) fn unknown(
+        &mut self,
+        at: impl ToTokens,
+        rule: Rule,
+        word: impl Display,
+        possible: &str,
+    ) {
+        let word = word.to_string();
+        let help = nearest::help(&word, possible);
+        self.error(at, rule, word, help);
     }
 
     /// As [`error`](Self::error), if there are no tokens to underline.

@@ -23,6 +23,7 @@ mod expand;
 #[cfg(test)]
 mod golden;
 mod item;
+mod nearest;
 mod parse;
 mod routes;
 mod signature;

@@ -118,7 +118,7 @@ impl<T: Inline> PolicyArgs<T> {
                 let shared = syn::parse_quote!(#word);
                 whole.push((word.to_token_stream(), Self::Shared(shared)));
             } else {
-                diagnostics.error(&word, Rule::UnknownWord, &word, T::POSSIBLE);
+                diagnostics.unknown(&word, Rule::UnknownWord, &word, T::POSSIBLE);
             }
             Ok(())
         });
@@ -164,7 +164,7 @@ fn read_part<T: Inline>(
             repeated(key, diagnostics);
         }
     } else if !T::PARTS.contains(&name.as_str()) {
-        diagnostics.error(key, Rule::UnknownArgument, key, T::POSSIBLE);
+        diagnostics.unknown(key, Rule::UnknownArgument, key, T::POSSIBLE);
     } else if let Some(value) = value {
         if !inline.set(key, value, diagnostics) {
             repeated(key, diagnostics);

@@ -211,7 +211,7 @@ impl Args {
                 input.parse::<Expr>()?;
             }
             let rule = if assigned { Rule::UnknownArgument } else { Rule::UnknownWord };
-            diagnostics.error(key, rule, key, POSSIBLE);
+            diagnostics.unknown(key, rule, key, POSSIBLE);
             return Ok(());
         }
         if !assigned || input.is_empty() || input.peek(Token![,]) {

@@ -86,7 +86,7 @@ impl Attribute for Args {
                     Protection::Exempt(reason.clone())
                 }
                 _ => {
-                    diagnostics.error(&word, Rule::UnknownWord, &word, POSSIBLE);
+                    diagnostics.unknown(&word, Rule::UnknownWord, &word, POSSIBLE);
                     return Ok(());
                 }
             };

@@ -108,7 +108,7 @@ fn read_frame(value: Expr, diagnostics: &mut Diagnostics) -> Option<FrameArg> {
             Some(FrameArg::Word(word.clone()))
         }
         Some(word) => {
-            diagnostics.error(word, Rule::UnknownWord, word, example);
+            diagnostics.unknown(word, Rule::UnknownWord, word, &example);
             None
         }
         None => List::read_literals(value, "frame", &example, diagnostics).map(FrameArg::Listed),

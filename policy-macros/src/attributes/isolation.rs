@@ -36,7 +36,7 @@ impl Attribute for Args {
                 Some(word) if word == "same_site" => Self::SameSite,
                 Some(word) if word == "none" => Self::None,
                 _ => {
-                    diagnostics.error(&entry, Rule::UnknownWord, quote!(#entry), POSSIBLE);
+                    diagnostics.unknown(&entry, Rule::UnknownWord, quote!(#entry), POSSIBLE);
                     return Ok(());
                 }
             };
