@@ -9,12 +9,14 @@ use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     attributes::{Attributes, route},
+    checks,
     collect::Collected,
     context::Context,
     diagnostics::Diagnostics,
     emit::{CratePath, Expansion},
     item::Function,
     signature::{Arguments, Source},
+    type_names::{Known, known},
 };
 
 /// A handler with its parsed attributes.
@@ -49,6 +51,13 @@ impl<'a> Endpoint<'a> {
             diagnostics.rule(&sig.ident, Rule::CallersMissing, "");
         }
         let endpoint = Self { krate, sig, spans, routes, arguments, attributes };
+        let methods = endpoint.context().methods;
+        let only_gets = methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
+        // After an error it may be a parameter of the path that is misspelt.
+        let is_clean = diagnostics.error_count() == 0;
+        if let Some(ty) = endpoint.arguments.body().filter(|_| only_gets && is_clean) {
+            diagnostics.rule(ty, Rule::BodyOfGet, "");
+        }
         endpoint.attributes.check(&endpoint.context(), diagnostics);
         endpoint
     }
@@ -91,16 +100,22 @@ impl<'a> Endpoint<'a> {
     pub(crate) fn implementation(&self) -> TokenStream {
         let Self { krate, sig, arguments, .. } = self;
         let name = &sig.ident;
-        let (generics, via) = if arguments.extractors.is_empty() {
-            (quote!(<__PolicyState>), quote!(()))
-        } else {
-            (quote!(<__PolicyState, __PolicyVia>), quote!(__PolicyVia))
+        let last = arguments.extractors.last().map(|ty| known(ty));
+        let (generics, via) = match last {
+            Some(None) => (quote!(<__PolicyState, __PolicyVia>), quote!(__PolicyVia)),
+            _ => (quote!(<__PolicyState>), quote!(())),
+        };
+        let way = match last {
+            None => quote!(()),
+            Some(None) => quote!(__policy::Inferred<__PolicyVia>),
+            Some(Some(Known::Body)) => quote!(__policy::FromBody),
+            Some(Some(Known::Head)) => quote!(__policy::Inferred<_>),
         };
         let bounds = self.bounds();
         let expansion = self.attributes.emit(&self.context());
         let (items, description) = (&expansion.items, self.description(&expansion));
         let (layer, reads) = (&expansion.layer, self.reads());
-        let call = self.call(&via);
+        let call = self.call(&way);
         quote! {
             use #krate::__private as __policy;
             #items
@@ -118,16 +133,14 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// One bound for each argument, spanned at its type, where the compiler then reports a
-    /// mismatch.
+    /// One bound for each argument that may depend on the state of the app. The compiler checks it
+    /// where the state is known, in the list of routes, and names the argument. What depends on no
+    /// state has no bound: it is checked here, and reported at the handler.
     fn bounds(&self) -> TokenStream {
         let arguments = &self.arguments;
-        let parameters = arguments
-            .parameters
-            .iter()
-            .map(|ty| quote_spanned!(ty.span()=> #ty: __policy::FromParam,));
         let last = arguments.extractors.len().saturating_sub(1);
-        let extractors = arguments.extractors.iter().enumerate().map(|(position, ty)| {
+        let extractors = arguments.extractors.iter().enumerate();
+        let extractors = extractors.filter(|(_, ty)| known(ty).is_none()).map(|(position, ty)| {
             if position == last {
                 quote_spanned! {ty.span()=>
                     #ty: __policy::Extract<__PolicyState, __PolicyVia>,
@@ -136,7 +149,7 @@ impl<'a> Endpoint<'a> {
                 quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,)
             }
         });
-        parameters.chain(extractors).collect()
+        extractors.collect()
     }
 
     fn description(&self, expansion: &Expansion) -> TokenStream {
@@ -206,7 +219,10 @@ impl<'a> Endpoint<'a> {
             Source::Parameter(position) => parameter(position),
             Source::Extractor(position) => extractor(position),
         });
-        let (parameter_types, extractor_types) = (&arguments.parameters, &arguments.extractors);
+        let parameter_types = &arguments.parameters;
+        let extractor_types = arguments.extractors.iter().map(|ty| checks::extractor(ty));
+        let checks = checks::statements(arguments, &sig.output);
+        let output = checks::output(&sig.output);
         let name = &sig.ident;
         let request = Ident::new("__policy_call", Span::mixed_site());
         let handler = quote_spanned! {span=>
@@ -214,11 +230,12 @@ impl<'a> Endpoint<'a> {
         };
         let invoke = quote_spanned! {span.resolved_at(Span::mixed_site())=>
             __policy::invoke::<
-                __PolicyState, #via, (#(#parameter_types,)*), (#(#extractor_types,)*), _, _
+                __PolicyState, #via, (#(#parameter_types,)*), (#(#extractor_types,)*), #output, _, _
             >(#request, #handler)
         };
         quote! {
             fn call(#request: &mut __policy::Call) -> __policy::BoxFuture {
+                #checks
                 #invoke
             }
         }

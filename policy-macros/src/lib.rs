@@ -14,6 +14,7 @@
 #![expect(missing_docs, reason = "they are documented where `policy-server` re-exports them")]
 
 mod attributes;
+mod checks;
 mod collect;
 mod context;
 mod diagnostics;
@@ -27,6 +28,7 @@ mod nearest;
 mod parse;
 mod routes;
 mod signature;
+mod type_names;
 
 use attributes::Directive;
 use proc_macro::TokenStream;

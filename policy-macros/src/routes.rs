@@ -35,8 +35,13 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     let routes = handlers.iter().map(|path| {
         let last = path.segments.last();
         let span = last.map_or_else(Span::call_site, |segment| segment.ident.span());
-        let marker = quote_spanned!(span=> #path {});
-        quote_spanned!(span=> #krate::__private::Route::of(#marker))
+        // Spanned as a whole, so that a handler for another state is underlined, and not the list.
+        let of = quote!(#krate::__private::Route::of).into_iter().map(|mut token| {
+            token.set_span(token.span().located_at(span));
+            token
+        });
+        let of = TokenStream::from_iter(of);
+        quote_spanned!(span=> #of(#path {}))
     });
     let list = quote!(#krate::__private::vec![#(#routes),*]);
     if diagnostics.error_count() == 0 {

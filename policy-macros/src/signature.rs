@@ -4,14 +4,14 @@ use policy_core::{
     Rule,
     route::{MAX_EXTRACTORS, MAX_PARAMETERS},
 };
-use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{
-    FnArg, GenericArgument, Ident, LitStr, Pat, PatType, PathArguments, Safety, Signature, Type,
-    ext::IdentExt,
-};
+use syn::{FnArg, Ident, LitStr, Pat, PatType, Safety, Signature, Type, ext::IdentExt};
 
-use crate::{attributes::route, diagnostics::Diagnostics};
+use crate::{
+    attributes::route,
+    diagnostics::Diagnostics,
+    type_names::{mentions, reads_body, refused, shown, word_inside},
+};
 
 /// The arguments of a handler, grouped by source.
 #[derive(Default)]
@@ -71,6 +71,7 @@ impl<'a> Arguments<'a> {
                 fitted.order.push(Source::Parameter(position));
                 continue;
             }
+            check_parsed(argument, paths, diagnostics);
             if fitted.extractors.len() == MAX_EXTRACTORS {
                 diagnostics.error(
                     argument.tokens,
@@ -86,7 +87,35 @@ impl<'a> Arguments<'a> {
             fitted.order.push(Source::Extractor(fitted.extractors.len()));
             fitted.extractors.push(argument.ty);
         }
+        fitted.check_bodies(diagnostics);
         fitted
+    }
+
+    /// Only the last argument can have the body.
+    fn check_bodies(&self, diagnostics: &mut Diagnostics) {
+        let Some((last, before)) = self.extractors.split_last() else { return };
+        for ty in before.iter().filter(|ty| reads_body(ty)) {
+            if reads_body(last) {
+                let help = format_args!(
+                    "take `{}` or `{}`, with all fields in one type",
+                    shown(ty),
+                    shown(last)
+                );
+                diagnostics.error(ty, Rule::BodyTwice, shown(ty), help);
+            } else {
+                let help = format_args!("move it behind `{}`", shown(last));
+                diagnostics.error(ty, Rule::BodyNotLast, shown(ty), help);
+            }
+        }
+    }
+
+    /// The type of an argument that reads nothing but the body. (A form is read from the query of a
+    /// GET.)
+    pub(crate) fn body(&self) -> Option<&'a Type> {
+        let last = self.extractors.last()?;
+        let is_body =
+            |word: &Ident| ["Json", "Bytes", "String", "Multipart"].iter().any(|it| word == it);
+        word_inside(last).is_some_and(is_body).then_some(*last)
     }
 
     /// The type of an extractor that is a `Principal` or a `Caller`, by itself or in a tuple.
@@ -221,12 +250,25 @@ fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn mentions(tokens: TokenStream, is_meant: &impl Fn(&Ident) -> bool) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => is_meant(&word),
-        TokenTree::Group(group) => mentions(group.stream(), is_meant),
-        _ => false,
-    })
+/// Refuses numbers and the like that no path names: nothing can fill them.
+fn check_parsed(argument: &Argument<'_>, paths: &[LitStr], diagnostics: &mut Diagnostics) {
+    let parsed = [
+        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
+        "u32", "u64", "u128", "usize",
+    ];
+    let Some(word) = word_inside(argument.ty) else { return };
+    let Some(path) = paths.first() else { return };
+    if !parsed.iter().any(|known| word == known) {
+        return;
+    }
+    let name = argument.name.as_deref().unwrap_or("name");
+    let path = path.value();
+    let path = path.trim_end_matches('/');
+    let help = format_args!(
+        "name it in the path, such as `{path}/{{{name}}}`, or take it from the query or the body \
+         with `Query<T>` or `Json<T>`"
+    );
+    diagnostics.error(argument.ty, Rule::ExtractorExpected, shown(argument.ty), help);
 }
 
 fn principal_in(ty: &Type) -> Option<&Type> {
@@ -239,40 +281,6 @@ fn principal_in(ty: &Type) -> Option<&Type> {
             last.is_some_and(|last| last.ident == "Principal" || last.ident == "Caller")
                 .then_some(ty)
         }
-        _ => None,
-    }
-}
-
-/// Extractors that compile but find nothing: they read private values that axum's router adds to a
-/// request. Also inside `Option` and `Result`.
-fn refused(ty: &Type) -> Option<(String, &'static str)> {
-    let path = match ty {
-        Type::Group(group) => return refused(&group.elem),
-        Type::Paren(paren) => return refused(&paren.elem),
-        Type::Path(path) => &path.path,
-        _ => return None,
-    };
-    let last = path.segments.last()?;
-    let name = last.ident.unraw().to_string();
-    let first_type = match &last.arguments {
-        PathArguments::AngleBracketed(arguments) => {
-            arguments.args.iter().find_map(|argument| match argument {
-                GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            })
-        }
-        _ => None,
-    };
-    match (name.as_str(), first_type) {
-        ("Option" | "Result", Some(inner)) => refused(inner),
-        ("Path", Some(_)) => Some((
-            "Path<..>".to_owned(),
-            "name each parameter as an argument, such as `id: u64` for `{id}`",
-        )),
-        ("RawPathParams", None) => {
-            Some((name, "name each parameter as an argument, such as `id: String` for `{id}`"))
-        }
-        ("MatchedPath" | "NestedPath", None) => Some((name, "take `MatchedRoute`")),
         _ => None,
     }
 }

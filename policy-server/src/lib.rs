@@ -370,9 +370,11 @@ pub mod __private {
     pub use crate::{
         app::route::Route,
         auth::scheme::Scheme,
+        base::problem::ErrorForClients,
         handler::{
             BoxFuture, Call, Description, Endpoint, Respond,
-            arguments::{Arguments, Extract, ExtractParts},
+            arguments::{Arguments, Extract, ExtractParts, FromBody, Inferred},
+            checks::{OfBody, OfHead, Parameter, Returned, ReturnedJson},
             extract::content::media_type::{MediaTypeOf, ReadsAnyMediaType, ReadsMediaType},
             invoke,
             parameters::{FromParam, Parameters},

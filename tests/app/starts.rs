@@ -223,7 +223,7 @@ impl Endpoint<(), ()> for Unchecked {
 
 #[test]
 fn starts_check_what_a_macro_says_it_has_checked() {
-    let error = App::new(()).routes([Route::of(Unchecked)]).build().expect_err("four mistakes");
+    let error = App::new(()).routes(vec![Route::of(Unchecked)]).build().expect_err("four mistakes");
     assert_eq!(
         codes(&error),
         [

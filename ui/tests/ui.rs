@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-const FILES_REFUSED: usize = 44;
+const FILES_REFUSED: usize = 47;
 
 #[test]
 fn attributes_refuse() {
@@ -68,8 +68,11 @@ fn every_error_of_ours_ends_in_a_code() {
         "error: struct `forgotten` is never constructed",
         "error: struct `naked` is never constructed",
         "error[E0015]: cannot call non-const function `load` in constants",
-        "error[E0271]: type mismatch resolving `<Vec<Route<Db>> as IntoIterator>::Item == Route<u8>`",
+        "error[E0277]: `?` couldn't convert the error: `std::io::Error: policy_server::__private::ErrorForClients` is not satisfied",
         "error[E0277]: `Subject<'_>` doesn't implement `std::fmt::Display`",
+        "error[E0277]: the trait bound `NotOne: serde::Deserialize<'de>` is not satisfied",
+        "error[E0277]: the trait bound `Option<policy_server::prelude::Json<NotOne>>: FromRequest<__PolicyState>` is not satisfied",
+        "error[E0277]: the trait bound `Page: serde::Serialize` is not satisfied",
         "error[E0277]: the trait bound `Subject<'_>: Into<policy_server::Identity>` is not satisfied",
         "error[E0277]: the trait bound `Subject<'_>: ToString` is not satisfied",
         "error[E0308]: mismatched types",
@@ -101,6 +104,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "cors_types",
         "embedded_off",
         "extractors",
+        "foreign_errors",
         "jsonp_constants",
         "layer_types",
         "limit_constants",

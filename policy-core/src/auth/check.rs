@@ -69,7 +69,9 @@ impl<'a> AuthSpec<'a> {
             },
             Part::Csrf => self.check_csrf(),
             Part::Cors => self.check_cors(),
-            Part::Principal if self.principal && self.public => Some(Rule::PrincipalOfPublic),
+            Part::Principal if self.public && (self.principal || self.takes_user) => {
+                Some(Rule::PrincipalOfPublic)
+            }
             Part::Principal if self.principal && self.optional => Some(Rule::PrincipalOfOptional),
             Part::Principal if self.takes_user && self.names_others() => {
                 Some(Rule::PrincipalOfOthers)

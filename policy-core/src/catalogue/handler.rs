@@ -58,6 +58,18 @@ area! { $ handler
         ExtractorExpected Error "handler.not-an-extractor",
             "this is not an extractor",
             "name it in the path, or implement `FromRequestParts` or `FromRequest`";
+        /// An argument that reads the body, before the last one.
+        BodyNotLast Error "handler.body-not-last",
+            "an argument that reads the body must be the last one",
+            "move it to the end of the arguments";
+        /// Two arguments that read the body.
+        BodyTwice Error "handler.body-twice",
+            "two arguments read the body, which can be read only once",
+            "take one, such as `Json<T>` with all fields in `T`";
+        /// A body of GET or HEAD: RFC 9110 9.3.1 gives it no meaning.
+        BodyOfGet Warning "handler.body-of-get",
+            "this reads the body of a GET request: browsers refuse to send one, and proxies may drop it",
+            "take `Query<T>`, or write `#[post(..)]`, or `#[query(..)]` for a body that asks a question";
         /// A parameter of a type that cannot be parsed.
         ParameterType Error "handler.parameter-type",
             "this cannot be parsed from a path segment",
@@ -65,7 +77,11 @@ area! { $ handler
         /// A return type that is not a response.
         ResponseExpected Error "handler.not-a-response",
             "this cannot be converted to a response",
-            "return a `Response`, `String`, `Json<T>`, `StatusCode`, a tuple of them, or `Result<T, Problem>`";
+            "return a `Response`, `String`, `StatusCode`, `Json<T>` of a `T: Serialize`, a tuple of them, or a `Result` of two of them, such as `Result<T, Problem>`";
+        /// An error of others that is returned with `?` as a `Problem`.
+        ErrorConvertible Error "handler.error-not-a-problem",
+            "this error has no response",
+            "write `.map_err(Problem::internal)?` to log it and respond with 500, or implement `From` of it for `Problem`";
         /// An argument of `#[layer]`, or of a group, that cannot wrap a handler.
         LayerExpected Error "handler.not-a-layer",
             "this is not a layer for a handler",

@@ -58,7 +58,8 @@ fn every_code_is_an_area_and_words_with_hyphens() {
 
 #[test]
 fn messages_are_lower_case_without_a_full_stop() {
-    let of_rules = Rule::ALL.iter().flat_map(|rule| [rule.message(), rule.help()]);
+    let of_rules =
+        Rule::ALL.iter().flat_map(|rule| [rule.message(), rule.help(), rule.help_in_builder()]);
     let of_lints = Lint::ALL.iter().flat_map(|lint| [lint.message(), lint.help()]);
     let of_events = Event::ALL.iter().map(|event| event.message());
     for text in of_rules.chain(of_events).chain(of_lints) {
@@ -91,7 +92,7 @@ fn no_code_stands_outside_of_the_catalogue() {
         }
     }
     assert_eq!(found, [""; 0]);
-    assert_eq!(repeated, 9, "what traits say of types");
+    assert_eq!(repeated, 10, "what traits say of types");
 }
 
 /// What is logged from information upwards has a code.

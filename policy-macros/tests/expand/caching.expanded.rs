@@ -53,6 +53,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| lists())
@@ -129,6 +130,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| assets())
@@ -180,6 +182,7 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
+                (),
                 (),
                 (),
                 (),

@@ -45,9 +45,10 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
-                __PolicyVia,
+                __policy::Inferred<__PolicyVia>,
                 (),
                 (Principal, Session),
+                (),
                 _,
                 _,
             >(
@@ -109,9 +110,10 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
-                __PolicyVia,
+                __policy::Inferred<__PolicyVia>,
                 (),
                 (Sessions,),
+                (),
                 _,
                 _,
             >(__policy_call, |(), (__policy_argument0,)| callback(__policy_argument0))

@@ -38,9 +38,10 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
-                __PolicyVia,
+                __policy::Inferred<__PolicyVia>,
                 (),
                 (Method,),
+                (),
                 _,
                 _,
             >(__policy_call, |(), (__policy_argument0,)| home(__policy_argument0))

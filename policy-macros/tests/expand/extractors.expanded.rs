@@ -23,16 +23,19 @@ const _: () = ();
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
+    #[deprecated(
+        note = "this reads the body of a GET request: browsers refuse to send one, and proxies may drop it (handler.body-of-get)\nhelp: take `Query<T>`, or write `#[post(..)]`, or `#[query(..)]` for a body that asks a question"
+    )]
+    const handler_body_of_get: () = ();
+    handler_body_of_get
+};
+const _: () = {
     use ::policy_server::__private as __policy;
     #[automatically_derived]
-    impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
-    for order
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-        u64: __policy::FromParam,
-        u32: __policy::FromParam,
         State<Db>: __policy::ExtractParts<__PolicyState>,
-        Json<Patch>: __policy::Extract<__PolicyState, __PolicyVia>,
     {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/orders/{id}/items/{item}")],
@@ -64,11 +67,13 @@ const _: () = {
             ],
         };
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            let _: ::core::option::Option<__policy::ReturnedJson<Json<Order>>> = ::core::option::Option::None;
             __policy::invoke::<
                 __PolicyState,
-                __PolicyVia,
+                __policy::FromBody,
                 (u64, u32),
-                (State<Db>, Json<Patch>),
+                (State<Db>, <Json<Patch> as __policy::OfBody<__PolicyState>>::Argument),
+                Result<Json<Order>, Problem>,
                 _,
                 _,
             >(

@@ -49,6 +49,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| prices())
@@ -107,6 +108,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| widgets())
@@ -159,6 +161,7 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
+                (),
                 (),
                 (),
                 (),

@@ -21,7 +21,6 @@ const _: () = {
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-        u64: __policy::FromParam,
     {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[
@@ -68,6 +67,7 @@ const _: () = {
                 (),
                 (u64,),
                 (),
+                String,
                 _,
                 _,
             >(__policy_call, |(__policy_parameter0,), ()| order(__policy_parameter0))

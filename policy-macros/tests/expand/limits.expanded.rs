@@ -62,6 +62,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| all())
@@ -120,6 +121,7 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
+                (),
                 (),
                 (),
                 (),
@@ -194,6 +196,7 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
+                (),
                 (),
                 (),
                 (),

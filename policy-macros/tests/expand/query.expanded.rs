@@ -16,12 +16,10 @@ const _: () = ();
 const _: () = {
     use ::policy_server::__private as __policy;
     #[automatically_derived]
-    impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
-    for find
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for find
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
         State<Db>: __policy::ExtractParts<__PolicyState>,
-        Json<Filter>: __policy::Extract<__PolicyState, __PolicyVia>,
     {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("QUERY", "/orders")],
@@ -44,11 +42,13 @@ const _: () = {
             <__policy::MediaTypeOf<Json<Filter>>>::MEDIA_TYPE
         };
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            let _: ::core::option::Option<__policy::ReturnedJson<Json<Vec<Order>>>> = ::core::option::Option::None;
             __policy::invoke::<
                 __PolicyState,
-                __PolicyVia,
+                __policy::FromBody,
                 (),
-                (State<Db>, Json<Filter>),
+                (State<Db>, <Json<Filter> as __policy::OfBody<__PolicyState>>::Argument),
+                Json<Vec<Order>>,
                 _,
                 _,
             >(

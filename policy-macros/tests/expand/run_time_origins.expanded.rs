@@ -95,6 +95,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                StatusCode,
                 _,
                 _,
             >(__policy_call, |(), ()| create())

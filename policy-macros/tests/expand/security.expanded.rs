@@ -96,6 +96,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| orders())
@@ -180,6 +181,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| shared())
@@ -231,6 +233,7 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
+                (),
                 (),
                 (),
                 (),

@@ -19,7 +19,6 @@ const _: () = {
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for r#move
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-        u32: __policy::FromParam,
     {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[
@@ -49,6 +48,7 @@ const _: () = {
                 __PolicyState,
                 (),
                 (u32,),
+                (),
                 (),
                 _,
                 _,

@@ -49,6 +49,7 @@ const _: () = {
                 (),
                 (),
                 (),
+                (),
                 _,
                 _,
             >(__policy_call, |(), ()| shared())
@@ -100,6 +101,7 @@ const _: () = {
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
+                (),
                 (),
                 (),
                 (),

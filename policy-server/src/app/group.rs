@@ -82,7 +82,7 @@ impl<S> Group<S> {
     );
 
     /// Adds handlers. A path `/` is the prefix itself.
-    pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
+    pub fn routes(mut self, routes: Vec<Route<S>>) -> Self {
         self.parts.routes.extend(routes.into_iter().map(|route| route.entry));
         self
     }

@@ -274,7 +274,7 @@ impl<S> App<S> {
     }
 
     /// Adds handlers.
-    pub fn routes(mut self, routes: impl IntoIterator<Item = Route<S>>) -> Self {
+    pub fn routes(mut self, routes: Vec<Route<S>>) -> Self {
         self.parts.routes.extend(routes.into_iter().map(|route| route.entry));
         self
     }

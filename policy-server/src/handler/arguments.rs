@@ -1,6 +1,6 @@
 //! Handler arguments from axum-core's extractors.
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use axum_core::{
     extract::{FromRequest, FromRequestParts, Request},
@@ -46,6 +46,15 @@ pub trait Arguments<S, Via>: Sized + Send {
         Fut: Future<Output: Respond> + Send;
 }
 
+/// The last argument is extracted in the way that axum-core's marker says, which is inferred.
+#[derive(Debug)]
+pub struct Inferred<Via>(PhantomData<Via>);
+
+/// The last argument is extracted from a body, which its macro knows. Nothing is inferred, so that
+/// the compiler says once what its type lacks.
+#[derive(Debug)]
+pub enum FromBody {}
+
 impl<S> Arguments<S, ()> for () {
     /// Nothing of the request is kept.
     fn call<F, Fut>(_call: &mut Call, handler: F) -> BoxFuture
@@ -85,7 +94,7 @@ macro_rules! arguments {
         const _: () = assert!(<[&str]>::len(&[$(stringify!($head)),*]) < MAX_EXTRACTORS);
 
         #[expect(non_snake_case, reason = "types and values share their names here")]
-        impl<S, Via, $($head,)* $last> Arguments<S, Via> for ($($head,)* $last,)
+        impl<S, Via, $($head,)* $last> Arguments<S, Inferred<Via>> for ($($head,)* $last,)
         where
             S: Send + Sync + 'static,
             $($head: FromRequestParts<S> + Send + 'static,)*
@@ -131,6 +140,21 @@ macro_rules! arguments {
                 })
             }
         }
+
+        impl<S, $($head,)* $last> Arguments<S, FromBody> for ($($head,)* $last,)
+        where
+            S: Send + Sync + 'static,
+            $($head: FromRequestParts<S> + Send + 'static,)*
+            $last: FromRequest<S> + Send + 'static,
+        {
+            fn call<Handler, Answer>(call: &mut Call, handler: Handler) -> BoxFuture
+            where
+                Handler: FnOnce(Self) -> Answer + Send + 'static,
+                Answer: Future<Output: Respond> + Send,
+            {
+                <Self as Arguments<S, Inferred<_>>>::call(call, handler)
+            }
+        }
     };
 }
 
@@ -151,7 +175,7 @@ arguments!(A B C D E F G H I J K; L);
 /// expanding it to axum-core's.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
-    label = "not an extractor for state `{S}`",
+    label = "an argument of this handler has this type",
     note = "an argument is either named in the route's path, or implements `FromRequestParts`",
     note = "an extractor that reads the body (`Json`, `Form`, `Bytes`, ..) must be the last argument"
 )]
@@ -163,7 +187,7 @@ impl<S, T: FromRequestParts<S>> ExtractParts<S> for T {}
 /// `FromRequest` with this crate's diagnostics.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
-    label = "not an extractor for state `{S}`",
+    label = "an argument of this handler has this type",
     note = "an argument is either named in the route's path, or implements `FromRequestParts` or `FromRequest`"
 )]
 pub trait Extract<S, Via>: FromRequest<S, Via> {}

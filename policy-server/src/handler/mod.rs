@@ -1,6 +1,7 @@
 //! What the route macros generate code for: constant data, and one call into this module.
 
 pub(crate) mod arguments;
+pub(crate) mod checks;
 pub(crate) mod csrf_route;
 pub mod extract;
 pub(crate) mod parameters;
@@ -154,12 +155,13 @@ impl Call {
 
 /// Runs one handler. The code of all handlers goes through this function, so it is type-checked
 /// once.
-pub fn invoke<S, Via, P, A, F, Fut>(call: &mut Call, handler: F) -> BoxFuture
+pub fn invoke<S, Via, P, A, R, F, Fut>(call: &mut Call, handler: F) -> BoxFuture
 where
     P: Parameters,
     A: Arguments<S, Via>,
+    R: Respond,
     F: FnOnce(P, A) -> Fut + Send + 'static,
-    Fut: Future<Output: Respond> + Send,
+    Fut: Future<Output = R> + Send,
 {
     match P::parse(&call.values, call.request.uri().path()) {
         Ok(parameters) => A::call(call, move |arguments| handler(parameters, arguments)),
@@ -174,8 +176,8 @@ where
 /// The return type of a handler: [`IntoResponse`], with this crate's diagnostics.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this cannot be converted to a response (handler.not-a-response)",
-    label = "this return type does not implement `IntoResponse`",
-    note = "return a `Response`, `String`, `Json<T>`, `StatusCode`, a tuple of them, or `Result<T, Problem>`"
+    label = "this does not implement `IntoResponse`",
+    note = "return a `Response`, `String`, `StatusCode`, `Json<T>` of a `T: Serialize`, a tuple of them, or a `Result` of two of them, such as `Result<T, Problem>`"
 )]
 pub trait Respond: IntoResponse {}
 

@@ -105,7 +105,7 @@ async fn targets_take_the_issuers_that_a_handler_takes() {
     let issuers = Issuers::new();
     let (mut let_in, mut refused) = (0, 0);
     for (name, route, requirement) in requirements() {
-        let app = issuers.app().routes([route]).public_origin(ORIGIN);
+        let app = issuers.app().routes(vec![route]).public_origin(ORIGIN);
         let client = app
             .mount("/mount", mount().auth(requirement))
             .proxy(upstream().auth(requirement))
@@ -140,7 +140,7 @@ async fn a_tunnel_takes_the_issuers_that_a_handler_takes() {
     let (mut let_in, mut refused) = (0, 0);
     for (name, route, requirement) in requirements() {
         let tunnel = Tunnel::to([target.0.to_string()]).auth(requirement).private(["127.0.0.0/8"]);
-        let server = Running::start(issuers.app().routes([route]).tunnel(tunnel)).await;
+        let server = Running::start(issuers.app().routes(vec![route]).tunnel(tunnel)).await;
         let own = server.response("GET /own HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
         let own = own.text().to_owned();
         for (whose, token) in issuers.tokens().into_iter().chain([("own", own)]) {

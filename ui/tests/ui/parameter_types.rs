@@ -8,6 +8,10 @@ struct Id;
 #[auth(public)]
 async fn user(id: Id) {}
 
+#[get("/users/{id}/{page}")]
+#[auth(public)]
+async fn page(page: Option<u64>, id: u64) {}
+
 fn main() {
-    let _ = App::new(()).routes(routes![user]);
+    let _ = App::new(()).routes(routes![user, page]);
 }

@@ -13,10 +13,14 @@ async fn public(me: Principal) {}
 #[auth(public)]
 async fn tuple((method, me): (Method, crate::Principal)) {}
 
+#[get("/maybe")]
+#[auth(public)]
+async fn maybe(me: Option<Principal>) {}
+
 #[get("/optional")]
 #[auth(session | token, optional)]
 async fn optional(method: Method, me: Principal) {}
 
 fn main() {
-    let _ = App::new(()).routes(routes![public, tuple, optional]);
+    let _ = App::new(()).routes(routes![public, tuple, maybe, optional]);
 }

@@ -331,6 +331,24 @@ impl Problem {
     }
 }
 
+/// Nothing implements it. Of a type that does not convert, the compiler lists those that do; what to
+/// write instead it says only of a trait of ours. With `?` it shows the label, else the note.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: this error has no response (handler.error-not-a-problem)",
+    label = "write `.map_err(Problem::internal)?` to log it and respond with 500, or implement `From` of it for `Problem`",
+    note = "write `.map_err(Problem::internal)` to log it and respond with 500, or implement `From` of it for `Problem`"
+)]
+pub trait ErrorForClients {
+    /// Its problem.
+    fn into_problem(self) -> Problem;
+}
+
+impl<E: ErrorForClients> From<E> for Problem {
+    fn from(error: E) -> Self {
+        error.into_problem()
+    }
+}
+
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         Self(Kind::Listed(refusal))

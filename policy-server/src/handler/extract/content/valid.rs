@@ -77,11 +77,10 @@ pub trait Validate {
 ///
 /// Errors before there is a value, such as a body that is not JSON, are reported as without
 /// `Valid`. [`Invalid`] shows how to convert the errors of other libraries.
-// The bound is on the type so that the compiler reports a missing `Validate` at the argument.
 #[derive(Clone, Copy, Debug)]
-pub struct Valid<E: Deref<Target: Validate>>(pub E);
+pub struct Valid<E>(pub E);
 
-impl<E: Deref<Target: Validate>> Deref for Valid<E> {
+impl<E> Deref for Valid<E> {
     type Target = E;
 
     fn deref(&self) -> &E {

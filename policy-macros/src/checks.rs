@@ -1,0 +1,80 @@
+//! Requirements stated at the types of a signature, so that the compiler reports each of them there,
+//! in its words for that type: see `policy-server/src/handler/checks.rs`.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{ReturnType, Type, spanned::Spanned};
+
+use crate::{
+    signature::Arguments,
+    type_names::{Known, first_two_arguments, known, last_segment, mentions},
+};
+
+/// The type of an extractor. One that needs nothing of the state of an app is required here to be
+/// one; of any other this is known only in the list of routes.
+pub(crate) fn extractor(ty: &Type) -> TokenStream {
+    let of = match known(ty) {
+        None => return ty.to_token_stream(),
+        Some(Known::Body) => quote!(OfBody),
+        Some(Known::Head) => quote!(OfHead),
+    };
+    quote_spanned!(ty.span()=> <#ty as __policy::#of<__PolicyState>>::Argument)
+}
+
+/// Statements that require what the one call into the library requires, too.
+pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> TokenStream {
+    let mut statements = TokenStream::new();
+    let mut state = |name: TokenStream, ty: &Type| {
+        statements.extend(quote_spanned! {ty.span()=>
+            let _: ::core::option::Option<__policy::#name<#ty>> = ::core::option::Option::None;
+        });
+    };
+    for ty in arguments.parameters.iter().filter(|ty| !is_parsed(ty)) {
+        state(quote!(Parameter), ty);
+    }
+    if let ReturnType::Type(_, ty) = output {
+        for part in returned(ty) {
+            let segment = last_segment(part);
+            match segment.map(|segment| segment.ident.to_string()).as_deref() {
+                Some("Json") => state(quote!(ReturnedJson), part),
+                Some("Problem" | "String" | "StatusCode" | "Response") => (),
+                // The call as a whole is about one that is no `Result`.
+                Some(_) if !std::ptr::eq(part, &**ty) => state(quote!(Returned), part),
+                _ => (),
+            }
+        }
+    }
+    statements
+}
+
+/// What a handler returns, where it can be written elsewhere; else it is inferred.
+pub(crate) fn output(output: &ReturnType) -> TokenStream {
+    match output {
+        ReturnType::Default => quote!(()),
+        ReturnType::Type(_, ty) if is_opaque(ty) => quote!(_),
+        ReturnType::Type(_, ty) => ty.to_token_stream(),
+    }
+}
+
+fn is_opaque(ty: &Type) -> bool {
+    mentions(ty.to_token_stream(), &|word| word == "impl")
+}
+
+/// Both halves of a `Result`, or the type itself.
+fn returned(ty: &Type) -> Vec<&Type> {
+    if is_opaque(ty) {
+        return Vec::new();
+    }
+    let is_result = last_segment(ty).filter(|segment| segment.ident == "Result");
+    match is_result.map(first_two_arguments) {
+        Some((Some(good), Some(bad))) => [returned(good), returned(bad)].concat(),
+        Some((Some(good), None)) => returned(good),
+        _ => vec![ty],
+    }
+}
+
+/// The types that most parameters have, for which nothing needs to be said.
+fn is_parsed(ty: &Type) -> bool {
+    let known = ["String", "bool", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "Uuid"];
+    last_segment(ty).is_some_and(|segment| known.iter().any(|known| segment.ident == known))
+}

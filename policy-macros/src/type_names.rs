@@ -1,0 +1,98 @@
+//! What the name of a type tells. A macro sees no more of it: a type with the name of an extractor is
+//! taken for it.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{GenericArgument, Ident, PathArguments, PathSegment, Type, ext::IdentExt};
+
+/// An extractor of ours or of axum, which needs nothing of the state of an app.
+#[derive(Clone, Copy)]
+pub(crate) enum Known {
+    /// From the body.
+    Body,
+    /// From the head.
+    Head,
+}
+
+/// The extractors whose types say what they extract, recognised by name: only these can fail.
+pub(crate) fn known(ty: &Type) -> Option<Known> {
+    let word = word_inside(ty)?;
+    if word == "Json" || word == "Form" {
+        Some(Known::Body)
+    } else {
+        (word == "Query").then_some(Known::Head)
+    }
+}
+
+/// Whether an extractor reads the body, as far as its name says.
+pub(crate) fn reads_body(ty: &Type) -> bool {
+    let bodies = ["Json", "Form", "Bytes", "String", "Multipart", "Request"];
+    word_inside(ty).is_some_and(|word| bodies.iter().any(|body| word == body))
+}
+
+/// The name of an extractor, also inside of `Option`, `Result` and `Valid`.
+pub(crate) fn word_inside(ty: &Type) -> Option<&Ident> {
+    let last = last_segment(ty)?;
+    match (last.ident.unraw().to_string().as_str(), first_argument(last)) {
+        ("Option" | "Result" | "Valid", Some(inner)) => word_inside(inner),
+        _ => Some(&last.ident),
+    }
+}
+
+/// The last name of the path that a type is.
+pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
+    match ty {
+        Type::Group(group) => last_segment(&group.elem),
+        Type::Paren(paren) => last_segment(&paren.elem),
+        Type::Path(path) => path.path.segments.last(),
+        _ => None,
+    }
+}
+
+/// The first type in the angle brackets.
+fn first_argument(segment: &PathSegment) -> Option<&Type> {
+    first_two_arguments(segment).0
+}
+
+/// The first two types in the angle brackets.
+pub(crate) fn first_two_arguments(segment: &PathSegment) -> (Option<&Type>, Option<&Type>) {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return (None, None) };
+    let mut types = arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    });
+    (types.next(), types.next())
+}
+
+/// A type as it is written, without the spaces between tokens.
+pub(crate) fn shown(ty: &Type) -> String {
+    ty.to_token_stream().to_string().replace(' ', "").replace(',', ", ")
+}
+
+/// Whether an identifier of a type is meant.
+pub(crate) fn mentions(tokens: TokenStream, is_meant: &impl Fn(&Ident) -> bool) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => is_meant(&word),
+        TokenTree::Group(group) => mentions(group.stream(), is_meant),
+        _ => false,
+    })
+}
+
+/// Extractors that compile but find nothing: they read private values that axum's router adds to a
+/// request. Also inside `Option` and `Result`.
+pub(crate) fn refused(ty: &Type) -> Option<(String, &'static str)> {
+    let last = last_segment(ty)?;
+    let name = last.ident.unraw().to_string();
+    match (name.as_str(), first_argument(last)) {
+        ("Option" | "Result", Some(inner)) => refused(inner),
+        ("Path", Some(_)) => Some((
+            "Path<..>".to_owned(),
+            "name each parameter as an argument, such as `id: u64` for `{id}`",
+        )),
+        ("RawPathParams", None) => {
+            Some((name, "name each parameter as an argument, such as `id: String` for `{id}`"))
+        }
+        ("MatchedPath" | "NestedPath", None) => Some((name, "take `MatchedRoute`")),
+        _ => None,
+    }
+}

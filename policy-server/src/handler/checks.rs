@@ -1,0 +1,47 @@
+//! Requirements that generated code states one by one, at the type in the signature that has to meet
+//! them.
+//!
+//! [`invoke`](super::invoke) has all of them too, but the compiler would report each at the return
+//! type, or in the list of routes. What it has reported here, it does not report again there: within
+//! one function, it processes the same requirement of the same type once.
+
+use std::marker::PhantomData;
+
+use axum_core::{
+    extract::{FromRequest, FromRequestParts},
+    response::IntoResponse,
+};
+
+use super::{Respond, parameters::FromParam};
+
+/// An argument that is known to come from a body. A handler takes its type through here.
+pub trait OfBody<S> {
+    /// The type itself.
+    type Argument;
+}
+
+impl<S, T: FromRequest<S>> OfBody<S> for T {
+    type Argument = T;
+}
+
+/// An argument that is known to come from the head of a request, as [`OfBody`].
+pub trait OfHead<S> {
+    /// The type itself.
+    type Argument;
+}
+
+impl<S, T: FromRequestParts<S>> OfHead<S> for T {
+    type Argument = T;
+}
+
+/// A parameter of the path.
+#[derive(Debug)]
+pub struct Parameter<T: FromParam>(PhantomData<T>);
+
+/// A half of a returned `Result`.
+#[derive(Debug)]
+pub struct Returned<T: Respond>(PhantomData<T>);
+
+/// A returned `Json<T>`: the compiler says what `T` lacks.
+#[derive(Debug)]
+pub struct ReturnedJson<T: IntoResponse>(PhantomData<T>);
