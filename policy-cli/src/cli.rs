@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, builder::styling};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 use crate::{
-    commands::{code, completions, explain, man, show},
+    commands::{code, completions, explain, man, new, show},
     failure::Failure,
     output::Output,
 };
@@ -54,6 +54,7 @@ pub(crate) enum Command {
     #[cfg(feature = "audit")]
     Audit(audit::Arguments),
     Code(code::Arguments),
+    New(new::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -67,6 +68,7 @@ impl Command {
             #[cfg(feature = "audit")]
             Self::Audit(arguments) => audit::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),
+            Self::New(arguments) => new::run(arguments, output),
             Self::Completions(arguments) => completions::run(arguments, output),
             Self::Man(arguments) => man::run(arguments, output),
         }

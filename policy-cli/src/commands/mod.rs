@@ -6,4 +6,5 @@ pub(crate) mod code;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod man;
+pub(crate) mod new;
 pub(crate) mod show;

@@ -6,6 +6,7 @@ mod fixtures;
 mod hostile;
 mod manifests;
 mod manual;
+mod new;
 mod run;
 mod schema;
 mod show;

@@ -146,6 +146,7 @@ pub(crate) fn app() -> App<()> {
         ))
     });
     App::new(())
+        .request_ids()
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key").accept(partner))

@@ -24,6 +24,7 @@ use super::{
     equivalence_classes::{PageCase, RequestCase},
     server::Reply,
 };
+use crate::observe::request_id;
 
 /// Every load runs alone.
 const ID: LoadId = LoadId(1);
@@ -128,8 +129,8 @@ fn looks(sent: &Sent, reply: &Reply, named: Option<&HeaderValue>) -> u64 {
         let is_seen = name.as_str().starts_with("access-control-")
             || *name == "cross-origin-resource-policy"
             || *name == header::LOCATION;
-        let is_volatile =
-            matches!(*name, header::SET_COOKIE | header::DATE | header::CONTENT_LENGTH);
+        let is_volatile = *name == request_id::FIELD
+            || matches!(*name, header::SET_COOKIE | header::DATE | header::CONTENT_LENGTH);
         if is_seen || (!is_fetched && !is_volatile) {
             value.hash(&mut hasher);
         }

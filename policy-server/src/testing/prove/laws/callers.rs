@@ -3,12 +3,15 @@
 use http::{HeaderMap, HeaderName, header};
 
 use super::{Fault, Law, Verdict};
-use crate::testing::prove::{
-    caller::{Admitted, CredentialState, Defect},
-    exchange::Exchange,
-    explorer::PathExplorer,
-    probe::HandlerBehavior,
-    tally::Tallies,
+use crate::{
+    observe::request_id,
+    testing::prove::{
+        caller::{Admitted, CredentialState, Defect},
+        exchange::Exchange,
+        explorer::PathExplorer,
+        probe::HandlerBehavior,
+        tally::Tallies,
+    },
 };
 
 /// A handler runs only for an admitted caller, with the user of the credential as the principal.
@@ -81,11 +84,16 @@ pub(super) fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies
     }
 }
 
-/// The headers of a refusal, except those that depend on its code.
+/// The headers of a refusal, except those that depend on its code, and those of each response.
 fn fields_of(headers: &HeaderMap) -> Vec<String> {
-    const OF_CODE: [HeaderName; 4] =
-        [header::CONTENT_LENGTH, header::WWW_AUTHENTICATE, header::SET_COOKIE, header::DATE];
-    let all = headers.iter().filter(|(name, _)| !OF_CODE.contains(name));
+    const OTHER: [HeaderName; 5] = [
+        header::CONTENT_LENGTH,
+        header::WWW_AUTHENTICATE,
+        header::SET_COOKIE,
+        header::DATE,
+        request_id::FIELD,
+    ];
+    let all = headers.iter().filter(|(name, _)| !OTHER.contains(name));
     let mut fields: Vec<_> = all
         .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())))
         .collect();

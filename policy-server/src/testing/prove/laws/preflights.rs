@@ -6,12 +6,15 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::{Fault, Law, Verdict};
-use crate::testing::prove::{
-    exchange::Exchange,
-    explorer::PathExplorer,
-    probe::HandlerBehavior,
-    server::{ProbeRequest, Reply},
-    tally::Tallies,
+use crate::{
+    observe::request_id,
+    testing::prove::{
+        exchange::Exchange,
+        explorer::PathExplorer,
+        probe::HandlerBehavior,
+        server::{ProbeRequest, Reply},
+        tally::Tallies,
+    },
 };
 
 /// A request that needs a preflight and is not granted is not sent.
@@ -96,10 +99,11 @@ pub(super) fn preflight(
     ProbeRequest { method: Method::OPTIONS, target, headers, body: Bytes::new() }
 }
 
-/// The parts of a response that do not change over time.
+/// The parts of a response that do not differ from one to the next.
 fn stable(reply: &Reply) -> (u16, bool, BTreeMap<&str, Vec<&HeaderValue>>) {
     let mut fields: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for (name, value) in reply.headers.iter().filter(|(name, _)| *name != header::DATE) {
+    let own = [header::DATE, request_id::FIELD];
+    for (name, value) in reply.headers.iter().filter(|(name, _)| !own.contains(name)) {
         fields.entry(name.as_str()).or_default().push(value);
     }
     (reply.status, reply.report.is_some(), fields)
