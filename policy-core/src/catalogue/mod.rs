@@ -227,7 +227,15 @@ macro_rules! all {
         /// Something odd about the policy of a whole app, which is legal.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
-        pub enum Lint { $($(#[doc = $doc])* $name,)* }
+        pub enum Lint {
+            $($(#[doc = $doc])*
+            #[doc = ""]
+            #[doc = concat!("`", $code, "`: ", $message, ".")]
+            #[doc = ""]
+            #[doc = concat!("Fix: ", $help, ".")]
+            #[doc(alias = $code)]
+            $name,)*
+        }
 
         impl Lint {
             /// Every lint there is.
