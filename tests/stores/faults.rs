@@ -206,14 +206,12 @@ impl Crowd {
     async fn end(self) {
         self.is_over.store(true, Ordering::Relaxed);
         for (visitor, done, unknown) in self.visits.join_all().await.into_iter().flatten() {
-            let next = visitor.post(&self.instances[0], "/count").await.text();
-            let next: u64 = next.parse().unwrap();
-            assert!((done + 1..=done + unknown + 1).contains(&next), "{done}, {unknown}: {next}");
+            visitor.counts_on(&self.instances[0], done, unknown).await;
         }
         let ended = self.ended.lock().unwrap().clone();
         assert!(!ended.is_empty());
         for (number, visitor) in ended.iter().enumerate() {
-            assert_eq!(visitor.status(&self.instances[number % 3]).await, 401);
+            assert_eq!(visitor.status_at_last(&self.instances[number % 3]).await, 401);
         }
     }
 }
@@ -236,10 +234,20 @@ pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &st
                      |---|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for fault in faults {
-        crowd.noticed.lock().unwrap().clear();
-        let begun = Instant::now();
         fault.begin(&relay, server).await;
-        sleep(lasts).await;
+        let mut begun;
+        let mut stretches = 0;
+        loop {
+            crowd.noticed.lock().unwrap().clear();
+            begun = Instant::now();
+            sleep(lasts).await;
+            if !fault.is_served() || !crowd.has_noticed(503) {
+                break;
+            }
+            // On a machine that does much else, a call may take too long in any network.
+            stretches += 1;
+            assert!(stretches < 10, "{}: nobody is served well", fault.name());
+        }
         fault.end(&relay, server).await;
         let healed = Instant::now();
         crowd.recovers().await;
@@ -248,7 +256,7 @@ pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &st
         table.push_str(&row(fault.name(), begun, healed, recovery, &noticed));
         assert!(crowd.has_noticed(200), "{}", fault.name());
         // Of a fault that nobody notices, nothing is learned.
-        assert_eq!(crowd.has_noticed(503), !fault.is_served(), "{}", fault.name());
+        assert!(fault.is_served() || crowd.has_noticed(503), "{}", fault.name());
     }
     crowd.end().await;
     println!("{table}");

@@ -11,7 +11,7 @@ use policy_server::{
     store::MemoryStore,
     testing::{TestClient, TestRequest, TestResponse},
 };
-use policy_tests::http::soon;
+use policy_tests::redis::PATIENCE;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
@@ -261,6 +261,33 @@ impl Visitor {
         self.get(instance, "/me").await.status().as_u16()
     }
 
+    /// The same as soon as the store answers, however busy the machine is.
+    pub(crate) async fn status_at_last(&self, instance: &Instance) -> u16 {
+        let mut status = 503;
+        until(async || {
+            status = self.status(instance).await;
+            status != 503
+        })
+        .await;
+        status
+    }
+
+    /// Counts once more, as soon as the store acknowledges it. So many counts were acknowledged until
+    /// then, and of so many nobody knows: the first are there, and the others may be.
+    pub(crate) async fn counts_on(&self, instance: &Instance, done: u64, mut unknown: u64) {
+        let mut next = None;
+        until(async || {
+            let response = self.post(instance, "/count").await;
+            let is_away = is_away(&response);
+            unknown += u64::from(is_away);
+            next = (!is_away).then(|| response.text());
+            next.is_some()
+        })
+        .await;
+        let next: u64 = next.unwrap().parse().unwrap();
+        assert!((done + 1..=done + unknown + 1).contains(&next), "{done}, {unknown}: {next}");
+    }
+
     /// Opens a stream. The task returns whether it was cut off.
     pub(crate) async fn open(&self, instance: &Instance) -> JoinHandle<bool> {
         let request = policy_server::http::Request::get("/events")
@@ -275,14 +302,14 @@ impl Visitor {
     }
 }
 
-/// Waits until something that depends on another instance has happened.
+/// Waits until something that depends on another instance or on a server has happened.
 pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
-    soon(async {
+    let happens = async {
         while !happened().await {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
-    })
-    .await;
+    };
+    tokio::time::timeout(PATIENCE, happens).await.expect("it should have happened by now");
 }
 
 /// What a route does that needs a session, while the store is away: it says when to ask again, and

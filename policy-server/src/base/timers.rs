@@ -8,6 +8,9 @@ use tokio::{
     time::Sleep,
 };
 
+#[cfg(any(feature = "postgres", feature = "redis"))]
+use super::task::BackgroundTask;
+
 thread_local! {
     static HAS_NO_TIMERS: Cell<bool> = const { Cell::new(false) };
 }
@@ -44,7 +47,10 @@ pub(crate) async fn beside_requests<T: Send + 'static>(
     let is_shared = |runtime: Handle| runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
     match runtime() {
         Ok(runtime) if !Handle::try_current().is_ok_and(is_shared) => {
-            match runtime.spawn(open).await {
+            let task = runtime.spawn(open);
+            // Who gives up leaves nothing behind.
+            let _opening = BackgroundTask::new(task.abort_handle());
+            match task.await {
                 Ok(opened) => opened,
                 // The caller gives up at its deadline.
                 Err(_ended) => std::future::pending().await,

@@ -4,7 +4,7 @@ use std::{
     fmt::Display,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -14,89 +14,123 @@ use crate::base::event::log;
 /// So many failures in a row open the circuit: one connection may always break.
 const FAILURES: u32 = 3;
 
-/// The shortest and the longest time without a call. It doubles with each attempt that fails.
+/// The shortest and the longest time without a call. It doubles with each attempt.
 const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// Refuses calls while a server is away, so that no request waits for it, and lets one through now
 /// and then. The times are random by half, so that instances do not ask at the same moment.
 #[derive(Debug, Default)]
 pub(super) struct Circuit {
-    is_open: AtomicBool,
-    state: Mutex<State>,
+    /// How often it opened or closed: it is open if this is odd.
+    changes: AtomicU64,
+    /// In a row, while it is closed.
+    failures: AtomicU32,
+    attempts: Mutex<Attempts>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    failures: u32,
+struct Attempts {
     /// The last time without a call.
     pause: Duration,
     next: Option<Instant>,
 }
 
+/// A call that may go to the server. What becomes of it counts only as long as the circuit stays as it
+/// is: when a server goes away, the calls under way all fail, some of them when it is back.
+#[derive(Debug)]
+pub(super) struct Admission(u64);
+
 impl Circuit {
     /// Whether calls are refused.
     pub(super) fn is_open(&self) -> bool {
-        self.is_open.load(Ordering::Acquire)
+        is_open(self.changes.load(Ordering::Acquire))
     }
 
     /// Whether this call may go to the server.
-    pub(super) fn admits(&self, now: Instant) -> bool {
-        if !self.is_open() {
-            return true;
+    pub(super) fn admits(&self, now: Instant) -> Option<Admission> {
+        self.admits_at(now, random())
+    }
+
+    /// `random` is between 0 and 1.
+    fn admits_at(&self, now: Instant, random: f64) -> Option<Admission> {
+        let changes = self.changes.load(Ordering::Acquire);
+        if !is_open(changes) {
+            return Some(Admission(changes));
         }
-        let mut state = self.lock();
-        if state.next.is_some_and(|next| now < next) {
-            return false;
+        let mut attempts = self.lock();
+        if attempts.next.is_some_and(|next| now < next) {
+            return None;
         }
-        // The next one, if this one has not answered by then.
-        state.next = Some(now + state.pause.max(SHORTEST));
-        true
+        attempts.pause_from(now, random);
+        Some(Admission(changes))
     }
 
     /// A call ended: by this failure, if the server is to blame for it. Logs when the server goes away
-    /// and when it is back.
-    pub(super) fn ended(&self, failure: Option<&dyn Display>) {
-        match failure {
-            Some(error) => {
-                if self.failed(Instant::now(), random()) {
-                    log!(StoreAway, %error);
-                }
+    /// and when it is back. Returns whether this opened the circuit.
+    pub(super) fn ended(&self, admission: &Admission, failure: Option<&dyn Display>) -> bool {
+        let Some(error) = failure else {
+            if self.answered() {
+                log!(StoreBack);
             }
-            None => {
-                if self.answered() {
-                    log!(StoreBack);
-                }
-            }
+            return false;
+        };
+        let opens = self.failed(admission, Instant::now(), random());
+        if opens {
+            log!(StoreAway, %error);
         }
+        opens
     }
 
     /// A call reached the server. Returns whether it was away.
     fn answered(&self) -> bool {
         // Ordinary calls write nothing that they share, except after a failure.
-        if !self.is_open() && self.lock().failures == 0 {
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.failures.store(0, Ordering::Relaxed);
+        }
+        if !self.is_open() {
             return false;
         }
-        *self.lock() = State::default();
-        self.is_open.swap(false, Ordering::AcqRel)
-    }
-
-    /// A call did not reach the server. `random` is between 0 and 1. Returns whether this opened the
-    /// circuit.
-    fn failed(&self, now: Instant, random: f64) -> bool {
-        let mut state = self.lock();
-        state.failures = state.failures.saturating_add(1);
-        if state.failures < FAILURES {
+        let mut attempts = self.lock();
+        if !self.is_open() {
             return false;
         }
-        state.pause = (state.pause * 2).clamp(SHORTEST, LONGEST);
-        state.next = Some(now + state.pause.mul_f64(0.5 + random.clamp(0.0, 1.0)));
-        !self.is_open.swap(true, Ordering::AcqRel)
+        *attempts = Attempts::default();
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        true
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A call did not reach the server. Returns whether this opened the circuit.
+    fn failed(&self, admission: &Admission, now: Instant, random: f64) -> bool {
+        let Admission(changes) = *admission;
+        let mut attempts = self.lock();
+        if is_open(changes) || changes != self.changes.load(Ordering::Acquire) {
+            return false;
+        }
+        if self.failures.fetch_add(1, Ordering::Relaxed) + 1 < FAILURES {
+            return false;
+        }
+        self.failures.store(0, Ordering::Relaxed);
+        attempts.pause_from(now, random);
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        true
     }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Attempts> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Attempts {
+    /// The next attempt is made after this one, whether this one has ended or not.
+    fn pause_from(&mut self, now: Instant, random: f64) {
+        self.pause = (self.pause * 2).clamp(SHORTEST, LONGEST);
+        self.next = Some(now + self.pause.mul_f64(0.5 + random.clamp(0.0, 1.0)));
+    }
+}
+
+fn is_open(changes: u64) -> bool {
+    changes % 2 == 1
 }
 
 /// Between 0 and 1.
@@ -111,54 +145,67 @@ mod tests {
 
     const MILLI: Duration = Duration::from_millis(1);
 
+    impl Circuit {
+        fn fails(&self, now: Instant) -> bool {
+            self.failed(&self.admits_at(now, 0.5).expect("an admission"), now, 0.5)
+        }
+
+        fn opened(now: Instant) -> Self {
+            let circuit = Self::default();
+            assert_eq!([(); 3].map(|()| circuit.fails(now)), [false, false, true]);
+            circuit
+        }
+    }
+
     #[test]
     fn one_failure_refuses_nothing_and_three_in_a_row_do() {
         let (circuit, now) = (Circuit::default(), Instant::now());
         for _ in 0..5 {
-            assert!(!circuit.failed(now, 0.5));
-            assert!(!circuit.failed(now, 0.5));
-            assert!(circuit.admits(now) && !circuit.answered());
+            assert!(!circuit.fails(now));
+            assert!(!circuit.fails(now));
+            assert!(!circuit.answered());
         }
-        assert!(!circuit.failed(now, 0.5) && !circuit.failed(now, 0.5));
-        assert!(circuit.failed(now, 0.5), "it opens once");
-        assert!(!circuit.failed(now, 0.5) && circuit.is_open());
+        assert!(!circuit.fails(now) && !circuit.fails(now));
+        assert!(circuit.fails(now), "it opens once");
+        assert!(circuit.is_open() && circuit.admits_at(now, 0.5).is_none());
     }
 
     #[test]
     fn while_it_is_open_one_call_passes_at_growing_intervals() {
-        let (circuit, mut now) = (Circuit::default(), Instant::now());
-        for _ in 0..FAILURES {
-            circuit.failed(now, 0.5);
-        }
+        let mut now = Instant::now();
+        let circuit = Circuit::opened(now);
         let mut pauses = vec![];
-        for _ in 0..9 {
+        for _ in 0..8 {
             let begun = now;
-            while !circuit.admits(now) {
+            while circuit.admits_at(now, 0.5).is_none() {
                 now += MILLI;
             }
             pauses.push((now - begun).as_millis());
             // No second one meanwhile.
-            assert!(!circuit.admits(now));
-            circuit.failed(now, 0.5);
+            assert!(circuit.admits_at(now, 0.5).is_none());
         }
-        assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
-        assert!(circuit.answered() && !circuit.is_open() && circuit.admits(now));
+        assert_eq!(pauses, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
+        assert!(circuit.answered() && !circuit.is_open());
         // And it begins at the shortest again.
-        for _ in 0..FAILURES {
-            circuit.failed(now, 0.0);
+        let call = || circuit.admits_at(now, 0.5).unwrap();
+        for call in [call(), call(), call()] {
+            circuit.failed(&call, now, 0.0);
         }
-        assert!(!circuit.admits(now + 49 * MILLI) && circuit.admits(now + 50 * MILLI));
+        assert!(circuit.admits_at(now + 49 * MILLI, 0.5).is_none());
+        assert!(circuit.admits_at(now + 50 * MILLI, 0.5).is_some());
     }
 
-    /// The call that was let through may never come back.
+    /// All that were under way fail together, and some of them after the server is back.
     #[test]
-    fn a_call_without_an_answer_is_followed_by_another() {
+    fn calls_from_before_the_outage_neither_prolong_it_nor_begin_another() {
         let (circuit, now) = (Circuit::default(), Instant::now());
-        for _ in 0..FAILURES {
-            circuit.failed(now, 1.0);
+        let calls = [(); 20].map(|()| circuit.admits_at(now, 0.5).unwrap());
+        let opened = calls.iter().filter(|call| circuit.failed(call, now, 0.5)).count();
+        assert_eq!(opened, 1);
+        let attempt = circuit.admits_at(now + 100 * MILLI, 0.5).expect("the first attempt");
+        assert!(circuit.answered());
+        for call in calls.iter().chain([&attempt]) {
+            assert!(!circuit.failed(call, now, 0.5) && !circuit.is_open());
         }
-        assert!(circuit.admits(now + LONGEST));
-        assert!(!circuit.admits(now + LONGEST + 99 * MILLI));
-        assert!(circuit.admits(now + LONGEST + 100 * MILLI));
     }
 }

@@ -70,7 +70,7 @@ impl Visits {
         assert!(ended.len() >= VISITORS, "{} logged out", ended.len());
         for visitor in ended {
             for instance in &self.instances {
-                assert_eq!(visitor.status(instance).await, 401);
+                assert_eq!(visitor.status_at_last(instance).await, 401);
             }
         }
     }

@@ -117,9 +117,9 @@ impl Database {
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        if !self.circuit.admits(Instant::now()) {
+        let Some(admission) = self.circuit.admits(Instant::now()) else {
             return Err(StoreError::new(Failure::IsAway));
-        }
+        };
         let deadline = timers::sleep(DEADLINE);
         tokio::pin!(deadline);
         let outcome = select! {
@@ -140,7 +140,11 @@ impl Database {
             () = &mut deadline => Err(Failure::NoAnswer),
         };
         let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
-        self.circuit.ended(failure.map(|failure| failure as _));
+        if self.circuit.ended(&admission, failure.map(|failure| failure as _)) {
+            // Each of them may be one to a server that is not there any more, which says nothing: an
+            // attempt would wait for it in vain.
+            self.pool.retain(|_, _| false);
+        }
         outcome.map_err(StoreError::new)
     }
 

@@ -47,7 +47,7 @@ const STATEMENT: Duration = Duration::from_secs(2);
 /// - What ends is told to all instances by `NOTIFY`, over one connection each.
 /// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
 ///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
-///   intervals of up to 5 seconds.
+///   intervals of up to 3 seconds.
 /// - Connections beyond this machine use TLS, and check the certificate and its name.
 ///
 /// The parameters of the URL are those of

@@ -201,12 +201,12 @@ impl Database {
         &self,
         call: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, StoreError> {
-        if !self.circuit.admits(Instant::now()) {
+        let Some(admission) = self.circuit.admits(Instant::now()) else {
             return Err(StoreError::new(Failure::IsAway));
-        }
+        };
         let outcome = call.await;
         let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
-        self.circuit.ended(failure.map(|failure| failure as _));
+        self.circuit.ended(&admission, failure.map(|failure| failure as _));
         outcome.map_err(StoreError::new)
     }
 

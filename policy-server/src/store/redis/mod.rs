@@ -61,7 +61,7 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// - What ends is told to all instances by `PUBLISH`, over one connection each.
 /// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
 ///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
-///   intervals of up to 5 seconds.
+///   intervals of up to 3 seconds.
 ///
 /// | URL | where the store is |
 /// |---|---|
