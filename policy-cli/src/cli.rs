@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, builder::styling};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 use crate::{
-    commands::{code, completions, explain, man, new, show},
+    commands::{code, completions, explain, lint, man, new, show},
     failure::Failure,
     output::Output,
 };
@@ -51,6 +51,7 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     Show(show::Arguments),
     Explain(explain::Arguments),
+    Lint(lint::Arguments),
     #[cfg(feature = "audit")]
     Audit(audit::Arguments),
     Code(code::Arguments),
@@ -65,6 +66,7 @@ impl Command {
         match self {
             Self::Show(arguments) => show::run(arguments, output),
             Self::Explain(arguments) => explain::run(arguments, output),
+            Self::Lint(arguments) => lint::run(arguments, output),
             #[cfg(feature = "audit")]
             Self::Audit(arguments) => audit::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),

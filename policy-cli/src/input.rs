@@ -3,12 +3,12 @@
 use std::{
     fs,
     io::{self, Read as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
 use clap::Args;
-use policy_core::manifest::{Lock, Manifest, Sources};
+use policy_core::manifest::{Lock, Manifest, Sources, Suppression};
 
 use crate::{
     failure::Failure,
@@ -35,6 +35,35 @@ pub(crate) struct Input {
     pub(crate) manifest: Manifest,
     /// The lines that decided, as far as they are known.
     pub(crate) sources: Option<Sources>,
+    /// What the lock file suppresses. That of a package need not be readable for its policy to be.
+    pub(crate) suppressed: Result<Vec<Suppression>, Failure>,
+    /// The lock file that stands in the repository, if there is one.
+    pub(crate) lock: Option<LockFile>,
+}
+
+/// A lock file in a repository.
+#[derive(Debug)]
+pub(crate) struct LockFile {
+    /// The path from the root of the repository.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// The workspace in the repository, to which the paths of the compiler are relative.
+    workspace: PathBuf,
+}
+
+impl LockFile {
+    fn new(path: &Path, workspace: &Path, text: String) -> Self {
+        let is_root = |folder: &&Path| folder.join(".git").exists();
+        let root = workspace.ancestors().find(is_root).unwrap_or(workspace);
+        let from_root = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
+        let path = from_root(path).display().to_string();
+        Self { path, text, workspace: from_root(workspace) }
+    }
+
+    /// The path of a source file, from the root of the repository.
+    pub(crate) fn below(&self, file: &str) -> String {
+        self.workspace.join(file).display().to_string()
+    }
 }
 
 impl InputArguments {
@@ -42,11 +71,11 @@ impl InputArguments {
     /// lock file, and says how to get the lines, too.
     pub(crate) fn read(&self, output: &Output) -> Result<Input, Failure> {
         match &self.from {
-            Some(named) => Ok(Input {
-                name: named.clone(),
-                manifest: parse(&self.named(named)?, named)?,
-                sources: None,
-            }),
+            Some(named) => {
+                let Lock { manifest, suppressed, .. } = parse(&self.named(named)?, named)?;
+                let name = named.clone();
+                Ok(Input { name, manifest, sources: None, suppressed: Ok(suppressed), lock: None })
+            }
             None => of_package(&Package::find(&self.package)?, output),
         }
     }
@@ -100,6 +129,12 @@ fn of_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     let (manifest, lock) = (package.manifest(), package.lock());
     let name = package.app_name().to_owned();
     let test = format!("cargo test -p {}", package.name);
+    let locked = match lock.is_file() {
+        true => Some(read(&lock)?),
+        false => None,
+    };
+    let parsed = locked.as_ref().map(|text| parse(text, &lock.display().to_string()));
+    let lock = locked.map(|text| LockFile::new(&lock, &package.workspace, text));
     if manifest.is_file() {
         let file = package.sources();
         let sources = match file.is_file() {
@@ -107,21 +142,23 @@ fn of_package(package: &Package, output: &Output) -> Result<Input, Failure> {
             false => None,
         };
         let text = read(&manifest)?;
-        let manifest = parse(&text, &manifest.display().to_string())?;
-        return Ok(Input { name, manifest, sources });
+        let manifest = parse(&text, &manifest.display().to_string())?.manifest;
+        let suppressed = parsed.transpose().map(|lock| lock.map(|lock| lock.suppressed));
+        let suppressed = suppressed.map(Option::unwrap_or_default);
+        return Ok(Input { name, manifest, sources, suppressed, lock });
     }
-    if lock.is_file() {
+    if let Some(parsed) = parsed {
         output.note(&format!(
             "this is {}; `{test}` adds the lines that decided",
             package.lock_name()
         ));
-        let manifest = parse(&read(&lock)?, &lock.display().to_string())?;
-        return Ok(Input { name, manifest, sources: None });
+        let Lock { manifest, suppressed, .. } = parsed?;
+        return Ok(Input { name, manifest, sources: None, suppressed: Ok(suppressed), lock });
     }
     Err(Failure::new(format!(
         "the package `{}` has no policy yet: neither `{}` nor `{}` is there",
         package.name,
-        lock.display(),
+        package.lock().display(),
         manifest.display()
     ))
     .help(format!("run `{test}`, in which the tests of its policies write it")))
@@ -134,9 +171,9 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The manifest in the text of a manifest or of a lock file.
-fn parse(text: &str, name: &str) -> Result<Manifest, Failure> {
-    Lock::parse(text).map(|lock| lock.manifest).map_err(|error| {
+/// A lock file, or a manifest as one.
+fn parse(text: &str, name: &str) -> Result<Lock, Failure> {
+    Lock::parse(text).map_err(|error| {
         Failure::new(format!("`{name}`: {error}")).help(
             "name a policy.lock or a manifest.json; if a merge left both sides in it, write it anew \
              with `cargo test`",

@@ -8,9 +8,9 @@ mod commands;
 mod escape;
 mod failure;
 mod input;
+mod markdown;
 mod output;
 mod package;
-#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it follow"))]
 mod sarif;
 
 use std::{env, ffi::OsString, process::ExitCode};

@@ -31,6 +31,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The folder of its Cargo.toml.
     pub(crate) folder: PathBuf,
+    /// The folder of its workspace.
+    pub(crate) workspace: PathBuf,
     target: PathBuf,
     /// The name of the app, where it has one.
     app: Option<String>,
@@ -190,13 +192,16 @@ fn names(packages: &[Package]) -> String {
 fn packages(metadata: &Value) -> Vec<Package> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let Some(target) = text(metadata.get("target_directory")) else { return Vec::new() };
+    let workspace = text(metadata.get("workspace_root")).map(PathBuf::from).unwrap_or_default();
+    let workspace = workspace.canonicalize().unwrap_or(workspace);
     let all = metadata.get("packages").and_then(Value::as_array);
     let package = |value: &Value| {
         let file = PathBuf::from(text(value.get("manifest_path"))?);
         let folder = file.parent()?;
         let folder = folder.canonicalize().unwrap_or_else(|_missing| folder.to_owned());
         let name = text(value.get("name"))?;
-        Some(Package { name, folder, target: PathBuf::from(&target), app: None })
+        let (workspace, target) = (workspace.clone(), PathBuf::from(&target));
+        Some(Package { name, folder, workspace, target, app: None })
     };
     all.into_iter().flatten().filter_map(package).collect()
 }

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod code;
 pub(crate) mod completions;
 pub(crate) mod explain;
+pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod show;

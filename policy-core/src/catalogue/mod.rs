@@ -281,6 +281,20 @@ macro_rules! each_kind {
 
 each_kind! { rules refusals events lints }
 
+impl Lint {
+    /// Whether it is about a line that suppresses findings, and not about the policy. Such a finding
+    /// cannot be suppressed.
+    pub const fn is_about_suppressions(self) -> bool {
+        matches!(
+            self,
+            Self::SuppressionExpired
+                | Self::SuppressionEndsSoon
+                | Self::SuppressionUnused
+                | Self::SuppressionUnsigned
+        )
+    }
+}
+
 impl Refusal {
     /// Whether no cache may keep the response: a refusal of one client at one time must not be
     /// served to others (RFC 6585 4, for example).

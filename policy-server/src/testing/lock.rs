@@ -7,6 +7,7 @@ use std::{
 
 use policy_core::manifest::{Lock, Manifest, Sources, Update};
 
+use super::lints::{self, LintError};
 use crate::{app::AppParts, build};
 
 /// Which package a test belongs to, and which of its apps is tested.
@@ -23,13 +24,14 @@ pub struct Subject {
 
 /// Why the lock test of an app fails.
 #[derive(Debug)]
-enum LockError {
+pub(super) enum LockError {
     Io(&'static str, PathBuf, io::Error),
     /// There is no lock file, where tests may not write one.
     Missing(PathBuf),
     Unreadable(PathBuf, String),
     Changed(PathBuf, Box<Update>),
     ToAccept(PathBuf, Box<Update>),
+    Odd(LintError),
 }
 
 impl fmt::Display for LockError {
@@ -55,6 +57,7 @@ impl fmt::Display for LockError {
                 }
                 write!(f, "\n  help      if that is meant, run `POLICY_LOCK=update cargo test`")
             }
+            Self::Odd(error) => error.fmt(f),
             Self::ToAccept(path, update) => {
                 writeln!(f, "the policy of the app opens what nobody has accepted:\n")?;
                 for (change, _) in &update.to_accept {
@@ -80,7 +83,7 @@ impl std::error::Error for LockError {}
 /// The policy of an app, to compare it with its lock file.
 #[derive(Debug)]
 pub(crate) struct LockTest {
-    manifest: Manifest,
+    pub(super) manifest: Manifest,
     sources: Sources,
 }
 
@@ -121,22 +124,29 @@ impl LockTest {
         }
     }
 
+    /// Looks for what is odd about the policy, but for what the lock file suppresses.
+    ///
+    /// # Panics
+    ///
+    /// If anything has to be corrected.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails so")]
+    pub(crate) fn lint(&self, subject: Subject) {
+        if let Err(error) = lints::check(&self.manifest, subject) {
+            panic!("{error}");
+        }
+    }
+
     fn compare(&self, path: &Path, mode: Mode) -> Result<(), LockError> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return match mode {
-                    Mode::Ci => Err(LockError::Missing(path.to_owned())),
-                    Mode::Check | Mode::Update => {
-                        write(path, &Lock::new(self.manifest.clone()).to_json())
-                    }
-                };
-            }
-            Err(error) => return Err(LockError::Io("read", path.to_owned(), error)),
+        let Some(lock) = read_lock(path)? else {
+            return match mode {
+                Mode::Ci => Err(LockError::Missing(path.to_owned())),
+                Mode::Check | Mode::Update => {
+                    write(path, &Lock::new(self.manifest.clone()).to_json())
+                }
+            };
         };
         let unreadable = |error: String| LockError::Unreadable(path.to_owned(), error);
-        // A checkout may have made other line ends of it.
-        let lock = Lock::parse(&text).map_err(|error| unreadable(error.to_string()))?;
         let update = lock.update(&self.manifest).map_err(|error| unreadable(error.to_string()))?;
         let is_same = lock.manifest == update.lock.manifest;
         match mode {
@@ -146,8 +156,11 @@ impl LockTest {
                 Err(LockError::ToAccept(path.to_owned(), Box::new(update)))
             }
             Mode::Update => {
-                let new = update.lock.to_json();
-                if new == text { Ok(()) } else { write(path, &new) }
+                if update.lock == lock {
+                    Ok(())
+                } else {
+                    write(path, &update.lock.to_json())
+                }
             }
         }
     }
@@ -170,7 +183,20 @@ impl LockTest {
 /// The name of the tests of a package's only app.
 const UNNAMED: &str = "policy_laws";
 
-fn lock_file(subject: Subject) -> PathBuf {
+/// The lock file of an app, if there is one.
+pub(super) fn read_lock(path: &Path) -> Result<Option<Lock>, LockError> {
+    match fs::read_to_string(path) {
+        // A checkout may have made other line ends of it.
+        Ok(text) => match Lock::parse(&text) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(error) => Err(LockError::Unreadable(path.to_owned(), error.to_string())),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(LockError::Io("read", path.to_owned(), error)),
+    }
+}
+
+pub(super) fn lock_file(subject: Subject) -> PathBuf {
     let folder = Path::new(subject.folder);
     match subject.name {
         UNNAMED => folder.join("policy.lock"),

@@ -6,6 +6,7 @@ mod client;
 mod console;
 mod faulty_store;
 mod fetched;
+mod lints;
 pub(crate) mod lock;
 mod network;
 pub(crate) mod prove;

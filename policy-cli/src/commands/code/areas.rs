@@ -65,6 +65,7 @@ const AREAS: &[Area] = &[
         "`#[limit]`: sizes, times, rates and concurrency",
         &[(6, "address_rate"), (10, "limits"), (11, "body")],
     ),
+    area("lint", "`cargo policy lint` and `policy_tests!`: what is odd about the policy of an app"),
     gated("origin", "`App::public_origin`: the host of a request", &[(2, "own_origin")]),
     area("proxies", "`App::behind`: trusted proxies in front of the app"),
     area("proxy", "`App::proxy`: upstreams to which requests are passed on"),

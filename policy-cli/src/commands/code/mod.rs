@@ -5,7 +5,7 @@ mod areas;
 use std::process::ExitCode;
 
 use clap::Args;
-use policy_core::{Entry, EventLevel, Severity};
+use policy_core::{Confidence, Entry, EventLevel, Severity};
 
 use self::areas::Area;
 #[cfg(feature = "audit")]
@@ -18,7 +18,7 @@ use crate::{
 /// Explain a code of an error, a refusal, a log line or a finding.
 ///
 /// Every compile error, start error, refused request and log line of Policy has a code, such as
-/// `cors.any-origin-with-credentials`; so has every finding of an audit.
+/// `cors.any-origin-with-credentials`; so has every finding of a lint or an audit.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -97,6 +97,7 @@ fn kind(entry: Entry) -> String {
         },
         Entry::Refusal(refusal) => format!("refusal {}", refusal.status()),
         Entry::Event(_) => "log line".to_owned(),
+        Entry::Lint(_) => "lint".to_owned(),
         _ => String::new(),
     }
 }
@@ -135,14 +136,33 @@ fn page(entry: Entry) -> String {
             };
             fact("kind", &format!("log line of level {level}"));
         }
+        Entry::Lint(lint) => {
+            let sure = match lint.confidence() {
+                Confidence::Sure => "sure: fails where it is of medium severity or worse",
+                Confidence::Heuristic => "a guess: is reported, and may be meant",
+            };
+            fact("kind", &format!("finding of `cargo policy lint` and of tests, {sure}"));
+        }
         _ => (),
     }
     fact("about", entry.about());
     if let Some(area) = Area::of(entry) {
         fact("area", &area.to_string());
     }
-    if let Entry::Rule(rule) = entry {
-        fact("fix", rule.help());
+    match entry {
+        Entry::Rule(rule) => fact("fix", rule.help()),
+        Entry::Lint(lint) => {
+            fact("fix", lint.help());
+            let line = format!(
+                "`{{\"lint\":\"{}\",\"route\":\"GET /..\",\"who\":\"..\",\"why\":\"..\"}}` in `suppressed` of \
+                 policy.lock",
+                lint.code()
+            );
+            if !lint.is_about_suppressions() {
+                fact("leave", &line);
+            }
+        }
+        _ => (),
     }
     page
 }
@@ -184,7 +204,8 @@ mod tests {
             for line in ["kind  ", "about  ", "area  "] {
                 assert!(page.contains(&format!("\n{line}")), "{page}");
             }
-            assert_eq!(page.contains("\nfix  "), matches!(entry, Entry::Rule(_)), "{page}");
+            let has_fix = matches!(entry, Entry::Rule(_) | Entry::Lint(_));
+            assert_eq!(page.contains("\nfix  "), has_fix, "{page}");
             assert!(!kind(entry).is_empty());
         }
     }

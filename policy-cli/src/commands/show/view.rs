@@ -160,7 +160,7 @@ impl Cell {
 
 impl View {
     pub(super) fn new(input: &Input, selected: &[Selected<'_>], filter: &Filter) -> Self {
-        let Input { name, manifest, sources } = input;
+        let Input { name, manifest, sources, .. } = input;
         let (shown, all) = (selected.len(), manifest.routes.len());
         let title = match (shown, all) {
             (1, 1) => format!("{name}: 1 route"),

@@ -64,10 +64,8 @@ impl Finding {
     /// suppression that does not hold.
     pub fn is_error(&self) -> bool {
         let is_grave = self.severity() >= Severity::Medium;
-        let of_suppression = matches!(
-            self.lint,
-            Lint::SuppressionExpired | Lint::SuppressionUnused | Lint::SuppressionUnsigned
-        );
+        let of_suppression =
+            self.lint.is_about_suppressions() && self.lint != Lint::SuppressionEndsSoon;
         (is_grave && self.lint.confidence() == Confidence::Sure) || of_suppression
     }
 

@@ -39,6 +39,22 @@ impl fmt::Display for Suppression {
 const SOON: u32 = 14;
 
 impl Suppression {
+    /// The lines that suppress a finding, one for each route, for somebody to sign. What is wrong with
+    /// a suppression has none.
+    pub fn lines_for(finding: &Finding) -> Vec<Self> {
+        if finding.lint.is_about_suppressions() {
+            return Vec::new();
+        }
+        let routes = finding.routes.iter().map(|route| Self {
+            lint: finding.lint.code().to_owned(),
+            route: Some(route.clone()),
+            who: String::new(),
+            why: String::new(),
+            until: None,
+        });
+        routes.collect()
+    }
+
     fn is_signed(&self) -> bool {
         [&self.who, &self.why].iter().all(|text| !text.trim().is_empty())
     }

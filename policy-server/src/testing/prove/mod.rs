@@ -121,6 +121,16 @@ impl Proof {
         self.lock.check(subject);
     }
 
+    /// Asserts that nothing is odd about the policy, but for what the lock file suppresses.
+    ///
+    /// # Panics
+    ///
+    /// If anything is that has to be corrected.
+    #[track_caller]
+    pub fn check_lints(&self, subject: Subject) {
+        self.lock.lint(subject);
+    }
+
     /// The text of the violation; empty if the law holds.
     pub fn refutation(&self, law: Law) -> String {
         let tally = self.tallies.of(law);
@@ -301,6 +311,10 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
 /// something is opened: a route that admits more callers, origins or requests, loses a protection, or
 /// is new and public has to be accepted by a line in the file, which the test says.
 ///
+/// Another one looks for what is odd about the policy as a whole, by the
+/// [lints](policy_core::manifest::lint). It fails on what is sure and of medium severity or worse,
+/// unless a line of the file suppresses it, with who, why and perhaps until when. It prints the rest.
+///
 /// See [`testing`](crate::testing) for the laws and their cases.
 #[macro_export]
 macro_rules! policy_tests {
@@ -328,13 +342,20 @@ macro_rules! policy_tests {
                 PROOF.get_or_init(Subject::proof).check(law);
             }
 
+            const LOCK: $crate::__private::LockSubject = $crate::__private::LockSubject {
+                folder: env!("CARGO_MANIFEST_DIR"),
+                package: env!("CARGO_PKG_NAME"),
+                name: stringify!($name),
+            };
+
             #[test]
             fn the_policy_is_the_one_in_the_lock_file() {
-                PROOF.get_or_init(Subject::proof).check_lock($crate::__private::LockSubject {
-                    folder: env!("CARGO_MANIFEST_DIR"),
-                    package: env!("CARGO_PKG_NAME"),
-                    name: stringify!($name),
-                });
+                PROOF.get_or_init(Subject::proof).check_lock(LOCK);
+            }
+
+            #[test]
+            fn nothing_is_odd_about_the_policy() {
+                PROOF.get_or_init(Subject::proof).check_lints(LOCK);
             }
 
             #[test]

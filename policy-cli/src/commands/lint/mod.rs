@@ -1,0 +1,104 @@
+//! `cargo policy lint`: what is odd about the policy of an app.
+
+mod lines;
+mod report;
+
+use std::{process::ExitCode, time::SystemTime};
+
+use clap::{Args, ValueEnum};
+use policy_core::{
+    manifest::{Date, Finding, Severity, engine::Engine, lint},
+    time::Timestamp,
+};
+
+use self::{lines::Lines, report::Report};
+use crate::{failure::Failure, input::InputArguments, output::Output};
+
+/// Look for what is odd about the policy of an app: legal, and perhaps more than was meant.
+///
+/// Each finding has a severity, by who gains what with whose authority, and is sure or a guess. What is
+/// sure and of medium severity or worse fails, as in the tests of `policy_tests!`; so do suppressions
+/// that have ended, suppress nothing or are not signed. A line in `suppressed` of policy.lock suppresses
+/// a finding, with who and why.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo policy lint
+  cargo policy lint --deny low                          fail on what is less severe, too
+  cargo policy lint --format sarif > policy.sarif       for the code scanning of a host
+  cargo policy lint --format markdown >> $GITHUB_STEP_SUMMARY
+  cargo policy lint --from HEAD~1                       as policy.lock was one commit ago
+  cargo policy code lint.subdomain-origins              what a lint is about
+
+Exit codes: 0 nothing fails, 1 something does, 2 wrong use or unreadable input.")]
+pub(crate) struct Arguments {
+    /// Fail on every finding of this severity or worse, be it sure or a guess.
+    #[arg(long, value_name = "SEVERITY")]
+    deny: Option<Deny>,
+    /// The form of the report.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    #[command(flatten)]
+    input: InputArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Deny {
+    High,
+    Medium,
+    Low,
+    Info,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// For a terminal.
+    Text,
+    /// For a review.
+    Markdown,
+    /// For programs.
+    Json,
+    /// SARIF 2.1.0, which code hosts show at the lines of a change.
+    Sarif,
+}
+
+impl Deny {
+    fn severity(self) -> Severity {
+        match self {
+            Self::High => Severity::High,
+            Self::Medium => Severity::Medium,
+            Self::Low => Severity::Low,
+            Self::Info => Severity::Info,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let input = arguments.input.read(output)?;
+    // What is no policy has no findings either.
+    Engine::new(&input.manifest).map_err(|error| {
+        Failure::new(format!("the manifest breaks a rule: {error}"))
+            .help("write it anew with `cargo test`")
+    })?;
+    let suppressions = input.suppressed?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
+    let linted = lint(&input.manifest, &suppressions, today);
+    let deny = arguments.deny.map(Deny::severity);
+    let fails = |finding: &Finding| {
+        finding.is_error() || deny.is_some_and(|deny| finding.severity() >= deny)
+    };
+    let report = Report {
+        name: &input.name,
+        fails: linted.findings.iter().filter(|finding| fails(finding)).count(),
+        linted: &linted,
+        lines: Lines { sources: input.sources.as_ref(), lock: input.lock.as_ref() },
+    };
+    output.write(&match arguments.format {
+        Format::Text => report.text(),
+        Format::Markdown => report.markdown(),
+        Format::Json => report.json(),
+        Format::Sarif => report.sarif(fails),
+    });
+    Ok(if report.fails == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}

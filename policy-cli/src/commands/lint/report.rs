@@ -1,0 +1,182 @@
+//! The findings of lints, in each format.
+
+use std::fmt::Write as _;
+
+use policy_core::{
+    Confidence,
+    manifest::{Finding, Linted, Severity, Suppression},
+};
+use serde_json::{Value, json};
+
+use super::lines::Lines;
+use crate::{
+    escape::printable,
+    markdown::{code, words},
+    output::{BOLD, DIM},
+    sarif::{self, SarifFinding, SarifLevel},
+};
+
+/// More routes of one finding are counted in texts.
+const SHOWN_ROUTES: usize = 8;
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    pub(super) name: &'a str,
+    pub(super) linted: &'a Linted,
+    /// How many findings fail.
+    pub(super) fails: usize,
+    pub(super) lines: Lines<'a>,
+}
+
+impl Report<'_> {
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for finding in &self.linted.findings {
+            let (lint, severity) = (finding.lint, finding.severity());
+            let _ = writeln!(
+                text,
+                "{BOLD}{severity}{BOLD:#}: {} {DIM}({}){DIM:#}",
+                lint.message(),
+                lint.code()
+            );
+            for (name, value) in self.facts(finding) {
+                let _ = writeln!(text, "  {DIM}{name:<8}{DIM:#} {}", printable(&value));
+            }
+            text.push('\n');
+        }
+        text + &self.summary() + "\n"
+    }
+
+    pub(super) fn markdown(&self) -> String {
+        let mut text = format!("## {}: lints\n\n{}\n", words(self.name), words(&self.summary()));
+        for finding in &self.linted.findings {
+            let (lint, severity) = (finding.lint, finding.severity());
+            let code_of = code(lint.code());
+            let _ = write!(text, "\n### {severity}: {} ({code_of})\n\n", words(lint.message()));
+            for (name, value) in self.facts(finding) {
+                // Backticks around names stay code, and what stands in them is none.
+                let value: Vec<_> = value
+                    .split('`')
+                    .enumerate()
+                    .map(|(index, part)| match index % 2 {
+                        0 => words(part),
+                        _ => code(part),
+                    })
+                    .collect();
+                let _ = writeln!(text, "- {name}: {}", value.concat());
+            }
+        }
+        text
+    }
+
+    /// What is said of a finding, in order.
+    fn facts(&self, finding: &Finding) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        if !finding.about.is_empty() {
+            facts.push(("about", finding.about.clone()));
+        }
+        let shown: Vec<_> = finding.routes.iter().take(SHOWN_ROUTES).map(String::as_str).collect();
+        let more = finding.routes.len() - shown.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        facts.push(("at", shown.join("; ") + &more));
+        facts.extend(finding.gain.map(|gain| ("gain", gain.to_string())));
+        facts.extend(finding.witness.clone().map(|witness| ("witness", witness)));
+        if finding.lint.confidence() == Confidence::Heuristic {
+            facts.push(("sure", "no, it may be meant".to_owned()));
+        }
+        if let Some(place) = self.lines.of(finding) {
+            facts.push(("line", format!("{}:{}", place.file, place.line)));
+        }
+        facts.push(("help", finding.lint.help().to_owned()));
+        if finding.is_error() {
+            let line = Suppression::lines_for(finding).into_iter().next();
+            facts.extend(line.map(|line| ("leave", line.to_string())));
+        }
+        facts
+    }
+
+    fn summary(&self) -> String {
+        let Linted { findings, suppressed, .. } = self.linted;
+        let count = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
+        let mut summary = match findings.len() {
+            0 => "nothing is odd about this policy".to_owned(),
+            all => format!("{}, of which {} fail", count(all, "finding"), self.fails),
+        };
+        if !suppressed.is_empty() {
+            summary += &format!("; {} suppressed", suppressed.len());
+        }
+        summary
+    }
+
+    pub(super) fn json(&self) -> String {
+        let Linted { findings, suppressed, .. } = self.linted;
+        let findings: Vec<_> = findings.iter().map(|finding| self.value(finding)).collect();
+        let suppressed = suppressed.iter().map(|(finding, suppression)| {
+            let mut value = self.value(finding);
+            value["suppressed_by"] = json!(suppression);
+            value
+        });
+        let suppressed: Vec<_> = suppressed.collect();
+        let value = json!({ "findings": findings, "suppressed": suppressed, "fails": self.fails });
+        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+    }
+
+    fn value(&self, finding: &Finding) -> Value {
+        let line = self.lines.of(finding);
+        json!({
+            "lint": finding.lint.code(),
+            "severity": finding.severity(),
+            "sure": finding.lint.confidence() == Confidence::Sure,
+            "error": finding.is_error(),
+            "message": finding.lint.message(),
+            "about": finding.about,
+            "routes": finding.routes,
+            "facet": finding.facet,
+            "gain": finding.gain,
+            "witness": finding.witness,
+            "help": finding.lint.help(),
+            "line": line.map(|line| json!({ "file": line.file, "line": line.line })),
+        })
+    }
+
+    /// With a level of `error` for what fails.
+    pub(super) fn sarif(&self, fails: impl Fn(&Finding) -> bool) -> String {
+        let of = |finding: &Finding, suppressed: Option<&Suppression>| SarifFinding {
+            rule: finding.lint.code().to_owned(),
+            level: match finding.severity() {
+                _ if suppressed.is_none() && fails(finding) => SarifLevel::Error,
+                Severity::High | Severity::Medium => SarifLevel::Warning,
+                Severity::Low | Severity::Info => SarifLevel::Note,
+            },
+            message: message(finding),
+            help: finding.lint.help().to_owned(),
+            location: self.lines.of(finding),
+            routes: finding.routes.clone(),
+            suppressed: suppressed.map(|line| format!("{}: {}", line.who, line.why)),
+        };
+        let findings = self.linted.findings.iter().map(|finding| of(finding, None));
+        let suppressed =
+            self.linted.suppressed.iter().map(|(finding, line)| of(finding, Some(line)));
+        sarif::render(&findings.chain(suppressed).collect::<Vec<_>>())
+    }
+}
+
+/// What was found, in one line.
+fn message(finding: &Finding) -> String {
+    let mut message = format!("{}: {}", finding.severity(), finding.lint.message());
+    if !finding.about.is_empty() {
+        message += &format!(" ({})", finding.about);
+    }
+    message += &format!(", at {}", finding.routes.join("; "));
+    if let Some(gain) = finding.gain {
+        message += &format!("; {gain}");
+    }
+    if let Some(witness) = &finding.witness {
+        message += &format!("; for example {witness}");
+    }
+    message
+}
