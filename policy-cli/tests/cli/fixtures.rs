@@ -173,6 +173,25 @@ pub(crate) fn shop_sources() -> Sources {
     sources
 }
 
+/// The shop with what lints find: of each severity, sure and not, at one route and at several.
+pub(crate) fn odd() -> Manifest {
+    let mut manifest = shop();
+    if let Some(sessions) = &mut manifest.app.sessions {
+        sessions.domain = Some("shop.example".to_owned());
+    }
+    for route in &mut manifest.routes {
+        if route.path.starts_with("/orders") {
+            let origins = ["https://*.shop.example", "http://old.shop.example"];
+            let dangers = Dangers { insecure_origins: true, ..Dangers::default() };
+            route.cors = Some(Cors { credentials: true, dangers, ..cors(&origins) });
+        }
+        if route.path == "/products/{id}" {
+            route.cors = Some(cors(&["https://api.shop.example", "https://*.partner.example"]));
+        }
+    }
+    manifest.normal()
+}
+
 /// One route, as a new app has it.
 pub(crate) fn hello() -> Manifest {
     let mut manifest = Manifest::new();

@@ -4,6 +4,7 @@
 
 mod fixtures;
 mod hostile;
+mod lint;
 mod manifests;
 mod manual;
 mod new;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use policy_core::manifest::{Acceptance, Lock};
+use policy_core::manifest::{Acceptance, Lock, Suppression};
 use serde_json::{Value, json};
 
 fn repository() -> &'static Path {
@@ -43,6 +43,13 @@ fn every_manifest_of_the_repository_is_valid() {
             who: line("ada"),
             why: line("launch"),
         }];
+        lock.suppressed = vec![Suppression {
+            lint: line("lint.own-origin"),
+            route: Some(line("GET /")),
+            who: line("ada"),
+            why: line("launch"),
+            until: Some("2027-01-31".parse().unwrap()),
+        }];
         for text in [text, lock.to_json()] {
             let value: Value = serde_json::from_str(&text).unwrap();
             let errors: Vec<_> =
@@ -64,7 +71,18 @@ fn the_schema_and_the_reader_refuse_alike() {
         route_fields.extend(facets.clone());
         json!({ "format": 1, "app": {}, "routes": [route] })
     };
+    let suppressed = |line: Value| {
+        let mut lock = route(json!({}));
+        lock["suppressed"] = json!([line]);
+        lock
+    };
     for (value, is_valid) in [
+        (suppressed(json!({ "lint": "lint.own-origin", "who": "ada", "why": "launch" })), true),
+        (suppressed(json!({ "lint": "lint.own-origin", "who": "ada" })), false),
+        (suppressed(json!({ "lint": "x", "who": "a", "why": "b", "till": "2027-01-31" })), false),
+        (suppressed(json!({ "lint": "x", "who": "a", "why": "b", "until": "2027-01-31" })), true),
+        (suppressed(json!({ "lint": "x", "who": "a", "why": "b", "until": "31.1.2027" })), false),
+        (suppressed(json!({ "lint": "x", "who": "a", "why": "b", "until": "1969-12-31" })), false),
         (route(json!({})), true),
         (route(json!({ "auth": { "required": { "session": true } } })), true),
         (route(json!({ "auth": { "required": { "cookie": true } } })), false),

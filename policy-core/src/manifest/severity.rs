@@ -88,7 +88,7 @@ impl std::fmt::Display for Gain {
             (Authority::Ambient, Gainer::Anybody) => "with a session of their own",
             (Authority::Ambient, _) => "as the visitor who is logged in",
         };
-        write!(f, "{who} {what} {authority}")
+        write!(f, "{who} may {what} {authority}")
     }
 }
 

@@ -47,7 +47,10 @@ impl fmt::Display for LintError {
 pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockError> {
     let lock = lock_file(subject);
     let suppressed = read_lock(&lock)?.map(|lock| lock.suppressed).unwrap_or_default();
-    let (errors, others) = errors_and_others(manifest, &suppressed);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
+    let findings = lint(manifest, &suppressed, today).findings.into_iter();
+    let (errors, others): (Vec<_>, Vec<_>) = findings.partition(Finding::is_error);
     for finding in &others {
         println!("{finding}\n");
     }
@@ -57,17 +60,12 @@ pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockErr
     }
 }
 
-fn errors_and_others(
-    manifest: &Manifest,
-    suppressed: &[Suppression],
-) -> (Vec<Finding>, Vec<Finding>) {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
-    lint(manifest, suppressed, today).findings.into_iter().partition(Finding::is_error)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::{env, fs, path::Path};
+
+    use policy_core::manifest::Lock;
+
     use super::*;
     use crate::{prelude::*, testing::lock::LockTest};
 
@@ -76,38 +74,47 @@ mod tests {
     #[cors(origins = ["http://partner.example"], credentials, dangerous_insecure_origins)]
     async fn orders() {}
 
-    fn manifest() -> Manifest {
+    /// Checks the app with a lock file that suppresses this.
+    fn checked(name: &str, suppressed: Vec<Suppression>) -> String {
         let app = App::new(()).sessions(Sessions::memory()).routes(routes![orders]);
-        LockTest::new(&app.parts).manifest
+        let manifest = LockTest::new(&app.parts).manifest;
+        let folder = env::temp_dir().join(format!("policy-lints-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let lock = Lock { suppressed, ..Lock::new(manifest.clone()) };
+        fs::write(folder.join("policy.lock"), lock.to_json()).unwrap();
+        let path: &Path = &folder;
+        let folder: &'static str = Box::leak(path.display().to_string().into_boxed_str());
+        let subject = Subject { folder, package: "shop", name: "policy_laws" };
+        let result = check(&manifest, subject);
+        fs::remove_dir_all(folder).unwrap();
+        result.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn the_test_says_the_line_that_suppresses_a_finding() {
-        let (errors, _) = errors_and_others(&manifest(), &[]);
-        let text = LintError { lock: "policy.lock".into(), errors }.to_string();
+        let text = checked("unsuppressed", Vec::new());
         assert!(text.starts_with("the policy of the app has findings"), "{text}");
         assert!(text.contains("(lint.insecure-origins)"), "{text}");
         let line = text.lines().find(|line| line.contains("\"who\":\"\"")).unwrap();
         let unsigned: Suppression = serde_json::from_str(line.trim()).unwrap();
-        let (errors, _) = errors_and_others(&manifest(), std::slice::from_ref(&unsigned));
-        assert_eq!(errors.len(), 2, "{errors:?}");
+        let text = checked("unsigned", vec![unsigned.clone()]);
+        assert!(text.contains("(lint.suppression-unsigned)"), "{text}");
         let signed = Suppression { who: "ada".into(), why: "a kiosk".into(), ..unsigned };
-        let (errors, _) = errors_and_others(&manifest(), std::slice::from_ref(&signed));
-        assert_eq!(errors, []);
+        assert_eq!(checked("signed", vec![signed]), "");
     }
 
     #[test]
-    fn what_is_wrong_with_a_suppression_is_not_suppressed_by_a_line() {
-        let unused = Suppression {
-            lint: "lint.own-origin".to_owned(),
+    fn no_line_suppresses_what_is_wrong_with_another_one() {
+        let of = |lint: &str, until: Option<&str>| Suppression {
+            lint: lint.to_owned(),
             route: None,
             who: "ada".to_owned(),
             why: "why".to_owned(),
-            until: Some("2020-01-01".parse().unwrap()),
+            until: until.map(|day| day.parse().unwrap()),
         };
-        let (mut errors, _) = errors_and_others(&manifest(), &[unused]);
-        errors.retain(|finding| finding.lint == policy_core::Lint::SuppressionExpired);
-        let text = LintError { lock: "policy.lock".into(), errors }.to_string();
+        let expired = of("lint.own-origin", Some("2020-01-01"));
+        let text = checked("expired", vec![of("lint.insecure-origins", None), expired]);
+        assert!(text.contains("(lint.suppression-expired)"), "{text}");
         assert!(text.contains("2020-01-01") && !text.contains("add these lines"), "{text}");
     }
 }

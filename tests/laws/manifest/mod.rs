@@ -2,6 +2,7 @@
 
 mod explain;
 mod generate;
+mod lints;
 mod naive;
 mod normal;
 mod rewording;

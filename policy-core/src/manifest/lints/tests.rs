@@ -379,6 +379,23 @@ fn every_lint_has_a_case() {
     }
 }
 
+/// `docs/lints.md` lists them, in the order of the catalogue.
+#[test]
+fn every_lint_is_documented() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/lints.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let rows: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("| `lint.")).collect();
+    assert_eq!(rows.len(), Lint::ALL.len());
+    for (lint, row) in Lint::ALL.iter().zip(rows) {
+        let cells: Vec<_> = row.split(" | ").collect();
+        let sure = match lint.confidence() {
+            Confidence::Sure => "yes",
+            Confidence::Heuristic => "a guess",
+        };
+        assert_eq!((format!("lint.{}", cells[0]), cells[2]), (format!("{}`", lint.code()), sure));
+    }
+}
+
 /// The severity is what the function of who, what and authority says, for the gain that each lint
 /// means.
 #[test]
@@ -597,7 +614,7 @@ fn a_finding_says_what_who_where_and_how_to_mend_it() {
          (lint.insecure-origins)\n  \
          about    `http://app.shop.example`\n  \
          at       GET /orders/{id}\n  \
-         gain     pages of any site read as the visitor who is logged in\n  \
+         gain     pages of any site may read as the visitor who is logged in\n  \
          witness  http://app.shop.example\n  \
          help     serve the page by `https`, and grant that origin"
     );

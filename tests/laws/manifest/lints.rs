@@ -1,0 +1,153 @@
+//! Laws of lints.
+
+use std::collections::BTreeMap;
+
+use policy_core::{
+    Lint,
+    algebra::OriginRegion,
+    manifest::{Date, Finding, Manifest, Origins, Route, Severity, Suppression, lint},
+    time::Timestamp,
+};
+use proptest::{prelude::*, sample::Index};
+
+use super::{generate::site, rewording::rewording};
+use crate::law::{Precondition, holds};
+
+fn today() -> Date {
+    Date::of(Timestamp::from_seconds(1_800_000_000))
+}
+
+fn findings(manifest: &Manifest) -> Vec<Finding> {
+    lint(manifest, &[], today()).findings
+}
+
+/// Each lint with each of its routes, and how often it is found there.
+fn places(findings: &[Finding]) -> BTreeMap<(Lint, String), usize> {
+    let mut places = BTreeMap::new();
+    for finding in findings {
+        for route in &finding.routes {
+            *places.entry((finding.lint, route.clone())).or_default() += 1;
+        }
+    }
+    places
+}
+
+/// The route that a finding names.
+fn route<'m>(manifest: &'m Manifest, name: &str) -> Option<&'m Route> {
+    manifest.routes.iter().find(|route| match route.methods.as_slice() {
+        [] => route.path == name,
+        methods => format!("{} {}", methods.join(","), route.path).trim_end() == name,
+    })
+}
+
+/// Origins on this machine, which no network reaches.
+const LOOPBACK: &str =
+    "http://localhost:*, http://*.localhost:*, http://127.0.0.1:*, http://[::1]:*";
+
+/// Findings name routes of the app, each lint each route once, and are as severe as what is gained.
+#[test]
+fn findings_are_about_routes_of_the_app() {
+    holds("findings", 95, site(), |site| {
+        let manifest = site.manifest.normal();
+        let found = findings(&manifest);
+        for finding in &found {
+            let severity = finding
+                .gain
+                .map_or(Severity::Info, |gain| Severity::of(gain.who, gain.what, gain.authority));
+            prop_assert_eq!(finding.severity(), severity);
+            for name in &finding.routes {
+                prop_assert!(name == "app" || route(&manifest, name).is_some(), "{}", name);
+            }
+        }
+        for (place, times) in places(&found) {
+            prop_assert_eq!(times, 1, "{:?}", place);
+        }
+        Ok(Precondition::met_if(!found.is_empty()))
+    });
+}
+
+/// However a policy is written, the same is odd about it.
+#[test]
+fn findings_depend_on_what_a_policy_means() {
+    holds("findings of another wording", 90, (site(), rewording()), |(site, rewording)| {
+        let reworded = rewording.of(&site.manifest);
+        prop_assert_eq!(findings(&reworded), findings(&site.manifest));
+        let read = Manifest::parse(&site.manifest.to_json()).expect("its own text");
+        prop_assert_eq!(findings(&read), findings(&site.manifest));
+        Ok(Precondition::met_if(reworded != site.manifest))
+    });
+}
+
+/// What is found about a set of origins is so by the algebra: there are such origins, and the witness is
+/// one that every route of the finding grants.
+#[test]
+fn what_is_found_about_origins_is_so_by_the_algebra() {
+    let loopback: OriginRegion = LOOPBACK.parse().expect("patterns");
+    holds("origins of findings", 55, site(), |site| {
+        let manifest = site.manifest.normal();
+        let found = findings(&manifest);
+        let mut are_insecure = 0;
+        for route in manifest.routes.iter().filter(|route| route.path != "*") {
+            let Some(cors) = &route.cors else { continue };
+            let names = [format!("{} {}", route.methods.join(","), route.path), route.path.clone()];
+            let of = |lint: Lint| {
+                found.iter().find(|finding| {
+                    finding.lint == lint && names.iter().any(|name| finding.routes.contains(name))
+                })
+            };
+            let region = cors.region();
+            for lint in [Lint::InsecureOrigins, Lint::SubdomainOrigins, Lint::PublicSuffixOrigins] {
+                if let Some(Finding { witness: Some(witness), .. }) = of(lint) {
+                    prop_assert!(region.contains(witness.as_bytes()), "{:?} {}", lint, witness);
+                }
+            }
+            if let Some(Finding { witness: Some(witness), .. }) = of(Lint::JsonpBesideCors) {
+                prop_assert!(!region.contains(witness.as_bytes()), "{}", witness);
+            }
+            prop_assert_eq!(
+                of(Lint::JsonpBesideCors).is_some(),
+                route.jsonp.is_some() && region != OriginRegion::all()
+            );
+            let is_unbounded =
+                matches!(&cors.origins, Origins::AtRunTime(list) if list.within.is_none());
+            prop_assert_eq!(of(Lint::UnboundedOrigins).is_some(), is_unbounded);
+            if region.is_cofinite() {
+                continue;
+            }
+            let beyond = region.difference(&loopback).witnesses(256);
+            let is_plain = beyond.iter().any(|origin| origin.origin().starts_with("http://"));
+            prop_assert_eq!(of(Lint::InsecureOrigins).is_some(), is_plain, "{}", region);
+            are_insecure += usize::from(is_plain);
+        }
+        Ok(Precondition::met_if(are_insecure > 0))
+    });
+}
+
+/// A suppression of a finding at a route takes that out, and nothing else.
+#[test]
+fn a_suppression_takes_out_one_finding() {
+    holds("suppressions", 95, (site(), any::<Index>()), |(site, index)| {
+        let found = findings(&site.manifest);
+        let mut places = places(&found);
+        if places.is_empty() {
+            return Ok(Precondition::Unmet);
+        }
+        let (chosen, route) = index.get(&places.keys().cloned().collect::<Vec<_>>()).clone();
+        let suppression = Suppression {
+            lint: chosen.code().to_owned(),
+            route: Some(route.clone()),
+            who: "ada".to_owned(),
+            why: "it is meant".to_owned(),
+            until: Some(today()),
+        };
+        let linted = lint(&site.manifest, std::slice::from_ref(&suppression), today());
+        places.remove(&(chosen, route.clone()));
+        places.insert((Lint::SuppressionEndsSoon, route.clone()), 1);
+        prop_assert_eq!(self::places(&linted.findings), places);
+        let [(finding, by)] = linted.suppressed.as_slice() else {
+            return Err(TestCaseError::fail("one is suppressed"));
+        };
+        prop_assert_eq!((finding.lint, &finding.routes, by), (chosen, &vec![route], &suppression));
+        Ok(Precondition::Met)
+    });
+}
