@@ -33,5 +33,5 @@ pub use policy::{CorsPolicy, CorsPolicyBuilder};
 #[cfg(feature = "engine")]
 pub use preflight::Preflight;
 #[cfg(feature = "engine")]
-pub use shared::{OriginLists, SharedOrigins};
+pub use shared::{OriginLists, OriginsAt, SharedOrigins};
 pub use spec::{CorsSpec, Origins, Part, Violation};

@@ -23,14 +23,24 @@ use crate::{
 /// [`replace`](Self::replace) is atomic: a request sees the old list or the new one. A list that
 /// breaks a rule of any route that uses it is refused whole, and the old one stays.
 #[derive(Clone, Default)]
-pub struct SharedOrigins(Arc<Inner>);
-
-#[derive(Default)]
-struct Inner {
-    current: ArcSwap<OriginSet>,
+pub struct SharedOrigins {
+    current: Arc<ArcSwap<OriginSet>>,
     /// The requirements of the routes that use the list. Locked while a list is replaced.
-    uses: Mutex<Vec<Use>>,
+    uses: Arc<Mutex<Vec<Use>>>,
 }
+
+/// A list of origins as it was at one moment. It is equal to itself, and not to another list with the
+/// same entries.
+#[derive(Clone, Debug)]
+pub struct OriginsAt(Arc<OriginSet>);
+
+impl PartialEq for OriginsAt {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for OriginsAt {}
 
 /// The demands of one policy on a list.
 #[derive(Clone)]
@@ -54,8 +64,8 @@ impl SharedOrigins {
     ///
     /// Everything that is wrong with the new list; the old one stays then.
     pub fn replace<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), PolicyErrors> {
-        let uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.current.store(Arc::new(checked(&uses, origins)?));
+        let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        self.current.store(Arc::new(checked(&uses, origins)?));
         Ok(())
     }
 
@@ -74,7 +84,7 @@ impl SharedOrigins {
     ///
     /// Everything that is wrong with it.
     pub fn check<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), PolicyErrors> {
-        let uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         checked(&uses, origins).map(drop)
     }
 
@@ -83,14 +93,26 @@ impl SharedOrigins {
         self.load().patterns().map(|pattern| pattern.to_string()).collect()
     }
 
+    /// The list at this moment, to ask later whether it was replaced since.
+    pub fn now(&self) -> OriginsAt {
+        OriginsAt(self.current.load_full())
+    }
+
+    /// The same list for policies that make no demands on it: whatever uses the view, any list is taken
+    /// that the routes of the original allow.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn view(&self) -> Self {
+        Self { current: Arc::clone(&self.current), uses: Arc::default() }
+    }
+
     /// The list as it is now.
     pub(super) fn load(&self) -> Guard<Arc<OriginSet>> {
-        self.0.current.load()
+        self.current.load()
     }
 
     /// Registers the demands of a policy, and checks the present list against them.
     fn add_use(&self, demand: Use) -> Result<(), PolicyErrors> {
-        let mut uses = self.0.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.load();
         let broken = current
             .patterns()
@@ -101,7 +123,7 @@ impl SharedOrigins {
     }
 
     fn is_used(&self) -> bool {
-        !self.0.uses.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        !self.uses.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
@@ -171,6 +193,11 @@ impl OriginLists {
         self.0.iter().map(|(name, list)| (name.as_str(), list))
     }
 
+    /// The list of this name.
+    pub fn get(&self, name: &str) -> Option<&SharedOrigins> {
+        self.0.get(name)
+    }
+
     /// The names that no policy uses.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter(|(_, list)| !list.is_used()).map(|(name, _)| name.as_str())
@@ -184,7 +211,7 @@ impl OriginLists {
         name: &str,
         within: Option<OriginSet>,
     ) -> Result<SharedOrigins, PolicyErrors> {
-        let Some(list) = self.0.get(name) else {
+        let Some(list) = self.get(name) else {
             let missing = PolicyError::new(location, Rule::OriginListMissing, Part::Origins, name);
             return Err(PolicyErrors::from_iter([missing]));
         };

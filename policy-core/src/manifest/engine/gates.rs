@@ -1,7 +1,9 @@
 //! The gates, in the order in which the server runs them.
 
+use std::borrow::Cow;
+
 use http::{
-    HeaderMap, Method, Request,
+    HeaderMap, Method,
     header::{AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION},
 };
 
@@ -15,46 +17,46 @@ use crate::{
     cookie::{Presented, presented},
     cors::{Cors, OriginDecision},
     csrf::{OriginFacts, Provenance, TokenVerdict},
-    forwarded::is_forwarding,
-    gate::{Head, NormalPath, OwnOrigin, Single},
+    gate::{Head, NormalPath, Single},
     isolation::{FetchMetadata, StatedOrigin},
     jsonp::{Callback, Grammar},
     manifest::{
         facets::{Auth, Requirement},
-        route::RouteKind,
+        route::{Route, RouteKind},
     },
     method,
     reverse_proxy::is_last_hop,
 };
 
-pub(super) fn decide<B>(engine: &Engine, request: &Request<B>, caller: &Caller) -> Decision {
-    let mut head = Head::read(request);
-    head.is_secure = matches!(engine.own, OwnOrigin::Public(_));
-    // Whether a peer is one of the proxies is a fact of its connection.
-    head.is_forwarded = !engine.trusts_proxies && request.headers().keys().any(is_forwarding);
+pub(super) fn decide<'c>(
+    engine: &Engine,
+    head: Head<'_>,
+    headers: &HeaderMap,
+    caller: impl FnOnce(&Route) -> Cow<'c, Caller>,
+) -> Decision {
     let is_tunnel = head.is_tunnel() && engine.tunnel.is_some();
-    let presented = is_tunnel.then(|| to_proxy(request.headers()));
+    let presented = is_tunnel.then(|| to_proxy(headers));
     let normal = NormalPath::of(head.path);
-    if let Ok(normal) = &normal
-        && head.path.starts_with('/')
-    {
-        head.path = normal.as_str();
-    }
+    let path = match &normal {
+        Ok(normal) if head.path.starts_with('/') => normal.as_str(),
+        _ => head.path,
+    };
+    let head = Head { path, ..head };
     let mut run = Run {
         engine,
         head: &head,
-        headers: presented.as_ref().unwrap_or(request.headers()),
-        caller,
+        headers: presented.as_ref().unwrap_or(headers),
         is_tunnel,
-        steps: Vec::new(),
+        steps: Vec::with_capacity(Gate::ALL.len()),
         route: None,
         grant: OriginDecision::Unasked,
         is_authenticated: false,
     };
-    let ended = run.all(
-        normal.as_ref().map(NormalPath::has_encoded_slash).map_err(|refusal| *refusal),
-        request,
-    );
+    let path = normal.as_ref().map(NormalPath::has_encoded_slash).map_err(|refusal| *refusal);
+    let ended = run.of_the_head(path).and_then(|compiled| {
+        let caller = caller(&compiled.route);
+        run.of_the_caller(compiled, &caller)
+    });
     run.decision(ended)
 }
 
@@ -82,7 +84,6 @@ struct Run<'a> {
     engine: &'a Engine,
     head: &'a Head<'a>,
     headers: &'a HeaderMap,
-    caller: &'a Caller,
     is_tunnel: bool,
     steps: Vec<Step>,
     /// The route whose policy the response carries.
@@ -108,7 +109,8 @@ impl<'a> Run<'a> {
         self.steps.push(Step { gate, verdict });
     }
 
-    fn all<B>(&mut self, path: Result<bool, Refusal>, request: &Request<B>) -> Result<(), End> {
+    /// The gates that need only the head: the route that serves the request.
+    fn of_the_head(&mut self, path: Result<bool, Refusal>) -> Result<&'a CompiledRoute, End> {
         let head = self.head;
         let of_wire = head.well_formed().and_then(|()| match self.is_tunnel {
             true => head.authority().map(drop),
@@ -122,21 +124,28 @@ impl<'a> Run<'a> {
         self.own_origin()?;
         let index = self.find(path == Ok(true))?;
         self.route = Some(index);
-        let Some(compiled) = self.engine.routes.get(index) else { return Ok(()) };
+        let not_found = End::Refused(Gate::Route, Refusal::RouteNotFound);
+        let compiled = self.engine.routes.get(index).ok_or(not_found)?;
         self.passed(Gate::Route, true);
         self.origin(compiled)?;
         self.isolation(compiled)?;
         let rate = compiled.route.limits.rate;
         self.passed(Gate::AddressRate, rate.is_some());
         self.body(compiled)?;
+        Ok(compiled)
+    }
+
+    /// The gates behind them.
+    fn of_the_caller(&mut self, compiled: &CompiledRoute, caller: &Caller) -> Result<(), End> {
         let provenance = self.provenance(compiled);
-        let known = self.authenticate(compiled, provenance, request.uri().query())?;
+        let query = self.head.uri.query();
+        let known = self.authenticate(compiled, caller, provenance, query)?;
         self.is_authenticated = known.is_some();
-        self.csrf(compiled, provenance, known.as_ref())?;
+        self.csrf(compiled, caller, provenance, known.as_ref())?;
         self.authorize(compiled, provenance, known.as_ref())?;
         self.passed(Gate::Limits, compiled.route.limits.concurrency.is_some());
-        self.target(compiled, request.uri().query())?;
-        self.session_of_handler(compiled, provenance, known.as_ref())?;
+        self.target(compiled, query)?;
+        self.session_of_handler(compiled, caller, provenance, known.as_ref())?;
         Ok(())
     }
 
@@ -406,31 +415,31 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn authenticate(
+    fn authenticate<'c>(
         &mut self,
         compiled: &CompiledRoute,
+        caller: &'c Caller,
         provenance: Provenance,
         query: Option<&str>,
-    ) -> Result<Option<Known<'a>>, End> {
+    ) -> Result<Option<Known<'c>>, End> {
         let Some(requirement) = Self::requirement(compiled) else {
             self.passed(Gate::Authenticate, false);
             return Ok(None);
         };
-        let known = self.credential(compiled, requirement, provenance, query);
+        let known = self.credential((compiled, requirement), caller, provenance, query);
         let known = known.map_err(|(gate, refusal)| End::Refused(gate, refusal))?;
         self.passed(Gate::Authenticate, true);
         Ok(known)
     }
 
     /// The credential that counts. On a route that takes bearer tokens, a token alone decides.
-    fn credential(
+    fn credential<'c>(
         &self,
-        compiled: &CompiledRoute,
-        requirement: &Requirement,
+        (compiled, requirement): (&CompiledRoute, &Requirement),
+        caller: &'c Caller,
         provenance: Provenance,
         query: Option<&str>,
-    ) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
-        let caller = self.caller;
+    ) -> Result<Option<Known<'c>>, (Gate, Refusal)> {
         let refused = |refusal| (Gate::Authenticate, refusal);
         let explicit = |login, has_ticket| Known {
             login,
@@ -491,7 +500,7 @@ impl<'a> Run<'a> {
         if !requirement.session {
             return Ok(None);
         }
-        self.session().map_err(refused)
+        self.session(caller).map_err(refused)
     }
 
     /// Whether a route that names these issuers takes this login. Where it names none, it takes those of
@@ -505,14 +514,14 @@ impl<'a> Run<'a> {
     }
 
     /// The caller of the session that the cookie names.
-    fn session(&self) -> Result<Option<Known<'a>>, Refusal> {
+    fn session<'c>(&self, caller: &'c Caller) -> Result<Option<Known<'c>>, Refusal> {
         let presented = presented(self.headers, &self.engine.cookie);
         let presented = presented.map_err(|_limit| Refusal::CookiesTooLarge)?;
         // Another host of the site planted one of several, and none is used.
         if matches!(presented, Presented::Absent | Presented::Ambiguous) {
             return Ok(None);
         }
-        match &self.caller.session {
+        match &caller.session {
             CredentialState::Valid(login) => Ok(Some(Known {
                 login,
                 is_ambient: true,
@@ -529,12 +538,13 @@ impl<'a> Run<'a> {
     fn csrf(
         &mut self,
         compiled: &CompiledRoute,
+        caller: &Caller,
         provenance: Provenance,
         known: Option<&Known<'_>>,
     ) -> Result<(), End> {
         let ambient = known.filter(|known| known.is_ambient);
         if let Some(known) = ambient {
-            let token = self.csrf_token(known.is_session);
+            let token = csrf_token(caller, known.is_session);
             let admitted = provenance.admit(compiled.csrf, || token);
             admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))?;
         }
@@ -543,14 +553,6 @@ impl<'a> Run<'a> {
         }
         self.passed(Gate::Csrf, ambient.is_some() || compiled.judges_anonymous);
         Ok(())
-    }
-
-    /// The CSRF token of a request; `None` if there is no session that it could be bound to.
-    fn csrf_token(&self, has_session: bool) -> Option<TokenVerdict> {
-        has_session.then_some(match self.caller.csrf {
-            CsrfToken::Valid => TokenVerdict::Valid,
-            CsrfToken::Absent | CsrfToken::Invalid => TokenVerdict::Invalid,
-        })
     }
 
     /// What answers without attributes may know cookies of its own.
@@ -600,6 +602,7 @@ impl<'a> Run<'a> {
     fn session_of_handler(
         &mut self,
         compiled: &CompiledRoute,
+        caller: &Caller,
         provenance: Provenance,
         known: Option<&Known<'_>>,
     ) -> Result<(), End> {
@@ -610,9 +613,9 @@ impl<'a> Run<'a> {
             Some(known) if known.has_ticket => provenance.admit_ticket(compiled.csrf),
             Some(known) if known.is_explicit => Ok(()),
             _ => {
-                let session =
-                    self.session().map_err(|refusal| End::Refused(Gate::Csrf, refusal))?;
-                provenance.admit(compiled.csrf, || self.csrf_token(session.is_some()))
+                let session = self.session(caller);
+                let session = session.map_err(|refusal| End::Refused(Gate::Csrf, refusal))?;
+                provenance.admit(compiled.csrf, || csrf_token(caller, session.is_some()))
             }
         };
         admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))
@@ -669,4 +672,12 @@ impl<'a> Run<'a> {
             cors,
         }
     }
+}
+
+/// The CSRF token of a request; `None` if there is no session that it could be bound to.
+fn csrf_token(caller: &Caller, has_session: bool) -> Option<TokenVerdict> {
+    has_session.then_some(match caller.csrf {
+        CsrfToken::Valid => TokenVerdict::Valid,
+        CsrfToken::Absent | CsrfToken::Invalid => TokenVerdict::Invalid,
+    })
 }

@@ -7,13 +7,15 @@ mod caller;
 mod decision;
 mod gates;
 mod paths;
+mod protocol;
 
 pub use caller::{Caller, CredentialState, CsrfToken, Login};
 pub use decision::{Decision, Gate, Outcome, Step, Verdict};
+pub use protocol::Protocol;
 
-use std::{error::Error, fmt};
+use std::{borrow::Cow, error::Error, fmt};
 
-use http::Request;
+use http::{HeaderMap, Request};
 
 use self::paths::Paths;
 use super::{
@@ -25,7 +27,8 @@ use crate::{
     catalogue::Rule,
     cors::{self, Cors, CorsSpec, OriginLists, PolicyErrors, Preflight, SharedOrigins},
     csrf::CsrfPolicy,
-    gate::{OwnOrigin, PublicOrigin},
+    forwarded::is_forwarding,
+    gate::{Head, OwnOrigin, PublicOrigin},
     method,
 };
 
@@ -124,6 +127,20 @@ impl Engine {
         manifest: &Manifest,
         lists: impl Fn(&str) -> Option<&'l [String]>,
     ) -> Result<Self, EngineError> {
+        Self::compile(manifest, &Lists::Texts(&lists))
+    }
+
+    /// The same with the run-time lists of a running app: what is replaced there counts here as well,
+    /// whether or not the bounds of this manifest allow it. Nothing of it acts on the lists.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); also a list that is missing, or has an entry now that a bound forbids.
+    pub fn following(manifest: &Manifest, lists: &OriginLists) -> Result<Self, EngineError> {
+        Self::compile(manifest, &Lists::Running(lists))
+    }
+
+    fn compile(manifest: &Manifest, lists: &Lists<'_, '_>) -> Result<Self, EngineError> {
         let app = &manifest.app;
         let own = match &app.public_origin {
             None => OwnOrigin::Development,
@@ -151,14 +168,31 @@ impl Engine {
                 RouteKind::Tunnel => engine.tunnel = Some(index),
                 _ => engine.paths.add(route, index)?,
             }
-            engine.routes.push(CompiledRoute::new(route, &lists)?);
+            engine.routes.push(CompiledRoute::new(route, lists)?);
         }
         Ok(engine)
     }
 
-    /// Decides about a request: the gates, in their order.
+    /// Decides about a request: the gates, in their order. The `:protocol` of an extended CONNECT is
+    /// its extension [`Protocol`].
     pub fn decide<B>(&self, request: &Request<B>, caller: &Caller) -> Decision {
-        gates::decide(self, request, caller)
+        let mut head = Head::read(request);
+        head.is_secure = matches!(self.own, OwnOrigin::Public(_));
+        // Whether a peer is one of the proxies is a fact of its connection.
+        head.is_forwarded = !self.trusts_proxies && request.headers().keys().any(is_forwarding);
+        head.protocol = request.extensions().get().map(Protocol::as_str);
+        self.decide_head(head, request.headers(), |_route| Cow::Borrowed(caller))
+    }
+
+    /// The same for a server, which knows what the connection says about the head of a request. It is
+    /// asked for the caller if a route serves the request and no gate before has refused it.
+    pub fn decide_head<'c>(
+        &self,
+        head: Head<'_>,
+        headers: &HeaderMap,
+        caller: impl FnOnce(&Route) -> Cow<'c, Caller>,
+    ) -> Decision {
+        gates::decide(self, head, headers, caller)
     }
 
     /// The route that serves a method of a path, or of other paths (`*`), or of CONNECT (an empty
@@ -224,11 +258,15 @@ impl Engine {
     }
 }
 
+/// Where the entries of run-time lists are.
+enum Lists<'a, 'l> {
+    /// By the names of the lists; one without entries has all that its bound allows.
+    Texts(&'a dyn Fn(&str) -> Option<&'l [String]>),
+    Running(&'a OriginLists),
+}
+
 impl CompiledRoute {
-    fn new<'l>(
-        route: &Route,
-        lists: &impl Fn(&str) -> Option<&'l [String]>,
-    ) -> Result<Self, EngineError> {
+    fn new(route: &Route, lists: &Lists<'_, '_>) -> Result<Self, EngineError> {
         let csrf = match &route.csrf {
             Csrf::Token => CsrfPolicy::Token,
             Csrf::OriginElseToken => CsrfPolicy::OriginElseToken,
@@ -246,11 +284,11 @@ impl CompiledRoute {
     }
 }
 
-/// The compiled form of a CORS policy. A list without present entries has all that its bound allows.
-fn compile<'l>(
+/// The compiled form of a CORS policy.
+fn compile(
     cors: &super::facets::Cors,
     location: &str,
-    lists: &impl Fn(&str) -> Option<&'l [String]>,
+    lists: &Lists<'_, '_>,
 ) -> Result<Cors, PolicyErrors> {
     let (listed, list) = match &cors.origins {
         Origins::Listed(origins) => (texts(origins), None),
@@ -273,17 +311,25 @@ fn compile<'l>(
         dangerous_public_suffix: cors.dangers.public_suffix,
         ..CorsSpec::new(origins)
     };
-    let (mut named, present) = (OriginLists::new(), SharedOrigins::new());
-    if let Some(list) = list {
-        named.insert(&list.list, present.clone());
+    let mut named = OriginLists::new();
+    let Some(list) = list else { return Cors::compile(location, &spec, &named) };
+    match lists {
+        Lists::Running(lists) => {
+            if let Some(present) = lists.get(&list.list) {
+                named.insert(&list.list, present.view());
+            }
+            Cors::compile(location, &spec, &named)
+        }
+        Lists::Texts(lists) => {
+            let present = SharedOrigins::new();
+            named.insert(&list.list, present.clone());
+            let compiled = Cors::compile(location, &spec, &named)?;
+            let bound = within.iter().flatten().map(|text| (*text).to_owned());
+            let bound: Vec<_> = bound.filter(|text| text != "*").collect();
+            present.replace(lists(&list.list).unwrap_or(&bound))?;
+            Ok(compiled)
+        }
     }
-    let compiled = Cors::compile(location, &spec, &named)?;
-    if let Some(list) = list {
-        let bound = within.iter().flatten().map(|text| (*text).to_owned());
-        let bound: Vec<_> = bound.filter(|text| text != "*").collect();
-        present.replace(lists(&list.list).unwrap_or(&bound))?;
-    }
-    Ok(compiled)
 }
 
 fn texts(list: &[String]) -> Vec<&str> {
