@@ -272,6 +272,12 @@ pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
 pub use server::Server;
 pub use store::stored_origins::{StoredOrigins, StoredOriginsError};
 
+/// A policy that an app might get, decided beside the one that it has: [`App::observe`].
+#[cfg(feature = "manifest")]
+pub mod candidate {
+    pub use crate::observe::candidate::{Candidate, Counts, Difference};
+}
+
 #[doc = include_str!("../docs/operation.md")]
 pub mod operation {}
 

@@ -1,7 +1,8 @@
 //! Tunnels by CONNECT.
 
 use policy_server::{
-    AuthError, AuthRequirement, Clock, Scheme, SchemeRequest, Tunnel, tokens::SecretKey,
+    AuthError, AuthRequirement, Clock, Proxy, Scheme, SchemeRequest, Tunnel, candidate::Candidate,
+    tokens::SecretKey,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -309,6 +310,44 @@ async fn tunnels_end_with_the_token_that_opened_them() {
     let mut expired = opened(&server, target, &[&again]).await;
     clock.advance(Duration::from_secs(24 * 3600));
     expired.closed().await;
+}
+
+/// The policy in force is the candidate, and then one whose tunnels are for everybody.
+#[tokio::test]
+async fn a_candidate_decides_about_tunnels_and_proxies() {
+    let (target, _serving) = target().await;
+    let with = |tunnel: Tunnel| {
+        let proxy = Proxy::new("/api", "http://127.0.0.1:9").public();
+        App::new(()).scheme(Basic).tunnel(tunnel).proxy(proxy)
+    };
+    let in_force = || {
+        let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
+        with(tunnel.private(LOOPBACK))
+    };
+    let same = Candidate::new(in_force().manifest());
+    let open = Candidate::new(with(open_to(target)).manifest());
+    for candidate in [&same, &open] {
+        let server = Running::start(in_force().observe(candidate)).await;
+        opened(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
+        for fields in [
+            &[][..],
+            &["proxy-authorization: Basic eDp5"],
+            &["authorization: Basic YWRhOjEyMw=="],
+            &["origin: http://localhost"],
+        ] {
+            server.response(connect(&target.to_string(), fields)).await;
+        }
+        // Nobody is there.
+        assert_eq!(server.response(request("GET /api/x", &[])).await.status, 502);
+        for line in ["POST /api/x", "OPTIONS /api/x", "TRACE /api/x", "GET /nowhere"] {
+            server.response(request(line, &["origin: https://evil.example"])).await;
+        }
+    }
+    assert!(same.differences().is_empty(), "{:#?}", same.differences());
+    assert_eq!((same.counts().agreed, same.counts().undecided), (10, 0));
+    let found = open.differences();
+    let found: Vec<_> = found.iter().map(|one| (one.decided, one.candidate, one.count)).collect();
+    assert_eq!(found, [("tunnel.credentials", "reached", 3)]);
 }
 
 #[tokio::test]

@@ -58,6 +58,10 @@ area! { $ app
         TraceOn Warning "app.trace-on",
             "TRACE is enabled, and its responses show clients the fields that proxies add to a request",
             "remove `App::trace` when the proxies in front are set up";
+        /// A candidate policy that cannot be compiled.
+        Candidate Error "app.candidate",
+            "this candidate is no policy that the app could have",
+            "read it from the manifest or the lock file of an app that starts, and name lists of origins that this app has, or remove `App::observe`";
     }
 
     refusals {
@@ -76,5 +80,7 @@ area! { $ app
         ShuttingDown Info "server.shutting-down", "shutting down";
         /// The time for requests in flight is over.
         RequestsCutOff Warn "server.requests-cut-off", "requests in flight were cut off";
+        /// The candidate of `App::observe` would have decided otherwise about a request.
+        CandidateDiffers Info "candidate.differs", "the candidate policy decides otherwise";
     }
 }

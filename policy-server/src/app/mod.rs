@@ -29,6 +29,8 @@ use tower_layer::Layer;
 use crate::app::gateway::GatewayParts;
 #[cfg(feature = "tls")]
 use crate::app::tls::Tls;
+#[cfg(feature = "manifest")]
+use crate::observe::candidate::Candidate;
 use crate::{
     app::{
         access::{Access, access_methods},
@@ -94,7 +96,7 @@ use crate::{
 ///   [`settings`](Self::settings); with the feature `tls` also `tls`.
 /// - Operation: [`health`](Self::health), [`readiness`](Self::readiness),
 ///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log);
-///   with the feature `manifest` also `decision_records`.
+///   with the feature `manifest` also `decision_records` and `observe`.
 /// - Clock and random numbers, which tests replace: [`clock`](Self::clock),
 ///   [`random`](Self::random).
 /// - Start: [`build`](Self::build), [`open`](Self::open), [`bind`](Self::bind),
@@ -131,6 +133,8 @@ pub(crate) struct AppParts {
     /// One of so many requests that are let through is recorded, and all that are not.
     #[cfg(feature = "manifest")]
     pub(crate) decision_records: Option<u64>,
+    #[cfg(feature = "manifest")]
+    pub(crate) candidate: Option<Candidate>,
     pub(crate) layers: Vec<Wrap>,
     pub(crate) sessions: Option<SessionSettings>,
     pub(crate) tokens: Option<TokenSettings>,
@@ -182,6 +186,8 @@ impl<S: Send + Sync + 'static> App<S> {
             access_log: false,
             #[cfg(feature = "manifest")]
             decision_records: None,
+            #[cfg(feature = "manifest")]
+            candidate: None,
             layers: Vec::new(),
             sessions: None,
             tokens: None,
@@ -470,6 +476,32 @@ impl<S> App<S> {
     #[cfg(feature = "manifest")]
     pub fn decision_records(mut self, sample: u64) -> Self {
         self.parts.decision_records = Some(sample);
+        self
+    }
+
+    /// Decides every request by a candidate policy as well, and counts what would differ: to learn what
+    /// a stricter policy refuses before it does. It changes no response, asks no store, and waits for
+    /// nothing (feature `manifest`). The candidate is a [manifest](Self::manifest), such as that in the
+    /// lock file of another branch, or a [`Candidate`], whose counts an app can read.
+    ///
+    /// For up to 20 differences a second, one `tracing` event of level INFO with the code
+    /// `candidate.differs` is written:
+    ///
+    /// | field | value |
+    /// |---|---|
+    /// | `candidate` | the digest of its manifest |
+    /// | `method`, `path`, `origin` | of the request; path and origin are escaped and cut to 256 characters |
+    /// | `route` | the path template of the route; where none served the request, that of the candidate |
+    /// | `decided`, `would` | what became of the request, and what would have, as in [`Difference`](crate::candidate::Difference) |
+    /// | `fields` | CORS headers that the response would have more (`+`), less (`-`) or otherwise (`~`) |
+    /// | `suppressed` | how many differences were not written since the last event |
+    ///
+    /// What the policy in force does not ask for is not known: a candidate that needs it is counted as
+    /// undecided. So is a request that a rate or a permit refuses. Run-time lists of origins are those
+    /// of the app.
+    #[cfg(feature = "manifest")]
+    pub fn observe(mut self, candidate: impl Into<Candidate>) -> Self {
+        self.parts.candidate = Some(candidate.into());
         self
     }
 

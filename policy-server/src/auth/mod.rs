@@ -4,6 +4,8 @@ mod background;
 pub(crate) mod caller;
 mod challenge;
 mod cut_offs;
+#[cfg(feature = "manifest")]
+mod findings;
 mod form_token;
 mod last_credential;
 pub(crate) mod principal;
@@ -27,6 +29,8 @@ use policy_core::{
 
 pub(crate) use challenge::Denied;
 pub(crate) use cut_offs::{CutOffs, Ending, Known};
+#[cfg(feature = "manifest")]
+pub(crate) use findings::SessionFinding;
 pub(crate) use last_credential::LastCredential;
 pub(crate) use request_auth::{Commit, RequestAuth, Settled};
 pub(crate) use stream_revocation::RevocationSignal;

@@ -60,7 +60,7 @@ struct Own {
 }
 
 /// How far the clock of the server that wrote down a login may be ahead of ours.
-const CLOCK_SKEW: Duration = Duration::from_secs(30);
+pub(crate) const CLOCK_SKEW: Duration = Duration::from_secs(30);
 
 /// The kind of credential that authenticated a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

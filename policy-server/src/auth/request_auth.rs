@@ -18,11 +18,13 @@ use policy_core::{
     cache::ResponseFacts,
     cookie::{Presented, presented},
     cors::{Cors, OriginDecision},
-    csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance},
+    csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance, TokenVerdict},
     gate::{Head, OwnOrigin, Single},
     session::Record,
 };
 
+#[cfg(feature = "manifest")]
+use super::findings::Findings;
 use super::{
     AuthService, CutOffs, Denied, Known, LastCredential, RouteAuth, form_token::Form,
     stream_revocation,
@@ -68,14 +70,16 @@ pub(crate) struct RequestAuth {
     /// Initialised on first use.
     cut_offs: OnceLock<Arc<CutOffs>>,
     /// The session, where gate 7 loaded it without waiting.
-    loaded: Option<LoadedSession>,
+    pub(super) loaded: Option<LoadedSession>,
     /// Initialised when a store has to be awaited, the handler asks for the session, or it has to be
     /// committed.
-    session: OnceLock<Arc<RequestSession>>,
-    form_token: OnceLock<Vec<u8>>,
+    pub(super) session: OnceLock<Arc<RequestSession>>,
+    pub(super) form_token: OnceLock<Vec<u8>>,
     principal: Slot<Principal>,
     /// Whether the response contains a newly issued token or ticket.
     has_issued: AtomicBool,
+    #[cfg(feature = "manifest")]
+    pub(super) findings: Findings,
 }
 
 impl RequestAuth {
@@ -116,6 +120,8 @@ impl RequestAuth {
             form_token: OnceLock::new(),
             principal: Slot::new(),
             has_issued: AtomicBool::new(false),
+            #[cfg(feature = "manifest")]
+            findings: Findings::default(),
         }
     }
 
@@ -218,7 +224,7 @@ impl RequestAuth {
 
     /// Whether the caller used a credential that browsers do not attach by themselves. Ambient
     /// credentials of the request are then ignored.
-    fn is_explicit(&self) -> bool {
+    pub(super) fn is_explicit(&self) -> bool {
         self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
     }
 
@@ -242,6 +248,13 @@ impl RequestAuth {
         &self,
         headers: &HeaderMap,
     ) -> Result<&Arc<RequestSession>, Denied> {
+        let checked = self.check_session(headers).await;
+        #[cfg(feature = "manifest")]
+        self.note_session_check(&checked);
+        checked
+    }
+
+    async fn check_session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denied> {
         let session = self.session(headers)?;
         let loaded = session.load().await.map_err(|_logged| Denied::unchecked())?;
         self.check_forgery(headers, loaded.map(Arc::as_ref))?;
@@ -260,17 +273,19 @@ impl RequestAuth {
             Some(who) if who.ticket().is_some() => return self.check_ticket(),
             _ => (),
         }
-        let admitted = self.provenance.admit(self.csrf, || {
-            let binding = &session?.binding;
-            let key = self.guard.sessions.as_ref()?.csrf();
-            let token = match Single::of(headers, &CSRF_TOKEN) {
-                Single::One(value) => value.as_bytes(),
-                Single::Repeated => &[],
-                Single::Absent => self.form_token.get().map_or(&[][..], Vec::as_slice),
-            };
-            Some(key.verify(binding, token))
-        });
+        let admitted = self.provenance.admit(self.csrf, || self.csrf_token(headers, session?));
         admitted.map_err(|refusal| self.forged(refusal))
+    }
+
+    /// Whether the CSRF token of the request is that of a session.
+    pub(super) fn csrf_token(&self, headers: &HeaderMap, session: &Record) -> Option<TokenVerdict> {
+        let key = self.guard.sessions.as_ref()?.csrf();
+        let token = match Single::of(headers, &CSRF_TOKEN) {
+            Single::One(value) => value.as_bytes(),
+            Single::Repeated => &[],
+            Single::Absent => self.form_token.get().map_or(&[][..], Vec::as_slice),
+        };
+        Some(key.verify(&session.binding, token))
     }
 
     /// A refusal, with what a program should have sent.

@@ -1,4 +1,4 @@
-//! Log lines for refused requests, limited in number and length.
+//! Log lines about requests, limited in number and length.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,21 +9,12 @@ use http::Method;
 use policy_core::{Refusal, gate::Single};
 use tracing::{Span, level_filters::LevelFilter};
 
-/// Logs refused requests, at most [`PER_SECOND`](Self::PER_SECOND) a second, so that a flood of
-/// requests does not flood the log. Text from clients is escaped.
+/// Logs refused requests, at most [`PER_SECOND`](LineLimit::PER_SECOND) a second. Text from clients is
+/// escaped.
 #[derive(Debug, Default)]
-pub(crate) struct RefusalLog(Mutex<Window>);
-
-#[derive(Debug, Default)]
-struct Window {
-    began: Option<Instant>,
-    lines: u32,
-    suppressed: u64,
-}
+pub(crate) struct RefusalLog(LineLimit);
 
 impl RefusalLog {
-    const PER_SECOND: u32 = 20;
-
     /// `detail` is the exact reason, which the response does not contain.
     pub(crate) fn refused(
         &self,
@@ -37,26 +28,45 @@ impl RefusalLog {
             return;
         }
         Span::current().record("code", refusal.code());
-        let Some(suppressed) = self.admit(Instant::now()) else { return };
-        let origin = match origin {
-            Single::One(origin) => origin.as_bytes().escape_ascii().to_string(),
-            Single::Absent => "none".to_owned(),
-            Single::Repeated => "repeated".to_owned(),
-        };
+        let Some(suppressed) = self.0.admit(Instant::now()) else { return };
         tracing::info!(
             code = refusal.code(),
             status = refusal.status(),
             detail,
             %method,
             path = %cut(path).escape_debug(),
-            origin = %cut(&origin),
+            origin = %cut(&told(origin)),
             suppressed,
             "request refused"
         );
     }
+}
+
+/// The origin of a request, escaped.
+pub(crate) fn told(origin: Single<'_>) -> String {
+    match origin {
+        Single::One(origin) => origin.as_bytes().escape_ascii().to_string(),
+        Single::Absent => "none".to_owned(),
+        Single::Repeated => "repeated".to_owned(),
+    }
+}
+
+/// Lets so many lines of one kind through that a flood of requests does not flood the log.
+#[derive(Debug, Default)]
+pub(crate) struct LineLimit(Mutex<Window>);
+
+#[derive(Debug, Default)]
+struct Window {
+    began: Option<Instant>,
+    lines: u32,
+    suppressed: u64,
+}
+
+impl LineLimit {
+    const PER_SECOND: u32 = 20;
 
     /// The number of lines omitted since the last one; `None` if this line is omitted too.
-    fn admit(&self, now: Instant) -> Option<u64> {
+    pub(crate) fn admit(&self, now: Instant) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |began| now.duration_since(began) >= Duration::from_secs(1);
         if window.began.is_none_or(is_over) {
@@ -84,10 +94,10 @@ mod tests {
 
     #[test]
     fn a_flood_of_refusals_is_not_a_flood_of_lines() {
-        let log = RefusalLog::default();
+        let log = LineLimit::default();
         let start = Instant::now();
         let written = (0..1000).filter(|_| log.admit(start).is_some()).count();
-        assert_eq!(written, RefusalLog::PER_SECOND as usize);
+        assert_eq!(written, LineLimit::PER_SECOND as usize);
         assert_eq!(log.admit(start + Duration::from_secs(1)), Some(980));
     }
 }

@@ -130,10 +130,21 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         let checked = proxies.check();
         checked.map_err(|found| problems.extend(found)).ok()
     });
+    #[cfg(feature = "manifest")]
+    let candidate = app.candidate.and_then(|candidate| {
+        let compiled = candidate.compile(&named.lists).map_err(|error| {
+            let problem = StartProblem::without_value(Rule::Candidate, "App::observe");
+            problems.push(problem.caused_by(error));
+        });
+        compiled.ok().map(Arc::new)
+    });
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }
 
+    let observing = Observing::new(app.request_ids, app.access_log);
+    #[cfg(feature = "manifest")]
+    let observing = observing.with_policies(decisions, candidate);
     let of_keys = app.tokens.iter().flat_map(TokenSettings::notices);
     let assembled = CompiledApp {
         notices: of_keys.chain(unused_issuers).collect(),
@@ -146,12 +157,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         random: app.random.clone(),
         settings: app.settings,
         readiness,
-        observing: Observing {
-            request_ids: app.request_ids,
-            access_log: app.access_log,
-            #[cfg(feature = "manifest")]
-            decisions,
-        },
+        observing,
         auth: Arc::new(AuthService::new(app.clock, RevocationBus::default())),
         proxies,
         tunnel,

@@ -1,6 +1,9 @@
-//! What operators can observe: spans, the access log, decision records, request ids and health probes.
+//! What operators can observe: spans, the access log, decision records, what a candidate policy would
+//! decide, request ids and health probes.
 
 pub(crate) mod access_log;
+#[cfg(feature = "manifest")]
+pub(crate) mod candidate;
 #[cfg(feature = "manifest")]
 pub(crate) mod decision_record;
 pub(crate) mod health;

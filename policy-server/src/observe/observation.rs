@@ -1,12 +1,26 @@
-//! What is observed of one request: its id, its entry in the access log, and the record of its decision.
+//! What is observed of one request: its id, its entry in the access log, the record of its decision,
+//! and what a candidate policy would have decided.
 
 use std::{net::IpAddr, sync::Arc};
 
 use axum_core::response::Response;
+#[cfg(feature = "manifest")]
+use http::HeaderMap;
 use http::Request;
 
 #[cfg(feature = "manifest")]
-use crate::observe::decision_record::{Decisions, Record};
+use policy_core::gate::Head;
+
+#[cfg(feature = "manifest")]
+use crate::{
+    auth::{RequestAuth, RouteAuth},
+    base::clock::Clock,
+    handler::Description,
+    observe::{
+        candidate::{Comparison, Observed},
+        decision_record::{Decisions, Record},
+    },
+};
 use crate::{
     base::clock::Random,
     observe::{
@@ -18,19 +32,41 @@ use crate::{
 /// What to observe of each request.
 #[derive(Clone, Debug)]
 pub(crate) struct Observing {
-    pub(crate) request_ids: bool,
-    pub(crate) access_log: bool,
+    request_ids: bool,
+    access_log: bool,
     #[cfg(feature = "manifest")]
-    pub(crate) decisions: Option<Arc<Decisions>>,
+    decisions: Option<Arc<Decisions>>,
+    #[cfg(feature = "manifest")]
+    candidate: Option<Arc<Observed>>,
+    is_wanted: bool,
 }
 
 impl Observing {
-    pub(crate) fn is_wanted(&self) -> bool {
-        #[cfg(feature = "manifest")]
-        if self.decisions.is_some() {
-            return true;
+    pub(crate) fn new(request_ids: bool, access_log: bool) -> Self {
+        Self {
+            request_ids,
+            access_log,
+            #[cfg(feature = "manifest")]
+            decisions: None,
+            #[cfg(feature = "manifest")]
+            candidate: None,
+            is_wanted: request_ids || access_log,
         }
-        self.request_ids || self.access_log
+    }
+
+    #[cfg(feature = "manifest")]
+    pub(crate) fn with_policies(
+        self,
+        decisions: Option<Arc<Decisions>>,
+        candidate: Option<Arc<Observed>>,
+    ) -> Self {
+        let is_wanted = self.is_wanted || decisions.is_some() || candidate.is_some();
+        Self { decisions, candidate, is_wanted, ..self }
+    }
+
+    /// Whether there is anything to observe, which is asked for each request.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_wanted
     }
 }
 
@@ -41,6 +77,8 @@ pub(crate) struct Observation {
     line: Option<Line>,
     #[cfg(feature = "manifest")]
     record: Option<Record>,
+    #[cfg(feature = "manifest")]
+    comparison: Option<Comparison>,
 }
 
 impl Observation {
@@ -70,11 +108,35 @@ impl Observation {
             line,
             #[cfg(feature = "manifest")]
             record,
+            #[cfg(feature = "manifest")]
+            comparison: observing.candidate.as_ref().map(Comparison::new),
         }
     }
 
     pub(crate) fn id(&self) -> Option<&RequestId> {
         self.id.as_ref()
+    }
+
+    /// Notes the head of the request, as the gates read it.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn received(&mut self, head: &Head<'_>, headers: &HeaderMap, clock: &Clock) {
+        if let Some(comparison) = &mut self.comparison {
+            comparison.received(head, headers, clock.steady());
+        }
+    }
+
+    /// Notes that the gates of the head let the request through to this route.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn admitted(
+        &mut self,
+        route: &RouteAuth,
+        handler: Option<&Description>,
+        has_callback: bool,
+        auth: Option<&Arc<RequestAuth>>,
+    ) {
+        if let Some(comparison) = &mut self.comparison {
+            comparison.admitted(route, handler, has_callback, auth);
+        }
     }
 
     pub(crate) fn routed(&mut self, path: &Arc<str>) {
@@ -84,6 +146,10 @@ impl Observation {
         #[cfg(feature = "manifest")]
         if let Some(record) = &mut self.record {
             record.routed(path);
+        }
+        #[cfg(feature = "manifest")]
+        if let Some(comparison) = &mut self.comparison {
+            comparison.routed(path);
         }
     }
 
@@ -95,6 +161,10 @@ impl Observation {
         #[cfg(feature = "manifest")]
         if let Some(record) = self.record {
             record.answered(&response);
+        }
+        #[cfg(feature = "manifest")]
+        if let Some(comparison) = self.comparison {
+            comparison.answered(&response);
         }
         match self.line {
             Some(line) => line.answered(response),

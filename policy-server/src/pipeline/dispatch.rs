@@ -71,7 +71,7 @@ fn respond<B>(
     mut client: Client,
     last: Option<&LastCredential>,
     first_poll: FirstPoll,
-    observation: Option<&mut Observation>,
+    mut observation: Option<&mut Observation>,
 ) -> ResponseFuture
 where
     B: MessageBody,
@@ -92,6 +92,10 @@ where
     let span = span::span(&head, &client, id);
     let _entered = span.enter();
     let headers = request.headers();
+    #[cfg(feature = "manifest")]
+    if let Some(observation) = observation.as_deref_mut() {
+        observation.received(&head, headers, &app.auth.clock);
+    }
     let received = RequestHead {
         app,
         head: &head,
@@ -110,7 +114,7 @@ where
     };
     if (!span.is_disabled() || observation.is_some()) && route.is_listed() {
         span.record("route", tracing::field::display(route.path()));
-        if let Some(observation) = observation {
+        if let Some(observation) = observation.as_deref_mut() {
             observation.routed(route.path());
         }
     }
@@ -141,6 +145,11 @@ where
     let begun = catch_unwind(AssertUnwindSafe(|| {
         target.begin(auth.as_mut(), &mut call, last).poll_first(&mut policy, first_poll)
     }));
+    #[cfg(feature = "manifest")]
+    if let Some(observation) = observation {
+        let has_callback = route.rules.jsonp.is_some();
+        observation.admitted(&route.auth, route.description(), has_callback, auth.as_ref());
+    }
     ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span)
 }
 
@@ -218,14 +227,16 @@ impl RequestTarget<'_> {
             .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &call.request, last));
         match passed {
             Some(Ok(())) => self.enter(call, Some(auth)),
-            Some(Err(denied)) => Begun::Started(self.denied(call, denied, Taken::default())),
+            Some(Err(denied)) => Begun::Started(self.denied(auth, call, denied, Taken::default())),
             None => self.later(Some(Arc::clone(auth)), call, Taken::default(), Passed::Rate),
         }
     }
 
-    fn denied(self, call: &Call, denied: Denied, taken: Taken) -> Started {
+    fn denied(self, auth: &RequestAuth, call: &Call, denied: Denied, taken: Taken) -> Started {
+        #[cfg(feature = "manifest")]
+        auth.note_refused(denied.refusal());
         let (method, path) = (call.request.method(), call.request.uri().path());
-        let response = self.app.auth.deny(method, path, call.request.headers(), denied);
+        let response = auth.guard().deny(method, path, call.request.headers(), denied);
         Started::refused(response, taken)
     }
 
@@ -292,7 +303,7 @@ async fn pass_later(
         let checked = gates::of_the_caller_later(auth, &route.auth, &parts, &mut body).await;
         call.request = Request::from_parts(parts, body);
         if let Err(denied) = checked {
-            return target.denied(&call, denied, taken);
+            return target.denied(auth, &call, denied, taken);
         }
     }
     let principal = auth.as_ref().and_then(|auth| auth.principal());

@@ -2,6 +2,7 @@
 //! each core.
 
 mod access_log;
+mod candidates;
 mod cores;
 mod decision_records;
 mod probes;

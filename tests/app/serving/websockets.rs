@@ -1,6 +1,7 @@
 //! WebSockets by axum, from pages of every kind.
 
 use axum::extract::{WebSocketUpgrade, ws::Message};
+use policy_server::candidate::Candidate;
 
 use super::*;
 
@@ -200,7 +201,8 @@ async fn websockets_count_as_requests_until_they_end() {
 
 #[tokio::test]
 async fn websockets_of_http_2_count_as_requests_until_they_end() {
-    let server = Running::start(app()).await;
+    let candidate = Candidate::new(app().manifest());
+    let server = Running::start(app().observe(&candidate)).await;
     let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
     let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
     tokio::spawn(connection);
@@ -229,6 +231,54 @@ async fn websockets_of_http_2_count_as_requests_until_they_end() {
         }
     })
     .await;
+    // The policy in force as a candidate lets them open, and cannot tell who finds no permit.
+    let counts = candidate.counts();
+    assert!(counts.agreed == 2 && counts.differed == 0 && counts.undecided >= 2, "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_candidate_decides_about_websockets_of_both_versions() {
+    #[get("/everybody")]
+    #[cors(none)]
+    #[auth(session)]
+    async fn everybody() {}
+
+    let next = App::new(()).sessions(Sessions::memory()).routes(routes![everybody]);
+    let candidate = Candidate::new(next.manifest());
+    let server = Running::start(app().observe(&candidate)).await;
+    let fields = ["origin: http://localhost", "origin: https://evil.example"];
+    for field in fields {
+        opened(&server, opening("localhost", "/everybody", &[field])).await;
+    }
+    let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
+    let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let mut client = soon(client.ready()).await.expect("a stream");
+    while !client.is_extended_connect_protocol_enabled() {
+        tokio::task::yield_now().await;
+    }
+    let request = ::http::Request::connect("http://localhost/everybody")
+        .header("sec-websocket-version", "13")
+        .header("origin", "https://evil.example")
+        .extension(h2::ext::Protocol::from_static("websocket"));
+    let request = request.body(()).expect("a request");
+    let (response, _sending) = client.send_request(request, false).expect("a request");
+    assert_eq!(soon(response).await.expect("a response").status(), 200);
+    let mut found: Vec<_> = candidate
+        .differences()
+        .into_iter()
+        .map(|one| (one.method.map(|method| method.to_string()), one.candidate, one.count))
+        .collect();
+    found.sort();
+    let [get, connect] = ["GET", "CONNECT"].map(|name| Some(name.to_owned()));
+    assert_eq!(
+        found,
+        [
+            (connect, "cors.websocket-origin-not-granted", 1),
+            (get.clone(), "auth.credentials-missing", 1),
+            (get, "cors.websocket-origin-not-granted", 1),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -5,5 +5,6 @@ mod broken;
 mod clauses;
 mod every_attribute;
 mod large;
+mod observing;
 
 policy_server::policy_tests!(everything: crate::proof::every_attribute::app());

@@ -5,6 +5,7 @@ mod generate;
 mod lints;
 mod naive;
 mod normal;
+mod observing;
 mod rewording;
 
 use std::{cell::RefCell, collections::BTreeMap};

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use policy_server::{App, Limits, Rate, Tls};
+use policy_server::{App, Limits, Rate, Tls, candidate::Candidate};
 use policy_tests::every_policy as app;
 use tokio_rustls::rustls::{
     ClientConfig, RootCertStore,
@@ -61,9 +61,13 @@ async fn plain() -> Place {
 
 /// The same with its own certificate, over TLS and QUIC.
 async fn secure(name: &str) -> Place {
+    secured(app(), name).await
+}
+
+async fn secured(app: App<()>, name: &str) -> Place {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("protocols-{name}"));
     let _none = fs::remove_dir_all(&folder);
-    let place = served(app().tls(Tls::development(&folder).http3())).await;
+    let place = served(app.tls(Tls::development(&folder).http3())).await;
     Place { trust: Some(trusting(&folder)), ..place }
 }
 
@@ -123,6 +127,24 @@ async fn every_version_gets_the_same_responses() {
             assert_eq!(response, expected, "{version}");
         }
     }
+}
+
+/// The policy in force is the candidate.
+#[tokio::test]
+async fn a_candidate_changes_no_response_and_sees_what_every_version_says() {
+    let candidate = Candidate::new(app().manifest());
+    let observed = || app().observe(&candidate);
+    let one = all(&mut Http1::new(plain().await)).await;
+    for responses in [
+        all(&mut Http1::new(served(observed()).await)).await,
+        all(&mut Http2::new(secured(observed(), "observed-2").await)).await,
+        all(&mut Http3::new(secured(observed(), "observed-3").await)).await,
+    ] {
+        assert_eq!(responses, one);
+    }
+    let (counts, differences) = (candidate.counts(), candidate.differences());
+    assert!(differences.is_empty(), "{differences:#?}");
+    assert!(counts.undecided * 5 < counts.agreed, "{counts:?}");
 }
 
 /// RFC 9113 8.2.3 and RFC 9114 4.2.1: clients may split the field, and no handler sees where.

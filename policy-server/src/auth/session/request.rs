@@ -89,6 +89,12 @@ impl RequestSession {
         self.found.get_or_init(|| found).load()
     }
 
+    /// The session, if it was loaded.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn loaded_already(&self) -> Option<Load<'_>> {
+        self.found.get().map(Found::load)
+    }
+
     /// Shares what the request knows of cut-offs: before the handler or the commit asks.
     pub(crate) fn share(&self, cut_offs: &Arc<CutOffs>) {
         let _ = self.cut_offs.set(Arc::clone(cut_offs));

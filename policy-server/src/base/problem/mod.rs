@@ -133,13 +133,28 @@ enum Kind {
 #[derive(Clone, Debug)]
 struct Shown(Problem);
 
-/// The code of the problem, kept in the extensions for logs.
+/// The code of the problem, kept in the extensions of a response whose form is chosen.
 #[derive(Clone, Debug)]
-struct Code(Cow<'static, str>);
+enum Code {
+    Listed(Refusal),
+    Own(Cow<'static, str>),
+}
 
-/// The code of the problem that a response shows.
+/// The code of the problem that a response shows, once its form is chosen.
 pub(crate) fn code(response: &Response) -> Option<Cow<'static, str>> {
-    response.extensions().get().map(|Code(code)| code.clone())
+    response.extensions().get().map(|code| match code {
+        Code::Listed(refusal) => Cow::Borrowed(refusal.code()),
+        Code::Own(code) => code.clone(),
+    })
+}
+
+/// The refusal that a response shows, once its form is chosen.
+#[cfg(feature = "manifest")]
+pub(crate) fn refusal_written(response: &Response) -> Option<Refusal> {
+    match response.extensions().get()? {
+        Code::Listed(refusal) => Some(*refusal),
+        Code::Own(_) => None,
+    }
 }
 
 impl Problem {
@@ -307,10 +322,10 @@ impl Problem {
         }
     }
 
-    fn own_code(&self) -> Option<Cow<'static, str>> {
+    fn own_code(&self) -> Option<Code> {
         match &self.0 {
-            Kind::Listed(refusal) => Some(Cow::Borrowed(refusal.code())),
-            Kind::Own(own) => own.code.clone(),
+            Kind::Listed(refusal) => Some(Code::Listed(*refusal)),
+            Kind::Own(own) => own.code.clone().map(Code::Own),
         }
     }
 
@@ -377,7 +392,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The refusal that a response shows, if it is a problem of the catalogue.
+/// The refusal that a response shows, if it is a problem of the catalogue whose form is not chosen yet.
 pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
     if response.extensions().is_empty() {
         return None;

@@ -7,24 +7,23 @@ use policy_core::{
 };
 
 use super::authenticate::{Authenticated, RequestView};
-use crate::auth::{Denied, RequestAuth, principal::Principal};
+use crate::auth::{Denied, RequestAuth};
 
-/// The caller, if the request has one. Refuses where the route requires another.
+/// Refuses where the route requires another caller than the request has.
 pub(crate) fn check(
     auth: &RequestAuth,
     policy: &Requirement,
     view: RequestView<'_>,
-    caller: Option<Authenticated>,
-) -> Result<Option<Principal>, Denied> {
+    caller: Option<&Authenticated>,
+) -> Result<(), Denied> {
     match caller {
-        None if policy.optional => Ok(None),
+        None if policy.optional => Ok(()),
         None => {
             let login = if policy.session { login_page(auth, view) } else { None };
             Err(Denied::from(Refusal::CredentialsMissing).login(login))
         }
         Some(Authenticated { principal, .. }) => {
-            principal.satisfies(policy, || auth.guard().clock.steady())?;
-            Ok(Some(principal))
+            principal.satisfies(policy, || auth.guard().clock.steady()).map_err(Denied::from)
         }
     }
 }

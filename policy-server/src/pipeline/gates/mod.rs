@@ -144,12 +144,21 @@ fn csrf_and_rights(
     caller: Result<Option<Authenticated>, Denied>,
 ) -> Result<Option<Principal>, Denied> {
     let admitted = caller.and_then(|caller| {
-        csrf::check(auth, view, caller.as_ref())?;
-        let principal = authorize::check(auth, policy, view, caller)?;
-        if principal.is_none() {
-            auth.check_anonymous(view.headers)?;
+        let checked = csrf::check(auth, view, caller.as_ref())
+            .and_then(|()| authorize::check(auth, policy, view, caller.as_ref()))
+            .and_then(|()| match &caller {
+                Some(_) => Ok(()),
+                None => auth.check_anonymous(view.headers),
+            });
+        let principal = caller.map(|caller| caller.principal);
+        match checked {
+            Ok(()) => Ok(principal),
+            Err(denied) => {
+                #[cfg(feature = "manifest")]
+                auth.note_turned_away(principal);
+                Err(denied)
+            }
         }
-        Ok(principal)
     });
     admitted.map_err(|denied| {
         let challenge = route.challenge(denied.refusal());

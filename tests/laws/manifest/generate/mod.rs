@@ -4,6 +4,6 @@ mod apps;
 mod callers;
 mod requests;
 
-pub(super) use apps::{site, wordy};
+pub(super) use apps::{OWN, Site, site, wordy};
 pub(super) use callers::caller;
 pub(super) use requests::sketch;

@@ -1,0 +1,127 @@
+//! A candidate policy, which is decided beside that of the app and changes no response.
+
+mod comparison;
+mod counts;
+mod sender;
+
+use std::{fmt, sync::Arc};
+
+use policy_core::{
+    cors::{OriginLists, OriginsAt, SharedOrigins},
+    manifest::{
+        Manifest, Origins,
+        engine::{Engine, EngineError},
+    },
+};
+
+pub(crate) use comparison::Comparison;
+use counts::Counters;
+pub use counts::{Counts, Difference};
+
+use crate::base::log::LineLimit;
+
+/// A policy that an app might get, for [`App::observe`](crate::App::observe): it is decided beside the
+/// one in force, and what would differ is counted. A clone is another handle to the same counts.
+///
+/// ```
+/// use policy_server::{candidate::Candidate, prelude::*};
+///
+/// #[get("/prices")]
+/// #[auth(public)]
+/// async fn prices() {}
+///
+/// #[get("/prices")]
+/// #[auth(session)]
+/// async fn prices_for_users() {}
+///
+/// let with = |app: App<()>| app.sessions(Sessions::memory());
+/// let next = with(App::new(())).routes(routes![prices_for_users]);
+/// let candidate = Candidate::new(next.manifest());
+/// let client = with(App::new(())).routes(routes![prices]).observe(&candidate).test();
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// assert_eq!(client.get("/prices").send().await.status(), 200);
+/// # });
+/// let differences = candidate.differences();
+/// assert_eq!(
+///     differences[0].to_string(),
+///     "GET /prices: `reached`, and `auth.credentials-missing` by the candidate, 1 time"
+/// );
+/// ```
+#[derive(Clone)]
+pub struct Candidate(Arc<Inner>);
+
+struct Inner {
+    manifest: Manifest,
+    digest: String,
+    counters: Counters,
+    lines: LineLimit,
+}
+
+impl Candidate {
+    /// A candidate, such as the lock file of a branch.
+    pub fn new(manifest: Manifest) -> Self {
+        let digest = manifest.digest();
+        let (counters, lines) = (Counters::default(), LineLimit::default());
+        Self(Arc::new(Inner { manifest, digest, counters, lines }))
+    }
+
+    /// How many responses it was compared with.
+    pub fn counts(&self) -> Counts {
+        self.0.counters.counts()
+    }
+
+    /// What would differ, the most frequent first.
+    pub fn differences(&self) -> Vec<Difference> {
+        self.0.counters.differences()
+    }
+
+    /// The candidate with its engine, which follows the lists of origins of the app.
+    pub(crate) fn compile(&self, lists: &OriginLists) -> Result<Observed, EngineError> {
+        let manifest = &self.0.manifest;
+        let engine = Engine::following(manifest, lists)?;
+        let named =
+            manifest.routes.iter().filter_map(|route| match &route.cors.as_ref()?.origins {
+                Origins::AtRunTime(list) => Some(list.list.as_str()),
+                Origins::Listed(_) => None,
+            });
+        let named: std::collections::BTreeSet<_> = named.collect();
+        let lists = named.into_iter().filter_map(|name| lists.get(name).cloned()).collect();
+        Ok(Observed { candidate: self.clone(), engine, lists })
+    }
+}
+
+impl From<Manifest> for Candidate {
+    fn from(manifest: Manifest) -> Self {
+        Self::new(manifest)
+    }
+}
+
+impl From<&Candidate> for Candidate {
+    fn from(candidate: &Candidate) -> Self {
+        candidate.clone()
+    }
+}
+
+impl fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Candidate");
+        shown.field("digest", &self.0.digest).field("counts", &self.counts()).finish()
+    }
+}
+
+/// A candidate in a running app.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    candidate: Candidate,
+    engine: Engine,
+    /// The run-time lists of origins that it names.
+    lists: Vec<SharedOrigins>,
+}
+
+impl Observed {
+    /// The lists as they are, to tell whether one was replaced while a request was decided.
+    fn lists_now(&self) -> Vec<OriginsAt> {
+        self.lists.iter().map(SharedOrigins::now).collect()
+    }
+}

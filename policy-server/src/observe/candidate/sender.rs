@@ -1,0 +1,163 @@
+//! The caller of a request for the engine of a candidate, as far as the gates found out who it is.
+
+use std::cell::Cell;
+
+use http::HeaderMap;
+use policy_core::{
+    Refusal,
+    auth::{AuthPolicy, Requirement},
+    manifest::{
+        Auth, Requirement as Wanted, Route,
+        engine::{Caller, CredentialState, CsrfToken, Login},
+    },
+    session::Identity,
+    time::Timestamp,
+};
+
+use crate::auth::{
+    RequestAuth, SessionFinding,
+    principal::{AuthScheme, CLOCK_SKEW, Principal},
+};
+
+/// What the gates found out about the caller.
+pub(super) struct Sender<'a> {
+    /// What the route in force requires.
+    pub(super) auth: &'a AuthPolicy,
+    pub(super) request: Option<&'a RequestAuth>,
+    pub(super) headers: &'a HeaderMap,
+    /// When the request came.
+    pub(super) at: Timestamp,
+    /// Set if the engine has no word for what was found.
+    pub(super) is_beyond_words: Cell<bool>,
+}
+
+impl Sender<'_> {
+    /// The caller for a route of the candidate. What was not asked for is
+    /// [`Unchecked`](CredentialState::Unchecked).
+    pub(super) fn caller(&self, route: &Route) -> Caller {
+        let unchecked = || CredentialState::Unchecked;
+        let mut caller = Caller {
+            session: unchecked(),
+            token: unchecked(),
+            ticket: unchecked(),
+            scheme: unchecked(),
+            csrf: CsrfToken::Absent,
+        };
+        let Some(request) = self.request else { return caller };
+        if let SessionFinding::Live(record) = request.session_finding() {
+            caller.csrf = match request.csrf_finding(self.headers, record) {
+                None => CsrfToken::Absent,
+                Some(true) => CsrfToken::Valid,
+                Some(false) => CsrfToken::Invalid,
+            };
+        }
+        caller.session = self.session(request, route);
+        let wanted = match &route.auth {
+            Auth::Required(wanted) => wanted,
+            Auth::Public => return caller,
+        };
+        let AuthPolicy::Required(required) = self.auth else { return caller };
+        // Another issuer, or another scheme, was not asked.
+        let (refused, who) = (request.refused(), request.recognized());
+        let is_same_issuer = wanted.issuers.iter().eq(required.issuers);
+        match who.map(Principal::scheme) {
+            Some(AuthScheme::Token) => caller.token = self.valid(who, required),
+            Some(AuthScheme::Ticket) => caller.ticket = self.valid(who, required),
+            Some(AuthScheme::Own(_)) if is_same_scheme(wanted, required) => {
+                caller.scheme = self.valid(who, required);
+            }
+            _ => (),
+        }
+        match refused {
+            Some(Refusal::TokenExpired) if is_same_issuer => {
+                caller.token = CredentialState::Expired;
+            }
+            Some(Refusal::TokenInvalid) if is_same_issuer => {
+                caller.token = CredentialState::Invalid;
+            }
+            Some(Refusal::TicketInvalid) if is_same_issuer => {
+                caller.ticket = CredentialState::Invalid;
+            }
+            Some(Refusal::CredentialInvalid) if is_same_scheme(wanted, required) => {
+                caller.scheme = CredentialState::Invalid;
+            }
+            // It was asked and has found none.
+            None | Some(Refusal::CredentialsMissing | Refusal::CsrfOrigin)
+                if who.is_none() && is_same_scheme(wanted, required) =>
+            {
+                caller.scheme = CredentialState::Absent;
+            }
+            _ => (),
+        }
+        caller
+    }
+
+    fn session(&self, request: &RequestAuth, route: &Route) -> CredentialState {
+        let record = match request.session_finding() {
+            SessionFinding::Unasked | SessionFinding::Unavailable => {
+                return CredentialState::Unchecked;
+            }
+            SessionFinding::Nobody => return CredentialState::Invalid,
+            SessionFinding::Live(record) => record,
+        };
+        match (&record.identity, &route.auth) {
+            (Some(identity), _) => {
+                let required = match self.auth {
+                    AuthPolicy::Required(required) => Some(required),
+                    _ => None,
+                };
+                let age = self.age(request.refused(), record.authenticated, required);
+                CredentialState::Valid(login(identity, age, None))
+            }
+            // Nobody is logged in, but the session has a CSRF token.
+            (None, Auth::Public) => CredentialState::valid(),
+            (None, Auth::Required(_)) => {
+                if route.takes_session {
+                    self.is_beyond_words.set(true);
+                }
+                CredentialState::Invalid
+            }
+        }
+    }
+
+    fn valid(&self, who: Option<&Principal>, required: &Requirement) -> CredentialState {
+        let Some(who) = who else { return CredentialState::Unchecked };
+        let refused = self.request.and_then(RequestAuth::refused);
+        let age = self.age(refused, who.authenticated(), Some(required));
+        let identity = who.caller().identity;
+        CredentialState::Valid(login(&identity, age, who.foreign_issuer()))
+    }
+
+    /// Seconds since the login. Time goes on after the gate has asked for them: what it found stays true.
+    fn age(
+        &self,
+        refused: Option<Refusal>,
+        authenticated: Option<Timestamp>,
+        required: Option<&Requirement>,
+    ) -> Option<u32> {
+        let at = authenticated.filter(|at| *at <= self.at.after(CLOCK_SKEW))?;
+        let age = u32::try_from(self.at.since(at).as_secs()).unwrap_or(u32::MAX);
+        Some(match (refused, required.and_then(|required| required.fresh)) {
+            (Some(Refusal::LoginTooOld), Some(limit)) => age.max(limit),
+            (None, Some(limit)) => age.min(limit.saturating_sub(1)),
+            _ => age,
+        })
+    }
+}
+
+fn is_same_scheme(wanted: &Wanted, required: &Requirement) -> bool {
+    match (&wanted.scheme, required.scheme) {
+        (Some(wanted), Some(required)) => wanted.name == required.name,
+        _ => false,
+    }
+}
+
+fn login(identity: &Identity, age: Option<u32>, issuer: Option<&str>) -> Login {
+    let texts = |list: &[Box<str>]| list.iter().map(|text| text.to_string()).collect();
+    Login {
+        scopes: texts(&identity.scopes),
+        roles: texts(&identity.roles),
+        age,
+        issuer: issuer.map(str::to_owned),
+    }
+}

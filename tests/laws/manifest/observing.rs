@@ -1,0 +1,156 @@
+//! An app that observes a candidate: nothing of it shows.
+
+use std::{cell::RefCell, convert::Infallible};
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use policy_core::manifest::{Cors, Manifest, Origins};
+use policy_server::{
+    AppService, Body, Clock, Random, SharedOrigins,
+    candidate::{Candidate, Counts},
+    http::{HeaderMap, Request},
+    prelude::*,
+    tokens::SecretKey,
+};
+use proptest::{collection::vec, prelude::*};
+use tower::ServiceExt;
+
+use super::{
+    REQUESTS,
+    generate::{OWN, Site, site, sketch},
+};
+use crate::law::{Precondition, holds};
+
+const SHOP: CorsPolicy =
+    CorsPolicy::origins(&["https://app.example", "https://*.shop.example"]).credentials().build();
+
+#[get("/a")]
+#[cors(SHOP)]
+#[auth(session | token | ticket, optional)]
+async fn read() -> &'static str {
+    "read"
+}
+
+#[post("/a")]
+#[put("/a")]
+#[cors(SHOP)]
+#[auth(session)]
+async fn write() {}
+
+#[get("/a/{id}")]
+#[query("/a/{id}")]
+#[cors(origins = config("partners"))]
+#[auth(token)]
+async fn of_partners(id: String) -> String {
+    id
+}
+
+#[get("/f/{*rest}")]
+#[post("/f/{*rest}")]
+#[cors(origins = config("staff"))]
+#[auth(public)]
+#[isolation(same_origin)]
+async fn files(rest: String) -> String {
+    rest
+}
+
+#[get("/f/x")]
+#[auth(public)]
+#[jsonp(callback = "callback")]
+async fn script() -> Json<u8> {
+    Json(1)
+}
+
+#[post("/")]
+#[auth(public)]
+#[limit(body = "100 B")]
+async fn login(_sessions: Sessions) {}
+
+/// An app with routes where generated requests go.
+fn app(lists: &[(&str, SharedOrigins)]) -> App<()> {
+    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let below = tower::service_fn(async |request: Request<Body>| {
+        Ok::<_, Infallible>(Response::new(Body::from(request.uri().path().to_owned())))
+    });
+    let app = App::new(())
+        .public_origin(OWN)
+        .clock(Clock::at(1_800_000_000))
+        .random(Random::from_fn(|bytes| bytes.fill(7)))
+        .sessions(Sessions::memory())
+        .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
+        .routes(routes![read, write, of_partners, files, script, login])
+        .mount("/m", Mount::new(below).public().cors(SHOP))
+        .health("/health");
+    lists.iter().fold(app, |app, (name, list)| app.shared_origins(*name, list))
+}
+
+/// Another policy for the app: its lists have no bounds that the present entries could break.
+fn candidate_of(mut manifest: Manifest) -> Manifest {
+    for route in &mut manifest.routes {
+        if let Some(Cors { origins: Origins::AtRunTime(list), .. }) = &mut route.cors {
+            list.within = None;
+        }
+    }
+    manifest
+}
+
+/// The whole response.
+async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, HeaderMap, Bytes) {
+    let response = service.clone().oneshot(request.clone().map(|()| Body::empty())).await;
+    let (parts, body) = response.unwrap_or_else(|never| match never {}).into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    (parts.status, parts.headers, body)
+}
+
+/// T30. Whatever the candidate is, each response is the one without it, byte for byte. By the policy in
+/// force as the candidate, nothing differs.
+#[test]
+#[expect(clippy::print_stdout, reason = "how often each outcome occurred")]
+fn t30_a_candidate_changes_nothing_and_is_right() {
+    let counted = RefCell::new([0_u64; 3]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let cases = (site(), vec(sketch(), REQUESTS));
+    let lists = ["partners", "staff"].map(|name| (name, SharedOrigins::new()));
+    let entries = ["https://app.example", "https://*.shop.example"];
+    assert!(lists.iter().all(|(_, list)| list.replace(&entries).is_ok()));
+    let entries = entries.map(str::to_owned).to_vec();
+    let own = Site {
+        manifest: app(&lists).manifest(),
+        lists: lists.iter().map(|(name, _)| ((*name).to_owned(), entries.clone())).collect(),
+    };
+    let same = Candidate::new(own.manifest.clone());
+    let plain = app(&lists).build().expect("an app that starts");
+    let by_same = app(&lists).observe(&same).build().expect("an app that starts");
+    holds("T30, a candidate changes nothing", 89, cases, |(site, asked)| {
+        let before = same.counts();
+        let other = Candidate::new(candidate_of(site.manifest));
+        let Ok(by_other) = app(&lists).observe(&other).build() else {
+            return Ok(Precondition::Unmet);
+        };
+        for sketch in &asked {
+            let request = sketch.of(&own);
+            let response = runtime.block_on(respond(&plain, &request));
+            prop_assert_eq!(&runtime.block_on(respond(&by_same, &request)), &response);
+            prop_assert_eq!(&runtime.block_on(respond(&by_other, &request)), &response);
+            let differences = same.differences();
+            prop_assert!(differences.is_empty(), "{request:?}\n{response:?}\n{differences:?}");
+        }
+        let (same, other) = (same.counts(), other.counts());
+        let all = |counts: Counts| counts.agreed + counts.differed + counts.undecided;
+        prop_assert_eq!(all(same) - all(before), asked.len() as u64);
+        prop_assert_eq!(all(other), asked.len() as u64);
+        let new = [other.agreed, other.differed, other.undecided];
+        counted.borrow_mut().iter_mut().zip(new).for_each(|(all, new)| *all += new);
+        Ok(Precondition::Met)
+    });
+    let same = same.counts();
+    assert!(same.undecided * 50 < same.agreed, "by the policy in force: {same:?}");
+    let by_other = counted.into_inner();
+    let total: u64 = by_other.iter().sum();
+    let names = ["agreed", "differed", "undecided"];
+    println!("by other policies, of {total}: {names:?} {by_other:?}");
+    for ((name, count), floor) in names.iter().zip(by_other).zip([20, 10, 100]) {
+        assert!(count * floor > total, "by other policies, only {count} of {total} {name}");
+    }
+}
