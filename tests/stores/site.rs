@@ -1,6 +1,9 @@
 //! An app of several instances, and its visitors.
 
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    time::{Duration, Instant},
+};
 
 use http_body_util::BodyExt;
 use policy_core::secret::SecretKey;
@@ -13,10 +16,16 @@ use policy_server::{
 };
 use policy_tests::redis::PATIENCE;
 use serde_json::Value;
-use tokio::task::JoinHandle;
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 use tower::ServiceExt;
 
 const OWN: &str = "https://api.example";
+
+/// How long tests wait before they look again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 #[get("/public")]
 #[auth(public)]
@@ -186,22 +195,16 @@ impl Instance {
         self.client.get(path).send().await.status().as_u16()
     }
 
+    /// Logs in as soon as the store acknowledges it, which may take long on a busy machine.
     pub(crate) async fn login(&self, user: &str) -> Visitor {
-        self.try_to_login(user).await.unwrap()
-    }
-
-    /// Logs in as soon as the store acknowledges it. Replicas on a busy machine may take longer than the
-    /// URL says.
-    pub(crate) async fn login_at_last(&self, user: &str) -> Visitor {
-        let mut visitor = None;
-        until(async || {
-            let login = self.try_to_login(user).await;
-            assert!(matches!(login, Ok(_) | Err(503)), "{:?}", login.err());
-            visitor = login.ok();
-            visitor.is_some()
-        })
-        .await;
-        visitor.unwrap()
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.try_to_login(user).await {
+                Ok(visitor) => return visitor,
+                Err(status) => assert!(status == 503 && Instant::now() < end, "{status}"),
+            }
+            sleep(PAUSE).await;
+        }
     }
 
     /// Logs in; the error is the status of the response.
@@ -306,10 +309,10 @@ impl Visitor {
 pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
     let happens = async {
         while !happened().await {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            sleep(PAUSE).await;
         }
     };
-    tokio::time::timeout(PATIENCE, happens).await.expect("it should have happened by now");
+    timeout(PATIENCE, happens).await.expect("it should have happened by now");
 }
 
 /// What a route does that needs a session, while the store is away: it says when to ask again, and

@@ -17,7 +17,7 @@ use std::{
 use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
-use crate::{guard::Guard, port::Port};
+use crate::{disk::for_servers, guard::Guard, port::Port};
 
 /// How long a server may take to start, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -42,7 +42,7 @@ impl Postgres {
 
     /// Starts a server with these settings, `name=value`.
     pub async fn start(settings: &[&str]) -> Self {
-        Self::start_on(&env::temp_dir(), settings).await
+        Self::start_on(&for_servers(), settings).await
     }
 
     /// Starts a server whose files are in a folder of this one.

@@ -15,7 +15,7 @@ use std::{
 use redis::Value;
 use tokio::sync::OnceCell;
 
-use crate::{guard::Guard, port::Port};
+use crate::{disk::for_servers, guard::Guard, port::Port};
 
 /// How long a server may take to start, on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,7 +40,7 @@ impl Redis {
 
     /// Starts a server with these settings, `name=value`.
     pub async fn start(settings: &[&str]) -> Self {
-        Self::start_on(&env::temp_dir(), settings).await
+        Self::start_on(&for_servers(), settings).await
     }
 
     /// Starts a server whose files are in a folder of this one.
@@ -63,7 +63,7 @@ impl Redis {
 
     /// Starts a sentinel with these lines of its file, which it changes itself.
     pub async fn start_sentinel(password: &'static str, lines: &[String]) -> Self {
-        let (port, folder) = place(&env::temp_dir());
+        let (port, folder) = place(&for_servers());
         let file = folder.join("sentinel.conf");
         let usual = format!(
             "port {}\ndir {}\npidfile {}\nbind 127.0.0.1\nrequirepass {password}\n",

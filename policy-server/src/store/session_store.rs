@@ -113,8 +113,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Removes up to `limit` dead sessions and returns how many: fewer than `limit` if none are
-    /// left. It works in small steps, so that no request waits longer than for a few other requests.
-    /// It may scan all sessions, so call it about once a minute.
+    /// left, or if the next call goes on in a large store. It works in small steps, so that no request waits
+    /// longer than for a few other requests. It may scan many sessions, so call it about once a minute.
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
 
     /// About how many sessions there are, with those that are dead and no [`purge`](Self::purge) has

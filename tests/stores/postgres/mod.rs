@@ -133,6 +133,44 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
 }
 
+/// A statement may not take long, so none reads all of a large table.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn dead_sessions_of_a_large_table_go_part_by_part() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    let store = PostgresStore::new(&*url);
+    SessionStore::open(&store).await.unwrap();
+    store_of_user(&store).await;
+    // Four to a page.
+    let copies = format!(
+        "INSERT INTO {schema}.sessions SELECT sha256(n::text::bytea), handle, user_id, roles, scopes, epoch, \
+             version, created, authenticated, rotated, last_seen, {}, absolute_deadline, idle, is_remembered, \
+             binding, convert_to(repeat('x', 1700), 'UTF8') \
+         FROM {schema}.sessions, generate_series(1, 9000) n",
+        NOW.seconds() * 1000
+    );
+    server.sql(&copies).await;
+    let client = server.client().await;
+    let part = format!("SELECT * FROM {schema}.purge_part_of_sessions($1, 1000, $2, 1)");
+    let part = async |page: i64| {
+        let clock = NOW.seconds() as i64 * 1000;
+        let row = client.query_one(&part, &[&clock, &page]).await.unwrap();
+        (row.get::<_, i64>(0), row.get::<_, Option<i64>>(1))
+    };
+    let (first, second) = (part(0).await, part(1).await);
+    assert!((1..=4).contains(&first.0) && (1..=4).contains(&second.0), "{first:?} {second:?}");
+    assert_eq!((first.1, second.1), (Some(1), Some(2)));
+    assert_eq!(part(1_000_000).await, (0, Some(0)));
+    let some = SessionStore::purge(&store, NOW, 100).await.unwrap();
+    assert_eq!(some, 100);
+    let rest = SessionStore::purge(&store, NOW, 100_000).await.unwrap();
+    assert_eq!(first.0 + second.0 + 100 + rest as i64, 9000);
+    assert_eq!(SessionStore::purge(&store, NOW, 1).await.unwrap(), 0);
+    assert!(store.load(&key(1000), NOW).await.unwrap().is_some());
+}
+
 async fn store_of_user(store: &PostgresStore) {
     let create = CreateSession::new(key(1000), record(0, Some("ada")), NOW);
     assert_eq!(store.create(create).await.unwrap(), Created::Done { evicted: vec![] });

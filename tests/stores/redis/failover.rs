@@ -135,7 +135,7 @@ pub(super) async fn acknowledged_logins_and_logouts_outlive_the_primary(
     store: &str,
 ) {
     let instances = Instance::three(store).await;
-    let ada = instances[0].login_at_last("ada").await;
+    let ada = instances[0].login("ada").await;
     let stream = ada.open(&instances[1]).await;
     let mut visits = Visits::begin(&instances);
     visits.go_on().await;

@@ -101,8 +101,8 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
     until(async || replicas(&server).await == 1).await;
     let url = format!("{}&wait=1&wait_ms=200", server.prefix());
     let instance = Instance::start(&url).await;
-    let ada = instance.login_at_last("ada").await;
-    let eve = instance.login_at_last("eve").await;
+    let ada = instance.login("ada").await;
+    let eve = instance.login("eve").await;
     replica.signal("STOP");
     for round in 0..2 {
         for _ in 0..3 {
@@ -121,7 +121,7 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
     replica.begin().await;
     replica.command(&["REPLICAOF", "127.0.0.1", &port]).await;
     until(async || ada.post(&instance, "/count").await.status() == 200).await;
-    instance.login_at_last("tom").await;
+    instance.login("tom").await;
 }
 
 /// A start is not over because a replica is slower than a request may wait.
@@ -147,6 +147,6 @@ async fn an_app_that_starts_waits_for_a_replica_that_is_slow() {
     .await;
     assert!(!start.is_finished());
     replica.signal("CONT");
-    let ada = start.await.unwrap().login_at_last("ada").await;
+    let ada = start.await.unwrap().login("ada").await;
     assert!(!ada.cookie.is_empty());
 }

@@ -97,7 +97,7 @@ async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
     let url = servers.prefix();
     let instance = Instance::start(&url).await;
     let copied = Instance::start(&format!("{url}&wait=1")).await;
-    let ada = copied.login_at_last("ada").await;
+    let ada = copied.login("ada").await;
     let settings = ["masterauth=secret", "repl-diskless-sync-delay=0"];
     let (other, replica) = tokio::join!(Redis::start(&settings), Redis::start(&settings));
     let port = other.address().port().to_string();
@@ -113,7 +113,7 @@ async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
     // The old primary has the session, and the new one has none. Where changes go, reads go too.
     assert!(matches!(copied.try_to_login("eve").await, Ok(_) | Err(503)));
     assert_eq!(ada.status(&copied).await, 401);
-    copied.login_at_last("eve").await;
+    copied.login("eve").await;
     assert_eq!(ada.status(&copied).await, 401);
     // Who makes no changes looks now and then.
     until(async || ada.status(&instance).await == 401).await;

@@ -76,6 +76,8 @@ struct Inner {
     /// What this instance wrote since anonymous sessions were last counted.
     new_sessions: AtomicU64,
     new_bytes: AtomicU64,
+    /// The page of the table of sessions at which the next purge begins.
+    purge_from: AtomicU64,
     opening: OnceCell<()>,
     database: OnceLock<Arc<Database>>,
     listener: OnceLock<BackgroundTask>,
@@ -104,6 +106,7 @@ impl PostgresStore {
             anonymous,
             new_sessions: AtomicU64::new(0),
             new_bytes: AtomicU64::new(0),
+            purge_from: AtomicU64::new(0),
             opening: OnceCell::new(),
             database: OnceLock::new(),
             listener: OnceLock::new(),

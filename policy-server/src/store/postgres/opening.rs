@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("limits.sql"),
     include_str!("handles.sql"),
     include_str!("values.sql"),
+    include_str!("purge.sql"),
 ];
 
 /// How long the steps may take, and the wait for another instance that makes them.

@@ -1,5 +1,7 @@
 //! The calls of sessions.
 
+use std::sync::atomic::Ordering;
+
 use policy_core::{
     session::{Handle, Record, SessionKey},
     time::Timestamp,
@@ -57,8 +59,13 @@ const COUNT: &str = "SELECT count(*) FROM policy.sessions s, policy.meta m
     WHERE moved_to IS NULL AND idle_deadline > $1 AND absolute_deadline > $1
         AND (user_id IS NULL OR epoch >= m.everyone)";
 const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
-const PURGE: &str = "SELECT policy.purge_sessions($1, $2)";
+const PURGE: &str = "SELECT * FROM policy.purge_part_of_sessions($1, $2, $3, $4)";
 const TRIM: &str = "SELECT policy.trim_anonymous($1, $2::bigint)";
+
+/// So many pages of the table are read by one statement of a purge, 16 MiB; and so many times that by
+/// one purge. The next one goes on from there.
+const PAGES: i64 = 2048;
+const PARTS: u64 = 8;
 
 impl SessionStore for PostgresStore {
     fn open(&self) -> Answer<'_, ()> {
@@ -187,8 +194,22 @@ impl SessionStore for PostgresStore {
 
     fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Answer::later(async move {
-            let row = self.row(PURGE, &[&time(now), &number(limit as u64)]).await?;
-            Ok(Columns(&row).number("purge_sessions")? as usize)
+            let (mut purged, mut parts) = (0, 0);
+            while purged < limit && parts < PARTS {
+                let page = self.0.purge_from.load(Ordering::Relaxed);
+                let most = number((limit - purged) as u64);
+                let row = self.row(PURGE, &[&time(now), &most, &number(page), &PAGES]).await?;
+                let row = Columns(&row);
+                purged += row.number("purged")? as usize;
+                let Some(next) = row.get::<Option<i64>>("next_page")? else { break };
+                let next = next.unsigned_abs();
+                self.0.purge_from.store(next, Ordering::Relaxed);
+                if next == 0 {
+                    break;
+                }
+                parts += u64::from(next != page);
+            }
+            Ok(purged)
         })
     }
 
