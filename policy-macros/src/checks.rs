@@ -37,7 +37,8 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
             let segment = last_segment(part);
             match segment.map(|segment| segment.ident.to_string()).as_deref() {
                 Some("Json") => state(quote!(ReturnedJson), part),
-                Some("Problem" | "String" | "StatusCode" | "Response") => (),
+                // The first ones are responses, and the last one is one as a half of a `Result` only.
+                Some("Problem" | "String" | "StatusCode" | "Response" | "ErrorResponse") => (),
                 // The call as a whole is about one that is no `Result`.
                 Some(_) if !std::ptr::eq(part, &**ty) => state(quote!(Returned), part),
                 _ => (),

@@ -45,7 +45,9 @@ impl<'a> Arguments<'a> {
                 FnArg::Receiver(_) => None,
             })
             .collect();
+        let errors_before = diagnostics.error_count();
         let names = parameters(paths, &arguments, diagnostics);
+        let is_path_read = diagnostics.error_count() == errors_before;
         let mut fitted = Self::default();
         for name in &names {
             match arguments.iter().find(|argument| argument.is(name)) {
@@ -71,7 +73,9 @@ impl<'a> Arguments<'a> {
                 fitted.order.push(Source::Parameter(position));
                 continue;
             }
-            check_parsed(argument, paths, diagnostics);
+            if is_path_read {
+                check_parsed(argument, paths, diagnostics);
+            }
             if fitted.extractors.len() == MAX_EXTRACTORS {
                 diagnostics.error(
                     argument.tokens,

@@ -236,7 +236,7 @@ mod tests {
     #[auth(session, roles = ["staff"])]
     async fn narrow() {}
 
-    fn app(routes: impl IntoIterator<Item = Route<()>>) -> LockTest {
+    fn app(routes: Vec<Route<()>>) -> LockTest {
         LockTest::new(&App::new(()).sessions(Sessions::memory()).routes(routes).parts)
     }
 

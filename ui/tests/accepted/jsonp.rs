@@ -29,7 +29,7 @@ routes_of!("call-back_1.~", PARTNERS);
 #[auth(public)]
 #[cors(origins = ["*"])]
 #[jsonp(dotted, callback = "cb")]
-async fn b(_who: Option<Principal>) {}
+async fn b(_method: http::Method) {}
 
 #[get("/c")]
 #[auth(public)]
