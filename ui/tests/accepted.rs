@@ -22,6 +22,21 @@ mod accepted {
     pub(super) mod policies;
 }
 
+/// The good examples on the pages of codes.
+#[allow(dead_code, unused_variables, reason = "nothing calls an example")]
+#[deny(deprecated)]
+mod codes {
+    macro_rules! areas {
+        ($($area:ident)*) => {
+            $(mod $area {
+                include!(concat!("../../policy-cli/codes/good/", stringify!($area), ".rs"));
+            })*
+        };
+    }
+
+    areas! { auth cache cors csrf handler headers jsonp limit route syntax }
+}
+
 #[test]
 fn attributes_accept() {
     accepted::callers::app();

@@ -10,13 +10,66 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
+/// A link to `policy-cli/codes/bad`: of files outside of its package trybuild hides the lines.
+const BAD: &str = "tests/codes";
 const FILES_REFUSED: usize = 47;
 
 #[test]
 fn attributes_refuse() {
     // A glob that matches nothing passes, so the files are counted.
     assert_eq!(files(REFUSED, "rs").len(), FILES_REFUSED);
-    trybuild::TestCases::new().compile_fail(format!("{REFUSED}/*.rs"));
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail(format!("{REFUSED}/*.rs"));
+    cases.compile_fail(format!("{BAD}/*.rs"));
+}
+
+/// The bad examples on the pages of codes: each module has the name of a code, and is refused for
+/// it and for nothing else.
+#[test]
+fn every_bad_example_is_refused_for_its_code() {
+    let mut examples = 0;
+    for ((area, text), (_, messages)) in files(BAD, "rs").iter().zip(files(BAD, "stderr")) {
+        let errors = located(&messages);
+        for (name, first, last) in modules(text) {
+            examples += 1;
+            let code = format!("{area}.{}", name.replace('_', "-"));
+            let found = errors.iter().filter(|(_, line)| (first..=last).contains(line));
+            let found: Vec<_> = found.map(|(code, _)| code.as_str()).collect();
+            assert!(found.contains(&&*code), "{code} accepts its bad example: {found:?}");
+            // What is public and has CSRF protection is odd without JSONP, too.
+            let is_expected = |other| other == code || other == "csrf.without-session";
+            assert!(found.into_iter().all(is_expected), "{code} is not alone");
+        }
+    }
+    assert!(examples > 150, "{examples} examples");
+}
+
+/// The modules of a file, each with its first and its last line.
+fn modules(text: &str) -> Vec<(&str, usize, usize)> {
+    let mut modules = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        if let Some(name) = text.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(" {")) {
+            modules.push((name.trim_start_matches("r#"), line, line));
+        } else if let (Some((.., last)), "}") = (modules.last_mut(), text) {
+            *last = line;
+        }
+    }
+    modules
+}
+
+/// The code of each error, and the line that it is about.
+fn located(messages: &str) -> Vec<(String, usize)> {
+    let (mut located, mut code) = (Vec::new(), None);
+    for line in messages.lines() {
+        if line.starts_with("error") {
+            let words = line.strip_suffix(')').and_then(|line| line.rsplit_once('('));
+            code = Some(words.map_or(line, |(_, code)| code).to_owned());
+        } else if let Some(place) = line.trim_start().strip_prefix("--> ") {
+            let number = place.split(':').nth(1).and_then(|number| number.parse().ok());
+            located.extend(code.take().zip(number));
+        }
+    }
+    located
 }
 
 #[test]
@@ -128,7 +181,10 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
 fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.collect();
+    paths.sort();
     paths
+        .into_iter()
         .filter(|path| path.extension().is_some_and(|found| found == extension))
         .map(|path| {
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
