@@ -368,7 +368,7 @@ fn deny(arguments: &[&str]) -> Outcome {
 }
 
 /// A cargo tool, which is installed below the target folder if it is missing.
-fn installed(name: &str, version: &str) -> Outcome<Command> {
+pub(crate) fn installed(name: &str, version: &str) -> Outcome<Command> {
     let folder = project::target().join("tools").join(format!("{name}-{version}"));
     let executable = folder.join("bin").join(name);
     if !executable.is_file() {

@@ -4,6 +4,7 @@
 
 mod command;
 mod compile_time;
+mod docs;
 mod failure;
 mod faults;
 mod long;
@@ -19,6 +20,7 @@ use failure::{Failure, Outcome};
 
 const USAGE: &str = "\
 cargo xtask test                  what CI runs: set up, check and test everything
+cargo xtask docs                  the guide and the documentation of the API, below target/guide
 cargo xtask long list             the runs that take longer, one line each
 cargo xtask long NAME [ARGUMENT]  one of them";
 
@@ -27,6 +29,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
+        ["docs"] => docs::run(),
+        // What mdBook calls, as book.toml says.
+        ["guide-links", rest @ ..] => docs::links(rest),
         ["long", name, rest @ ..] => long::run(name, rest),
         ["help" | "--help" | "-h"] => help(),
         [] => Err(Failure::new(format!("say what to do\n\n{USAGE}"))),

@@ -1,0 +1,35 @@
+//! The chapters of the guide, so that their examples are compiled and run as those of the documentation
+//! are. Chapters that the guide takes from policy-server are tested there.
+
+#[cfg(test)]
+mod links;
+
+macro_rules! chapters {
+    ($($name:ident $file:literal;)*) => {
+        $(
+            #[doc = include_str!(concat!("src/", $file))]
+            pub mod $name {}
+        )*
+
+        /// The files of the chapters above.
+        #[cfg(test)]
+        const FILES: &[&str] = &[$($file),*];
+    };
+}
+
+chapters! {
+    index "index.md";
+    pages "how-to/pages.md";
+    single_page "how-to/single-page.md";
+    machines "how-to/machines.md";
+    uploads "how-to/uploads.md";
+    streams "how-to/streams.md";
+    files "how-to/files.md";
+    databases "how-to/databases.md";
+    proxies "how-to/proxies.md";
+    attributes "reference/attributes.md";
+    cors "explanation/cors.md";
+    csrf "explanation/csrf.md";
+    cookies "explanation/cookies.md";
+    caches "explanation/caches.md";
+}

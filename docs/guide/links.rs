@@ -1,0 +1,191 @@
+//! Chapters are in the summary, their examples are tested, and their links lead somewhere.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+fn chapters() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// The Markdown files of a folder, and of those in it if they are wanted.
+fn files(folder: &Path, is_deep: bool) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && is_deep {
+            found.extend(files(&path, true));
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.insert(path);
+        }
+    }
+    found
+}
+
+/// A text with its inclusions: `{{#include file}}`, `{{#include file:anchor}}`.
+fn read(file: &Path) -> String {
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut out = String::new();
+    for line in text.lines() {
+        match line.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
+            None => out.push_str(line),
+            Some(what) => {
+                let (path, part) = what.split_once(':').unwrap_or((what, ""));
+                let included = file.parent().unwrap().join(path);
+                let text = fs::read_to_string(&included)
+                    .unwrap_or_else(|error| panic!("{} in {}: {error}", what, file.display()));
+                let is_named =
+                    part.is_empty() || part.starts_with(|first: char| first.is_ascii_digit());
+                assert!(
+                    is_named || text.contains(&format!("// ANCHOR: {part}\n")),
+                    "{what} in {}: there is no such anchor",
+                    file.display()
+                );
+                if path.ends_with(".md") {
+                    out.push_str(&text);
+                }
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The lines that are no code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
+/// The targets of `[..](..)` in a line.
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    line.match_indices("](").filter_map(|(at, _)| {
+        let rest = line.get(at + 2..)?;
+        rest.get(..rest.find(')')?)
+    })
+}
+
+/// As mdBook and code hosts make it of a heading.
+fn anchor(heading: &str) -> String {
+    let mut anchor = String::new();
+    for c in heading.trim().chars() {
+        match c {
+            ' ' | '-' => anchor.push('-'),
+            c if c.is_alphanumeric() || c == '_' => anchor.extend(c.to_lowercase()),
+            _ => (),
+        }
+    }
+    anchor
+}
+
+fn anchors(file: &Path) -> BTreeSet<String> {
+    let text = read(file);
+    let headings =
+        prose(&text).filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#')));
+    headings.map(anchor).collect()
+}
+
+/// Without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut path, part| {
+        match part {
+            Component::CurDir => (),
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+        path
+    })
+}
+
+/// Whether rustdoc resolves it, which denies those that lead nowhere.
+fn is_of_rustdoc(target: &str) -> bool {
+    target.contains("::") || target.contains('@') || target.starts_with("crate")
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let root = root();
+    let mut pages = files(&root, false);
+    pages.extend(files(&root.join("docs"), true));
+    pages.extend(files(&root.join("policy-server/docs"), false));
+    pages.extend(
+        ["policy-core", "policy-macros", "policy-cli", "benches", "examples/cluster"]
+            .map(|folder| root.join(folder).join("README.md")),
+    );
+    let (mut seen, mut dead) = (0, Vec::new());
+    let mut known = BTreeMap::new();
+    for page in &pages {
+        let text = read(page);
+        for target in prose(&text).flat_map(targets) {
+            if target.contains("://") || target.starts_with("mailto:") || is_of_rustdoc(target) {
+                continue;
+            }
+            seen += 1;
+            let (path, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let file = match path {
+                "" => page.clone(),
+                path => plain(&page.parent().unwrap().join(path)),
+            };
+            let is_page = file.extension().is_some_and(|end| end == "md");
+            let is_there = file.exists()
+                && (fragment.is_empty()
+                    || !is_page
+                    || known
+                        .entry(file.clone())
+                        .or_insert_with(|| anchors(&file))
+                        .contains(fragment));
+            if !is_there {
+                dead.push(format!("{}: {target}", page.strip_prefix(&root).unwrap().display()));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{} links lead nowhere:\n{}", dead.len(), dead.join("\n"));
+    // A reader that sees nothing would find no fault either.
+    assert!(seen > 100, "only {seen} links were seen");
+}
+
+#[test]
+fn every_chapter_is_in_the_summary_and_has_a_heading() {
+    let folder = chapters();
+    let summary = fs::read_to_string(folder.join("SUMMARY.md")).unwrap();
+    let listed: BTreeSet<PathBuf> =
+        summary.lines().flat_map(targets).map(|target| folder.join(target)).collect();
+    let mut written = files(&folder, true);
+    written.remove(&folder.join("SUMMARY.md"));
+    assert_eq!(listed, written);
+    for chapter in written {
+        let text = read(&chapter);
+        assert!(text.starts_with("# "), "{} begins with no heading", chapter.display());
+    }
+}
+
+#[test]
+fn every_rust_example_of_a_chapter_is_compiled() {
+    let folder = chapters();
+    for chapter in files(&folder, true) {
+        let name = chapter.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&chapter).unwrap();
+        let blocks: Vec<&str> = text.split("\n```rust").skip(1).collect();
+        assert!(!text.contains("```rust,ignore"), "{name} has an example that is not compiled");
+        // Those of the tutorial are parts of the examples of this package.
+        let is_included = |block: &&str| block.split("```").next().unwrap().contains("{{#include");
+        assert!(
+            super::FILES.contains(&&*name) || blocks.iter().all(is_included) || blocks.is_empty(),
+            "{name} is not in the list of `chapters.rs`"
+        );
+    }
+}

@@ -1,0 +1,226 @@
+use std::{
+    env,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use policy_server::{
+    Proxies,
+    prelude::*,
+    session::{self, SessionSettings},
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Deserialize, Serialize)]
+struct Task {
+    title: String,
+    #[serde(default)]
+    done: bool,
+    #[serde(default)]
+    by: String,
+}
+
+impl Validate for Task {
+    fn validate(&self) -> Result<(), Invalid> {
+        let length = self.title.trim().len();
+        Invalid::new().check((1..=200).contains(&length), "/title", "has 1 to 200 letters").result()
+    }
+}
+
+/// The tasks of the team, in memory. The number of a task is its place in the list.
+#[derive(Clone, Default)]
+struct Tasks(Arc<Mutex<Vec<Task>>>);
+
+impl Tasks {
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Task>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+// ANCHOR: page
+/// The page that may use the API with the cookie of its user, in production and in development.
+const PAGES: CorsPolicy =
+    CorsPolicy::origins(&["https://tasks.example", "http://localhost:3000"]).credentials().build();
+// ANCHOR_END: page
+
+// ANCHOR: login
+#[derive(Deserialize)]
+struct Login {
+    name: String,
+    password: String,
+}
+
+/// Stands for your table of users, and for argon2.
+fn verify(login: &Login) -> Option<Identity> {
+    match (login.name.as_str(), login.password.as_str()) {
+        ("ada", "lovelace") => Some(Identity::new("ada").roles(["lead"])),
+        ("grace", "hopper") => Some(Identity::new("grace")),
+        _ => None,
+    }
+}
+
+#[post("/login")]
+#[limit(rate = "10/min")]
+#[auth(public)]
+async fn login(sessions: Sessions, Json(login): Json<Login>) -> Result<StatusCode, Problem> {
+    let wrong = || Problem::forbidden().detail("the name or the password is wrong");
+    sessions.login(verify(&login).ok_or_else(wrong)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[post("/logout")]
+#[auth(session)]
+async fn logout(sessions: Sessions) -> Result<StatusCode, Problem> {
+    sessions.logout().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+// ANCHOR_END: login
+
+// ANCHOR: handlers
+#[get("/tasks")]
+#[auth(session)]
+async fn list(State(tasks): State<Tasks>) -> impl IntoResponse {
+    Json(tasks.change(|tasks| tasks.clone())).etag()
+}
+
+#[post("/tasks")]
+#[limit(body = "4 KiB", rate = "60/min per principal")]
+#[auth(session)]
+async fn add(
+    me: Principal,
+    State(tasks): State<Tasks>,
+    Valid(Json(task)): Valid<Json<Task>>,
+) -> StatusCode {
+    let by = me.subject().to_owned();
+    tasks.change(|tasks| tasks.push(Task { by, ..task }));
+    StatusCode::CREATED
+}
+
+#[put("/tasks/{number}/done")]
+#[auth(session)]
+async fn finish(number: usize, State(tasks): State<Tasks>) -> Result<StatusCode, Problem> {
+    let found = tasks.change(|tasks| {
+        let task = tasks.get_mut(number)?;
+        task.done = true;
+        Some(())
+    });
+    found.ok_or_else(|| Problem::not_found().detail(format!("there is no task {number}")))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// For leads only, and only soon after a login.
+#[delete("/tasks")]
+#[auth(session, roles = ["lead"], fresh = "15m")]
+async fn clear(State(tasks): State<Tasks>) -> StatusCode {
+    tasks.change(Vec::clear);
+    StatusCode::NO_CONTENT
+}
+// ANCHOR_END: handlers
+
+// ANCHOR: app
+/// The app, for `main` and for tests.
+fn app(sessions: SessionSettings) -> App<Tasks> {
+    App::new(Tasks::default())
+        .cors(PAGES)
+        .headers(HeadersPolicy::API)
+        .sessions(sessions.idle(hours(1)))
+        .routes(routes![session::csrf, login, logout, list, add, finish, clear])
+        .health("/healthz")
+        .readiness("/readyz")
+}
+// ANCHOR_END: app
+
+// ANCHOR: main
+#[tokio::main]
+async fn main() -> Result<(), Report> {
+    let store = env::var("SESSION_STORE").unwrap_or("redb:sessions.redb".to_owned());
+    let mut app = app(Sessions::from_url(store));
+    if let Ok(origin) = env::var("PUBLIC_ORIGIN") {
+        app = app.public_origin(origin);
+    }
+    if let Ok(networks) = env::var("TRUSTED_PROXIES") {
+        app = app.behind(Proxies::new(networks.split(',')).x_forwarded());
+    }
+    app.serve(env::var("LISTEN").unwrap_or("127.0.0.1:8080".to_owned())).await?;
+    Ok(())
+}
+// ANCHOR_END: main
+
+// ANCHOR: laws
+#[cfg(test)]
+policy_server::policy_tests!(app(Sessions::memory()));
+// ANCHOR_END: laws
+
+// ANCHOR: tests
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use policy_server::testing::{Browser, Fetch, Include, Network};
+
+    use super::*;
+
+    const API: &str = "https://api.tasks.example";
+
+    fn network() -> Network {
+        Network::new().host(API, app(Sessions::memory()).public_origin(API).into_service())
+    }
+
+    fn login(name: &str, password: &str) -> Fetch {
+        let login = BTreeMap::from([("name", name), ("password", password)]);
+        Fetch::post("https://api.tasks.example/login").credentials(Include).json(&login)
+    }
+
+    #[tokio::test]
+    async fn grace_adds_a_task_from_the_page_and_only_leads_clear_the_list() {
+        let (net, browser) = (network(), Browser::chromium());
+        let page = browser.open("https://tasks.example");
+        assert_eq!(page.fetch(&net, login("grace", "hopper")).await.status(), 204);
+
+        let csrf = Fetch::get("https://api.tasks.example/csrf").credentials(Include);
+        let csrf = page.fetch(&net, csrf).await.json::<BTreeMap<String, String>>();
+        let with_token =
+            |fetch: Fetch| fetch.credentials(Include).header("x-csrf-token", &csrf["token"]);
+
+        let task = BTreeMap::from([("title", "write a compiler")]);
+        let add = with_token(Fetch::post("https://api.tasks.example/tasks")).json(&task);
+        assert_eq!(page.fetch(&net, add).await.status(), 201);
+        let clear = with_token(Fetch::delete("https://api.tasks.example/tasks"));
+        assert_eq!(page.fetch(&net, clear).await.status(), 403, "grace is no lead");
+    }
+
+    #[tokio::test]
+    async fn a_page_of_strangers_sees_nothing_although_grace_is_logged_in() {
+        let (net, browser) = (network(), Browser::chromium());
+        browser.open("https://tasks.example").fetch(&net, login("grace", "hopper")).await;
+        let list = Fetch::get("https://api.tasks.example/tasks").credentials(Include);
+        assert!(browser.open("https://evil.example").fetch(&net, list).await.is_blocked());
+    }
+}
+// ANCHOR_END: tests
+
+/// What the chapters say of this program.
+#[cfg(test)]
+mod chapters {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_program_logs_in_as_the_chapter_says() {
+        let client = app(Sessions::memory()).test();
+        assert_eq!(client.get("/tasks").send().await.status(), 401);
+        let grace = br#"{"name": "grace", "password": "hopper"}"#.as_slice();
+        let login = client.post("/login").header("content-type", "application/json").body(grace);
+        let login = login.origin("http://localhost").send().await;
+        assert_eq!(login.status(), 204);
+        let cookie = login.header("set-cookie").and_then(|set| set.split(';').next()).unwrap();
+
+        assert_eq!(client.get("/tasks").header("cookie", cookie).send().await.status(), 200);
+        let csrf = client.get("/csrf").header("cookie", cookie).send().await.text();
+        let token = csrf.split('"').nth(3).unwrap();
+        let task = br#"{"title": "write a compiler"}"#.as_slice();
+        let add = client.post("/tasks").header("content-type", "application/json").body(task);
+        let add = add.origin("http://localhost").header("cookie", cookie);
+        assert_eq!(add.header("x-csrf-token", token).send().await.status(), 201);
+        let clear = client.delete("/tasks").origin("http://localhost").header("cookie", cookie);
+        assert_eq!(clear.header("x-csrf-token", token).send().await.status(), 403);
+    }
+}
