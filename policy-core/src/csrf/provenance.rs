@@ -6,14 +6,14 @@ use super::{CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict, origin_verdict
 use crate::catalogue::Refusal;
 
 /// The origin and the possible effect of a request. Afterwards the head is not needed any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Provenance {
     verdict: OriginVerdict,
     reach: Reach,
 }
 
 /// The possible effect of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Reach {
     /// Nothing lasts of it.
     Nothing,

@@ -58,7 +58,7 @@ impl<'a> OriginFacts<'a> {
 }
 
 /// The verdict on the origin of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OriginVerdict {
     /// From a trusted page, from the user, or it changes nothing.
     Passed,

@@ -9,6 +9,7 @@ mod app;
 mod canonical;
 mod changes;
 mod date;
+pub mod diff;
 pub mod engine;
 mod explain;
 mod facets;

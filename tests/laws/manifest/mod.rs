@@ -1,5 +1,6 @@
 //! Manifests: an app decides what its manifest says, whoever reads it.
 
+mod diff;
 mod explain;
 mod generate;
 mod lints;
@@ -117,6 +118,16 @@ fn assert_usual_outcomes(occurred: &BTreeMap<String, u64>) {
         let count = occurred.get(*outcome).copied().unwrap_or_default();
         let floor = total * usual / 10_000 / 8;
         assert!(count >= floor, "`{outcome}`: only {count} of {total} requests, not {floor}");
+    }
+}
+
+/// Fails if something occurred less often than it should at least.
+#[expect(clippy::print_stdout, reason = "how often each occurred")]
+fn assert_floors(occurred: &BTreeMap<&'static str, u64>, floors: &[(&'static str, u64)]) {
+    occurred.iter().for_each(|(what, count)| println!("{what}: {count}"));
+    for (what, floor) in floors {
+        let count = occurred.get(what).copied().unwrap_or_default();
+        assert!(count >= *floor, "{what}: only {count}, not {floor}");
     }
 }
 

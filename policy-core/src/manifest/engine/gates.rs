@@ -28,12 +28,34 @@ use crate::{
     reverse_proxy::is_last_hop,
 };
 
+mod inspect;
+
+pub(super) use inspect::inspect;
+pub(in crate::manifest) use inspect::{CallerFacts, Inspection, SenderFacts};
+
 pub(super) fn decide<'c>(
     engine: &Engine,
     head: Head<'_>,
     headers: &HeaderMap,
     caller: impl FnOnce(&Route) -> Cow<'c, Caller>,
 ) -> Decision {
+    with_run(engine, head, headers, |mut run, path| {
+        let ended = run.of_the_head(path).and_then(|compiled| {
+            let caller = caller(&compiled.route);
+            run.of_the_caller(compiled, &caller)
+        });
+        run.decision(ended)
+    })
+}
+
+/// Reads the head of a request for the gates. `then` gets whether its path has encoded slashes, or what
+/// is wrong with it.
+fn with_run<T>(
+    engine: &Engine,
+    head: Head<'_>,
+    headers: &HeaderMap,
+    then: impl FnOnce(Run<'_>, Result<bool, Refusal>) -> T,
+) -> T {
     let is_tunnel = head.is_tunnel() && engine.tunnel.is_some();
     let presented = is_tunnel.then(|| to_proxy(headers));
     let normal = NormalPath::of(head.path);
@@ -42,7 +64,7 @@ pub(super) fn decide<'c>(
         _ => head.path,
     };
     let head = Head { path, ..head };
-    let mut run = Run {
+    let run = Run {
         engine,
         head: &head,
         headers: presented.as_ref().unwrap_or(headers),
@@ -52,12 +74,7 @@ pub(super) fn decide<'c>(
         grant: OriginDecision::Unasked,
         is_authenticated: false,
     };
-    let path = normal.as_ref().map(NormalPath::has_encoded_slash).map_err(|refusal| *refusal);
-    let ended = run.of_the_head(path).and_then(|compiled| {
-        let caller = caller(&compiled.route);
-        run.of_the_caller(compiled, &caller)
-    });
-    run.decision(ended)
+    then(run, normal.as_ref().map(NormalPath::has_encoded_slash).map_err(|refusal| *refusal))
 }
 
 /// The headers of a request for a tunnel, as the gates read them: the credential for this server is
@@ -111,18 +128,7 @@ impl<'a> Run<'a> {
 
     /// The gates that need only the head: the route that serves the request.
     fn of_the_head(&mut self, path: Result<bool, Refusal>) -> Result<&'a CompiledRoute, End> {
-        let head = self.head;
-        let of_wire = head.well_formed().and_then(|()| match self.is_tunnel {
-            true => head.authority().map(drop),
-            false => head.target().and(match head.path.starts_with('/') {
-                true => path.map(drop),
-                false => Ok(()),
-            }),
-        });
-        of_wire.map_err(|refusal| End::Refused(Gate::Wire, refusal))?;
-        self.passed(Gate::Wire, true);
-        self.own_origin()?;
-        let index = self.find(path == Ok(true))?;
+        let index = self.route(path)?;
         self.route = Some(index);
         let not_found = End::Refused(Gate::Route, Refusal::RouteNotFound);
         let compiled = self.engine.routes.get(index).ok_or(not_found)?;
@@ -147,6 +153,22 @@ impl<'a> Run<'a> {
         self.target(compiled, query)?;
         self.session_of_handler(compiled, caller, provenance, known.as_ref())?;
         Ok(())
+    }
+
+    /// Gates 1 to 3: the index of the route that serves the request.
+    fn route(&mut self, path: Result<bool, Refusal>) -> Result<usize, End> {
+        let head = self.head;
+        let of_wire = head.well_formed().and_then(|()| match self.is_tunnel {
+            true => head.authority().map(drop),
+            false => head.target().and(match head.path.starts_with('/') {
+                true => path.map(drop),
+                false => Ok(()),
+            }),
+        });
+        of_wire.map_err(|refusal| End::Refused(Gate::Wire, refusal))?;
+        self.passed(Gate::Wire, true);
+        self.own_origin()?;
+        self.find(path == Ok(true))
     }
 
     fn own_origin(&mut self) -> Result<(), End> {
@@ -370,22 +392,10 @@ impl<'a> Run<'a> {
     }
 
     fn body(&mut self, compiled: &CompiledRoute) -> Result<(), End> {
-        let head = self.head;
-        let length = match head.content_length {
-            Single::One(length) => length.to_str().ok().and_then(|text| text.parse::<u64>().ok()),
-            Single::Absent | Single::Repeated => None,
-        };
-        let is_too_long = match (length, compiled.route.limits.body) {
-            (Some(length), Some(most)) => length > most,
-            _ => false,
-        };
-        let is_partial = *head.method == Method::PUT
-            && compiled.route.kind == RouteKind::Handler
-            && self.headers.contains_key(CONTENT_RANGE);
-        let refusal = match (is_too_long, is_partial) {
+        let refusal = match (self.is_too_long(compiled), self.takes_part(compiled)) {
             (true, _) => Some(Refusal::BodyTooLarge),
-            (false, true) => Some(Refusal::ContentRange),
-            (false, false) => None,
+            (false, false) => Some(Refusal::ContentRange),
+            (false, true) => None,
         };
         match refusal {
             Some(refusal) => Err(End::Refused(Gate::Body, refusal)),
@@ -394,6 +404,24 @@ impl<'a> Run<'a> {
                 Ok(())
             }
         }
+    }
+
+    fn is_too_long(&self, compiled: &CompiledRoute) -> bool {
+        let length = match self.head.content_length {
+            Single::One(length) => length.to_str().ok().and_then(|text| text.parse::<u64>().ok()),
+            Single::Absent | Single::Repeated => None,
+        };
+        match (length, compiled.route.limits.body) {
+            (Some(length), Some(most)) => length > most,
+            _ => false,
+        }
+    }
+
+    /// Whether it is no part of a body, or what serves the route knows what to do with one.
+    fn takes_part(&self, compiled: &CompiledRoute) -> bool {
+        *self.head.method != Method::PUT
+            || compiled.route.kind != RouteKind::Handler
+            || !self.headers.contains_key(CONTENT_RANGE)
     }
 
     fn provenance(&self, compiled: &CompiledRoute) -> Provenance {

@@ -11,6 +11,7 @@ mod protocol;
 
 pub use caller::{Caller, CredentialState, CsrfToken, Login};
 pub use decision::{Decision, Gate, Outcome, Step, Verdict};
+pub(super) use gates::{CallerFacts, Inspection, SenderFacts};
 pub use protocol::Protocol;
 
 use std::{borrow::Cow, error::Error, fmt};
@@ -176,12 +177,7 @@ impl Engine {
     /// Decides about a request: the gates, in their order. The `:protocol` of an extended CONNECT is
     /// its extension [`Protocol`].
     pub fn decide<B>(&self, request: &Request<B>, caller: &Caller) -> Decision {
-        let mut head = Head::read(request);
-        head.is_secure = matches!(self.own, OwnOrigin::Public(_));
-        // Whether a peer is one of the proxies is a fact of its connection.
-        head.is_forwarded = !self.trusts_proxies && request.headers().keys().any(is_forwarding);
-        head.protocol = request.extensions().get().map(Protocol::as_str);
-        self.decide_head(head, request.headers(), |_route| Cow::Borrowed(caller))
+        self.decide_head(self.head(request), request.headers(), |_route| Cow::Borrowed(caller))
     }
 
     /// The same for a server, which knows what the connection says about the head of a request. It is
@@ -193,6 +189,58 @@ impl Engine {
         caller: impl FnOnce(&Route) -> Cow<'c, Caller>,
     ) -> Decision {
         gates::decide(self, head, headers, caller)
+    }
+
+    /// What each part of a request means to the route that serves it.
+    pub(super) fn inspect(&self, request: &Request<()>, caller: &Caller) -> Inspection {
+        gates::inspect(self, self.head(request), request.headers(), caller)
+    }
+
+    fn head<'r, B>(&self, request: &'r Request<B>) -> Head<'r> {
+        let mut head = Head::read(request);
+        head.is_secure = matches!(self.own, OwnOrigin::Public(_));
+        // Whether a peer is one of the proxies is a fact of its connection.
+        head.is_forwarded = !self.trusts_proxies && request.headers().keys().any(is_forwarding);
+        head.protocol = request.extensions().get().map(Protocol::as_str);
+        head
+    }
+
+    /// The number of the path that serves a request for this one.
+    pub(super) fn path_number(&self, path: &str) -> Option<usize> {
+        self.paths.find(path).map(|found| found.index)
+    }
+
+    /// The templates of all paths as [`PathTemplate::form`](crate::path::PathTemplate::form) writes
+    /// them, with their numbers.
+    pub(super) fn path_forms(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.paths.forms()
+    }
+
+    /// The methods of a path, by its number, each with the index of its route.
+    pub(super) fn methods_of(&self, path: usize) -> &[(String, usize)] {
+        self.paths.methods(path)
+    }
+
+    /// The index of what serves other paths.
+    pub(super) fn elsewhere(&self) -> Option<usize> {
+        self.elsewhere
+    }
+
+    /// The index of what serves CONNECT.
+    pub(super) fn tunnel(&self) -> Option<usize> {
+        self.tunnel
+    }
+
+    /// The facts of the app on which decisions about its routes depend, but for its own origin and the
+    /// name of its cookie.
+    pub(super) fn facts(&self) -> [bool; 5] {
+        [
+            self.has_sessions,
+            self.knows_callers,
+            self.signs_tokens,
+            self.serves_trace,
+            self.trusts_proxies,
+        ]
     }
 
     /// The route that serves a method of a path, or of other paths (`*`), or of CONNECT (an empty

@@ -26,6 +26,8 @@ pub(super) struct ServedPath {
 
 /// A path that was found, with the values of its parameters.
 pub(super) struct FoundPath<'a> {
+    /// Its number among the paths of the manifest.
+    pub(super) index: usize,
     pub(super) path: &'a ServedPath,
     values: Vec<String>,
 }
@@ -74,11 +76,20 @@ impl Paths {
         Ok(())
     }
 
+    pub(super) fn methods(&self, index: usize) -> &[(String, usize)] {
+        self.served.get(index).map_or(&[], |served| &served.methods)
+    }
+
     pub(super) fn find(&self, path: &str) -> Option<FoundPath<'_>> {
         let key = lookup_path(path);
         let found = self.tree.at(&key).ok()?;
         let values = found.params.iter().map(|(_, value)| value.to_owned()).collect();
-        Some(FoundPath { path: self.served.get(*found.value)?, values })
+        Some(FoundPath { index: *found.value, path: self.served.get(*found.value)?, values })
+    }
+
+    /// The templates as [`PathTemplate::form`] writes them, with the number of each.
+    pub(super) fn forms(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.forms.iter().map(|(form, index)| (form.as_str(), *index))
     }
 
     /// Whether a path with its encoded slashes decoded is one of another route.

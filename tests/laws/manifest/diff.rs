@@ -1,0 +1,256 @@
+//! T25: what changes from one app to another is what changes for requests.
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use http::Request;
+use policy_core::manifest::{
+    Manifest,
+    diff::{Axis, Case, Diff, Finding, Gains, diff},
+    engine::{Caller, Engine},
+};
+use proptest::{collection::vec, prelude::*, sample::Index};
+
+use super::{
+    generate::{Site, caller, site, sketch},
+    naive, verdict,
+};
+use crate::law::{Precondition, holds};
+
+/// How one app becomes another: by what it takes from a third one.
+#[derive(Clone, Debug)]
+struct Edit {
+    route: Index,
+    donor: Index,
+    what: usize,
+}
+
+/// The edits that [`Edit::apply`] knows.
+const EDITS: usize = 14;
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> + Clone {
+    let edit = (any::<Index>(), any::<Index>(), 0..EDITS).prop_map(|(route, donor, what)| Edit {
+        route,
+        donor,
+        what,
+    });
+    vec(edit, 0..5)
+}
+
+impl Edit {
+    fn apply(&self, manifest: &mut Manifest, donor: &Manifest) {
+        let given = donor.routes[self.donor.index(donor.routes.len())].clone();
+        if manifest.routes.is_empty() {
+            return;
+        }
+        let index = self.route.index(manifest.routes.len());
+        let route = &mut manifest.routes[index];
+        match self.what {
+            0 => route.auth = given.auth,
+            1 => route.csrf = given.csrf,
+            2 | 3 => route.cors = given.cors,
+            4 => route.isolation = given.isolation,
+            5 => route.jsonp = given.jsonp,
+            6 => route.takes_session = given.takes_session,
+            7 => route.limits = given.limits,
+            8 => route.takes_slashes = given.takes_slashes,
+            9 => {
+                manifest.routes.remove(index);
+            }
+            10 => {
+                route.methods.pop();
+            }
+            11 => manifest.routes.push(given),
+            12 => manifest.app.tokens.clone_from(&donor.app.tokens),
+            _ => {
+                manifest.app.sessions.clone_from(&donor.app.sessions);
+                manifest.app.trace = donor.app.trace;
+            }
+        }
+    }
+}
+
+/// Two apps, and whose requests are sent to both.
+#[derive(Clone, Debug)]
+struct Pair {
+    old: Site,
+    new: Site,
+}
+
+fn pair() -> impl Strategy<Value = Pair> + Clone {
+    (site(), site(), edits(), prop::bool::weighted(0.1)).prop_filter_map(
+        "two manifests that the engine accepts",
+        |(old, other, edits, is_other)| {
+            let mut new = old.clone();
+            match is_other {
+                true => new.manifest = other.manifest,
+                false => {
+                    let donor = &other.manifest;
+                    edits.iter().for_each(|edit| edit.apply(&mut new.manifest, donor));
+                }
+            }
+            Engine::new(&old.manifest).ok()?;
+            Engine::new(&new.manifest).ok()?;
+            Some(Pair { old, new })
+        },
+    )
+}
+
+/// T25. A comparison is sound: each witness is decided as it says. It is complete and exact: of each
+/// request, what one app allows more than the other is what exactly one case says, and where nothing
+/// is found, all requests are decided alike. An app does not differ from itself, and what is widened
+/// one way is narrowed the other way.
+#[test]
+fn t25_a_comparison_is_sound_complete_and_exact() {
+    let occurred = RefCell::new(BTreeMap::<&'static str, u64>::new());
+    let count = |what: &'static str| *occurred.borrow_mut().entry(what).or_default() += 1;
+    let cases = (pair(), vec((sketch(), caller(), any::<bool>()), 60));
+    holds("T25, comparisons", 100, cases, |(pair, asked)| {
+        let (old, new) = (&pair.old.manifest, &pair.new.manifest);
+        let found = diff(old, new).expect("a comparison");
+        let own = diff(old, old).expect("a comparison");
+        prop_assert!(own.is_empty(), "{:?}", told(&own));
+        let mirrored = diff(new, old).expect("a comparison");
+        prop_assert_eq!(told_mirrored(&mirrored), told(&found));
+        let engines = (Engine::new(old).expect("old"), Engine::new(new).expect("new"));
+        for finding in &found.findings {
+            for case in &finding.cases {
+                sound(&pair, &engines, finding, case)?;
+                count("witness");
+            }
+        }
+        if found.is_empty() {
+            count("the same app");
+        }
+        for (sketch, caller, of_old) in &asked {
+            let site = if *of_old { &pair.old } else { &pair.new };
+            let request = sketch.of(site);
+            let differs = exact(&found, &request, caller)?;
+            let before = verdict(&engines.0.decide(&request, caller));
+            let after = verdict(&engines.1.decide(&request, caller));
+            if before != after {
+                prop_assert!(!found.is_empty(), "{request:?} {before:?} {after:?}");
+                count("another decision");
+            }
+            count(match differs {
+                (false, false) => "the same access",
+                (true, false) => "widened",
+                (false, true) => "narrowed",
+                (true, true) => "both",
+            });
+        }
+        Ok(Precondition::Met)
+    });
+    super::assert_floors(
+        &occurred.borrow(),
+        &[
+            ("witness", 300),
+            ("the same app", 5),
+            ("another decision", 100),
+            ("widened", 20),
+            ("narrowed", 20),
+        ],
+    );
+}
+
+/// Whether a witness is decided in the stated direction, by the engines and, as far as it is about
+/// reaching a handler, by the interpreter that shares no code with them.
+fn sound(
+    pair: &Pair,
+    engines: &(Engine, Engine),
+    finding: &Finding,
+    case: &Case,
+) -> Result<(), TestCaseError> {
+    let witness = &case.witness;
+    let moved = witness.moved.as_ref().unwrap_or(&witness.request);
+    let before = engines.0.decide(&witness.request, &witness.caller);
+    let after = engines.1.decide(moved, &witness.caller);
+    prop_assert_ne!(verdict(&before), verdict(&after), "{:?} {:?}", finding.places, witness);
+    let naive = |site: &Site, request: &Request<()>| {
+        let value = serde_json::to_value(&site.manifest).expect("a value");
+        naive::decide(&value, &bounds(&site.manifest), request, &witness.caller)
+    };
+    let before = naive(&pair.old, &witness.request);
+    let after = naive(&pair.new, moved);
+    prop_assert_ne!(&before, &after, "{:?} {:?}", finding.places, witness);
+    if case.gains.reaches {
+        let (more, less) = match finding.axis {
+            Axis::Widened => (after, before),
+            Axis::Narrowed => (before, after),
+        };
+        prop_assert_eq!(more.outcome.as_str(), "reached");
+        prop_assert_ne!(less.outcome.as_str(), "reached");
+    }
+    Ok(())
+}
+
+/// The lists that are given at run time, with all that their bounds allow.
+fn bounds(manifest: &Manifest) -> naive::Lists {
+    use policy_core::manifest::Origins;
+    let lists = manifest.routes.iter().filter_map(|route| match &route.cors.as_ref()?.origins {
+        Origins::Listed(_) => None,
+        Origins::AtRunTime(list) => {
+            let within = list.within.clone().unwrap_or_default();
+            Some((list.list.clone(), within.into_iter().filter(|text| text != "*").collect()))
+        }
+    });
+    lists.collect()
+}
+
+/// Whether a request gains and whether it loses; exactly one case says so.
+fn exact(
+    found: &Diff,
+    request: &Request<()>,
+    caller: &Caller,
+) -> Result<(bool, bool), TestCaseError> {
+    let (gained, lost) = found.gains(request, caller);
+    let at = found.at(request, caller);
+    let is_of_app = found.changes.iter().any(|change| change.path == "app");
+    for (axis, gains) in [(Axis::Widened, &gained), (Axis::Narrowed, &lost)] {
+        let cases = at.iter().filter(|(finding, _)| finding.axis == axis);
+        let cases: Vec<&Gains> = cases.map(|(_, case)| &case.gains).collect();
+        let is_told = match gains.is_empty() {
+            true => cases.is_empty(),
+            false => cases == [gains],
+        };
+        // A change of the app's own origin, of its proxies or a limit stands among the changes.
+        let is_limit = request.headers().contains_key("content-length")
+            && found.changes.iter().any(|change| change.facet == "limits");
+        prop_assert!(
+            is_told || is_limit || is_of_app,
+            "{axis:?} {gains:?}, not {cases:?}: {request:?} {caller:?} {:#?} {:?}",
+            told(found),
+            found.changes
+        );
+    }
+    Ok((!gained.is_empty(), !lost.is_empty()))
+}
+
+/// A comparison in words, without its witnesses.
+fn told(found: &Diff) -> Vec<String> {
+    all_told(found, |axis| axis)
+}
+
+fn told_mirrored(found: &Diff) -> Vec<String> {
+    all_told(found, Axis::mirrored)
+}
+
+fn all_told(found: &Diff, of: fn(Axis) -> Axis) -> Vec<String> {
+    let told = found.findings.iter().map(|finding| {
+        let cases = finding.cases.iter().map(|case| {
+            format!(
+                "{} {} {:?} {:?} {}",
+                case.severity,
+                case.senders.words(),
+                case.callers,
+                case.gains,
+                case.is_preflight()
+            )
+        });
+        let places: Vec<_> = finding.places.iter().map(|place| place.words()).collect();
+        let axis = of(finding.axis).name();
+        format!("{axis} {} {places:?} {:?}", finding.severity, cases.collect::<Vec<_>>())
+    });
+    let mut told: Vec<_> = told.collect();
+    told.sort();
+    told
+}
