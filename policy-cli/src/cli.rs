@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, builder::styling};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 use crate::{
-    commands::{code, completions, explain, lint, man, new, show},
+    commands::{code, completions, diff, explain, lint, man, new, show},
     failure::Failure,
     output::Output,
 };
@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Show(show::Arguments),
     Explain(explain::Arguments),
     Lint(lint::Arguments),
+    Diff(diff::Arguments),
     #[cfg(feature = "audit")]
     Audit(audit::Arguments),
     Code(code::Arguments),
@@ -67,6 +68,7 @@ impl Command {
             Self::Show(arguments) => show::run(arguments, output),
             Self::Explain(arguments) => explain::run(arguments, output),
             Self::Lint(arguments) => lint::run(arguments, output),
+            Self::Diff(arguments) => diff::run(arguments, output),
             #[cfg(feature = "audit")]
             Self::Audit(arguments) => audit::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),

@@ -8,14 +8,18 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// The fix.
     pub(crate) help: Option<String>,
+    /// The exit code of the command: 2, or 3 for an error of the command itself.
+    pub(crate) exit_code: u8,
 }
 
 impl Failure {
-    /// The exit code of a command that fails.
-    pub(crate) const EXIT_CODE: u8 = 2;
-
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None }
+        Self { message: message.into(), help: None, exit_code: 2 }
+    }
+
+    /// An error of this command, and of nobody who uses it.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self { exit_code: 3, ..Self::new(message) }
     }
 
     #[must_use]

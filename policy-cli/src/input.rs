@@ -71,58 +71,74 @@ impl InputArguments {
     /// lock file, and says how to get the lines, too.
     pub(crate) fn read(&self, output: &Output) -> Result<Input, Failure> {
         match &self.from {
-            Some(named) => {
-                let Lock { manifest, suppressed, .. } = parse(&self.named(named)?, named)?;
-                let name = named.clone();
-                Ok(Input { name, manifest, sources: None, suppressed: Ok(suppressed), lock: None })
-            }
-            None => of_package(&Package::find(&self.package)?, output),
+            Some(named) => Input::named(named, &self.package),
+            None => Input::of_package(&self.package, output),
         }
+    }
+}
+
+impl Input {
+    /// Reads a manifest that is named: a file, `-`, a git revision, or REVISION:PATH.
+    pub(crate) fn named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
+        let text = text_of(named, package)?;
+        let Lock { manifest, suppressed, .. } = parse(&text, named)?;
+        let (name, suppressed) = (named.to_owned(), Ok(suppressed));
+        Ok(Self { name, manifest, sources: None, suppressed, lock: None })
     }
 
-    fn named(&self, named: &str) -> Result<String, Failure> {
-        if named == "-" {
-            let mut text = String::new();
-            return match io::stdin().read_to_string(&mut text) {
-                Ok(_) if !text.trim().is_empty() => Ok(text),
-                Ok(_) => Err(Failure::new("standard input is empty")
-                    .help("pipe a manifest into this command, or name a file")),
-                Err(error) => Err(Failure::new(format!("standard input cannot be read: {error}"))
-                    .help("pipe a manifest into this command, in UTF-8")),
-            };
-        }
-        let path = Path::new(named);
-        if path.is_dir() {
-            return Err(Failure::new(format!("`{named}` is a folder"))
-                .help("name the policy.lock in it, or its package with `--manifest-path`"));
-        }
-        if path.exists() {
-            return read(path);
-        }
-        let is_revision = !named.starts_with('-') && !named.is_empty();
-        if is_revision && named.contains(':') {
-            return git(Path::new("."), named).map_err(|said| {
-                Failure::new(format!("git does not have `{named}`: {said}"))
-                    .help("write REVISION:PATH, with the path from the root of the repository")
-            });
-        }
-        let absent = || {
-            Failure::new(format!("there is no file `{named}`"))
-                .help("name a manifest, `-`, a revision such as `HEAD~1`, or REVISION:PATH")
-        };
-        if !is_revision {
-            return Err(absent());
-        }
-        let package = Package::find(&self.package).ok();
-        let folder = package.as_ref().map_or(Path::new("."), |package| &package.folder);
-        let lock = package.as_ref().map_or_else(|| "policy.lock".to_owned(), Package::lock_name);
-        git(folder, &format!("{named}:./{lock}")).map_err(|said| {
-            let Failure { message, help } = absent();
-            let message =
-                format!("{message}, and git has no {lock} in a revision of this name: {said}");
-            Failure { message, help }
-        })
+    /// Reads what the last test run of the package wrote; else its lock file, and says how to get the
+    /// lines, too.
+    pub(crate) fn of_package(
+        arguments: &PackageArguments,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        of_package(&Package::find(arguments)?, output)
     }
+}
+
+fn text_of(named: &str, package: &PackageArguments) -> Result<String, Failure> {
+    if named == "-" {
+        let mut text = String::new();
+        return match io::stdin().read_to_string(&mut text) {
+            Ok(_) if !text.trim().is_empty() => Ok(text),
+            Ok(_) => Err(Failure::new("standard input is empty")
+                .help("pipe a manifest into this command, or name a file")),
+            Err(error) => Err(Failure::new(format!("standard input cannot be read: {error}"))
+                .help("pipe a manifest into this command, in UTF-8")),
+        };
+    }
+    let path = Path::new(named);
+    if path.is_dir() {
+        return Err(Failure::new(format!("`{named}` is a folder"))
+            .help("name the policy.lock in it, or its package with `--manifest-path`"));
+    }
+    if path.exists() {
+        return read(path);
+    }
+    let is_revision = !named.starts_with('-') && !named.is_empty();
+    if is_revision && named.contains(':') {
+        return git(Path::new("."), named).map_err(|said| {
+            Failure::new(format!("git does not have `{named}`: {said}"))
+                .help("write REVISION:PATH, with the path from the root of the repository")
+        });
+    }
+    let absent = || {
+        Failure::new(format!("there is no file `{named}`"))
+            .help("name a manifest, `-`, a revision such as `HEAD~1`, or REVISION:PATH")
+    };
+    if !is_revision {
+        return Err(absent());
+    }
+    let package = Package::find(package).ok();
+    let folder = package.as_ref().map_or(Path::new("."), |package| &package.folder);
+    let lock = package.as_ref().map_or_else(|| "policy.lock".to_owned(), Package::lock_name);
+    git(folder, &format!("{named}:./{lock}")).map_err(|said| {
+        let absent = absent();
+        let message = &absent.message;
+        let message =
+            format!("{message}, and git has no {lock} in a revision of this name: {said}");
+        Failure { message, ..absent }
+    })
 }
 
 fn of_package(package: &Package, output: &Output) -> Result<Input, Failure> {

@@ -8,6 +8,7 @@ mod commands;
 mod escape;
 mod failure;
 mod input;
+mod lines;
 mod markdown;
 mod output;
 mod package;
@@ -17,7 +18,7 @@ use std::{env, ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
 
-use crate::{cli::Cli, failure::Failure, output::Output};
+use crate::{cli::Cli, output::Output};
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments(env::args_os()));
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             output.fail(&failure);
-            ExitCode::from(Failure::EXIT_CODE)
+            ExitCode::from(failure.exit_code)
         }
     }
 }

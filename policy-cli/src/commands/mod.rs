@@ -4,6 +4,7 @@
 pub(crate) mod audit;
 pub(crate) mod code;
 pub(crate) mod completions;
+pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod lint;
 pub(crate) mod man;

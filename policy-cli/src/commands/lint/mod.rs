@@ -1,6 +1,5 @@
 //! `cargo policy lint`: what is odd about the policy of an app.
 
-mod lines;
 mod report;
 
 use std::{process::ExitCode, time::SystemTime};
@@ -11,8 +10,8 @@ use policy_core::{
     time::Timestamp,
 };
 
-use self::{lines::Lines, report::Report};
-use crate::{failure::Failure, input::InputArguments, output::Output};
+use self::report::Report;
+use crate::{failure::Failure, input::InputArguments, lines::Lines, output::Output};
 
 /// Look for what is odd about the policy of an app: legal, and perhaps more than was meant.
 ///

@@ -8,12 +8,12 @@ use policy_core::{
 };
 use serde_json::{Value, json};
 
-use super::lines::Lines;
 use crate::{
     escape::printable,
+    lines::Lines,
     markdown::{code, words},
     output::{BOLD, DIM},
-    sarif::{self, SarifFinding, SarifLevel},
+    sarif::{self, SarifFinding, SarifLevel, SarifLocation},
 };
 
 /// More routes of one finding are counted in texts.
@@ -85,7 +85,7 @@ impl Report<'_> {
         if finding.lint.confidence() == Confidence::Heuristic {
             facts.push(("sure", "no, it may be meant".to_owned()));
         }
-        if let Some(place) = self.lines.of(finding) {
+        if let Some(place) = self.line_of(finding) {
             facts.push(("line", format!("{}:{}", place.file, place.line)));
         }
         facts.push(("help", finding.lint.help().to_owned()));
@@ -126,7 +126,7 @@ impl Report<'_> {
     }
 
     fn value(&self, finding: &Finding) -> Value {
-        let line = self.lines.of(finding);
+        let line = self.line_of(finding);
         json!({
             "lint": finding.lint.code(),
             "severity": finding.severity(),
@@ -143,6 +143,11 @@ impl Report<'_> {
         })
     }
 
+    fn line_of(&self, finding: &Finding) -> Option<SarifLocation> {
+        let source = self.lines.sources.and_then(|sources| finding.source(sources));
+        self.lines.of(source, finding.routes.iter().map(String::as_str))
+    }
+
     /// With a level of `error` for what fails.
     pub(super) fn sarif(&self, fails: impl Fn(&Finding) -> bool) -> String {
         let of = |finding: &Finding, suppressed: Option<&Suppression>| SarifFinding {
@@ -154,7 +159,7 @@ impl Report<'_> {
             },
             message: message(finding),
             help: finding.lint.help().to_owned(),
-            location: self.lines.of(finding),
+            location: self.line_of(finding),
             routes: finding.routes.clone(),
             suppressed: suppressed.map(|line| format!("{}: {}", line.who, line.why)),
         };

@@ -110,7 +110,9 @@ fn logins(sides: [(&Side, Option<&Route>); 2], requirements: &[Requirement; 2]) 
         .map(|role| vec![role])
         .chain([Vec::new(), each])
         .collect();
-    let ages: BTreeSet<Option<u32>> = [Some(0), one.fresh, other.fresh, None].into_iter().collect();
+    let limits: BTreeSet<u32> = one.fresh.into_iter().chain(other.fresh).collect();
+    let mut ages = vec![Some(0)];
+    ages.extend(limits.into_iter().map(Some).chain([None]));
     let mut kinds = BTreeSet::new();
     let mut found = Vec::new();
     for scopes in &scopes {

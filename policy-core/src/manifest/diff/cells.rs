@@ -127,14 +127,29 @@ pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>) -> Vec<Sketch> {
             Axis::Narrowed => cell.lost.clone(),
         };
         let table = table.iter().map(|row| row.iter().map(gains).collect()).collect();
+        let mut of_axis = Vec::new();
         for (chosen, of_columns, gains) in boxes(table) {
             let rows: Vec<&Row> = chosen.iter().filter_map(|index| rows.get(*index)).collect();
             let columns: Vec<&Column> =
                 of_columns.iter().filter_map(|index| columns.get(*index)).collect();
-            sketches.extend(sketch(sides, place, &atoms, (axis, gains), &rows, &columns));
+            of_axis.extend(sketch(sides, place, &atoms, (axis, gains), &rows, &columns));
         }
+        sketches.extend(without_minor(of_axis));
     }
     sketches
+}
+
+/// Tells of WebSockets, and of what no client sends, only where nobody else gains the same.
+fn without_minor(sketches: Vec<Sketch>) -> Vec<Sketch> {
+    let is_minor = |sketch: &Sketch| sketch.senders.web_socket || sketch.senders.odd;
+    let (minor, mut usual): (Vec<_>, Vec<_>) = sketches.into_iter().partition(is_minor);
+    for sketch in minor {
+        match usual.iter_mut().find(|known| known.gains == sketch.gains) {
+            Some(known) => Rc::make_mut(&mut known.keys).extend(sketch.keys.iter()),
+            None => usual.push(sketch),
+        }
+    }
+    usual
 }
 
 /// What one sender with some credentials gets from the one app and not from the other.
@@ -215,8 +230,12 @@ fn sketch(
                 };
                 let severity = severity(atoms.gainer(sender), &gains, place.method, caller);
                 let credentials = column.credentials.first()?;
-                let is_worse = worst.is_none_or(|(known, ..)| severity > known);
-                if is_worse && (worst.is_none() || !sender.is_odd()) {
+                let is_odd = sender.is_odd(place.method);
+                let severity = if is_odd { Severity::Info } else { severity };
+                let rank = |sender: &Sender, severity| (!sender.is_odd(place.method), severity);
+                let is_worse = worst
+                    .is_none_or(|(known, other, _)| rank(sender, severity) > rank(other, known));
+                if is_worse {
                     worst = Some((severity, sender, credentials));
                 }
             }
@@ -231,7 +250,7 @@ fn sketch(
     let keys = rows.iter().flat_map(|row| columns.iter().map(|column| (row.key, column.key)));
     Some(Sketch {
         axis,
-        senders: atoms.describe(rows.iter().flat_map(|row| &row.senders)),
+        senders: atoms.describe(rows.iter().flat_map(|row| &row.senders), place.method),
         callers: callers::words(columns.iter().filter_map(|column| column.credentials.first())),
         severity,
         facets: BTreeSet::from([facet(decided)]),
@@ -290,7 +309,7 @@ pub(super) fn preflights(
     let groups = groups.into_iter().filter_map(|((axis, gains), senders)| {
         let severity_of =
             |sender: &Sender| severity(atoms.gainer(sender), &gains, place.method, None);
-        let valid = senders.iter().filter(|sender| !sender.is_odd());
+        let valid = senders.iter().filter(|sender| !sender.is_odd(place.method));
         let mut worst: Option<&Sender> = None;
         for sender in valid.chain(&senders) {
             if worst.is_none_or(|known| severity_of(sender) > severity_of(known)) {
@@ -307,7 +326,7 @@ pub(super) fn preflights(
         let facet = if is_refused { facet(decided) } else { "cors" };
         Some(Sketch {
             axis,
-            senders: atoms.describe(&senders),
+            senders: atoms.describe(&senders, place.method),
             callers: Vec::new(),
             severity: severity_of(&sender),
             facets: BTreeSet::from([facet]),

@@ -104,6 +104,8 @@ pub struct Witness {
     pub moved: Option<Request<()>>,
     /// Who sends it.
     pub caller: Caller,
+    /// Their credentials in words.
+    pub credentials: String,
     /// How the old app decides.
     pub before: Decision,
     /// How the new app decides.

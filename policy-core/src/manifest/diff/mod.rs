@@ -112,7 +112,8 @@ impl Error for DiffError {
 /// Compares two apps by the requests that they allow.
 ///
 /// Lists of origins that are given at run time count as all that their bounds allow. Rates, permits and
-/// the length of bodies are not requests' own: their changes are in [`Diff::changes`].
+/// the length of bodies are no access: their changes are in [`Diff::changes`]. So are those of the app's
+/// own origin and of the name of its cookie: each app is asked under its own.
 ///
 /// # Errors
 ///
@@ -553,7 +554,8 @@ impl Unit {
             });
         }
         let moved = (old.identity != new.identity).then_some(moved);
-        Ok(Witness { request: asked, moved, caller, before, after })
+        let credentials = sketch.credentials.words();
+        Ok(Witness { request: asked, moved, caller, credentials, before, after })
     }
 }
 
@@ -611,3 +613,6 @@ impl Covered {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,9 +103,10 @@ impl Atoms {
 
     /// Who a sender is in the browser of somebody.
     pub(super) fn gainer(&self, sender: &Sender) -> Gainer {
-        let is_odd = sender.is_odd();
+        let is_odd = sender.contradicts();
         match &sender.origin {
             Stated::Own => Gainer::OwnPages,
+            Stated::Other(..) if sender.is_own_form() => Gainer::OwnPages,
             Stated::Other(_, number) => match self.0.get(*number) {
                 Some(atom) if !atom.is_of_anybody => Gainer::NamedSites,
                 _ => Gainer::AnySite,
@@ -118,18 +119,22 @@ impl Atoms {
         }
     }
 
-    pub(super) fn describe<'a>(&self, senders: impl IntoIterator<Item = &'a Sender>) -> Senders {
+    /// The senders of requests with a method. Where pages and programs do, what else a client could
+    /// make up is not told.
+    pub(super) fn describe<'a>(
+        &self,
+        senders: impl IntoIterator<Item = &'a Sender>,
+        method: &str,
+    ) -> Senders {
         let senders: Vec<&Sender> = senders.into_iter().collect();
-        let is_plain = |sender: &&&Sender| !sender.is_upgrade && !sender.is_odd();
-        let plain: Vec<&Sender> = senders.iter().filter(is_plain).copied().collect();
-        if !plain.is_empty() {
-            return self.of_plain(&plain);
-        }
-        let sockets = senders.iter().filter(|sender| !sender.is_odd()).copied();
-        let sockets: Vec<&Sender> = sockets.collect();
-        match sockets.is_empty() {
-            true => Senders { odd: true, ..self.of_plain(&senders) },
-            false => Senders { web_socket: true, ..self.of_plain(&sockets) },
+        let usual = senders.iter().filter(|sender| !sender.is_odd(method)).copied();
+        let usual: Vec<&Sender> = usual.collect();
+        let plain: Vec<&Sender> =
+            usual.iter().filter(|sender| !sender.is_upgrade).copied().collect();
+        match (plain.is_empty(), usual.is_empty()) {
+            (false, _) => self.of_plain(&plain),
+            (true, false) => Senders { web_socket: true, ..self.of_plain(&usual) },
+            (true, true) => Senders { odd: true, ..self.of_plain(&senders) },
         }
     }
 
@@ -138,6 +143,7 @@ impl Atoms {
         let mut numbers = BTreeSet::new();
         for sender in senders {
             match (&sender.origin, sender.site) {
+                (Stated::Other(..), _) if sender.is_own_form() => found.own_pages = true,
                 (Stated::Other(_, number), _) => {
                     numbers.insert(*number);
                 }
@@ -180,15 +186,24 @@ impl Sender {
         *self == Self::default()
     }
 
-    /// Whether no browser sends this, or only as a replay.
-    pub(super) fn is_odd(&self) -> bool {
-        let contradicts = match (&self.origin, self.site) {
+    /// Whether it is a form of an own page without a referrer, which has the origin `null`.
+    fn is_own_form(&self) -> bool {
+        let is_null = matches!(&self.origin, Stated::Other(text, _) if text == "null");
+        is_null && self.site == Some("same-origin") && !self.is_cors
+    }
+
+    /// Whether no client sends this with a method, or only as a replay.
+    pub(super) fn is_odd(&self, method: &str) -> bool {
+        (self.is_upgrade && method != "GET") || self.is_early || self.contradicts()
+    }
+
+    fn contradicts(&self) -> bool {
+        match (&self.origin, self.site) {
             (Stated::Malformed | Stated::Repeated, _) | (_, Some("malformed")) => true,
             (Stated::Own, Some("same-site" | "cross-site")) => true,
             (Stated::Other(text, _), Some("same-origin")) => text != "null",
             _ => false,
-        };
-        self.is_early || contradicts
+        }
     }
 
     /// Whether a page of another origin sends this, which reads only what is shared with it.

@@ -1,27 +1,31 @@
 //! Where a finding is shown: the source line that decided, or a line of the lock file.
 
-use policy_core::manifest::{Finding, Sources};
+use policy_core::manifest::{Source, Sources};
 use serde_json::json;
 
 use crate::{input::LockFile, sarif::SarifLocation};
 
 /// What knows the lines.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lines<'a> {
-    pub(super) sources: Option<&'a Sources>,
-    pub(super) lock: Option<&'a LockFile>,
+pub(crate) struct Lines<'a> {
+    pub(crate) sources: Option<&'a Sources>,
+    pub(crate) lock: Option<&'a LockFile>,
 }
 
 impl Lines<'_> {
-    /// The line of the source that decided, else that of the route in the lock file.
-    pub(super) fn of(&self, finding: &Finding) -> Option<SarifLocation> {
-        if let Some(source) = self.sources.and_then(|sources| finding.source(sources)) {
+    /// The line of the source that decided, else that of the first of these routes in the lock file.
+    pub(crate) fn of<'r>(
+        &self,
+        source: Option<&Source>,
+        routes: impl IntoIterator<Item = &'r str>,
+    ) -> Option<SarifLocation> {
+        if let Some(source) = source {
             let file = self.lock.map(|lock| lock.below(&source.file));
             let file = file.unwrap_or_else(|| source.file.clone());
             return Some(SarifLocation { file, line: source.line });
         }
         let lock = self.lock?;
-        let index = finding.routes.iter().find_map(|route| line_of(&lock.text, route));
+        let index = routes.into_iter().find_map(|route| line_of(&lock.text, route));
         let line = u32::try_from(index.unwrap_or_default()).unwrap_or_default().saturating_add(1);
         Some(SarifLocation { file: lock.path.clone(), line })
     }

@@ -1,0 +1,131 @@
+//! A comparison as JSON, as docs/schema/diff-1.json describes it.
+
+use http::Request;
+use policy_core::manifest::{
+    Change,
+    diff::{Axis, Case, Finding},
+    engine::{Decision, Outcome},
+};
+use serde_json::{Value, json};
+
+use super::{Compared, witness};
+
+pub(super) fn render(compared: &Compared) -> String {
+    let findings: Vec<_> =
+        compared.diff.findings.iter().map(|found| finding(compared, found)).collect();
+    let changes: Vec<_> =
+        compared.diff.changes.iter().map(|found| change(compared, found)).collect();
+    let has = |axis| compared.of(axis).next().is_some();
+    let verdict = match (has(Axis::Widened), has(Axis::Narrowed)) {
+        (true, true) => "widened_and_narrowed",
+        (true, false) => "widened",
+        (false, true) => "narrowed",
+        (false, false) if compared.diff.is_empty() => "equal",
+        (false, false) => "same_access",
+    };
+    let value = json!({
+        "version": 1,
+        "old": { "name": compared.old.name, "digest": compared.old.manifest.digest() },
+        "new": { "name": compared.new.name, "digest": compared.new.manifest.digest() },
+        "verdict": verdict,
+        "opens": compared.opens(),
+        "findings": findings,
+        "changes": changes,
+    });
+    let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn finding(compared: &Compared, finding: &Finding) -> Value {
+    let places: Vec<_> = finding
+        .places
+        .iter()
+        .map(|place| {
+            json!({
+                "path": place.path,
+                "methods": place.methods,
+                "every_other_method": place.every_other_method,
+                "encoded_slash": place.encoded_slash,
+                "before": place.before,
+                "after": place.after,
+            })
+        })
+        .collect();
+    let cases: Vec<_> = finding.cases.iter().map(|found| case(compared, found)).collect();
+    let changes: Vec<_> = finding.changes.iter().map(|found| change(compared, found)).collect();
+    json!({
+        "axis": finding.axis.name(),
+        "severity": finding.severity,
+        "places": places,
+        "facets": finding.facets,
+        "cases": cases,
+        "because": changes,
+    })
+}
+
+fn case(compared: &Compared, case: &Case) -> Value {
+    let senders = &case.senders;
+    let witness = &case.witness;
+    let own = compared.new.manifest.app.public_origin.as_deref();
+    let to_new = witness.moved.as_ref().unwrap_or(&witness.request);
+    json!({
+        "severity": case.severity,
+        "senders": {
+            "words": senders.words(),
+            "programs": senders.programs,
+            "own_pages": senders.own_pages,
+            "pages": senders.pages.to_string(),
+            "links": senders.links,
+            "embeds": senders.embeds,
+            "web_socket": senders.web_socket,
+            "odd": senders.odd,
+        },
+        "callers": case.callers,
+        "is_preflight": case.is_preflight(),
+        "gains": case.gains,
+        "words": case.gains.words(),
+        "witness": {
+            "request": request(&witness.request),
+            "moved": witness.moved.as_ref().map(request),
+            "credentials": witness.credentials,
+            "before": outcome(&witness.before),
+            "after": outcome(&witness.after),
+            "fetch": witness::fetch(case, own),
+            "curl": witness::curl(to_new, own),
+        },
+    })
+}
+
+fn request(request: &Request<()>) -> Value {
+    let headers = request
+        .headers()
+        .iter()
+        .map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())]));
+    json!({
+        "method": request.method().as_str(),
+        "target": request.uri().to_string(),
+        "headers": headers.collect::<Vec<_>>(),
+    })
+}
+
+fn outcome(decision: &Decision) -> Value {
+    let (outcome, code) = match decision.outcome {
+        Outcome::Reached => ("reached", None),
+        Outcome::PreflightGranted => ("preflight_granted", None),
+        Outcome::Automatic => ("automatic", None),
+        Outcome::Refused(refusal) => ("refused", Some(refusal.code())),
+    };
+    json!({ "outcome": outcome, "code": code, "status": decision.status })
+}
+
+fn change(compared: &Compared, change: &Change) -> Value {
+    json!({
+        "route": change.route(),
+        "facet": change.facet,
+        "opens": change.direction.opens(),
+        "narrows": change.direction.narrows(),
+        "words": change.words,
+        "source": compared.source(change),
+    })
+}

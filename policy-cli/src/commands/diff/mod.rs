@@ -1,0 +1,152 @@
+//! `cargo policy diff`: which requests two policies decide differently.
+
+mod json;
+mod markdown;
+mod sarif;
+mod text;
+mod witness;
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use policy_core::manifest::{
+    Change, Source,
+    diff::{Axis, Diff, DiffError, Finding, diff},
+};
+
+use crate::{failure::Failure, input::Input, output::Output, package::PackageArguments};
+
+/// Compare two policies by the requests that they allow.
+///
+/// Without arguments, the lock file of the last commit is compared with the policy as it is now. Each
+/// finding says who gains or loses access and where, with a request as an example, which both policies
+/// were asked about. Changes by which no request gains or loses are listed below them.
+///
+/// The version of the JSON form is 1; docs/schema/diff-1.json describes it. SARIF names the lines that
+/// decided if a test run wrote them, and else those of policy.lock.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cargo policy diff                                    the last commit and now
+  cargo policy diff origin/main                        a branch and now
+  cargo policy diff v1.4 v1.5 --format markdown        two releases, for a pull request
+  cargo policy diff old.json new.json --format json
+  cargo policy diff origin/main --no-new-access        fails only if somebody gains access
+  cargo policy diff origin/main --format sarif > policy.sarif
+
+OLD and NEW are each a file, `-`, a git revision (its policy.lock), or REVISION:PATH.
+
+Exit codes: 0 nothing differs, 1 something differs, 2 wrong use or unreadable input, 3 an error of the
+comparison itself. With --no-new-access, 0 also if clients lose access, and if limits or what protects
+nothing changes; 1 if somebody gains access or a protection is gone.")]
+pub(crate) struct Arguments {
+    /// The old policy [default: HEAD].
+    #[arg(value_name = "OLD", default_value = "HEAD", hide_default_value = true)]
+    old: String,
+    /// The new policy [default: that of the package, as its last test run or its policy.lock has it].
+    #[arg(value_name = "NEW")]
+    new: Option<String>,
+    /// The form of the result.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Fail only if somebody gains access, or a protection is gone.
+    #[arg(long)]
+    no_new_access: bool,
+    #[command(flatten)]
+    package: PackageArguments,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Markdown,
+    Sarif,
+}
+
+/// Two policies and what differs.
+struct Compared {
+    old: Input,
+    new: Input,
+    diff: Diff,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    if arguments.old == "-" && arguments.new.as_deref() == Some("-") {
+        return Err(Failure::new("standard input cannot be both policies")
+            .help("name a file or a revision for one of them"));
+    }
+    let old = Input::named(&arguments.old, &arguments.package)?;
+    let new = match &arguments.new {
+        Some(named) => Input::named(named, &arguments.package)?,
+        None => Input::of_package(&arguments.package, output)?,
+    };
+    let diff = diff(&old.manifest, &new.manifest).map_err(|error| failure(&error))?;
+    let compared = Compared { old, new, diff };
+    output.write(&match arguments.format {
+        Format::Text => text::render(&compared),
+        Format::Json => json::render(&compared),
+        Format::Markdown => markdown::render(&compared),
+        Format::Sarif => sarif::render(&compared),
+    });
+    let is_refused = match arguments.no_new_access {
+        true => compared.opens(),
+        false => !compared.diff.is_empty(),
+    };
+    if arguments.no_new_access && is_refused {
+        output.note("`--no-new-access`: somebody gains access, or a protection is gone");
+    }
+    Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn failure(error: &DiffError) -> Failure {
+    match error {
+        DiffError::Mismatch { .. } => Failure::internal(error.to_string())
+            .help("this is an error of `cargo policy diff`, and no result: report it"),
+        _ => Failure::new(error.to_string()).help("write the manifest anew with `cargo test`"),
+    }
+}
+
+impl Compared {
+    fn of(&self, axis: Axis) -> impl Iterator<Item = &Finding> {
+        self.diff.findings.iter().filter(move |finding| finding.axis == axis)
+    }
+
+    /// Whether somebody gains access or a protection is gone.
+    fn opens(&self) -> bool {
+        self.of(Axis::Widened).next().is_some() || self.diff.changes.iter().any(opens)
+    }
+
+    /// Where a change of the new policy is written.
+    fn source(&self, change: &Change) -> Option<&Source> {
+        let sources = self.new.sources.as_ref()?;
+        let methods = change.methods.iter().map(String::as_str);
+        methods.chain(["*"]).find_map(|method| sources.of(method, &change.path, change.facet))
+    }
+
+    /// The number of findings and changes in words.
+    fn summary(&self) -> Vec<String> {
+        let count = |number: usize, one: &str, many: &str| match number {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            number => Some(format!("{number} {many}")),
+        };
+        let (widened, narrowed) = (self.of(Axis::Widened).count(), self.of(Axis::Narrowed).count());
+        let worst = self.of(Axis::Widened).map(|finding| finding.severity).max();
+        let worst = worst.map(|worst| format!(" (worst: {worst})")).unwrap_or_default();
+        let widened = count(widened, "finding widens access", "findings widen access");
+        let narrowed = count(narrowed, "finding breaks clients", "findings break clients");
+        let changes = count(self.diff.changes.len(), "other change", "other changes");
+        let words: Vec<_> = [widened.map(|words| words + &worst), narrowed, changes]
+            .into_iter()
+            .flatten()
+            .collect();
+        if words.is_empty() { vec!["nothing differs".to_owned()] } else { words }
+    }
+}
+
+/// Whether a change by which no request gains access takes a protection away. More requests at once, or
+/// longer ones, are no access.
+fn opens(change: &Change) -> bool {
+    change.direction.opens() && change.facet != "limits"
+}

@@ -1,0 +1,76 @@
+//! A comparison as SARIF 2.1.0, which code scanning shows on the lines that changed.
+
+use policy_core::manifest::{
+    Change, Severity,
+    diff::{Axis, Finding},
+};
+
+use super::{Compared, opens, witness};
+use crate::{
+    lines::Lines,
+    sarif::{self, SarifFinding, SarifLevel},
+};
+
+pub(super) fn render(compared: &Compared) -> String {
+    let findings = compared.diff.findings.iter().map(|found| finding(compared, found));
+    let changes = compared.diff.changes.iter().map(|found| change(compared, found));
+    sarif::render(&findings.chain(changes).collect::<Vec<_>>())
+}
+
+fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
+    let (rule, can, help) = match finding.axis {
+        Axis::Widened => {
+            ("access-widened", "can", "make sure that somebody is meant to gain this access")
+        }
+        Axis::Narrowed => {
+            ("access-narrowed", "can no longer", "make sure that no client needs this access")
+        }
+    };
+    let routes: Vec<_> = finding.places.iter().map(|place| place.words()).collect();
+    let own = compared.new.manifest.app.public_origin.as_deref();
+    let mut message = format!("{}: {}", finding.severity, routes.join(", "));
+    for case in &finding.cases {
+        let callers = match case.callers.as_slice() {
+            [] => String::new(),
+            callers => format!(" with {}", callers.join("; or ")),
+        };
+        let who = case.senders.words();
+        let what = case.gains.words().join(", ");
+        message += &format!("\n{who} {can} {what}{callers}");
+        let runner = witness::runner(case);
+        message += &format!("\n{runner}: {}", witness::fetch(case, own));
+    }
+    let source = finding.changes.iter().find_map(|change| compared.source(change));
+    let paths = finding.places.iter().map(|place| place.path.as_str());
+    SarifFinding {
+        rule: rule.to_owned(),
+        level: match (finding.axis, finding.severity) {
+            (Axis::Widened, Severity::High) => SarifLevel::Error,
+            (Axis::Widened, _) => SarifLevel::Warning,
+            (Axis::Narrowed, _) => SarifLevel::Note,
+        },
+        message,
+        help: help.to_owned(),
+        location: lines(compared).of(source, paths),
+        routes,
+        suppressed: None,
+    }
+}
+
+fn change(compared: &Compared, change: &Change) -> SarifFinding {
+    SarifFinding {
+        rule: "policy-changed".to_owned(),
+        level: if opens(change) { SarifLevel::Warning } else { SarifLevel::Note },
+        message: change.to_string(),
+        help:
+            "make sure that this change is meant, although no request gains or loses access by it"
+                .to_owned(),
+        location: lines(compared).of(compared.source(change), [change.path.as_str()]),
+        routes: vec![change.route()],
+        suppressed: None,
+    }
+}
+
+fn lines(compared: &Compared) -> Lines<'_> {
+    Lines { sources: compared.new.sources.as_ref(), lock: compared.new.lock.as_ref() }
+}

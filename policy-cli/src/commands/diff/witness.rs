@@ -1,0 +1,149 @@
+//! A witness as what somebody could run.
+
+use http::{HeaderMap, Method, Request, header};
+use policy_core::manifest::{
+    diff::Case,
+    engine::{Decision, Outcome},
+};
+
+/// What becomes of a request, in words.
+pub(super) fn outcome(decision: &Decision) -> String {
+    match decision.outcome {
+        Outcome::Reached => "reaches the handler".to_owned(),
+        Outcome::PreflightGranted => "preflight granted".to_owned(),
+        Outcome::Automatic => "answered by the server itself".to_owned(),
+        Outcome::Refused(refusal) => format!("{} {}", refusal.status(), refusal.code()),
+    }
+}
+
+/// Who runs the script.
+pub(super) fn runner(case: &Case) -> String {
+    let headers = case.witness.request.headers();
+    match value(headers, "origin") {
+        Some(origin) => format!("a page of {origin}"),
+        None if headers.contains_key("sec-fetch-site") => "a page of another site".to_owned(),
+        None => "a program".to_owned(),
+    }
+}
+
+/// The request of a witness to the app, with the URL that it has there.
+pub(super) fn url(request: &Request<()>, own: Option<&str>) -> String {
+    match request.uri().scheme() {
+        None if *request.method() != Method::CONNECT => {
+            let host = value(request.headers(), "host").unwrap_or_default();
+            let own = own.map_or_else(|| format!("http://{host}"), str::to_owned);
+            format!("{own}{}", request.uri())
+        }
+        _ => request.uri().to_string(),
+    }
+}
+
+/// The request as a script sends it. That of a preflight is the request which the preflight announces.
+pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
+    let request = &case.witness.request;
+    let headers = request.headers();
+    let url = url(request, own);
+    if headers.contains_key(header::UPGRADE) {
+        return format!("new WebSocket({})", quoted(&url.replacen("http", "ws", 1)));
+    }
+    let method = value(headers, "access-control-request-method")
+        .unwrap_or_else(|| request.method().as_str().to_owned());
+    let mut options = Vec::new();
+    if method != "GET" {
+        options.push(format!("method: {}", quoted(&method)));
+    }
+    let has_cookie = headers.contains_key(header::COOKIE)
+        || case.gains.sends_credentials
+        || case.gains.reads == Some(policy_core::manifest::diff::Read::WithCredentials);
+    if has_cookie {
+        options.push("credentials: \"include\"".to_owned());
+    }
+    let is_embedded = !headers.contains_key(header::ORIGIN)
+        && value(headers, "sec-fetch-site").is_some_and(|site| site != "same-origin");
+    if is_embedded {
+        options.push("mode: \"no-cors\"".to_owned());
+    }
+    let by_browser = |name: &str| {
+        matches!(name, "host" | "origin" | "cookie" | "referer" | "early-data" | "max-forwards")
+            || name.starts_with("sec-")
+            || name.starts_with("access-control-")
+    };
+    let fields = headers.iter().filter(|(name, _)| !by_browser(name.as_str()));
+    let mut fields: Vec<String> = fields
+        .map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            format!("{}: {}", quoted(name.as_str()), quoted(&value))
+        })
+        .collect();
+    if case.is_preflight() {
+        let sent = case.gains.sends_headers.first().filter(|name| *name != "*");
+        fields.extend(sent.map(|name| {
+            let value = if name == "content-type" { "application/json" } else { "1" };
+            format!("{}: {}", quoted(name), quoted(value))
+        }));
+    }
+    if !fields.is_empty() {
+        options.push(format!("headers: {{{}}}", fields.join(", ")));
+    }
+    match options.is_empty() {
+        true => format!("fetch({})", quoted(&url)),
+        false => format!("fetch({}, {{{}}})", quoted(&url), options.join(", ")),
+    }
+}
+
+/// The request as a line for a shell.
+pub(super) fn curl(request: &Request<()>, own: Option<&str>) -> String {
+    let mut words = vec!["curl -i".to_owned()];
+    match request.method().as_str() {
+        "GET" => (),
+        "HEAD" => words.push("-I".to_owned()),
+        method => words.push(format!("-X {}", in_shell(method))),
+    }
+    words.push(in_shell(&url(request, own)));
+    for (name, value) in request.headers() {
+        if name != header::HOST {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            let value = shortened(&value);
+            words.push(format!("-H {}", in_shell(&format!("{name}: {value}"))));
+        }
+    }
+    words.join(" ")
+}
+
+/// A value that is no longer than a line; only one with too many cookies is.
+fn shortened(value: &str) -> String {
+    const MOST: usize = 200;
+    match value.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}..", value.get(..end).unwrap_or_default()),
+        None => value.to_owned(),
+    }
+}
+
+fn value(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// A string of JavaScript.
+fn quoted(text: &str) -> String {
+    // What JSON allows in a string, JavaScript does.
+    serde_json::to_string(&shortened(text)).unwrap_or_default()
+}
+
+fn in_shell(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte);
+    match text.bytes().all(is_plain) && !text.is_empty() {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_a_word_as_it_is() {
+        assert_eq!(in_shell("/a/b"), "/a/b");
+        assert_eq!(in_shell("a b; $(c) 'd'"), r"'a b; $(c) '\''d'\'''");
+    }
+}
