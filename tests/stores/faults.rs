@@ -18,7 +18,7 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     outages::{Process, Server},
-    site::{Instance, Visitor, is_away, until},
+    site::{Counted, Instance, Visitor, is_away, until},
 };
 
 /// How many requests all visitors send in a second, if none has to wait.
@@ -61,7 +61,7 @@ impl Client {
 
     /// Until it is over. Returns the session that is left, with the changes that were acknowledged,
     /// and those of which nobody knows.
-    async fn visits(self) -> Option<(Visitor, u64, u64)> {
+    async fn visits(self) -> Option<(Visitor, Counted)> {
         for round in 0.. {
             if self.is_over() {
                 break;
@@ -74,9 +74,9 @@ impl Client {
                 Err(503) => continue,
                 Err(status) => panic!("a login: {status}"),
             };
-            let (done, unknown) = self.counts(&visitor).await;
+            let counted = self.counts(&visitor).await;
             if self.is_over() {
-                return Some((visitor, done, unknown));
+                return Some((visitor, counted));
             }
             let response = visitor.post(self.instance(round), "/logout").await;
             self.notice(response.status().as_u16()).await;
@@ -90,31 +90,22 @@ impl Client {
         None
     }
 
-    /// Counts in a session, and looks who it is. Returns how often, and how often perhaps.
-    async fn counts(&self, visitor: &Visitor) -> (u64, u64) {
-        let (mut done, mut unknown) = (0, 0);
+    /// Counts in a session, and looks who it is. Returns how often.
+    async fn counts(&self, visitor: &Visitor) -> Counted {
+        let mut counted = Counted::default();
         for step in 0.. {
-            if self.is_over() || done >= COUNTS {
+            if self.is_over() || counted.done >= COUNTS {
                 break;
             }
             let me = visitor.get(self.instance(step), "/me").await;
             self.notice(me.status().as_u16()).await;
             // Nobody is logged out by a fault.
             assert!(me.status() == 200 || is_away(&me), "{me:?}");
-            let counted = visitor.post(self.instance(step + 1), "/count").await;
-            self.notice(counted.status().as_u16()).await;
-            if counted.status() == 200 {
-                let now: u64 = counted.text().parse().unwrap();
-                let possible = done + 1..=done + unknown + 1;
-                assert!(possible.contains(&now), "{now} is not in {possible:?}");
-                unknown -= now - (done + 1);
-                done = now;
-            } else {
-                assert!(is_away(&counted), "{counted:?}");
-                unknown += 1;
-            }
+            let response = visitor.post(self.instance(step + 1), "/count").await;
+            self.notice(response.status().as_u16()).await;
+            counted.takes(&response);
         }
-        (done, unknown)
+        counted
     }
 }
 
@@ -168,7 +159,7 @@ struct Crowd {
     noticed: Noticed,
     ended: Ended,
     is_over: Arc<AtomicBool>,
-    visits: JoinSet<Option<(Visitor, u64, u64)>>,
+    visits: JoinSet<Option<(Visitor, Counted)>>,
 }
 
 impl Crowd {
@@ -205,13 +196,13 @@ impl Crowd {
     /// Nothing is lost that was acknowledged, and nothing is back that was ended.
     async fn end(self) {
         self.is_over.store(true, Ordering::Relaxed);
-        for (visitor, done, unknown) in self.visits.join_all().await.into_iter().flatten() {
-            visitor.counts_on(&self.instances[0], done, unknown).await;
+        for (visitor, mut counted) in self.visits.join_all().await.into_iter().flatten() {
+            counted.on(&visitor, &self.instances[0]).await;
         }
         let ended = self.ended.lock().unwrap().clone();
         assert!(!ended.is_empty());
         for (number, visitor) in ended.iter().enumerate() {
-            assert_eq!(visitor.status_at_last(&self.instances[number % 3]).await, 401);
+            assert_eq!(visitor.status(&self.instances[number % 3]).await, 401);
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use super::{
     outages::Server,
     records::one_handle_ends_all,
-    site::{Instance, Visitor, is_away, until},
+    site::{Counted, Instance, Visitor, is_away, until},
 };
 
 const USERS: usize = 6;
@@ -36,19 +36,17 @@ async fn three(sessions: SessionSettings) -> [Instance; 3] {
 struct Counting {
     user: String,
     visitor: Visitor,
-    count: u64,
+    counted: Counted,
 }
 
 impl Counting {
     async fn login(instance: &Instance, user: String) -> Self {
         let visitor = instance.login(&user).await;
-        Self { user, visitor, count: 0 }
+        Self { user, visitor, counted: Counted::default() }
     }
 
     async fn count(&mut self, instance: &Instance) {
-        self.count += 1;
-        let counted = self.visitor.post(instance, "/count").await;
-        assert_eq!(counted.text(), self.count.to_string(), "{}", self.user);
+        self.counted.on(&self.visitor, instance).await;
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use policy_tests::{http::soon, postgres::Postgres, redis::Redis};
 use tokio::task::JoinSet;
 
-use super::site::{Instance, is_away, until};
+use super::site::{Counted, Instance, is_away, until};
 
 /// What tests do to the server of a store, or to one of several.
 pub(crate) trait Server {
@@ -75,7 +75,7 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
     let instances = Instance::three(store).await;
     let ada = instances[0].login("ada").await;
     let gone = instances[0].login("ada").await;
-    assert_eq!(gone.post(&instances[1], "/logout").await.status(), 200);
+    gone.logs_out(&instances[1]).await;
     for _ in 0..3 {
         // Visitors at work when it dies, each with a session.
         let mut visits = JoinSet::new();
@@ -83,15 +83,9 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
             let instance = instances[number % 3].clone();
             let visitor = instance.login(&format!("visitor-{number}")).await;
             visits.spawn(async move {
-                let mut counted: u64 = 0;
-                loop {
-                    let response = visitor.post(&instance, "/count").await;
-                    if is_away(&response) {
-                        return (visitor, counted);
-                    }
-                    counted += 1;
-                    assert_eq!(response.text(), counted.to_string());
-                }
+                let mut counted = Counted::default();
+                while counted.takes(&visitor.post(&instance, "/count").await) {}
+                (visitor, counted)
             });
         }
         until(async || ada.post(&instances[0], "/count").await.status() == 200).await;
@@ -111,11 +105,11 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
         for instance in &instances {
             until(async || instance.status("/ready").await == 200).await;
             until(async || ada.status(instance).await == 200).await;
-            assert_eq!(gone.status_at_last(instance).await, 401);
+            assert_eq!(gone.status(instance).await, 401);
         }
-        for (visitor, counted) in visitors {
+        for (visitor, mut counted) in visitors {
             // Of the change that got no answer, nobody knows.
-            visitor.counts_on(&instances[0], counted, 1).await;
+            counted.on(&visitor, &instances[0]).await;
         }
     }
     // What ends at one instance is heard of at the others again.

@@ -260,35 +260,33 @@ impl Visitor {
         request.header("x-csrf-token", &self.csrf).send().await
     }
 
+    /// The status of a visit, as soon as the store answers, however busy the machine is.
     pub(crate) async fn status(&self, instance: &Instance) -> u16 {
-        self.get(instance, "/me").await.status().as_u16()
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let response = self.get(instance, "/me").await;
+            if !is_away(&response) {
+                return response.status().as_u16();
+            }
+            assert!(Instant::now() < end, "{response:?}");
+            sleep(PAUSE).await;
+        }
     }
 
-    /// The same as soon as the store answers, however busy the machine is.
-    pub(crate) async fn status_at_last(&self, instance: &Instance) -> u16 {
-        let mut status = 503;
-        until(async || {
-            status = self.status(instance).await;
-            status != 503
-        })
-        .await;
-        status
-    }
-
-    /// Counts once more, as soon as the store acknowledges it. So many counts were acknowledged until
-    /// then, and of so many nobody knows: the first are there, and the others may be.
-    pub(crate) async fn counts_on(&self, instance: &Instance, done: u64, mut unknown: u64) {
-        let mut next = None;
-        until(async || {
-            let response = self.post(instance, "/count").await;
-            let is_away = is_away(&response);
-            unknown += u64::from(is_away);
-            next = (!is_away).then(|| response.text());
-            next.is_some()
-        })
-        .await;
-        let next: u64 = next.unwrap().parse().unwrap();
-        assert!((done + 1..=done + unknown + 1).contains(&next), "{done}, {unknown}: {next}");
+    /// Logs out, as soon as the store acknowledges it.
+    pub(crate) async fn logs_out(&self, instance: &Instance) {
+        let end = Instant::now() + PATIENCE;
+        let mut was_away = false;
+        loop {
+            let response = self.post(instance, "/logout").await;
+            // It may have been made without an acknowledgement.
+            if response.status() == 200 || was_away && response.status() == 401 {
+                return;
+            }
+            was_away |= is_away(&response);
+            assert!(was_away && Instant::now() < end, "{response:?}");
+            sleep(PAUSE).await;
+        }
     }
 
     /// Opens a stream. The task returns whether it was cut off.
@@ -302,6 +300,42 @@ impl Visitor {
         assert_eq!(response.status(), 200);
         let mut body = response.into_body();
         tokio::spawn(async move { body.frame().await.is_some_and(|frame| frame.is_err()) })
+    }
+}
+
+/// How often a visitor counted: what was acknowledged, and what nobody knows of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) done: u64,
+    pub(crate) unknown: u64,
+}
+
+impl Counted {
+    /// Once more, as soon as the store acknowledges it.
+    pub(crate) async fn on(&mut self, visitor: &Visitor, instance: &Instance) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let response = visitor.post(instance, "/count").await;
+            if self.takes(&response) {
+                return;
+            }
+            assert!(Instant::now() < end, "{response:?}");
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// What was acknowledged is there, and what was not may be. Returns whether this was.
+    pub(crate) fn takes(&mut self, response: &TestResponse) -> bool {
+        if is_away(response) {
+            self.unknown += 1;
+            return false;
+        }
+        assert_eq!(response.status(), 200, "{response:?}");
+        let next: u64 = response.text().parse().unwrap();
+        let possible = self.done + 1..=self.done + self.unknown + 1;
+        assert!(possible.contains(&next), "{next} is not in {possible:?}");
+        self.done += 1;
+        true
     }
 }
 

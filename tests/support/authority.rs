@@ -65,7 +65,9 @@ impl Authority {
     ) -> Issued {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names");
-        params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+        // Nodes of a cluster are both to each other.
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         change(&mut params);
         let key = KeyPair::generate().expect("a key");
         let leaf = params.signed_by(&key, &self.0).expect("a certificate");

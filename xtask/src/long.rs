@@ -261,7 +261,12 @@ fn stores(arguments: &[&str]) -> Outcome {
         [seconds] => seconds,
         _ => return Err(Failure::new("`stores` takes the number of seconds at most")),
     };
-    let named = ["what_clients_see_", "nothing_brings_a_deleted_session_back", "a_full_disk_"];
+    let named = [
+        "what_clients_see_",
+        "nothing_brings_a_deleted_session_back",
+        "a_full_disk_",
+        "what_a_failover_loses_",
+    ];
     let test = suite("stores", &[], &[&named[..], &["--ignored", "--nocapture"]].concat());
     let test = with_env(test, "POLICY_STORES_RACES", "10000");
     command::run(&mut with_env(test, "POLICY_STORES_SECONDS", seconds))?;

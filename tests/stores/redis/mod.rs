@@ -8,9 +8,11 @@
 
 mod cluster;
 mod failover;
+mod losses;
 mod outages;
 mod sentinel;
 mod starts;
+mod tls;
 
 use std::sync::Arc;
 

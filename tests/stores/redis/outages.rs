@@ -45,6 +45,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
 async fn a_connection_that_the_server_closed_is_replaced_and_nobody_notices() {
     let server = Redis::start(&[]).await;
     let url = server.prefix();
+    let channel = format!("{{{}}}:news", url.split_once("prefix=").unwrap().1);
     let [one, two] = [Instance::start(&url).await, Instance::start(&url).await];
     for _ in 0..5 {
         let ada = one.login("ada").await;
@@ -52,13 +53,20 @@ async fn a_connection_that_the_server_closed_is_replaced_and_nobody_notices() {
         for kind in ["normal", "pubsub"] {
             server.command(&["CLIENT", "KILL", "TYPE", kind]).await;
         }
-        // The end of a connection arrives a moment later.
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        // The end of a connection arrives a moment later, and the news are heard again then.
+        until(async || {
+            let channels = server.command(&["PUBSUB", "NUMSUB", &channel]).await;
+            channels
+                == redis::Value::Array(vec![
+                    redis::Value::BulkString(channel.clone().into()),
+                    redis::Value::Int(2),
+                ])
+        })
+        .await;
         for instance in [&one, &two] {
-            assert_eq!(ada.status(instance).await, 200);
+            assert_eq!(ada.get(instance, "/me").await.status(), 200);
         }
-        // The news are heard again.
-        assert_eq!(ada.post(&two, "/logout").await.status(), 200);
+        ada.logs_out(&two).await;
         assert!(policy_tests::http::soon(stream).await.unwrap());
     }
 }

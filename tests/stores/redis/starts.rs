@@ -1,7 +1,5 @@
 //! Servers with which an app does not start, and what it says.
 
-use policy_tests::authority::Authority;
-
 use super::*;
 use crate::site::{refused, says};
 
@@ -110,47 +108,6 @@ async fn a_replica_is_refused() {
     says(&refused(&server.url()).await, &["a replica", "the host of the primary"]);
     server.command(&["REPLICAOF", "NO", "ONE"]).await;
     Instance::start(&server.url()).await;
-}
-
-/// The server has TLS at one port and none at the other.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn over_tls_the_certificate_and_its_name_are_checked() {
-    let port = policy_tests::port::Port::reserve();
-    let name = format!("policy-redis-tls-{}", port.address.port());
-    let folder = std::env::temp_dir().join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = |name: &str| folder.join(name).display().to_string();
-    let authority = Authority::new();
-    authority.issue(&["localhost"]).write(&folder);
-    std::fs::write(file("own"), authority.pem()).unwrap();
-    std::fs::write(file("others"), Authority::new().pem()).unwrap();
-    let server = Redis::start(&[
-        &format!("tls-port={}", port.address.port()),
-        &format!("tls-cert-file={}", file("cert.pem")),
-        &format!("tls-key-file={}", file("key.pem")),
-        &format!("tls-ca-cert-file={}", file("own")),
-        "tls-auth-clients=no",
-    ])
-    .await;
-    let url = format!("rediss://:secret@localhost:{}/", port.address.port());
-    let instance = Instance::start(&format!("{url}?sslrootcert={}", file("own"))).await;
-    let ada = instance.login("ada").await;
-    assert_eq!(ada.status(&instance).await, 200);
-    // What ends at the other port is heard at this one.
-    let stream = ada.open(&instance).await;
-    let plain = Instance::start(&server.url()).await;
-    assert_eq!(ada.post(&plain, "/logout").await.status(), 200);
-    assert!(policy_tests::http::soon(stream).await.unwrap());
-    for url in [url.clone(), format!("{url}?sslrootcert={}", file("others"))] {
-        says(&refused(&url).await, &["certificate", "write `sslrootcert=`"]);
-    }
-    let other_name = url.replace("localhost", "127.0.0.1");
-    let wrong = format!("{other_name}?sslrootcert={}", file("own"));
-    says(&refused(&wrong).await, &["certificate", "the name that its certificate states"]);
-    let wrong = url.replace("rediss:", "redis:");
-    says(&refused(&wrong).await, &["write `rediss://` if the server uses TLS"]);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,101 @@
+//! What a failover loses of what was acknowledged, where the URL does not say `wait`.
+
+use std::{
+    env,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use policy_tests::redis_sentinel::RedisSentinel;
+use tokio::task::JoinSet;
+
+use crate::site::{Instance, Visitor, until};
+
+const VISITORS: usize = 60;
+
+/// A visitor, and when each of their changes was acknowledged.
+struct Changes {
+    visitor: Visitor,
+    acknowledged: Vec<Instant>,
+    unknown: usize,
+}
+
+/// Counts until the store is away.
+async fn counts(instance: Instance, number: usize, all: Arc<AtomicUsize>) -> Changes {
+    let visitor = instance.login(&format!("visitor-{number}")).await;
+    let mut acknowledged = Vec::new();
+    while visitor.post(&instance, "/count").await.status() == 200 {
+        acknowledged.push(Instant::now());
+        all.fetch_add(1, Ordering::Relaxed);
+    }
+    Changes { visitor, acknowledged, unknown: 1 }
+}
+
+impl Changes {
+    /// When the first of those was acknowledged that are gone now, and how many there are.
+    async fn lost(&mut self, instance: &Instance) -> Option<(Instant, usize)> {
+        let mut kept = None;
+        until(async || {
+            let response = self.visitor.post(instance, "/count").await;
+            kept = match response.status().as_u16() {
+                200 => Some(response.text().parse::<usize>().unwrap() - 1),
+                // The login was lost.
+                401 => Some(0),
+                _ => None,
+            };
+            self.unknown += usize::from(kept.is_none());
+            kept.is_some()
+        })
+        .await;
+        let kept = kept.unwrap();
+        let made = self.acknowledged.len();
+        assert!(kept <= made + self.unknown, "{kept} of {made} and {}", self.unknown);
+        self.acknowledged.get(kept).map(|first| (*first, made - kept))
+    }
+}
+
+/// The primary dies while its replica is there. `POLICY_STORES_SECONDS` says for how long this is repeated.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_a_failover_loses_without_wait_is_of_the_last_moments() {
+    let seconds = env::var("POLICY_STORES_SECONDS").map_or(0, |text| text.parse().unwrap());
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let servers = RedisSentinel::start().await;
+    let (mut failovers, mut made, mut lost, mut longest) = (0, 0, 0, Duration::ZERO);
+    loop {
+        let url = servers.prefix();
+        let instances = Instance::three(&url).await;
+        let careful = Instance::start(&format!("{url}&wait=1")).await;
+        let counted = Arc::<AtomicUsize>::default();
+        let mut visits = JoinSet::new();
+        for number in 0..VISITORS {
+            visits.spawn(counts(instances[number % 3].clone(), number, Arc::clone(&counted)));
+        }
+        let ada = careful.login("ada").await;
+        servers.are_ready().await;
+        until(async || counted.load(Ordering::Relaxed) > 10 * VISITORS).await;
+        let killed = Instant::now();
+        servers.kill_primary().await;
+        let all = visits.join_all().await;
+        for mut changes in all {
+            made += changes.acknowledged.len();
+            if let Some((first, count)) = changes.lost(&instances[1]).await {
+                lost += count;
+                longest = longest.max(killed.saturating_duration_since(first));
+            }
+        }
+        assert_eq!(ada.status(&instances[2]).await, 200, "the replica had it");
+        servers.mend().await;
+        failovers += 1;
+        if Instant::now() >= end {
+            break;
+        }
+    }
+    println!(
+        "{failovers} failovers without `wait`: {lost} of {made} acknowledged changes lost, the oldest {longest:?} old"
+    );
+    assert!(made > 0 && lost < made, "{lost} of {made}");
+}
