@@ -346,7 +346,7 @@ pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
             sleep(PAUSE).await;
         }
     };
-    timeout(PATIENCE, happens).await.expect("it should have happened by now");
+    assert!(timeout(PATIENCE, happens).await.is_ok(), "it should have happened by now");
 }
 
 /// What a route does that needs a session, while the store is away: it says when to ask again, and

@@ -41,6 +41,14 @@ struct Attempts {
 #[derive(Debug)]
 pub(super) struct Admission(u64);
 
+impl Admission {
+    /// Whether other calls are refused.
+    #[cfg(feature = "postgres")]
+    pub(super) fn is_attempt(&self) -> bool {
+        is_open(self.0)
+    }
+}
+
 impl Circuit {
     /// Whether calls are refused.
     pub(super) fn is_open(&self) -> bool {
@@ -67,19 +75,20 @@ impl Circuit {
     }
 
     /// A call ended: by this failure, if the server is to blame for it. Logs when the server goes away
-    /// and when it is back. Returns whether this opened the circuit.
-    pub(super) fn ended(&self, admission: &Admission, failure: Option<&dyn Display>) -> bool {
-        let Some(error) = failure else {
-            if self.answered() {
-                log!(StoreBack);
+    /// and when it is back.
+    pub(super) fn ended(&self, admission: &Admission, failure: Option<&dyn Display>) {
+        match failure {
+            Some(error) => {
+                if self.failed(admission, Instant::now(), random()) {
+                    log!(StoreAway, %error);
+                }
             }
-            return false;
-        };
-        let opens = self.failed(admission, Instant::now(), random());
-        if opens {
-            log!(StoreAway, %error);
+            None => {
+                if self.answered() {
+                    log!(StoreBack);
+                }
+            }
         }
-        opens
     }
 
     /// A call reached the server. Returns whether it was away.

@@ -140,11 +140,12 @@ impl Database {
             () = &mut deadline => Err(Failure::NoAnswer),
         };
         let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
-        if self.circuit.ended(&admission, failure.map(|failure| failure as _)) {
-            // Each of them may be one to a server that is not there any more, which says nothing: an
-            // attempt would wait for it in vain.
+        if failure.is_some() && admission.is_attempt() {
+            // The other connections may lead to a server that is not there any more, too, and says nothing.
+            // Not at the first failures: a server that is only slow keeps them.
             self.pool.retain(|_, _| false);
         }
+        self.circuit.ended(&admission, failure.map(|failure| failure as _));
         outcome.map_err(StoreError::new)
     }
 
