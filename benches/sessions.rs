@@ -10,6 +10,7 @@ mod on_processor;
 use std::{
     fs,
     hint::black_box,
+    io,
     pin::pin,
     sync::atomic::{AtomicBool, Ordering},
     task::{Context, Poll, Waker},
@@ -114,7 +115,7 @@ fn purge(store: &MemoryStore, now: Timestamp) -> Result<(Vec<Duration>, usize), 
         let poll = purge.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         steps.push(on_processor()? - start);
         if let Poll::Ready(purged) = poll {
-            return Ok((steps, purged?));
+            return Ok((steps, purged.map_err(io::Error::other)?));
         }
     }
 }
