@@ -1,54 +1,7 @@
-//! `cargo policy`: shows what the routes of a Policy app require and allow, and explains decisions and
-//! codes.
-//!
-//! It reads manifests, which tests of the app write, and never builds the app.
+//! The binary of `cargo policy`.
 
-mod cli;
-mod commands;
-mod escape;
-mod failure;
-mod input;
-mod lines;
-mod markdown;
-mod output;
-mod package;
-mod sarif;
-
-use std::{env, ffi::OsString, process::ExitCode};
-
-use clap::Parser as _;
-
-use crate::{cli::Cli, output::Output};
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(arguments(env::args_os()));
-    let mut output = Output::new(cli.color);
-    match cli.command.run(&mut output).and_then(|code| output.finish().map(|()| code)) {
-        Ok(code) => code,
-        Err(failure) => {
-            output.fail(&failure);
-            ExitCode::from(failure.exit_code)
-        }
-    }
-}
-
-/// The arguments without the name of the subcommand, which cargo repeats as the first one.
-fn arguments(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut arguments: Vec<_> = all.collect();
-    if arguments.get(1).is_some_and(|first| first == "policy") {
-        arguments.remove(1);
-    }
-    arguments
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cargo_repeats_the_name_of_the_subcommand_and_a_shell_does_not() {
-        let of = |text: &str| arguments(text.split(' ').map(OsString::from));
-        assert_eq!(of("cargo-policy policy show"), of("cargo-policy show"));
-        assert_eq!(of("cargo-policy show policy"), ["cargo-policy", "show", "policy"]);
-    }
+    policy_cli::main()
 }

@@ -178,6 +178,8 @@ const TARGETS: &[&str] = &[
     "origin",
     "record",
     "manifest",
+    "curl",
+    "har",
     "wire",
 ];
 

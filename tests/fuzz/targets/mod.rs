@@ -2,6 +2,8 @@
 
 mod authorization;
 mod cookie;
+mod curl;
+mod har;
 mod json;
 mod jwks;
 mod manifest;

@@ -170,7 +170,7 @@ mod tests {
             let replaced = placed.fault.edit[0].replace.trim();
             assert!(text.contains(replaced), "{name}");
         }
-        for root in ["policy-cli/src/main.rs", "policy-core/src/lib.rs", "policy-server/src/lib.rs"]
+        for root in ["policy-cli/src/lib.rs", "policy-core/src/lib.rs", "policy-server/src/lib.rs"]
         {
             assert!(switched.files[Path::new(root)].ends_with(IS_ON));
         }

@@ -1,10 +1,13 @@
 //! A curl line as browsers copy it.
 
-use super::request::{Written, header_of};
+use super::{
+    request::{Written, header_of},
+    shell::words,
+};
 use crate::failure::Failure;
 
 /// Reads a curl line.
-pub(super) fn parse(line: &str) -> Result<Written, Failure> {
+pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
     let mut words = words(line)?.into_iter();
     if words.next().as_deref() != Some("curl") {
         return Err(Failure::new("this is no curl line").help("begin it with `curl`"));
@@ -121,80 +124,6 @@ fn short(word: &str) -> (String, Option<String>) {
     }
 }
 
-/// The words of a line, as a POSIX shell and bash (`$'..'`) split it.
-fn words(line: &str) -> Result<Vec<String>, Failure> {
-    let unclosed =
-        || Failure::new("a quote of the curl line is not closed").help("copy the whole line");
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut characters = line.trim().chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match characters.next().ok_or_else(unclosed)? {
-                        '\'' => break,
-                        other => word.push(other),
-                    }
-                }
-            }
-            '$' if characters.peek() == Some(&'\'') => {
-                characters.next();
-                let word = word.get_or_insert_default();
-                loop {
-                    match characters.next().ok_or_else(unclosed)? {
-                        '\'' => break,
-                        '\\' => word.push(escape(&mut characters).ok_or_else(unclosed)?),
-                        other => word.push(other),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match characters.next().ok_or_else(unclosed)? {
-                        '"' => break,
-                        '\\' => match characters.next().ok_or_else(unclosed)? {
-                            '\n' => (),
-                            other @ ('"' | '\\' | '$' | '`') => word.push(other),
-                            other => word.extend(['\\', other]),
-                        },
-                        other => word.push(other),
-                    }
-                }
-            }
-            // The end of a line is joined with the next one.
-            '\\' => match characters.next() {
-                Some('\n') | None => (),
-                Some(other) => word.get_or_insert_default().push(other),
-            },
-            space if space.is_whitespace() => words.extend(word.take()),
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    words.extend(word);
-    Ok(words)
-}
-
-/// A character behind a backslash in `$'..'`.
-fn escape(characters: &mut impl Iterator<Item = char>) -> Option<char> {
-    match characters.next()? {
-        'n' => Some('\n'),
-        'r' => Some('\r'),
-        't' => Some('\t'),
-        'x' => code(characters, 2),
-        'u' => code(characters, 4),
-        other => Some(other),
-    }
-}
-
-/// The character of a code of hexadecimal digits.
-fn code(characters: &mut impl Iterator<Item = char>, length: usize) -> Option<char> {
-    let digits: String = characters.take(length).collect();
-    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +177,7 @@ mod tests {
             ("curl 'https://a.example", "a quote of the curl line is not closed"),
             ("curl \"https://a.example\\", "a quote of the curl line is not closed"),
             ("curl $'\\x", "a quote of the curl line is not closed"),
+            ("curl $'\\xff'", "the curl line has bytes that are no UTF-8"),
             ("curl -s", "the curl line has no URL"),
             ("curl https://a.example -H origin", "`origin` is no header"),
         ] {

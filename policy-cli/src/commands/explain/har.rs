@@ -34,7 +34,7 @@ struct Field {
 }
 
 /// Reads an entry, counted from 1.
-pub(super) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
+pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
     // Some browsers begin the file with a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     let har: Har = serde_json::from_str(text).map_err(|error| {

@@ -1,11 +1,12 @@
 //! `cargo policy explain`: why a request is decided as it is.
 
 mod caller;
-mod curl;
-mod har;
+pub(crate) mod curl;
+pub(crate) mod har;
 mod json;
 mod record;
 mod request;
+mod shell;
 mod text;
 
 use std::process::ExitCode;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use policy_core::manifest::{Sources, explain};
 
+pub use self::request::Written;
 use self::{caller::CallerArguments, request::RequestArguments};
 use crate::{failure::Failure, input::InputArguments, output::Output};
 

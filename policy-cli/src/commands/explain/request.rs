@@ -34,12 +34,15 @@ pub(crate) struct RequestArguments {
 
 /// A request as it is written somewhere.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Written {
-    pub(super) method: String,
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
+pub struct Written {
+    /// The method.
+    pub method: String,
+    /// The URL, or a path.
+    pub url: String,
+    /// Names and values of headers.
+    pub headers: Vec<(String, String)>,
     /// What is not understood and left out.
-    pub(super) ignored: Vec<String>,
+    pub ignored: Vec<String>,
 }
 
 impl RequestArguments {

@@ -13,9 +13,9 @@ use policy_core::{
 use self::report::Report;
 use crate::{failure::Failure, input::InputArguments, lines::Lines, output::Output};
 
-/// Look for what is odd about the policy of an app: legal, and perhaps more than was meant.
+/// Look for what is odd about the policy of an app.
 ///
-/// Each finding has a severity, by who gains what with whose authority, and is sure or a guess. What is
+/// What it finds is legal, and perhaps more than was meant, or of no use. Each finding has a severity, by who gains what with whose authority, and is sure or a guess. What is
 /// sure and of medium severity or worse fails, as in the tests of `policy_tests!`; so do suppressions
 /// that have ended, suppress nothing or are not signed. A line in `suppressed` of policy.lock suppresses
 /// a finding, with who and why.

@@ -55,16 +55,11 @@ impl Report<'_> {
             let code_of = code(lint.code());
             let _ = write!(text, "\n### {severity}: {} ({code_of})\n\n", words(lint.message()));
             for (name, value) in self.facts(finding) {
-                // Backticks around names stay code, and what stands in them is none.
-                let value: Vec<_> = value
-                    .split('`')
-                    .enumerate()
-                    .map(|(index, part)| match index % 2 {
-                        0 => words(part),
-                        _ => code(part),
-                    })
-                    .collect();
-                let _ = writeln!(text, "- {name}: {}", value.concat());
+                let value = match name {
+                    "witness" | "line" | "leave" => code(&value),
+                    _ => with_code(&value),
+                };
+                let _ = writeln!(text, "- {name}: {value}");
             }
         }
         text
@@ -168,6 +163,13 @@ impl Report<'_> {
             self.linted.suppressed.iter().map(|(finding, line)| of(finding, Some(line)));
         sarif::render(&findings.chain(suppressed).collect::<Vec<_>>())
     }
+}
+
+/// Markdown in which backticks around names stay code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(index, part)| if index % 2 == 0 { words(part) } else { code(part) });
+    parts.collect()
 }
 
 /// What was found, in one line.
