@@ -257,6 +257,8 @@ pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service:
 #[cfg(feature = "manifest")]
 #[doc(inline)]
 pub use policy_core::manifest;
+#[cfg(feature = "manifest")]
+pub use policy_core::{Confidence, Lint};
 pub use policy_core::{
     Refusal, Rule, Severity,
     cache::CachePolicy,

@@ -132,6 +132,7 @@ const COMPLETE: [(&str, &[&str]); 9] = [
             "policy_core::manifest::Authority",
             "policy_core::manifest::Direction",
             "policy_core::manifest::Effect",
+            "policy_core::manifest::Gain",
             "policy_core::manifest::Gainer",
             "policy_core::manifest::Severity",
             "policy_core::manifest::engine::Caller",
@@ -170,6 +171,7 @@ const COMPLETE: [(&str, &[&str]); 9] = [
             "policy_core::manifest::Requirement",
             "policy_core::manifest::Scheme",
             "policy_core::manifest::Source",
+            "policy_core::manifest::Suppression",
         ],
     ),
     (
@@ -243,6 +245,7 @@ const COMPLETE: [(&str, &[&str]); 9] = [
     (
         "a question that has these answers and no others",
         &[
+            "policy_core::Confidence",
             "policy_core::EventLevel",
             "policy_core::Severity",
             "policy_core::forwarded::Hosts",

@@ -8,7 +8,7 @@ use crate::{
     algebra::OriginRegion,
     catalogue::Lint,
     manifest::{
-        facets::{Auth, Csrf, Headers},
+        facets::{Auth, Cors, Csrf, Headers},
         route::{Route, RouteKind},
     },
     origin::OriginPattern,
@@ -34,7 +34,7 @@ fn forgeable(manifest: &Manifest, route: &Route) -> Option<Finding> {
         return None;
     }
     let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
-    let granted = route.cors.as_ref().map(|cors| cors.region()).unwrap_or_default();
+    let granted = route.cors.as_ref().map(Cors::region).unwrap_or_default();
     let finding = Finding::of(Lint::ForgeableFromAnySite, route, "csrf");
     let finding = finding.gain(Gain { who, what, authority });
     Some(finding.about(format!("exempt: {reason}")).witness(granted.complement().witness()))

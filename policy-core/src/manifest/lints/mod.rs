@@ -69,7 +69,7 @@ pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> L
     callers::look(&manifest, &mut found);
     forgery::look(&manifest, &mut found);
     let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
-    findings.sort_by(|a, b| a.order().cmp(&b.order()));
+    findings.sort_by_key(Finding::order);
     Linted { findings: joined(findings), suppressed }
 }
 

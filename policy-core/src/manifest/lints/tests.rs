@@ -61,9 +61,8 @@ fn shop() -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some(OWN.to_owned());
     manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", "lax"));
-    let mut tokens = TokenFacts::default();
-    tokens.issuer = Some(OWN.to_owned());
-    manifest.app.tokens = Some(tokens);
+    manifest.app.tokens =
+        Some(TokenFacts { issuer: Some(OWN.to_owned()), ..TokenFacts::default() });
     let headers = manifest.add_headers(security(CSP, HSTS));
     let own_page = Some(cors(&["https://app.shop.example"], true));
     let staff = Requirement { roles: texts(&["staff"]), ..session() };
