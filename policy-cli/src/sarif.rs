@@ -75,38 +75,43 @@ pub(crate) fn render(findings: &[SarifFinding]) -> String {
 }
 
 fn result(finding: &SarifFinding, index: &BTreeMap<&str, usize>) -> Value {
-    let mut result = json!({
-        "ruleId": finding.rule,
-        "ruleIndex": index.get(finding.rule.as_str()),
-        "level": match finding.level {
-            SarifLevel::Error => "error",
-            SarifLevel::Warning => "warning",
-            SarifLevel::Note => "note",
-        },
-        "message": { "text": finding.message },
-    });
-    let routes: Vec<_> = finding
-        .routes
-        .iter()
-        .map(|route| json!({ "fullyQualifiedName": route, "kind": "resource" }))
-        .collect();
-    let mut location = json!({});
-    if let Some(SarifLocation { file, line }) = &finding.location {
-        location["physicalLocation"] = json!({
+    let level = match finding.level {
+        SarifLevel::Error => "error",
+        SarifLevel::Warning => "warning",
+        SarifLevel::Note => "note",
+    };
+    let place = finding.location.as_ref().map(|SarifLocation { file, line }| {
+        json!({
             "artifactLocation": { "uri": uri(file), "uriBaseId": "%SRCROOT%" },
             "region": { "startLine": line },
-        });
-    }
-    if !routes.is_empty() {
-        location["logicalLocations"] = Value::Array(routes);
-    }
-    if location.as_object().is_some_and(|location| !location.is_empty()) {
-        result["locations"] = json!([location]);
-    }
-    if let Some(why) = &finding.suppressed {
-        result["suppressions"] = json!([{ "kind": "external", "justification": why }]);
-    }
-    result
+        })
+    });
+    let routes = finding.routes.iter();
+    let routes: Vec<_> =
+        routes.map(|route| json!({ "fullyQualifiedName": route, "kind": "resource" })).collect();
+    let is_placed = place.is_some() || !routes.is_empty();
+    let location = object([
+        ("physicalLocation", place),
+        ("logicalLocations", (!routes.is_empty()).then_some(Value::Array(routes))),
+    ]);
+    let suppressed = finding.suppressed.as_ref();
+    object([
+        ("ruleId", Some(json!(finding.rule))),
+        ("ruleIndex", Some(json!(index.get(finding.rule.as_str())))),
+        ("level", Some(json!(level))),
+        ("message", Some(json!({ "text": finding.message }))),
+        ("locations", is_placed.then(|| json!([location]))),
+        (
+            "suppressions",
+            suppressed.map(|why| json!([{ "kind": "external", "justification": why }])),
+        ),
+    ])
+}
+
+/// An object of those fields that are known.
+fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
+    let known = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(known.collect())
 }
 
 /// A relative path as a URI reference (SARIF 3.4.3), with the slashes of URIs.

@@ -86,7 +86,7 @@ area! { $ lint
         FramingOpen Heuristic "lint.framing-open",
             "any page may show this one in a frame, and lead clicks of its user onto it",
             "write `frame = none`, `frame = same_origin` or the origins that show it";
-        /// No HSTS on some routes of an app with credentials.
+        /// HSTS that no route has, or that one revokes, in an app with credentials.
         HstsOff Sure "lint.hsts-off",
             "responses do not tell browsers to use `https` only, so the first request of a visit can be intercepted",
             "remove `hsts = 0`, or `headers(none)`";

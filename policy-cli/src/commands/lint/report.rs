@@ -112,7 +112,9 @@ impl Report<'_> {
         let findings: Vec<_> = findings.iter().map(|finding| self.value(finding)).collect();
         let suppressed = suppressed.iter().map(|(finding, suppression)| {
             let mut value = self.value(finding);
-            value["suppressed_by"] = json!(suppression);
+            if let Value::Object(fields) = &mut value {
+                fields.insert("suppressed_by".to_owned(), json!(suppression));
+            }
             value
         });
         let suppressed: Vec<_> = suppressed.collect();
