@@ -207,7 +207,9 @@ impl<S> App<S> {
     /// `https://api.shop.example`; requests for any other host get 421.
     ///
     /// Without it the app runs in the development profile: it listens on loopback only and refuses
-    /// requests that name another host or came through a proxy.
+    /// requests that name another host or came through a proxy. Each response that shows a problem then
+    /// names its code in `Server-Timing` (`policy;desc="csrf.token"`), which the network tools of
+    /// browsers show, for preflights and HEAD as well.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.parts.public_origin = Some(origin.into());
         self

@@ -54,6 +54,8 @@ pub(super) struct Builder<'a> {
     pub(super) taken_issuers: HashSet<Box<str>>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
+    /// Whether the app has no public origin.
+    pub(super) is_development: bool,
     pub(super) rates: Rates,
     /// Of the state type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,
@@ -80,6 +82,7 @@ impl<'a> Builder<'a> {
             issuers: Vec::new(),
             taken_issuers: HashSet::new(),
             is_https: false,
+            is_development: false,
             rates,
             state,
             router: RouterBuilder::default(),
@@ -111,7 +114,10 @@ impl<'a> Builder<'a> {
 
     pub(super) fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {
         match public.map(PublicOrigin::parse) {
-            None => OwnOrigin::Development,
+            None => {
+                self.is_development = true;
+                OwnOrigin::Development
+            }
             Some(Ok(origin)) => {
                 self.is_https = !origin.is_loopback();
                 OwnOrigin::Public(origin)

@@ -179,6 +179,7 @@ impl Builder<'_> {
             rate,
             concurrency: stated().find_map(|stated| stated.concurrency.clone()),
             fields: fields.into_iter().flatten().sum(),
+            tells_codes: self.is_development,
             ..facets
         };
         (Arc::new(rules), level)

@@ -27,6 +27,8 @@ macro_rules! define_rules {
             pub(crate) concurrency: Option<Arc<Concurrency>>,
             /// The approximate number of headers that the policy adds to a response.
             pub(crate) fields: usize,
+            /// Whether responses tell developers the code of a problem.
+            pub(crate) tells_codes: bool,
         }
     };
 }

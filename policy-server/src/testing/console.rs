@@ -3,14 +3,20 @@
 use std::fmt::Write;
 
 use http::{StatusCode, header::CONTENT_TYPE};
-use policy_core::browser::{Outcome, Reason, ServerResponse};
+use policy_core::{
+    Refusal,
+    browser::{Outcome, Reason, ServerResponse},
+};
 use serde_json::Value;
 
 use super::fetched::Exchange;
 
 /// The text about a load that failed.
 pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String> {
-    let problem = last.and_then(|last| Problem::parse(last.response.as_ref()?));
+    let problem = last.and_then(|last| {
+        let response = last.response.as_ref()?;
+        Problem::parse(response).or_else(|| Problem::told(response))
+    });
     let mut text = match outcome {
         Outcome::Blocked(blocked) => {
             let mut text = blocked.to_string();
@@ -75,6 +81,19 @@ impl Problem {
         let code = member("code").or_else(|| member("type"))?.to_owned();
         let title = member("detail").or_else(|| member("title"))?.to_owned();
         Some(Self { code, title })
+    }
+}
+
+impl Problem {
+    /// The code that a server in the development profile tells, where the body does not: a response to
+    /// HEAD has none.
+    fn told(response: &ServerResponse) -> Option<Self> {
+        let told = response.headers.get_all("server-timing").into_iter();
+        let mut codes =
+            told.filter_map(|value| between(value.to_str().ok()?, "policy;desc=\"", "\""));
+        let code = codes.next()?;
+        let refusal = Refusal::ALL.iter().find(|refusal| refusal.code() == code)?;
+        Some(Self { code: code.to_owned(), title: refusal.title().to_owned() })
     }
 }
 

@@ -5,6 +5,7 @@ mod access_log;
 mod candidates;
 mod cores;
 mod decision_records;
+mod development;
 mod probes;
 mod request_ids;
 mod secrets;

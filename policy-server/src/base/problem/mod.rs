@@ -13,7 +13,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{
-    HeaderValue, StatusCode,
+    HeaderName, HeaderValue, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER},
 };
 pub use invalid::Invalid;
@@ -128,6 +128,8 @@ enum Kind {
     Own(Box<Own>),
 }
 
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
 /// The problem that a response shows, kept in its extensions so that it can be sent in another
 /// format.
 #[derive(Clone, Debug)]
@@ -146,6 +148,20 @@ pub(crate) fn code(response: &Response) -> Option<Cow<'static, str>> {
         Code::Listed(refusal) => Cow::Borrowed(refusal.code()),
         Code::Own(code) => code.clone(),
     })
+}
+
+/// Tells developers the code of the problem that a response shows, in `Server-Timing` (W3C Server
+/// Timing 3): the tools of browsers show it beside the request, and pages of other origins do not see
+/// it.
+pub(crate) fn tell_code(response: &mut Response) {
+    let Some(code) = code(response) else { return };
+    // One of an application may be any text.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    if code.bytes().all(is_plain)
+        && let Ok(value) = HeaderValue::from_str(&format!("policy;desc=\"{code}\""))
+    {
+        response.headers_mut().append(SERVER_TIMING, value);
+    }
 }
 
 /// The refusal that a response shows, once its form is chosen.

@@ -139,6 +139,9 @@ impl ResponsePolicy {
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
         problem::negotiate(&accept, &mut response);
+        if rules.tells_codes {
+            problem::tell_code(&mut response);
+        }
         let status = response.status();
         let exchange = CacheExchange { method: &method, status, facts };
         let headers = response.headers_mut();
