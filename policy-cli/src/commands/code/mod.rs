@@ -1,13 +1,17 @@
 //! `cargo policy code`: the page of a code.
 
 mod areas;
+mod examples;
+mod markdown;
+mod response;
+mod why;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use policy_core::{Confidence, Entry, EventLevel, Severity};
 
-use self::areas::Area;
+use self::{areas::Area, examples::Example};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 use crate::{
@@ -26,17 +30,21 @@ Examples:
   cargo policy code --list | grep '^csrf'")]
 pub(crate) struct Arguments {
     /// The code.
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present_any = ["list", "pages"])]
     code: Option<String>,
     /// List all codes.
     #[arg(long, conflicts_with = "code")]
     list: bool,
+    /// Write the pages of all codes as Markdown into this folder, a file for each area.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["code", "list"])]
+    pages: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    match &arguments.code {
-        None => output.write(&list()),
-        Some(code) => {
+    match (&arguments.pages, &arguments.code) {
+        (Some(folder), _) => markdown::write(folder)?,
+        (None, None) => output.write(&list()),
+        (None, Some(code)) => {
             let page = Entry::of(code.trim()).map(page).or_else(|| page_of_finding(code.trim()));
             output.write(&page.ok_or_else(|| unknown(code))?);
         }
@@ -105,7 +113,28 @@ fn kind(entry: Entry) -> String {
 /// What there is to say about a code.
 fn page(entry: Entry) -> String {
     let mut page = format!("{BOLD}{}{BOLD:#}\n\n  {}\n\n", entry.code(), entry.message());
-    let mut fact = |name: &str, text: &str| page += &format!("{DIM}{name:<8}{DIM:#}  {text}\n");
+    for (name, text) in facts(entry) {
+        page += &format!("{DIM}{name:<8}{DIM:#}  {text}\n");
+    }
+    let mut block = |title: &str, text: &str| {
+        let lines: String =
+            text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect();
+        page += &format!("\n{DIM}{title}{DIM:#}\n\n{lines}");
+    };
+    if let Some(example) = Example::of(entry) {
+        block("refused", &example.bad);
+        block("accepted", &example.good);
+    }
+    if let Entry::Refusal(refusal) = entry {
+        block("what a client sees", &response::of(refusal));
+    }
+    page
+}
+
+/// What there is to say about a code, with a name for each.
+fn facts(entry: Entry) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &'static str, text: &str| facts.push((name, text.to_owned()));
     match entry {
         Entry::Rule(rule) => {
             let kind = match rule.severity() {
@@ -164,7 +193,7 @@ fn page(entry: Entry) -> String {
         }
         _ => (),
     }
-    page
+    facts
 }
 
 fn unknown(code: &str) -> Failure {
