@@ -27,6 +27,7 @@ chapters! {
     files "how-to/files.md";
     databases "how-to/databases.md";
     proxies "how-to/proxies.md";
+    axum_words "how-to/axum.md";
     attributes "reference/attributes.md";
     cors "explanation/cors.md";
     csrf "explanation/csrf.md";

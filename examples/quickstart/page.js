@@ -10,14 +10,14 @@ const body = JSON.stringify({ text: "feed the cat" });
 // Calls with the same `url` share one URL.
 const calls = [
   {
-    name: "simple", what: "A simple request", method: "GET", path: "/notes/1", watched: ["etag", "x-served-by"],
+    name: "simple", handler: "note", what: "A simple request", method: "GET", path: "/notes/1", watched: ["etag", "x-served-by"],
     read: "A plain GET is sent without a preflight. The response names this origin, so the page may read it: `etag`, " +
       "which the route exposes, but not `x-served-by`, which it does not.",
     foreign: "A plain GET is sent without a preflight, so it arrived and was handled. The response does not name this " +
       "origin: the browser hides all of it, even the status.",
   },
   {
-    name: "preflighted", what: "A preflighted request", method: "PUT", path: "/notes/1", url: "put",
+    name: "preflighted", handler: "write", what: "A preflighted request", method: "PUT", path: "/notes/1", url: "put",
     init: { headers: { ...json, "x-editor": "ada" }, body },
     read: "PUT, JSON and `x-editor` need a preflight. The browser sent OPTIONS first; the response lists this origin, " +
       "the method and the headers, so it sent the PUT.",
@@ -25,24 +25,24 @@ const calls = [
       "was never sent.",
   },
   {
-    name: "again", what: "The same once more", method: "PUT", path: "/notes/1", url: "put",
+    name: "again", handler: "write", what: "The same once more", method: "PUT", path: "/notes/1", url: "put",
     init: { headers: { ...json, "x-editor": "ada" }, body },
     read: "The route has `max_age = 600`: for ten minutes the browser caches the preflight for this URL and sends no other.",
     foreign: "A refusal is not cached: the browser sent another preflight.",
   },
   {
-    name: "header", what: "A header nobody granted", method: "PUT", path: "/notes/1",
+    name: "header", handler: "write", what: "A header nobody granted", method: "PUT", path: "/notes/1",
     init: { headers: { ...json, "x-forged": "1" }, body },
     kept: "The response to the preflight lists `x-editor` and not `x-forged`, so the browser did not send the PUT.",
     foreign: "The preflight is refused for its origin, whatever the headers.",
   },
   {
-    name: "other", what: "A route for another origin", method: "GET", path: "/report",
+    name: "other", handler: "report", what: "A route for another origin", method: "GET", path: "/report",
     kept: "The route grants `https://app.shop.example` alone. An attribute on a route replaces the app's default; it does not add to it.",
     foreign: "The route grants `https://app.shop.example` alone.",
   },
   {
-    name: "unknown", what: "A path that does not exist", method: "GET", path: "/nowhere",
+    name: "unknown", handler: "DEFAULT", what: "A path that does not exist", method: "GET", path: "/nowhere",
     read: "Responses without a route carry the app's default policy, so the page can tell a wrong path from a " +
       "broken network.",
     foreign: "Without a grant a wrong path looks like a broken network.",
@@ -85,15 +85,15 @@ async function run() {
   window.__results = { origin: location.origin, api, rows };
 }
 
-function show({ what, method, path, init }, result, arrived, why) {
+function show({ what, method, path, init, handler }, result, arrived, why) {
   const row = document.createElement("tr");
   row.className = result.outcome;
   const headers = Object.entries(init?.headers ?? {});
   row.append(
-    cell([element("strong", what), code(`${method} ${path}`), ...headers.map(([name, value]) => code(`${name}: ${value}`))]),
-    cell(arrived.map(({ method, preflight }) => code(preflight ? `${method} (preflight)` : method))),
-    cell(result.outcome === "read" ? shown(result) : nothing(result)),
-    cell([words(why)]),
+    cell("", [element("strong", what), code(`${method} ${path}`), ...headers.map(([name, value]) => code(`${name}: ${value}`))]),
+    cell("The API received", arrived.map(({ method, preflight }) => code(preflight ? `${method} (preflight)` : method))),
+    cell("The page was shown", result.outcome === "read" ? shown(result) : nothing(result)),
+    cell("Why", [words(why), ...attributes(handler)]),
   );
   document.getElementById("rows").append(row);
 }
@@ -113,10 +113,18 @@ function element(name, text, className = "") {
 
 const code = (text) => element("div", text, "mono");
 
-function cell(children) {
+// The label stands above the cell where the table is a list of cards.
+function cell(label, children) {
   const cell = document.createElement("td");
+  if (label) cell.dataset.label = label;
   cell.append(...children);
   return cell;
+}
+
+// The attributes of the handler that decided, from its source.
+function attributes(handler) {
+  const template = document.querySelector(`template[data-handler="${handler}"]`);
+  return template ? [template.content.cloneNode(true)] : [];
 }
 
 // Text in which `this` is code.

@@ -1,15 +1,22 @@
 //! The pages that call the API: one service at two origins, of which the API grants one.
 
 use std::{
-    env, io,
-    net::{Ipv4Addr, SocketAddr, TcpListener},
+    env,
     sync::{Arc, OnceLock},
 };
 
+use example_look::{Example, free};
 use policy_server::prelude::*;
 use serde::Deserialize;
 
 use super::seen::{Arrival, Seen};
+
+const EXAMPLE: Example = Example {
+    name: "quickstart",
+    file: "examples/quickstart/main.rs",
+    code: include_str!("main.rs"),
+    next: "cargo run -p catalogue",
+};
 
 /// The addresses of the three services: on one machine, but with three origins.
 #[derive(Clone, Debug)]
@@ -55,20 +62,6 @@ fn ports() -> [u16; 3] {
     [8080, 8081, 8082].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
-/// The address with this port, or with any free one if it is taken.
-#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
-fn free(port: u16) -> io::Result<String> {
-    let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    match TcpListener::bind(address) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            println!("port {port} is taken: using a free one");
-            address.set_port(0);
-        }
-        other => drop(other?),
-    }
-    Ok(address.to_string())
-}
-
 /// Prints the addresses and what to try.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 fn introduce(Addresses { api, granted, refused }: &Addresses) {
@@ -100,7 +93,7 @@ async fn page(State(site): State<Site>) -> impl IntoResponse {
         html = html.replace("{{api}}", api).replace("{{granted}}", granted);
         html = html.replace("{{refused}}", refused);
     }
-    ([("content-type", "text/html; charset=utf-8")], html)
+    ([("content-type", "text/html; charset=utf-8")], EXAMPLE.page(&html))
 }
 
 #[get("/page.js")]

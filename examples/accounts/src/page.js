@@ -214,6 +214,9 @@ function note(request, credentials, { ok, status, body }) {
   const row = document.createElement("tr");
   const response = element("span", body?.code ? `${status} ${body.code}` : String(status), ok ? "mono good" : "mono bad");
   row.append(cell(element("span", request, "mono")), cell(credentials), cell(response));
+  // The attributes of the handler, from its source; paths with parameters are left out.
+  const declared = document.querySelector(`template[data-route="${request}"]`);
+  if (declared) row.cells[0].append(declared.content.cloneNode(true));
   byId("calls").prepend(row);
 }
 

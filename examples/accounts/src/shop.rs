@@ -4,12 +4,25 @@
 
 use std::{
     env,
-    net::Ipv4Addr,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
+use example_look::{Example, STYLE, free};
 use policy_server::{ServerSettings, prelude::*};
+
+const EXAMPLE: Example = Example {
+    name: "accounts",
+    file: "examples/accounts/src",
+    code: concat!(
+        include_str!("main.rs"),
+        "\n",
+        include_str!("by_password.rs"),
+        "\n",
+        include_str!("tokens.rs")
+    ),
+    next: "cargo run -p cluster",
+};
 
 /// The origin of the service, known once it listens.
 type Service = Arc<OnceLock<String>>;
@@ -20,16 +33,15 @@ where
     S: Send + Sync + 'static,
 {
     let [service_port, page_port] = ports();
-    let at = |port: u16| format!("{}:{port}", Ipv4Addr::LOCALHOST);
     let known = Service::default();
     let page = App::new(Arc::clone(&known)).routes(routes![page, script, style]);
-    let page = page.bind(at(page_port)).await?;
+    let page = page.bind(free(page_port)?).await?;
     let page_origin = format!("http://localhost:{}", page.local_addr().port());
     let service = service
         .origins("shop", [&page_origin])
         // Open event streams are cut off after this.
         .settings(ServerSettings::default().shutdown_timeout(Duration::from_secs(1)))
-        .bind(at(service_port))
+        .bind(free(service_port)?)
         .await?;
     let service_origin = format!("http://localhost:{}", service.local_addr().port());
     introduce(known.get_or_init(|| service_origin), &page_origin);
@@ -76,7 +88,7 @@ async fn page(State(service): State<Service>) -> impl IntoResponse {
     let html = include_str!("page.html").replace("{{service}}", service);
     (
         [("content-type", "text/html; charset=utf-8".to_owned()), ("content-security-policy", csp)],
-        html,
+        EXAMPLE.page(&html),
     )
 }
 
@@ -89,5 +101,6 @@ async fn script() -> impl IntoResponse {
 #[get("/page.css")]
 #[auth(public)]
 async fn style() -> impl IntoResponse {
-    ([("content-type", "text/css; charset=utf-8")], include_str!("page.css"))
+    let style = format!("{STYLE}{}", include_str!("page.css"));
+    ([("content-type", "text/css; charset=utf-8")], style)
 }

@@ -15,6 +15,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, header},
     middleware::from_fn_with_state,
 };
+use example_look::Example;
 use policy_server::{
     prelude::*,
     response::{ByteRanges, TaggedJson},
@@ -23,6 +24,13 @@ use products::{Change, Product, Products};
 use serde::Deserialize;
 use tower::{Layer, util::MapResponse};
 use tower_http::{compression::CompressionLayer, services::ServeDir};
+
+const EXAMPLE: Example = Example {
+    name: "catalogue",
+    file: "examples/catalogue/src/main.rs",
+    code: include_str!("main.rs"),
+    next: "cargo run -p accounts",
+};
 
 /// The origins whose pages may read products. To a browser `http://127.0.0.1:8081` is another site
 /// than `http://localhost:8080`, although both are this machine.
@@ -143,7 +151,7 @@ async fn prices(State(products): State<Products>) -> TaggedJson<Vec<Product>> {
 #[auth(public)]
 async fn page(nonce: CspNonce) -> impl IntoResponse {
     let html = include_str!("page.html").replace("{{nonce}}", nonce.as_str());
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html)
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], EXAMPLE.page(&html))
 }
 
 #[derive(Deserialize)]
@@ -161,6 +169,9 @@ async fn arrived(
 ) -> Json<Vec<Arrival>> {
     Json(arrivals.of(&asked.target))
 }
+
+/// Of what `files` serves.
+const FILES: CachePolicy = CachePolicy::public().max_age(3600).vary(&["accept-encoding"]).build();
 
 /// Files, under the same policies as everything else.
 ///
@@ -180,7 +191,7 @@ fn files() -> Mount {
         response
     }))
     .public()
-    .cache(CachePolicy::public().max_age(3600).vary(&["accept-encoding"]).build())
+    .cache(FILES)
 }
 
 /// A file and its compressed form differ in their bytes, so one strong tag cannot identify both

@@ -3,11 +3,13 @@
 
 use std::{
     env,
-    net::Ipv4Addr,
     sync::{Arc, OnceLock},
 };
 
+use example_look::free;
 use policy_server::prelude::*;
+
+use crate::EXAMPLE;
 
 /// The origin of the catalogue, known once it listens.
 type Catalogue = Arc<OnceLock<String>>;
@@ -18,10 +20,10 @@ where
     S: Send + Sync + 'static,
 {
     let [catalogue_port, partner_port] = ports();
-    let at = |port: u16| format!("{}:{port}", Ipv4Addr::LOCALHOST);
     let known = Catalogue::default();
-    let catalogue = catalogue.bind(at(catalogue_port)).await?;
-    let partner = App::new(Arc::clone(&known)).routes(routes![page]).bind(at(partner_port)).await?;
+    let catalogue = catalogue.bind(free(catalogue_port)?).await?;
+    let partner = App::new(Arc::clone(&known)).routes(routes![page]);
+    let partner = partner.bind(free(partner_port)?).await?;
     let origin = format!("http://localhost:{}", catalogue.local_addr().port());
     introduce(known.get_or_init(|| origin), &format!("http://{}", partner.local_addr()));
     tokio::try_join!(catalogue.run(), partner.run())?;
@@ -65,5 +67,5 @@ async fn page(nonce: CspNonce, State(catalogue): State<Catalogue>) -> impl IntoR
     let catalogue = catalogue.get().map_or("", String::as_str);
     let html = include_str!("partner.html").replace("{{nonce}}", nonce.as_str());
     let html = html.replace("{{catalogue}}", catalogue);
-    ([("content-type", "text/html; charset=utf-8")], html)
+    ([("content-type", "text/html; charset=utf-8")], EXAMPLE.page(&html))
 }

@@ -5,31 +5,31 @@ const byId = (id) => document.getElementById(id);
 
 const routes = [
   {
-    name: "list", what: "All products", path: "/products", declared: "cache(public, max_age = 5)",
+    name: "list", handler: "list", what: "All products", path: "/products",
     network: "There was nothing in the cache, or the list has changed since.",
     cache: "At most 5 seconds old: the browser sent no request.",
     revalidated: "Older than 5 seconds. The browser sent the tag that it has, and nothing has changed: no body was sent.",
   },
   {
-    name: "product", what: "One product", path: "/products/1", declared: "cache(public, no_cache)",
+    name: "product", handler: "product", what: "One product", path: "/products/1",
     network: "There was nothing in the cache, or the product has changed since.",
     cache: "This is not what the attribute says.",
     revalidated: "It is cached and revalidated before each use. It is still the same version: no body was sent.",
   },
   {
-    name: "file", what: "A file", path: "/price-list.csv", declared: "cache(public, max_age = 60, must_revalidate)",
+    name: "file", handler: "price_list", what: "A file", path: "/price-list.csv",
     network: "There was nothing in the cache, or the file has changed since.",
     cache: "At most a minute old: the browser sent no request.",
     revalidated: "Older than a minute, and still the same file: no body was sent.",
   },
   {
-    name: "static", what: "A static file", path: "/static/lamp.svg", declared: "Mount::cache(public, max_age = 3600)",
+    name: "static", handler: "FILES", what: "A static file", path: "/static/lamp.svg",
     network: "There was nothing in the cache. It came compressed, and the cache knows from Vary that it did.",
     cache: "At most an hour old: the browser sent no request.",
     revalidated: "A reload of the page made the browser revalidate it.",
   },
   {
-    name: "search", what: "A search", path: "/search?q=lamp", declared: "cache(no_store)",
+    name: "search", handler: "search", what: "A search", path: "/search?q=lamp",
     network: "It is never cached.", cache: "This is not what the attribute says.", revalidated: "This is not what the attribute says.",
   },
 ];
@@ -201,13 +201,20 @@ for (const route of routes) {
   row.id = `row-${route.name}`;
   const head = document.createElement("th");
   head.scope = "row";
-  head.append(route.what, element("code", `GET ${route.path}`), element("code", route.declared));
+  head.append(route.what, element("code", `GET ${route.path}`));
+  const declared = document.querySelector(`template[data-handler="${route.handler}"]`);
+  if (declared) head.append(declared.content.cloneNode(true));
   row.append(head);
   const button = element("button", "Ask");
   button.setAttribute("aria-label", `Ask for: ${route.what}`);
   onClick(button, () => ask(route));
   row.insertCell().append(button);
-  for (const text of ["", "", "not asked yet"]) row.insertCell().append(text);
+  for (const [label, text] of [["The browser says", ""], ["The server saw", ""], ["Why", "not asked yet"]]) {
+    const cell = row.insertCell();
+    // Above the cell where the table is a list of cards.
+    cell.dataset.label = label;
+    cell.append(text);
+  }
   row.cells[4].className = "soft";
 }
 onClick(byId("ask-all"), askAll);

@@ -4,6 +4,7 @@
 use std::{env, io, net::Ipv4Addr, time::Duration};
 
 use axum::middleware::map_response_with_state;
+use example_look::{Example, STYLE};
 use http::{HeaderValue, header::CONTENT_TYPE};
 use policy_server::{Proxies, ServerSettings, prelude::*, session};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,13 @@ pub(crate) const READINESS: &str = "/readyz";
 
 /// How long a load balancer needs to notice that an instance is about to stop.
 pub(crate) const DRAIN: Duration = Duration::from_secs(5);
+
+const EXAMPLE: Example = Example {
+    name: "cluster",
+    file: "examples/cluster/src/instance.rs",
+    code: include_str!("instance.rs"),
+    next: "cargo run -p dev-proxy",
+};
 
 #[derive(Clone, Debug)]
 struct Site {
@@ -93,7 +101,7 @@ async fn page(State(site): State<Site>) -> impl IntoResponse {
     let html = include_str!("page.html").replace("{{operator}}", &site.operator);
     (
         [("content-type", "text/html; charset=utf-8".to_owned()), ("content-security-policy", csp)],
-        html,
+        EXAMPLE.page(&html),
     )
 }
 
@@ -106,7 +114,8 @@ async fn script() -> impl IntoResponse {
 #[get("/page.css")]
 #[auth(public)]
 async fn style() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("page.css"))
+    let style = format!("{STYLE}{}", include_str!("page.css"));
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], style)
 }
 
 /// Every response says which instance it is from: refusals too, so around the whole app.

@@ -5,13 +5,18 @@
 
 mod api;
 
-use std::{
-    env, io,
-    net::{Ipv4Addr, SocketAddr},
-};
+use std::env;
 
+use example_look::{Example, free};
 use policy_server::{Proxy, prelude::*};
 use tokio::net::TcpListener;
+
+const EXAMPLE: Example = Example {
+    name: "dev-proxy",
+    file: "examples/dev-proxy/src/main.rs",
+    code: include_str!("main.rs"),
+    next: "cargo run -p protocols",
+};
 
 /// The address of the API.
 #[derive(Clone, Debug)]
@@ -21,7 +26,7 @@ struct Api(String);
 #[get("/")]
 #[auth(public)]
 async fn page(State(Api(origin)): State<Api>) -> impl IntoResponse {
-    let html = include_str!("page.html").replace("{{api}}", &origin);
+    let html = EXAMPLE.page(&include_str!("page.html").replace("{{api}}", &origin));
     ([("content-type", "text/html; charset=utf-8")], html)
 }
 
@@ -42,10 +47,10 @@ fn front_end(api: Api) -> App<Api> {
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 async fn main() -> Result<(), Report> {
     let [page_port, api_port] = ports();
-    let listener = listen(api_port).await?;
+    let listener = TcpListener::bind(free(api_port)?).await?;
     let api = Api(format!("http://{}", listener.local_addr()?));
-    let page_port = listen(page_port).await?.local_addr()?.port();
-    let server = front_end(api.clone()).bind(format!("127.0.0.1:{page_port}")).await?;
+    let server = front_end(api.clone()).bind(free(page_port)?).await?;
+    let page_port = server.local_addr().port();
     println!(
         "
 API:  {}
@@ -69,19 +74,6 @@ fn ports() -> [u16; 2] {
     let wanted = env::var("POLICY_DEV_PROXY_PORTS").unwrap_or_default();
     let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
     [8080, 9000].map(|usual| wanted.next().flatten().unwrap_or(usual))
-}
-
-/// Listens on this port, or on any free one if it is taken.
-#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
-async fn listen(port: u16) -> io::Result<TcpListener> {
-    let at = |port| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    match at(port).await {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            println!("port {port} is taken: using a free one");
-            at(0).await
-        }
-        other => other,
-    }
 }
 
 // `cargo test -p dev-proxy` runs these.

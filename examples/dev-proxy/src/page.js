@@ -39,8 +39,10 @@ const listen = (address) => new Promise((resolve) => {
   socket.onclose = () => resolve(messages.length > 0 ? { status: 101, url: "", body: messages.join(", ") } : { error: "closed" });
 });
 
-const cell = (row, { error, status, url, body }) => {
+const cell = (row, label, { error, status, url, body }) => {
   const place = row.insertCell();
+  // Above the cell where the table is a list of cards.
+  place.dataset.label = label;
   place.className = error ? "refused" : "read";
   const verdict = document.createElement("div");
   verdict.className = "verdict";
@@ -67,8 +69,8 @@ const show = ({ name, what, why, method, path }, direct, proxied) => {
   reason.className = "soft";
   reason.textContent = why;
   place.append(title, target, reason);
-  cell(row, direct);
-  cell(row, proxied);
+  cell(row, "At the API's own address", direct);
+  cell(row, "Below /api", proxied);
 };
 
 const run = async () => {
@@ -92,5 +94,7 @@ const run = async () => {
 };
 
 document.getElementById("origin").textContent = location.origin;
+const decides = document.querySelector("template[data-handler=front_end]");
+document.getElementById("decides").append(decides.content.cloneNode(true));
 document.getElementById("run").addEventListener("click", () => { window.results = run(); });
 window.results = run();

@@ -1,18 +1,9 @@
 //! A service behind a proxy, which also opens tunnels to another service.
 //!
-//! Run `cargo run -p gateway`. You are the proxy, with curl:
-//!
-//! - `curl http://127.0.0.1:8080/whoami` is a direct request.
-//! - `curl -H 'X-Forwarded-For: 198.51.100.9, 192.0.2.7' http://127.0.0.1:8080/whoami` is a request
-//!   forwarded for 192.0.2.7. The address before that was written by the client.
-//! - `curl --haproxy-protocol http://127.0.0.1:8082/whoami` sends the address before HTTP begins;
-//!   without `--haproxy-protocol` the connection is closed.
-//!
-//! As a client of the tunnel:
-//!
-//! - `curl -p -x http://ada:lovelace@127.0.0.1:8080 http://127.0.0.1:8081/` goes through the tunnel.
-//! - Without `ada:lovelace@` it gets 407, and with another port than 8081 it gets 403.
+//! Run `cargo run -p gateway`. You are the proxy, and a client of the tunnel, with curl: it prints the
+//! commands.
 
+use example_look::free;
 use policy_server::{
     AuthError, AuthRequirement, Proxies, Scheme, SchemeRequest, Tunnel,
     http::{HeaderValue, header::AUTHORIZATION},
@@ -60,9 +51,10 @@ impl Scheme for Basic {
     }
 }
 
-fn gateway() -> App<()> {
+/// The tunnel leads to this port of this machine.
+fn gateway(inside: u16) -> App<()> {
     // Loopback has to be listed explicitly, so that no tunnel leads to this machine by accident.
-    let tunnel = Tunnel::to(["127.0.0.1:8081"])
+    let tunnel = Tunnel::to([format!("127.0.0.1:{inside}")])
         .auth(AuthRequirement::scheme::<Basic>())
         .private(["127.0.0.1"]);
     App::new(())
@@ -74,16 +66,38 @@ fn gateway() -> App<()> {
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    let behind_balancer =
+    let inside = App::new(()).routes(routes![inside]).bind(free(8081)?).await?;
+    let inside_port = inside.local_addr().port();
+    let direct = gateway(inside_port).bind(free(8080)?).await?;
+    let balanced =
         App::new(()).behind(Proxies::new(PROXIES).proxy_protocol()).routes(routes![whoami]);
-    tokio::try_join!(
-        gateway().serve("127.0.0.1:8080"),
-        App::new(()).routes(routes![inside]).serve("127.0.0.1:8081"),
-        behind_balancer.serve("127.0.0.1:8082"),
-    )?;
+    let balanced = balanced.bind(free(8082)?).await?;
+    introduce(direct.local_addr().port(), inside_port, balanced.local_addr().port());
+    tokio::try_join!(direct.run(), inside.run(), balanced.run())?;
     Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
+fn introduce(direct: u16, inside: u16, balanced: u16) {
+    println!(
+        "
+You are the proxy. A direct request; one forwarded for 192.0.2.7, where the address before that was
+written by the client; and one whose address is sent before HTTP begins (without
+`--haproxy-protocol` the connection is closed):
+
+  curl http://127.0.0.1:{direct}/whoami
+  curl -H 'X-Forwarded-For: 198.51.100.9, 192.0.2.7' http://127.0.0.1:{direct}/whoami
+  curl --haproxy-protocol http://127.0.0.1:{balanced}/whoami
+
+You are a client of the tunnel. Without `ada:lovelace@` it gets 407, and with another port 403:
+
+  curl -p -x http://ada:lovelace@127.0.0.1:{direct} http://127.0.0.1:{inside}/
+
+Ctrl-C ends it.
+"
+    );
 }
 
 // `cargo test -p gateway` runs these.
 #[cfg(test)]
-policy_server::policy_tests!(gateway());
+policy_server::policy_tests!(gateway(8081));

@@ -2,7 +2,26 @@
 //!
 //! Run `cargo run -p protocols` and do what it prints.
 
+use std::env;
+
+use example_look::{Example, free};
 use policy_server::{Tls, http::Version, prelude::*};
+
+const EXAMPLE: Example = Example {
+    name: "protocols",
+    file: "examples/protocols/src/main.rs",
+    code: include_str!("main.rs"),
+    next: "cargo run -p gateway",
+};
+
+/// As the standards call it: HTTP/2 and HTTP/3 have no minor number.
+fn name(version: Version) -> String {
+    match version {
+        Version::HTTP_2 => "HTTP/2".to_owned(),
+        Version::HTTP_3 => "HTTP/3".to_owned(),
+        older => format!("{older:?}"),
+    }
+}
 
 /// The version of the request; nothing else in the app depends on it.
 #[get("/")]
@@ -10,8 +29,9 @@ use policy_server::{Tls, http::Version, prelude::*};
 #[auth(public)]
 async fn page(version: Version, nonce: CspNonce) -> impl IntoResponse {
     let page = include_str!("page.html")
-        .replace("{{version}}", &format!("{version:?}"))
+        .replace("{{version}}", &name(version))
         .replace("{{nonce}}", nonce.as_str());
+    let page = EXAMPLE.page(&page);
     ([("content-type", "text/html; charset=utf-8")], page)
 }
 
@@ -20,7 +40,7 @@ async fn page(version: Version, nonce: CspNonce) -> impl IntoResponse {
 #[cache(no_store)]
 #[auth(public)]
 async fn version(version: Version) -> String {
-    format!("{version:?}\n")
+    format!("{}\n", name(version))
 }
 
 fn app() -> App<()> {
@@ -28,24 +48,38 @@ fn app() -> App<()> {
 }
 
 /// Creates a certificate on the first run. In production use `Tls::files("cert.pem", "key.pem")`.
-fn tls() -> Tls {
-    Tls::development("target/development-certificate").redirect_http("127.0.0.1:8080").http3()
+fn tls(redirected: &str) -> Tls {
+    Tls::development("target/development-certificate").redirect_http(redirected).http3()
 }
 
 #[tokio::main]
-#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 async fn main() -> Result<(), Report> {
+    let [port, redirected_port] = ports();
+    let redirected = free(redirected_port)?;
+    let server = app().tls(tls(&redirected)).bind(free(port)?).await?;
+    introduce(server.local_addr().port());
+    server.run().await?;
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
+fn introduce(port: u16) {
     println!(
         "
-Open https://localhost:8443/ and accept its certificate, or trust its authority first:
-target/development-certificate/authority.pem. http://localhost:8080/ leads there.
+Open https://localhost:{port}/ and accept its certificate, or trust its authority first:
+target/development-certificate/authority.pem. The address that serves plain HTTP leads there.
 
-  curl --cacert target/development-certificate/authority.pem https://localhost:8443/version
-  curl --http1.1 --cacert target/development-certificate/authority.pem https://localhost:8443/version
+  curl --cacert target/development-certificate/authority.pem https://localhost:{port}/version
+  curl --http1.1 --cacert target/development-certificate/authority.pem https://localhost:{port}/version
 "
     );
-    app().tls(tls()).serve("127.0.0.1:8443").await?;
-    Ok(())
+}
+
+/// 8443 and 8080, or the two ports in `POLICY_PROTOCOLS_PORTS`, separated by a comma.
+fn ports() -> [u16; 2] {
+    let wanted = env::var("POLICY_PROTOCOLS_PORTS").unwrap_or_default();
+    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
+    [8443, 8080].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
 // `cargo test -p protocols` runs these.

@@ -110,11 +110,12 @@ fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
         (quickstart.granted(), "status 200", "which the route exposes"),
         (quickstart.refused(), "nothing", "the browser hides all of it"),
     ] {
+        let attribute = "#[cors(origins = PAGES, expose = [\"etag\"])]";
         browser.goto(page)?;
         browser.run(RESULTS, &Value::Null)?;
         assert_eq!(browser.text_of("#rows tr:first-child .verdict")?, shown);
         let reason = browser.text_of("#rows tr:first-child td:last-child")?;
-        assert!(reason.contains(why), "{reason}");
+        assert!(reason.contains(why) && reason.contains(attribute), "{reason}");
     }
     // `POLICY_SCREENSHOT=page.png` saves a screenshot.
     if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
@@ -122,6 +123,22 @@ fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
         browser.run(RESULTS, &Value::Null)?;
         browser.screenshot(file.as_ref())?;
     }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn rows_are_cards_on_a_phone_and_nothing_is_out_of_view() -> Result<(), Failure> {
+    let quickstart = Quickstart::start()?;
+    let browser = Browser::with(&["--window-size=390,844".to_owned()], &json!({}))?;
+    browser.goto(quickstart.granted())?;
+    browser.run(RESULTS, &Value::Null)?;
+    let seen = browser.run(
+        "const row = getComputedStyle(document.querySelector('#rows tr')).display;
+         return [row, innerWidth < 700, document.documentElement.scrollWidth <= innerWidth];",
+        &Value::Null,
+    )?;
+    assert_eq!(seen, json!(["block", true, true]));
     Ok(())
 }
 

@@ -143,7 +143,7 @@ fn the_partner_of_the_catalogue_gets_what_is_granted_to_it() -> Result<(), Failu
     assert_eq!(results["opaque"], "nothing it can read");
     assert_eq!(results["image"], "nothing: an error event");
     // A link leads to the page, which has its own policy.
-    browser.leave("document.querySelector('a').click()", &Value::Null)?;
+    browser.leave("document.querySelector('main a').click()", &Value::Null)?;
     browser.wait_for("document.title === 'Products'")?;
     assert_eq!(browser.url()?, format!("{}/products", catalogue.origin()));
     // The catalogue itself lists the refused requests.

@@ -1,0 +1,104 @@
+//! What the pages of the examples share: their style, a bar with the mark, their own code with its
+//! attributes, and a free port. Nothing of it is Policy.
+
+mod code;
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+};
+
+/// The style of all pages.
+pub const STYLE: &str = include_str!("look.css");
+
+/// An example, as its page presents it.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// Its name.
+    pub name: &'static str,
+    /// The file with its attributes, from the root of the repository.
+    pub file: &'static str,
+    /// The text of that file.
+    pub code: &'static str,
+    /// The command that runs the next example.
+    pub next: &'static str,
+}
+
+impl Example {
+    /// A page, in which `{{look}}` is the style, `{{bar}}` the mark and the name, `{{handlers}}` the
+    /// attributes of each handler for scripts to show, and `{{source}}` the code. The page is complete
+    /// otherwise, so that nothing of the code is taken for a place of its own.
+    #[must_use]
+    pub fn page(&self, html: &str) -> String {
+        html.replace("{{look}}", STYLE)
+            .replace("{{bar}}", &self.bar())
+            .replace("{{handlers}}", &code::handlers(self.code))
+            .replace("{{source}}", &self.source())
+    }
+
+    fn bar(&self) -> String {
+        let Self { name, next, .. } = self;
+        format!(
+            "<div class=\"bar\"><span class=\"mark\" aria-hidden=\"true\">#[ ]</span> \
+             <strong>Policy</strong> <span class=\"soft\">example: {name}</span> \
+             <span class=\"next\"><a href=\"#source\">source</a> \
+             <span class=\"soft\">next: <code>{next}</code></span></span></div>"
+        )
+    }
+
+    fn source(&self) -> String {
+        let (file, code) = (self.file, code::highlighted(self.code));
+        format!(
+            "<details id=\"source\"><summary>The source: <code>{file}</code></summary>\
+             <pre class=\"code\" tabindex=\"0\">{code}</pre></details>"
+        )
+    }
+}
+
+/// The loopback address with this port, or with any free one if it is taken.
+///
+/// # Errors
+///
+/// The port cannot be used for another reason.
+#[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
+pub fn free(port: u16) -> io::Result<String> {
+    let mut address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    match TcpListener::bind(address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            println!("port {port} is taken: using a free one");
+            address.set_port(0);
+        }
+        other => drop(other?),
+    }
+    Ok(address.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: Example = Example {
+        name: "a",
+        file: "a.rs",
+        code: "/// Says hello.\n#[get(\"/hi\")]\n#[auth(public)]\nasync fn hi() {}\n",
+        next: "cargo run -p b",
+    };
+
+    #[test]
+    fn a_page_has_its_code_and_the_attributes_of_each_handler() {
+        let page = EXAMPLE.page("{{bar}}<main></main>{{handlers}}{{source}}");
+        assert!(page.contains("example: a") && page.contains("cargo run -p b"), "{page}");
+        let handler = "<template data-handler=\"hi\" data-route=\"GET /hi\"><pre class=\"code\">#[<b>get</b>(\
+                       <i>&quot;/hi&quot;</i>)]\n#[<b>auth</b>(public)]</pre></template>";
+        assert!(page.contains(handler), "{page}");
+        assert!(page.contains("<s>/// Says hello.</s>") && !page.contains("{{"), "{page}");
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_any_free_one() {
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        assert_eq!(free(port).unwrap(), "127.0.0.1:0");
+        drop(taken);
+    }
+}
