@@ -57,7 +57,7 @@ impl ConstText {
 
     /// Appends a violated rule: its message, its code and, on a separate line, the fix `help`.
     #[must_use]
-    pub(crate) const fn rule(self, rule: Rule, help: &str) -> Self {
+    pub const fn rule(self, rule: Rule, help: &str) -> Self {
         self.text(": ")
             .text(rule.message())
             .text(" (")

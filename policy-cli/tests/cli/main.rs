@@ -8,6 +8,7 @@ mod lint;
 mod manifests;
 mod manual;
 mod new;
+mod readme;
 mod run;
 mod schema;
 mod show;

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use url::Url;
 
 use super::{
-    Profile, SameSite, ThirdParty,
+    Profile, SameSite, ThirdParty, Withheld,
     cookie_context::{CookieContext, Partition, Relation},
     set_cookie::{MaxAge, Parsed, Path},
     site::{is_address, is_public_suffix},
@@ -17,7 +17,7 @@ const LONGEST_LIFE: Duration = Duration::from_secs(400 * 86_400);
 /// A stored cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cookie {
-    name: Vec<u8>,
+    pub(super) name: Vec<u8>,
     pub(super) value: Vec<u8>,
     pub(super) domain: String,
     is_host_only: bool,
@@ -43,7 +43,8 @@ pub(super) enum Access {
 }
 
 impl Cookie {
-    /// The cookie of a line, if a browser stores it (5.7). `number` is unique.
+    /// The cookie of a line, if a browser stores it (5.7). `number` is unique. Where that depends on the
+    /// page, the error says why it does not.
     pub(super) fn received(
         profile: &Profile,
         now: Duration,
@@ -51,8 +52,8 @@ impl Cookie {
         access: Access,
         line: &Parsed<'_>,
         number: u64,
-    ) -> Option<Self> {
-        let (domain, is_host_only) = domain(line, request.url)?;
+    ) -> Result<Self, Option<Withheld>> {
+        let (domain, is_host_only) = domain(line, request.url).ok_or(None)?;
         let cookie = Self {
             name: line.name.to_vec(),
             value: line.value.to_vec(),
@@ -72,14 +73,22 @@ impl Cookie {
             last_access: number,
         };
         let needs_secure = line.is_partitioned || line.same_site == Some(SameSite::None);
-        let is_stored = (cookie.is_secure || !needs_secure)
+        let is_valid = (cookie.is_secure || !needs_secure)
             && (!cookie.is_secure || request.is_secure(profile))
             && (!cookie.is_http_only || access == Access::Http)
-            && (cookie.effective_same_site(profile) == SameSite::None
-                || request.relation(profile) != Relation::CrossSite)
-            && cookie.is_for_window(profile, request)
             && cookie.keeps_prefix(profile, line.path.is_some());
-        is_stored.then_some(cookie)
+        let same_site = cookie.effective_same_site(profile);
+        let is_for_site =
+            same_site == SameSite::None || request.relation(profile) != Relation::CrossSite;
+        if !is_valid {
+            Err(None)
+        } else if !is_for_site {
+            Err(Some(Withheld::SameSite(same_site)))
+        } else if !cookie.is_for_window(profile, request) {
+            Err(Some(Withheld::ThirdParty(profile.third_party)))
+        } else {
+            Ok(cookie)
+        }
     }
 
     /// Its name, which may be empty; invalid UTF-8 is replaced.
@@ -152,6 +161,32 @@ impl Cookie {
         request: &CookieContext<'_>,
         access: Access,
     ) -> bool {
+        self.is_for_url(profile, request, access)
+            && self.is_for_window(profile, request)
+            && self.is_for_relation(profile, now, request)
+    }
+
+    /// Why a request that could carry the cookie does not: the page that sends it.
+    pub(super) fn withheld(
+        &self,
+        profile: &Profile,
+        now: Duration,
+        request: &CookieContext<'_>,
+    ) -> Option<Withheld> {
+        if !self.is_for_url(profile, request, Access::Http) {
+            None
+        } else if !self.is_for_relation(profile, now, request) {
+            Some(Withheld::SameSite(self.effective_same_site(profile)))
+        } else if self.is_for_window(profile, request) {
+            None
+        } else if self.partition.is_some() {
+            Some(Withheld::Partition)
+        } else {
+            Some(Withheld::ThirdParty(profile.third_party))
+        }
+    }
+
+    fn is_for_url(&self, profile: &Profile, request: &CookieContext<'_>, access: Access) -> bool {
         let host = request.url.host_str().unwrap_or_default();
         let is_for_host =
             host == self.domain || !self.is_host_only && domain_matches(host, &self.domain);
@@ -159,8 +194,6 @@ impl Cookie {
             && path_matches(request.url.path().as_bytes(), &self.path)
             && (!self.is_secure || request.is_secure(profile))
             && (!self.is_http_only || access == Access::Http)
-            && self.is_for_window(profile, request)
-            && self.is_for_relation(profile, now, request)
     }
 
     fn is_for_window(&self, profile: &Profile, request: &CookieContext<'_>) -> bool {

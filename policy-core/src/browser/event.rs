@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::{HeaderMap, Method};
 use url::Url;
 
-use super::{Fetch, Outcome, Page};
+use super::{Fetch, Outcome, Page, WithheldCookie};
 
 /// Names one load among those that run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,12 +81,15 @@ pub struct Sent {
     pub body: Option<Vec<u8>>,
     /// Whether this is a CORS-preflight request.
     pub is_preflight: bool,
+    /// The cookies for its URL that the browser did not send, or had not stored.
+    pub withheld: Vec<WithheldCookie>,
 }
 
 impl Sent {
     /// A request without fields and without content.
     pub fn new(method: Method, url: Url) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body: None, is_preflight: false }
+        let headers = HeaderMap::new();
+        Self { method, url, headers, body: None, is_preflight: false, withheld: Vec::new() }
     }
 }
 

@@ -1,12 +1,17 @@
 //! The cookies of a browser: which ones it stores, and with which requests it sends them (RFC
 //! 6265bis, 5.7, 5.8).
 
-use std::{cmp::Reverse, collections::HashSet, time::Duration};
+use std::{
+    cmp::Reverse,
+    collections::{HashSet, VecDeque},
+    time::Duration,
+};
 
 use http::HeaderValue;
+use url::Url;
 
 use super::{
-    Cookie, Page, PageOrigin, Profile,
+    Cookie, Credentials, Page, PageOrigin, Profile, Withheld, WithheldCookie,
     cookie::Access,
     cookie_context::{CookieContext, Partition},
     set_cookie,
@@ -21,6 +26,8 @@ const KEPT: usize = 3000;
 const MOST_OF_ONE: usize = 180;
 /// How many are left after that is exceeded.
 const KEPT_OF_ONE: usize = 150;
+/// How many of those that were not stored are remembered.
+const MOST_REFUSED: usize = 50;
 
 /// The cookies of all sites.
 ///
@@ -46,12 +53,64 @@ pub struct Jar {
     cookies: Vec<Cookie>,
     /// Counts operations, since the clock may not advance between two of them.
     ticks: u64,
+    /// Those that were last not stored, with the hosts whose responses had them.
+    refused: VecDeque<(String, WithheldCookie)>,
 }
 
 impl Jar {
     /// All cookies, in the order of their creation.
     pub fn iter(&self) -> impl Iterator<Item = &Cookie> {
         self.cookies.iter()
+    }
+
+    /// The cookies that a request could carry, and why it does not: also those of the host that were
+    /// not stored.
+    pub(super) fn withheld(
+        &self,
+        profile: &Profile,
+        now: Duration,
+        request: &CookieContext<'_>,
+        credentials: Option<Credentials>,
+    ) -> Vec<WithheldCookie> {
+        let reason = |cookie: &Cookie| match credentials {
+            None => cookie.withheld(profile, now, request),
+            Some(mode) => {
+                let would_go = cookie.is_for(profile, now, request, Access::Http);
+                would_go.then_some(Withheld::Credentials(mode))
+            }
+        };
+        let stored = self
+            .cookies
+            .iter()
+            .filter_map(|cookie| Some(WithheldCookie::new(&cookie.name, false, reason(cookie)?)));
+        stored.chain(self.not_stored(request.url).cloned()).collect()
+    }
+
+    /// The cookies that responses of this host set last, and that are not stored because of the page
+    /// that had asked for them.
+    pub fn not_stored(&self, url: &Url) -> impl Iterator<Item = &WithheldCookie> {
+        let host = url.host_str().unwrap_or_default();
+        self.refused.iter().filter(move |(of, _)| of == host).map(|(_, cookie)| cookie)
+    }
+
+    /// Notes the cookies of a response that are not stored because of its credentials mode.
+    pub(super) fn ignore(&mut self, url: &Url, set_cookie: &[u8], credentials: Credentials) {
+        let name = set_cookie.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default();
+        let reason = Withheld::Credentials(credentials);
+        self.refuse(url, WithheldCookie::new(name.trim_ascii(), true, reason));
+    }
+
+    fn refuse(&mut self, url: &Url, cookie: WithheldCookie) {
+        let host = url.host_str().unwrap_or_default();
+        self.forget_refusal(host, &cookie.name);
+        if self.refused.len() == MOST_REFUSED {
+            self.refused.pop_front();
+        }
+        self.refused.push_back((host.to_owned(), cookie));
+    }
+
+    fn forget_refusal(&mut self, host: &str, name: &str) {
+        self.refused.retain(|(of, cookie)| of != host || cookie.name != name);
     }
 
     /// The value of the field `Cookie` of a request.
@@ -113,10 +172,13 @@ impl Jar {
         line: &[u8],
     ) {
         self.ticks += 1;
-        let Some(mut new) = set_cookie::parse(profile, line)
-            .and_then(|line| Cookie::received(profile, now, request, access, &line, self.ticks))
-        else {
-            return;
+        let Some(line) = set_cookie::parse(profile, line) else { return };
+        let mut new = match Cookie::received(profile, now, request, access, &line, self.ticks) {
+            Ok(new) => new,
+            Err(Some(reason)) if access == Access::Http => {
+                return self.refuse(request.url, WithheldCookie::new(line.name, true, reason));
+            }
+            Err(_) => return,
         };
         if !request.is_secure(profile) && self.iter().any(|old| new.overlays(old)) {
             return;
@@ -130,6 +192,7 @@ impl Jar {
             }
         }
         self.cookies.retain(|old| !new.is_same(old));
+        self.forget_refusal(request.url.host_str().unwrap_or_default(), &new.name());
         if !new.is_expired(now) {
             let index = self.cookies.partition_point(|old| old.number < new.number);
             let (domain, partition) = (new.domain.clone(), new.partition.clone());

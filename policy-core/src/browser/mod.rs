@@ -81,6 +81,7 @@ mod store;
 mod stored;
 #[cfg(test)]
 mod trial;
+mod withheld;
 
 pub use address_space::{AddressSpace, LocalNetwork};
 pub use cookie::Cookie;
@@ -96,3 +97,4 @@ pub use profile::{
 pub use set_cookie::SameSite;
 pub use state::{State, run, step};
 pub use url::Url;
+pub use withheld::{Withheld, WithheldCookie};

@@ -58,12 +58,14 @@ pub(super) fn send(state: &mut State, request: &Request) -> Network {
     }
     storage_access::tell(&state.profile, &mut headers, request, false);
     let mut sent = sent(request, request.method.clone(), headers);
-    if includes_credentials(request)
-        && let Some(value) =
-            state.cookies.header(&state.profile, state.now, &cookie_context(request))
+    let (context, includes_credentials) = (cookie_context(request), includes_credentials(request));
+    if includes_credentials
+        && let Some(value) = state.cookies.header(&state.profile, state.now, &context)
     {
         sent.headers.insert(header::COOKIE, value);
     }
+    let mode = (!includes_credentials).then_some(request.fetch.credentials);
+    sent.withheld = state.cookies.withheld(&state.profile, state.now, &context, mode);
     let key = partition(&state.profile, request);
     let lookup = match request.fetch.mode {
         Mode::WebSocket => Lookup::Miss,
@@ -108,10 +110,14 @@ pub(super) fn received(
     let sets_cookies = request.fetch.mode != Mode::WebSocket
         || matches!(response.status, 101 | 401)
         || state.profile.refused_sockets_set_cookies;
-    if sets_cookies && includes_credentials(request) {
+    if sets_cookies {
         for line in response.headers.get_all(header::SET_COOKIE) {
-            let context = cookie_context(request);
-            state.cookies.store(&state.profile, state.now, &context, line.as_bytes());
+            if includes_credentials(request) {
+                let context = cookie_context(request);
+                state.cookies.store(&state.profile, state.now, &context, line.as_bytes());
+            } else {
+                state.cookies.ignore(&request.url, line.as_bytes(), request.fetch.credentials);
+            }
         }
     }
     let State { profile, now, store, .. } = state;

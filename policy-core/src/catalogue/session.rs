@@ -34,6 +34,18 @@ area! { $ session
         SessionCookie Error "session.cookie",
             "browsers would reject the session cookie",
             "use the defaults for name, domain and SameSite, or correct the value that is named";
+        /// Pages of another site on a route for which only a session counts, without `SameSite=None`.
+        SessionSameSite Error "session.same-site",
+            "its pages are of another site than the public origin, and browsers send them no session cookie, without which this route refuses everybody",
+            "serve the pages below the domain of the public origin, or let them send tokens (`session | token`), or state `Sessions::..same_site(SameSite::None)`, or grant this origin on other routes only; `policy_server::cross_site` compares these";
+        /// Pages of another site on a route that also works without a session.
+        SessionWithheld Warning "session.withheld",
+            "its pages are of another site than the app, and browsers send them no session cookie: they call this route without a session, and can begin none",
+            "let these pages send tokens, or state `Sessions::..same_site(SameSite::None)`; `policy_server::cross_site` compares these";
+        /// A partitioned cookie that is only sent where it need not be partitioned.
+        SessionPartitioned Error "session.partitioned",
+            "a partitioned cookie is for pages of other sites, and browsers send them none with this SameSite",
+            "state `same_site(SameSite::None)` as well, or remove `partitioned()`";
         /// A store without its feature.
         SessionFeature Error "session.feature-off",
             "this store needs a feature of policy-server that is off",

@@ -114,5 +114,9 @@ area! { $ syntax
         ParameterStyle Error "syntax.parameter-style",
             "this is not a parameter, but fixed text",
             "a parameter is written `{name}` here, and the rest of a path `{*name}`";
+        /// `policy_tests!` in tests, without the feature that it needs.
+        TestingOff Error "syntax.testing-off",
+            "the feature `testing` of policy-server is off, which tests of policies need",
+            "write `policy-server = { version = \"0.1\", features = [\"testing\"] }` below `[dev-dependencies]` in Cargo.toml";
     }
 }

@@ -70,6 +70,10 @@ area! { $ token
         SecretEncoding Error "token.secret-encoding",
             "an encoded key must be hexadecimal, base64 or base64url",
             "write what `openssl rand -hex 32` or `openssl rand -base64 32` prints";
+        /// Keys that are drawn at each start, in an app that others can reach.
+        KeysOfDevelopment Error "token.keys-of-development",
+            "these keys end with the process: no token outlives a restart, and no other instance accepts it",
+            "make a file by `echo \"k1 $(openssl rand -base64 32)\" > token.keys`, and read it by `TokenKeys::read(\"token.keys\")`";
         /// A file of keys that cannot be read.
         KeyFile Error "token.key-file-unreadable",
             "this file of keys cannot be read",

@@ -191,6 +191,12 @@ impl CookieSpec {
         &self.name
     }
 
+    /// The `SameSite` by which browsers withhold the cookie from what pages of other sites request;
+    /// `None` if they send it.
+    pub fn withheld(&self) -> Option<SameSite> {
+        Some(self.same_site).filter(|same_site| *same_site != SameSite::None)
+    }
+
     /// Checks everything but a value.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ pub struct Cors {
     pub(super) expose: Option<HeaderValue>,
     pub(super) max_age: Option<HeaderValue>,
     /// The name of the run-time origins and their bound; compared by [`Self::shares_preflight`].
-    run_time: Option<(String, Option<OriginSet>)>,
+    pub(super) run_time: Option<(String, Option<OriginSet>)>,
     notices: Vec<PolicyError>,
 }
 

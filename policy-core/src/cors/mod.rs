@@ -11,6 +11,8 @@ mod check;
 mod compiled;
 mod config;
 #[cfg(feature = "engine")]
+mod cookies;
+#[cfg(feature = "engine")]
 mod errors;
 mod names;
 mod policy;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     catalogue::{Rule, Severity},
-    origin::{OriginPattern, OriginSet},
+    origin::{OriginPattern, OriginSet, Site},
 };
 
 /// A named list of origins, shared by all routes that use it. A clone is another handle to the same
@@ -42,14 +42,24 @@ impl PartialEq for OriginsAt {
 
 impl Eq for OriginsAt {}
 
-/// The demands of one policy on a list.
+/// A demand on a list, and where it comes from.
 #[derive(Clone)]
 struct Use {
     location: String,
-    credentials: bool,
-    dangerous_insecure_origins: bool,
-    dangerous_public_suffix: bool,
-    within: Option<OriginSet>,
+    demand: Demand,
+}
+
+#[derive(Clone)]
+enum Demand {
+    /// Of a CORS policy that names the list.
+    Policy {
+        credentials: bool,
+        dangerous_insecure_origins: bool,
+        dangerous_public_suffix: bool,
+        within: Option<OriginSet>,
+    },
+    /// Of a route whose callers need a cookie that pages of other sites do not send.
+    Site(Site),
 }
 
 impl SharedOrigins {
@@ -110,9 +120,22 @@ impl SharedOrigins {
         self.current.load()
     }
 
-    /// Registers the demands of a policy, and checks the present list against them.
+    /// Demands that the origins are same-site with the app's own one, as of the first route that needs
+    /// it.
+    pub(super) fn add_site(&self, location: String, site: &Site) -> Result<(), PolicyErrors> {
+        self.add_use(Use { location, demand: Demand::Site(site.clone()) })
+    }
+
+    /// Registers a demand, and checks the present list against it.
     fn add_use(&self, demand: Use) -> Result<(), PolicyErrors> {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = |known: &Use| match (&known.demand, &demand.demand) {
+            (Demand::Site(known), Demand::Site(site)) => known == site,
+            _ => false,
+        };
+        if uses.iter().any(is_known) {
+            return Ok(());
+        }
         let current = self.load();
         let broken = current
             .patterns()
@@ -151,20 +174,43 @@ fn checked<T: AsRef<str>>(uses: &[Use], origins: &[T]) -> Result<OriginSet, Poli
 impl Use {
     /// The rule that one origin of the list breaks here, if any.
     fn check(&self, text: &str, pattern: &OriginPattern<'_>) -> Option<PolicyError> {
-        let list = [text];
-        let spec = CorsSpec {
-            credentials: self.credentials,
-            dangerous_insecure_origins: self.dangerous_insecure_origins,
-            dangerous_public_suffix: self.dangerous_public_suffix,
-            ..CorsSpec::new(Origins::Listed(&list))
+        let rule = match &self.demand {
+            Demand::Site(site) => is_withheld(site, pattern).then_some(Rule::SessionSameSite)?,
+            Demand::Policy {
+                credentials,
+                dangerous_insecure_origins,
+                dangerous_public_suffix,
+                within,
+            } => {
+                let list = [text];
+                let spec = CorsSpec {
+                    credentials: *credentials,
+                    dangerous_insecure_origins: *dangerous_insecure_origins,
+                    dangerous_public_suffix: *dangerous_public_suffix,
+                    ..CorsSpec::new(Origins::Listed(&list))
+                };
+                let mut found = spec.violations();
+                let broken = found.find(|found| found.rule.severity() == Severity::Error);
+                let outside =
+                    || within.as_ref().is_some_and(|bound| !bound.includes_pattern(pattern));
+                broken
+                    .map(|found| found.rule)
+                    .or_else(|| outside().then_some(Rule::OriginOutsideBound))?
+            }
         };
-        let broken = spec.violations().find(|found| found.rule.severity() == Severity::Error);
-        let outside = || self.within.as_ref().is_some_and(|bound| !bound.includes_pattern(pattern));
-        let rule = broken
-            .map(|found| found.rule)
-            .or_else(|| outside().then_some(Rule::OriginOutsideBound))?;
         Some(PolicyError::new(&self.location, rule, Part::Origins, text))
     }
+}
+
+/// Where a policy demands something of a list.
+pub(super) fn in_list(location: &str, name: &str) -> String {
+    format!("{location}, list `{name}`")
+}
+
+/// Whether a deployment withholds its `SameSite` cookie from an origin. Loopback origins are those of
+/// developers.
+pub(super) fn is_withheld(own: &Site, pattern: &OriginPattern<'_>) -> bool {
+    !own.includes(pattern) && !pattern.is_loopback()
 }
 
 impl fmt::Debug for SharedOrigins {
@@ -215,13 +261,13 @@ impl OriginLists {
             let missing = PolicyError::new(location, Rule::OriginListMissing, Part::Origins, name);
             return Err(PolicyErrors::from_iter([missing]));
         };
-        list.add_use(Use {
-            location: format!("{location}, list `{name}`"),
+        let demand = Demand::Policy {
             credentials: spec.credentials,
             dangerous_insecure_origins: spec.dangerous_insecure_origins,
             dangerous_public_suffix: spec.dangerous_public_suffix,
             within,
-        })?;
+        };
+        list.add_use(Use { location: in_list(location, name), demand })?;
         Ok(list.clone())
     }
 }

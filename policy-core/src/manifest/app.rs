@@ -38,13 +38,16 @@ pub struct SessionFacts {
     /// `Domain` of the cookie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
+    /// Whether browsers keep another cookie below each top-level site.
+    #[serde(default, skip_serializing_if = "super::facets::is_false")]
+    pub partitioned: bool,
 }
 
 impl SessionFacts {
     /// The facts of sessions whose cookie has no `Domain`.
     pub fn new(store: &str, cookie: &str, same_site: &str) -> Self {
         let [store, cookie, same_site] = [store, cookie, same_site].map(str::to_owned);
-        Self { store, cookie, same_site, domain: None }
+        Self { store, cookie, same_site, domain: None, partitioned: false }
     }
 }
 

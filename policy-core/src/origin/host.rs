@@ -74,6 +74,12 @@ pub(crate) const fn is_loopback(host: &[u8]) -> bool {
         || (matches!(host, [b'1', b'2', b'7', b'.', ..]) && is_canonical_ipv4(host))
 }
 
+/// Whether the host of a pattern is an IP address and not a name.
+#[cfg(feature = "engine")]
+pub(super) const fn is_address(host: &str) -> bool {
+    matches!(host.as_bytes(), [b'[', ..]) || is_canonical_ipv4(host.as_bytes())
+}
+
 const fn check_name_bytes(bytes: &[u8]) -> Result<(), Rule> {
     let mut rest = bytes;
     while let [byte, tail @ ..] = rest {

@@ -1,6 +1,8 @@
 //! Names under which anybody can register, from the Public Suffix List.
 
 use super::OriginPattern;
+#[cfg(feature = "engine")]
+use super::host::{is_address, is_loopback};
 
 /// Whether the pattern covers names that belong to different people. Not `const`: macros check
 /// literals with it, and the start checks every policy.
@@ -14,13 +16,15 @@ pub(crate) fn is_public_suffix(name: &str) -> bool {
     name != "localhost" && psl2::lookup(name).is_none_or(|name| name.is_public_suffix())
 }
 
-/// The name that its owner registered, below which all names are of one site; for an address, and a
-/// name that is a suffix, the host itself.
-#[cfg(feature = "manifest")]
+/// The registrable domain of a host, below which all names are of one site, or the host if it has none:
+/// an address, a loopback name, a public suffix. A final dot is kept (URL, "registrable domain").
+#[cfg(feature = "engine")]
 pub(crate) fn registrable_domain(host: &str) -> &str {
-    let is_address = host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
-    let found = psl2::lookup(host).and_then(|name| name.registrable_domain());
-    let before =
-        found.filter(|_| !is_address).and_then(|found| host.len().checked_sub(found.len()));
-    before.and_then(|before| host.get(before..)).unwrap_or(host)
+    if is_address(host) || is_loopback(host.as_bytes()) {
+        return host;
+    }
+    let bare = host.strip_suffix('.').unwrap_or(host);
+    let domain = psl2::lookup(bare).and_then(|found| found.registrable_domain());
+    let length = domain.map_or(bare.len(), str::len);
+    bare.len().checked_sub(length).and_then(|start| host.get(start..)).unwrap_or(host)
 }

@@ -13,7 +13,7 @@ use crate::engine::{Seen, Target, bounded, magnitude};
 const FIELDS: [(&str, &str); 16] = [
     ("", "format app headers routes"),
     ("app", "public_origin sessions tokens proxies trace"),
-    ("sessions", "store cookie same_site domain"),
+    ("sessions", "store cookie same_site domain partitioned"),
     ("tokens", "issuer accepts"),
     (
         "routes",

@@ -268,6 +268,7 @@ pub(super) fn app(app: &AppFacts) -> Vec<(&'static str, Cell)> {
             format!("SameSite={}", sessions.same_site),
         ];
         words.extend(sessions.domain.iter().map(|domain| format!("Domain={domain}")));
+        words.extend(sessions.partitioned.then(|| "Partitioned".to_owned()));
         facts.push(("Sessions", Cell::list(words)));
     }
     if let Some(tokens) = &app.tokens {

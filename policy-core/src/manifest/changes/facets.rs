@@ -45,14 +45,18 @@ pub(super) fn of_app(old: &AppFacts, new: &AppFacts) -> Found {
                 _ => 2,
             };
             let opens = strictness(&new.same_site) > strictness(&old.same_site)
-                || (new.domain != old.domain && new.domain.is_some());
+                || (new.domain != old.domain && new.domain.is_some())
+                || (old.partitioned && !new.partitioned);
             let narrows = strictness(&new.same_site) < strictness(&old.same_site)
-                || (new.domain != old.domain && old.domain.is_some());
+                || (new.domain != old.domain && old.domain.is_some())
+                || (new.partitioned && !old.partitioned);
             let direction = Direction::of(opens, narrows).unwrap_or(Direction::Shifts);
             let words = |facts: &crate::manifest::SessionFacts| {
                 let domain = facts.domain.as_deref().map(|domain| format!(", domain {domain}"));
                 let domain = domain.unwrap_or_default();
-                format!("{}, {}, SameSite {}{domain}", facts.store, facts.cookie, facts.same_site)
+                let partitioned = if facts.partitioned { ", partitioned" } else { "" };
+                let [store, cookie, same_site] = [&facts.store, &facts.cookie, &facts.same_site];
+                format!("{store}, {cookie}, SameSite {same_site}{domain}{partitioned}")
             };
             note("sessions", direction, format!("was {}; is {}", words(old), words(new)));
         }

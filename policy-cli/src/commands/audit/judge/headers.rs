@@ -197,6 +197,7 @@ fn session_cookie(manifest: &Manifest, judged: &Judged<'_>, findings: &mut Findi
                 format!("`SameSite={}`", facts.same_site),
             ),
             (value("path") == Some("/"), "`Path=/`".to_owned()),
+            (has("partitioned") || !facts.partitioned, "`Partitioned`".to_owned()),
             (
                 value("domain") == facts.domain.as_deref(),
                 facts
