@@ -49,6 +49,7 @@
 //!   failed start.
 //! - [`operation`] describes how to run an app: probes, logs, runtimes, limits.
 //! - [`instances`] describes how to run several: their store, and what they know of each other.
+//! - [`cross_site`] describes how pages of another site use an app: same site, `SameSite=None`, tokens.
 //! - [`PolicyLayer`] puts a CORS policy in front of any `tower` service.
 //! - The module `testing`, with the feature of that name, is for tests: a client without sockets, a
 //!   model of the browser, the laws of `policy_tests!`, fault-injecting stores.
@@ -204,6 +205,7 @@ mod gateway;
 mod handler;
 mod observe;
 mod pipeline;
+mod policy_tests;
 mod route;
 mod run;
 mod server;
@@ -242,7 +244,7 @@ pub use base::{
     error::{Error, StartProblem},
     exit::Report,
     message_body::MessageBody,
-    problem::{Invalid, Problem},
+    problem::{Invalid, OrInternal, OrNotFound, Problem},
 };
 pub use client::trusted_proxies::Proxies;
 pub use handler::{
@@ -271,7 +273,7 @@ pub use policy_core::{
     time::Timestamp,
 };
 pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
-pub use server::Server;
+pub use server::{ListenAddress, Server};
 pub use store::stored_origins::{StoredOrigins, StoredOriginsError};
 
 /// A policy that an app might get, decided beside the one that it has: [`App::observe`].
@@ -285,6 +287,10 @@ pub mod operation {}
 
 #[doc = include_str!("../docs/instances.md")]
 pub mod instances {}
+
+// Its examples are tests in a model of browsers.
+#[cfg_attr(any(not(doctest), feature = "testing"), doc = include_str!("../docs/cross-site.md"))]
+pub mod cross_site {}
 
 #[doc = include_str!("../docs/tls.md")]
 #[cfg(feature = "tls")]
@@ -334,7 +340,8 @@ pub mod tokens {
     #[cfg(feature = "asym")]
     pub use crate::auth::tokens::Issuer;
     pub use crate::auth::tokens::{
-        IntoKeys, Issued, KeyFileError, KeyLineError, OnStale, TokenKeys, TokenSettings,
+        IntoKeys, Issued, KeyFileError, KeyFileReason, KeyLineError, OnStale, TokenKeys,
+        TokenSettings,
     };
 
     #[doc = include_str!("../docs/issuers.md")]
@@ -346,8 +353,9 @@ pub mod tokens {
 pub mod prelude {
     pub use crate::{
         App, AuthRequirement, CachePolicy, Caller, CorsPolicy, Error, Fallback, FromParam, FromRef,
-        Group, HeadersPolicy, Identity, IntoResponse, Invalid, Isolation, Limits, Mount, Principal,
-        Problem, Rate, Report, Response, Session, Sessions, Tokens,
+        Group, HeadersPolicy, Identity, IntoResponse, Invalid, Isolation, Limits, Mount,
+        OrInternal, OrNotFound, Principal, Problem, Rate, Report, Response, Session, Sessions,
+        Tokens,
         attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
@@ -367,11 +375,14 @@ pub mod __private {
     pub use http;
     pub use policy_core;
 
+    #[cfg(not(feature = "testing"))]
+    pub use crate::policy_tests::testing_is_off;
     /// The rows of the embedded store, for fuzz targets.
     #[cfg(feature = "embedded")]
     pub use crate::store::embedded::codec::{Row, Successor, TokenRow};
     #[cfg(feature = "testing")]
     pub use crate::testing::{
+        app_source::AppSource,
         lock::Subject as LockSubject,
         prove::{Law, Proof, prove},
     };

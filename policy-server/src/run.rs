@@ -1,6 +1,12 @@
 //! From an app to a service or a server.
 
-use crate::{app::App, base::error::Error, build, pipeline::service::AppService, server::Server};
+use crate::{
+    app::App,
+    base::error::Error,
+    build,
+    pipeline::service::AppService,
+    server::{ListenAddress, Server},
+};
 
 impl<S> App<S> {
     /// Checks everything, opens nothing, and returns the app as a `tower::Service`. Sessions and
@@ -54,14 +60,16 @@ impl<S> App<S> {
     }
 
     /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM, after which requests
-    /// in flight are completed. The default port is 80, or 443 with TLS. The signals are caught for
+    /// in flight are completed; in development ctrl-c ends it at once. The address is text, a
+    /// `SocketAddr`, or a listener that is bound: [`ListenAddress`]. The default port is 80, or 443 with
+    /// TLS. The signals are caught for
     /// the whole process; see [`Server::run`].
     ///
     /// # Errors
     ///
     /// All problems of the app, its certificates and its addresses; if there are none, everything
     /// that cannot be opened.
-    pub async fn serve(self, address: impl AsRef<str>) -> Result<(), Error> {
+    pub async fn serve(self, address: impl Into<ListenAddress>) -> Result<(), Error> {
         self.bind(address).await?.run().await
     }
 
@@ -71,7 +79,7 @@ impl<S> App<S> {
     /// # Errors
     ///
     /// As [`serve`](Self::serve).
-    pub async fn bind(self, address: impl AsRef<str>) -> Result<Server, Error> {
-        Server::bind(self.parts, address.as_ref()).await
+    pub async fn bind(self, address: impl Into<ListenAddress>) -> Result<Server, Error> {
+        Server::bind(self.parts, address.into()).await
     }
 }

@@ -11,9 +11,10 @@ use std::{
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The folders and root files of `src`, from top to bottom.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "lib",
     "attributes",
+    "policy_tests",
     "run",
     "testing",
     "server",

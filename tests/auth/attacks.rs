@@ -376,7 +376,9 @@ async fn services_and_layers_open_no_way_around_a_gate() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn thousands_of_logins_at_once_leave_as_many_sessions_as_allowed() {
     for policy in [LimitPolicy::EvictOldest, LimitPolicy::Deny] {
-        let limited = |app: App<All>| app.sessions(Sessions::memory().limit_per_user(5, policy));
+        let limited = |app: App<All>| {
+            app.sessions(Sessions::memory().same_site(SameSite::None).limit_per_user(5, policy))
+        };
         let scenario = Scenario::with(all(), limited).await;
         let logins: Vec<_> = (0..2000)
             .map(|_| tokio::spawn(scenario.client.post("/login/ada").origin(OWN).send()))

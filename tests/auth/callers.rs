@@ -372,7 +372,7 @@ async fn a_ticket_has_the_rights_of_the_credential_that_it_was_made_with() {
 #[tokio::test]
 async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
     let scenario = Scenario::with(all(), |app| {
-        let sessions = Sessions::memory().login_page("/sign-in");
+        let sessions = Sessions::memory().same_site(SameSite::None).login_page("/sign-in");
         app.sessions(sessions).routes(routes![files])
     })
     .await;
@@ -410,7 +410,7 @@ async fn a_person_without_a_session_is_sent_to_the_login_page_and_back() {
 #[tokio::test]
 async fn no_login_leads_to_another_host() {
     let scenario = Scenario::with(all(), |app| {
-        let sessions = Sessions::memory().login_page("/sign-in?from=app");
+        let sessions = Sessions::memory().same_site(SameSite::None).login_page("/sign-in?from=app");
         app.sessions(sessions).routes(routes![anything])
     })
     .await;
@@ -433,4 +433,37 @@ async fn no_login_leads_to_another_host() {
         led_back += usize::from(next == "/a");
     }
     assert_eq!(led_back, 1);
+}
+
+#[tokio::test]
+async fn a_missing_right_is_named_in_development_and_in_the_log() {
+    #[get("/reports")]
+    #[auth(session | token, scopes = ["reports:read", "reports:list"], roles = ["clerk", "admin"])]
+    async fn reports() {}
+
+    #[post("/begin")]
+    #[auth(public)]
+    async fn begin(sessions: Sessions) -> Result<(), Problem> {
+        Ok(sessions.login(Identity::new("ada").scopes(["reports:list"])).await?)
+    }
+
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let words =
+        "the caller lacks the scope `reports:read`, and has none of the roles `clerk`, `admin`";
+    for (origin, page) in [(None, "http://localhost"), (Some(OWN), OWN)] {
+        let tokens = Tokens::hs256(case_keys(&["k1"])).expect("keys");
+        let app = App::new(()).sessions(Sessions::memory()).tokens(tokens);
+        let app = origin.into_iter().fold(app.routes(routes![reports, begin]), App::public_origin);
+        let client = app.test();
+        let login = client.post("/begin").origin(page).send().await;
+        let cookie = login.header("set-cookie").expect("a cookie").split(';').next().expect("it");
+        let refused = client.get("/reports").header("cookie", cookie).send().await;
+        let problem: Value = refused.json();
+        assert_eq!(problem["code"], "auth.rights-missing");
+        let detail = problem["detail"].as_str();
+        assert_eq!(detail.is_some_and(|it| it.starts_with(words)), origin.is_none(), "{detail:?}");
+        let challenge = refused.header("www-authenticate").expect("a challenge");
+        assert!(challenge.contains("scope=\"reports:read reports:list\""), "{challenge}");
+    }
+    assert_eq!(log.with(words).len(), 2);
 }

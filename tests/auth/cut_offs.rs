@@ -301,7 +301,7 @@ async fn good(scenario: &Scenario, issued: &[String; 4]) -> [bool; 4] {
 async fn the_end_of_a_session_ends_what_was_issued_in_it() {
     for end in ["/logout", "/end", "/login/eve", "limit"] {
         let limited = |app: App<All>, store: FaultyStore| {
-            let sessions = Sessions::store(store);
+            let sessions = Sessions::store(store).same_site(SameSite::None);
             app.sessions(sessions.limit_per_user(2, policy_server::store::LimitPolicy::EvictOldest))
         };
         let store = FaultyStore::default();

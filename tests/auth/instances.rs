@@ -86,7 +86,7 @@ async fn two(is_silent: bool) -> (Scenario, Scenario) {
         store.silence();
     }
     let renewing = |store: &FaultyStore| {
-        let sessions = Sessions::store(store.clone()).renewal(minutes(5));
+        let sessions = Sessions::store(store.clone()).same_site(SameSite::None).renewal(minutes(5));
         move |app: App<All>| app.sessions(sessions)
     };
     (
@@ -271,7 +271,7 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
     let (store, clock) = (FaultyStore::default(), Clock::at(START));
     let instance = async |keys: &[u8]| {
         let keys: Vec<_> = keys.iter().map(|first| secret(*first)).collect();
-        let sessions = Sessions::store(store.clone()).encrypted(keys);
+        let sessions = Sessions::store(store.clone()).same_site(SameSite::None).encrypted(keys);
         Scenario::on(store.clone(), clock.clone(), all(), |app| app.sessions(sessions)).await
     };
     let plain = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;

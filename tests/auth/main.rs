@@ -28,6 +28,7 @@ mod lost_requests;
 mod moving;
 mod own_schemes;
 mod refresh;
+mod same_site;
 mod sessions;
 mod starts;
 mod streams;
@@ -46,6 +47,7 @@ use policy_core::secret::SecretKey;
 use policy_server::{
     Clock, Route,
     prelude::*,
+    session::SameSite,
     testing::{FaultyStore, TestClient, TestRequest, TestResponse},
     tokens::TokenSettings,
 };
@@ -243,7 +245,7 @@ fn app(store: &FaultyStore, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>
     let app = App::new(Arc::clone(&shared))
         .public_origin(OWN)
         .clock(clock.clone())
-        .sessions(Sessions::store(store.clone()))
+        .sessions(Sessions::store(store.clone()).same_site(SameSite::None))
         .tokens(tokens_on(store))
         .routes(routes)
         .routes(routes![login, logout, me, csrf_token, set, value]);
@@ -327,7 +329,7 @@ fn set_cookie(response: &TestResponse) -> Option<String> {
     if pair == "__Host-sid=" {
         return None;
     }
-    assert_eq!(attributes, "Path=/; Secure; HttpOnly; SameSite=Lax");
+    assert_eq!(attributes, "Path=/; Secure; HttpOnly; SameSite=None");
     Some(pair.to_owned())
 }
 
@@ -337,7 +339,7 @@ fn removes_cookie(response: &TestResponse) -> bool {
     let removals: Vec<_> = lines.iter().filter(|line| line.starts_with("__Host-sid=;")).collect();
     if let [line] = removals[..] {
         // Browsers only accept a removal with the attributes of the cookie.
-        for attribute in ["Path=/", "Max-Age=0", "Secure", "HttpOnly", "SameSite=Lax"] {
+        for attribute in ["Path=/", "Max-Age=0", "Secure", "HttpOnly", "SameSite=None"] {
             assert!(line.split("; ").any(|part| part == attribute), "{line}");
         }
     }

@@ -34,8 +34,9 @@ impl Move {
 
     async fn with(change: impl Fn(SessionSettings) -> SessionSettings) -> Self {
         let (old, new, clock) = (FaultyStore::default(), FaultyStore::default(), Clock::at(START));
-        let in_old = change(Sessions::store(old.clone()));
-        let moving = change(Sessions::store(new.clone())).moving_from(Sessions::store(old.clone()));
+        let in_old = change(Sessions::store(old.clone()).same_site(SameSite::None));
+        let moving = change(Sessions::store(new.clone()).same_site(SameSite::None))
+            .moving_from(Sessions::store(old.clone()));
         let routes = || routes![elevate, revoke_all];
         let before = Scenario::on(old, clock.clone(), routes(), |app| app.sessions(in_old)).await;
         let after = Scenario::on(new, clock, routes(), |app| app.sessions(moving)).await;

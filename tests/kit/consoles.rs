@@ -1,6 +1,11 @@
 //! The console messages about blocked loads.
 
-use policy_server::testing::*;
+use policy_server::{
+    prelude::*,
+    session::{SameSite, SessionSettings},
+    testing::*,
+    tokens::SecretKey,
+};
 
 use super::net;
 
@@ -107,4 +112,106 @@ async fn an_app_that_something_is_around_explains_itself() {
     let console = words(&report);
     assert!(console.ends_with("  #[cors] is declared at tests/kit/shop.rs:_"), "{console}");
     assert!(console.contains("the server responded with 200 (OK)"), "{console}");
+}
+
+#[post("/begin")]
+#[cors(origins = ["https://app.shop.example", "https://partner.test"], credentials)]
+#[auth(public)]
+async fn begin(sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login("ada").await?)
+}
+
+#[get("/who")]
+#[cors(origins = ["https://app.shop.example", "https://partner.test"], credentials)]
+#[auth(session | token)]
+async fn who(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+/// A network with an app whose routes two pages may use, one of them of another site.
+fn shared(sessions: SessionSettings) -> Network {
+    let keys = [("k", SecretKey::drawn([7; 32]))];
+    let app = App::new(())
+        .public_origin("https://api.shop.example")
+        .sessions(sessions)
+        .tokens(Tokens::hs256(keys).expect("a key"))
+        .routes(routes![begin, who]);
+    Network::new().host("https://api.shop.example", app.into_service())
+}
+
+const BEGIN: &str = "https://api.shop.example/begin";
+const WHO: &str = "https://api.shop.example/who";
+
+/// The lines about cookies of the console messages of a login and of a request after it.
+async fn of_cookies(net: &Network, page: &Tab, credentials: Credentials) -> [Option<String>; 2] {
+    let mut found = [None, None];
+    for (found, fetch) in found.iter_mut().zip([Fetch::post(BEGIN), Fetch::get(WHO)]) {
+        let console = page.fetch(net, fetch.credentials(credentials)).await.console();
+        let line = |text: String| {
+            let line = text.lines().find(|line| line.starts_with("  cookie "))?;
+            Some(line.trim_start().to_owned())
+        };
+        *found = console.and_then(line);
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_login_that_leaves_no_cookie_says_why() {
+    let [lax, strict] =
+        [SameSite::Lax, SameSite::Strict].map(|it| Sessions::memory().same_site(it));
+    let none = Sessions::memory().same_site(SameSite::None);
+    let blocked = Profile::CHROMIUM.third_party(ThirdParty::Blocked);
+    let by_site =
+        |it: &str| Some(format!("cookie not stored: SameSite={it}, cross-site (`__Host-sid`)"));
+    let other = "https://partner.test";
+    for (sessions, profile, page, expected) in [
+        (lax.clone(), Profile::CHROMIUM, other, by_site("Lax")),
+        (strict, Profile::CHROMIUM, other, by_site("Strict")),
+        (lax, Profile::CHROMIUM, "https://app.shop.example", None),
+        (none.clone(), Profile::CHROMIUM.third_party(ThirdParty::Sent), other, None),
+        (
+            none.clone(),
+            blocked,
+            other,
+            Some(
+                "cookie not stored: third-party cookies are blocked, cross-site (`__Host-sid`)"
+                    .to_owned(),
+            ),
+        ),
+        (none.partitioned(), blocked, other, None),
+    ] {
+        let net = shared(sessions);
+        let page = Browser::new(profile).open(page);
+        let found = of_cookies(&net, &page, Include).await;
+        assert_eq!(found, [expected.clone(), expected], "{}", profile.name);
+    }
+}
+
+/// The login of a page of the same site does not help another one.
+#[tokio::test]
+async fn a_cookie_that_is_withheld_is_named() {
+    let net = shared(Sessions::memory());
+    let browser = Browser::chromium();
+    let login = Fetch::post(BEGIN).credentials(Include);
+    browser.open("https://app.shop.example").fetch(&net, login).await;
+    let other = browser.open("https://partner.test");
+    let who = other.fetch(&net, Fetch::get(WHO).credentials(Include)).await;
+    let console = who.console().expect("words");
+    let line = "\n  cookie withheld: SameSite=Lax, cross-site (`__Host-sid`)\n";
+    assert!(console.contains(line), "{console}");
+}
+
+#[tokio::test]
+async fn a_fetch_without_credentials_is_told_what_it_lacks() {
+    let net = shared(Sessions::memory());
+    let browser = Browser::chromium();
+    let page = browser.open("https://app.shop.example");
+    let lacks =
+        "the fetch is cross-origin and does not say `credentials: \"include\"` (`__Host-sid`)";
+    let found = of_cookies(&net, &page, Credentials::SameOrigin).await;
+    assert_eq!(found, [(); 2].map(|()| Some(format!("cookie not stored: {lacks}"))));
+    page.fetch(&net, Fetch::post(BEGIN).credentials(Include)).await;
+    let found = of_cookies(&net, &page, Credentials::SameOrigin).await;
+    assert_eq!(found[1].as_deref(), Some(&*format!("cookie withheld: {lacks}")));
 }

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use bytes::Bytes;
 use http_body_util::StreamBody;
 use policy_server::{
-    Body, HeadersPolicy, http, prelude::*, response::ByteRanges, tokens::SecretKey,
+    Body, HeadersPolicy, http, prelude::*, response::ByteRanges, session::SameSite,
+    tokens::SecretKey,
 };
 use serde::Deserialize;
 use tower::service_fn;
@@ -205,7 +206,7 @@ pub fn app() -> App<()> {
         .cache(LISTS)
         .isolation(Isolation::SameSite)
         .limits(limits)
-        .sessions(Sessions::memory())
+        .sessions(Sessions::memory().same_site(SameSite::None))
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
         .routes(routes![
             lamps, lamp, create, replace, remove, form, search, picture, stream, page, partners,

@@ -12,7 +12,7 @@ use policy_core::Rule;
 const REFUSED: &str = "tests/ui";
 /// A link to `policy-cli/codes/bad`: of files outside of its package trybuild hides the lines.
 const BAD: &str = "tests/codes";
-const FILES_REFUSED: usize = 47;
+const FILES_REFUSED: usize = 48;
 
 #[test]
 fn attributes_refuse() {
@@ -167,6 +167,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "routes_unknown",
         "state",
         "subjects",
+        "testing_off",
         "unchecked_policies",
     ];
     let files = files(REFUSED, "stderr");

@@ -1,5 +1,7 @@
 //! The response to a request that a gate refuses.
 
+use std::borrow::Cow;
+
 use axum_core::response::{IntoResponse, Response};
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -19,6 +21,9 @@ pub(crate) struct Denied {
     refusal: Refusal,
     /// The exact reason, for the log only.
     detail: Option<&'static str>,
+    /// What the developer of a page or a client should know: for the log, and in development for the
+    /// response.
+    explanation: Option<Cow<'static, str>>,
     challenge: Option<HeaderValue>,
     login: Option<HeaderValue>,
     problem: Option<Box<Problem>>,
@@ -26,7 +31,8 @@ pub(crate) struct Denied {
 
 impl From<Refusal> for Denied {
     fn from(refusal: Refusal) -> Self {
-        Self { refusal, detail: None, challenge: None, login: None, problem: None }
+        let explanation = None;
+        Self { refusal, detail: None, explanation, challenge: None, login: None, problem: None }
     }
 }
 
@@ -58,6 +64,11 @@ impl Denied {
         self
     }
 
+    pub(crate) fn explained(mut self, explanation: Option<Cow<'static, str>>) -> Self {
+        self.explanation = explanation;
+        self
+    }
+
     pub(crate) fn challenge(mut self, challenge: Option<HeaderValue>) -> Self {
         self.challenge = challenge;
         self
@@ -81,10 +92,17 @@ impl AuthService {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
-        denied: Denied,
+        mut denied: Denied,
     ) -> Response {
         let origin = Single::of(headers, &ORIGIN);
-        self.refusals.refused(denied.refusal, denied.detail, method, path, origin);
+        let detail = denied.detail.or(denied.explanation.as_deref());
+        self.refusals.refused(denied.refusal, detail, method, path, origin);
+        if self.is_development
+            && denied.problem.is_none()
+            && let Some(explanation) = denied.explanation.take()
+        {
+            denied.problem = Some(Box::new(Problem::from(denied.refusal).detail(explanation)));
+        }
         denied.into_response()
     }
 }

@@ -25,6 +25,7 @@ use policy_core::{
     Refusal,
     auth::{AuthPolicy, ChallengeError, Challenges},
     csrf::CsrfPolicy,
+    gate::OwnOrigin,
 };
 
 pub(crate) use challenge::Denied;
@@ -49,6 +50,8 @@ pub(crate) struct AuthService {
     pub(crate) sessions: Option<Arc<SessionService>>,
     pub(crate) tokens: Option<Arc<TokenService>>,
     pub(crate) clock: Clock,
+    /// Whether the app has no public origin, so that responses explain themselves.
+    pub(crate) is_development: bool,
     pub(crate) revocation_bus: RevocationBus,
     pub(crate) refusals: RefusalLog,
     /// The background tasks, aborted when this is dropped.
@@ -57,11 +60,12 @@ pub(crate) struct AuthService {
 
 impl AuthService {
     /// A service without sessions, tokens or schemes.
-    pub(crate) fn new(clock: Clock, revocation_bus: RevocationBus) -> Self {
+    pub(crate) fn new(own: &OwnOrigin, clock: Clock, revocation_bus: RevocationBus) -> Self {
         Self {
             sessions: None,
             tokens: None,
             clock,
+            is_development: *own == OwnOrigin::Development,
             revocation_bus,
             refusals: RefusalLog::default(),
             background_tasks: Vec::new(),

@@ -268,6 +268,32 @@ impl Principal {
         if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Refusal::LoginTooOld) }
     }
 
+    /// The rights that the policy requires and the caller lacks, in words.
+    pub(crate) fn missing_rights(&self, policy: &Requirement) -> Option<String> {
+        let named = |names: &mut dyn Iterator<Item = &&str>| {
+            names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        let scopes = named(&mut policy.scopes.iter().filter(|scope| !self.has_scope(scope)));
+        let roles = policy.roles.iter();
+        let has_role = policy.roles.is_empty() || roles.clone().any(|role| self.has_role(role));
+        let missing = match (scopes.is_empty(), has_role) {
+            (true, true) => return None,
+            (false, true) => format!("the caller lacks the scope {scopes}"),
+            (true, false) => {
+                format!("the caller has none of the roles {}", named(&mut roles.clone()))
+            }
+            (false, false) => {
+                let roles = named(&mut roles.clone());
+                format!("the caller lacks the scope {scopes}, and has none of the roles {roles}")
+            }
+        };
+        let hint = match &self.0 {
+            Kind::Session(_) => "; a login grants them by `Identity::new(..).scopes(..).roles(..)`",
+            _ => "",
+        };
+        Some(format!("{missing}{hint}"))
+    }
+
     fn identity(&self) -> Option<&Identity> {
         match &self.0 {
             Kind::Session(record) => record.identity.as_ref(),

@@ -19,7 +19,7 @@ impl RefusalLog {
     pub(crate) fn refused(
         &self,
         refusal: Refusal,
-        detail: Option<&'static str>,
+        detail: Option<&str>,
         method: &Method,
         path: &str,
         origin: Single<'_>,

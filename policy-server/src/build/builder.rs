@@ -13,6 +13,7 @@ use policy_core::{
     cors::{self, Cors, CorsPolicy, OriginLists},
     gate::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
+    origin::Site,
     path::PathTemplate,
     route::{Facet, RouteFacts, RoutePolicy},
 };
@@ -56,6 +57,10 @@ pub(super) struct Builder<'a> {
     pub(super) is_https: bool,
     /// Whether the app has no public origin.
     pub(super) is_development: bool,
+    /// The own site, if pages of other sites send no session cookie.
+    pub(super) cookie_site: Option<Site>,
+    /// The CORS policies of groups and of the app whose origins were found to be of other sites.
+    pub(super) withheld: Vec<Arc<Cors>>,
     pub(super) rates: Rates,
     /// Of the state type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,
@@ -83,6 +88,8 @@ impl<'a> Builder<'a> {
             taken_issuers: HashSet::new(),
             is_https: false,
             is_development: false,
+            cookie_site: None,
+            withheld: Vec::new(),
             rates,
             state,
             router: RouterBuilder::default(),

@@ -1,7 +1,7 @@
 //! Checks who may call a route, and resolves what that refers to: schemes, sessions, tokens and
 //! issuers.
 
-use std::any::TypeId;
+use std::{any::TypeId, sync::Arc};
 
 use http::Method;
 use policy_core::{
@@ -103,6 +103,27 @@ impl Builder<'_> {
         })
     }
 
+    /// Checks that the session cookie reaches a route which refuses everybody without it. The policy of
+    /// a group or of the app is said once, and not for each of its routes.
+    pub(super) fn check_site(
+        &mut self,
+        location: &str,
+        auth: &AuthPolicy,
+        cors: Option<&Arc<Cors>>,
+        level: Option<Level>,
+    ) {
+        let (Some(own), Some(cors)) = (&self.cookie_site, cors) else { return };
+        let is_known = level != Some(Level::Route)
+            && self.withheld.iter().any(|known| Arc::ptr_eq(known, cors));
+        if own.is_loopback() || !needs_session(auth) || is_known {
+            return;
+        }
+        if let Err(errors) = cors.require_site(location, own) {
+            self.problems.extend(errors.into_iter().map(StartProblem::from));
+            self.withheld.push(Arc::clone(cors));
+        }
+    }
+
     /// Checks that the app accepts the issuers that a policy names.
     fn check_issuers(&mut self, location: &str, policy: &Requirement, value: &str) {
         if policy.issuers.is_empty() && self.own_issuer.is_none() && self.issuers.len() > 1 {
@@ -139,6 +160,12 @@ impl Builder<'_> {
             && !self.issuers.is_empty()
             && matches!(policy, AuthPolicy::Required(policy) if takes(policy))
     }
+}
+
+/// Whether a route refuses everybody who has no session.
+pub(super) fn needs_session(auth: &AuthPolicy) -> bool {
+    let AuthPolicy::Required(policy) = auth else { return false };
+    policy.session && !policy.token && !policy.ticket && policy.scheme.is_none() && !policy.optional
 }
 
 /// Violations and notices of the callers of a route, checked on the resolved policy, which may come

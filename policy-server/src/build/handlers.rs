@@ -80,6 +80,7 @@ impl Builder<'_> {
         let asks_caller = self.asks_caller(&facts, description.extracts);
         let violations = violations_of_callers(spec, rules.cors.as_deref());
         self.errors(&location, violations.map(Violation::named));
+        self.check_site(&location, &auth, rules.cors.as_ref(), level);
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => (*prefix).to_owned(),

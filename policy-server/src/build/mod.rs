@@ -80,6 +80,9 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         builder.own_issuer = tokens.own_issuer(own_text(&own_origin)).map(Into::into);
         builder.issuers = tokens.external_issuers().map(Into::into).collect();
     }
+    builder.cookie_site =
+        app.sessions.as_ref().and_then(|sessions| sessions.cookie_site(&own_origin));
+    let cookie_site = builder.cookie_site.clone();
     let mut defaults = app.defaults;
     if defaults.policies.headers == Facet::Inherit {
         defaults.policies.headers = Facet::Set(HeadersPolicy::DEFAULT);
@@ -120,6 +123,12 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
+    if let OwnOrigin::Public(origin) = &own_origin
+        && !origin.is_loopback()
+        && app.tokens.as_ref().is_some_and(TokenSettings::has_keys_of_development)
+    {
+        problems.push(StartProblem::without_value(Rule::KeysOfDevelopment, "App::tokens"));
+    }
     if let (Some(sessions), Some(tokens)) = (&app.sessions, &app.tokens)
         && sessions.leaves_tokens()
         && !tokens.has_own_store()
@@ -146,9 +155,11 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     #[cfg(feature = "manifest")]
     let observing = observing.with_policies(decisions, candidate);
     let of_keys = app.tokens.iter().flat_map(TokenSettings::notices);
+    let auth = AuthService::new(&own_origin, app.clock, RevocationBus::default());
     let assembled = CompiledApp {
         notices: of_keys.chain(unused_issuers).collect(),
         own_origin,
+        cookie_site,
         router: router.finish(),
         routes,
         not_found_policy,
@@ -158,7 +169,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         settings: app.settings,
         readiness,
         observing,
-        auth: Arc::new(AuthService::new(app.clock, RevocationBus::default())),
+        auth: Arc::new(auth),
         proxies,
         tunnel,
         #[cfg(feature = "gateway")]

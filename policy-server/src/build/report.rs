@@ -8,9 +8,11 @@ use std::{
 use policy_core::{
     Rule,
     auth::{self, AuthPolicy, AuthSpec},
+    cors::{self, Cors},
     csrf::CsrfPolicy,
     gate::OwnOrigin,
     method::is_safe,
+    origin::{OriginPattern, Site},
     route::Level,
 };
 
@@ -107,6 +109,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         }
         let Some(cors) = cors else { continue };
         notices.extend(cors.notices().iter().cloned().map(StartProblem::from));
+        notices.extend(app.cookie_site.as_ref().and_then(|own| withheld(route, cors, own)));
         if is_deployment && cors.grants_loopback() {
             notices
                 .push(StartProblem::without_value(Rule::LoopbackShared, route.path().to_string()));
@@ -125,6 +128,25 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let mut told = HashSet::new();
     notices.retain(|notice| told.insert(notice.to_string()));
     notices
+}
+
+/// The granted origins whose pages call a route without a session, though it could use one. On
+/// loopback they are those of developers, also where the app could not start otherwise; an app there
+/// says nothing of those of its deployment.
+fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProblem> {
+    let takes_session = route.description().is_some_and(|handler| handler.takes_session)
+        || matches!(&route.auth.auth, AuthPolicy::Required(policy) if policy.session);
+    if !takes_session {
+        return None;
+    }
+    let is_told = |origin: &String| {
+        !own.is_loopback() || OriginPattern::parse(origin).is_ok_and(|it| it.is_loopback())
+    };
+    let others: Vec<_> = cors.of_other_sites(own).into_iter().filter(is_told).collect();
+    (!others.is_empty()).then(|| {
+        StartProblem::new(Rule::SessionWithheld, route.path().to_string(), others.join(" "))
+            .of_part(cors::Part::Origins.name())
+    })
 }
 
 /// Whether the CSRF protection of a route decides about anything.

@@ -85,7 +85,8 @@ impl Plan {
         let [with_sessions, old] =
             sessions.as_ref().map(SessionSettings::value_stores).unwrap_or_default();
         let values = with_sessions.or(values);
-        let mut guard = AuthService::new(clock.clone(), revocation_bus.clone());
+        let mut guard =
+            AuthService::new(&assembled.own_origin, clock.clone(), revocation_bus.clone());
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
             let (clock, random, revocation_bus) =

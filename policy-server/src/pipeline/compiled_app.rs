@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use http::Method;
-use policy_core::{gate::OwnOrigin, route::Level};
+use policy_core::{gate::OwnOrigin, origin::Site, route::Level};
 
 #[cfg(feature = "gateway")]
 use crate::gateway::{proxy::Gateway, tunnel::OpenTunnels};
@@ -20,6 +20,8 @@ use crate::{
 /// An app that passed every check.
 pub(crate) struct CompiledApp {
     pub(crate) own_origin: OwnOrigin,
+    /// The own site, if pages of other sites send no session cookie.
+    pub(crate) cookie_site: Option<Site>,
     pub(crate) router: Router,
     pub(crate) routes: Vec<Arc<CompiledRoute>>,
     /// The policy for responses to paths without a route.

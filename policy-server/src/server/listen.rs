@@ -124,6 +124,39 @@ impl Listener {
         })
     }
 
+    /// Uses a listener that is bound.
+    pub(super) fn bound(
+        listener: std::net::TcpListener,
+        settings: &ServerSettings,
+    ) -> Result<Self, StartProblem> {
+        let checked = || {
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            // All runtimes take from one queue, since the port may not be shared.
+            #[cfg(feature = "per_core")]
+            let count = if settings.per_core { threads::count() } else { 1 };
+            #[cfg(not(feature = "per_core"))]
+            let (count, _) = (1, settings);
+            let mut sockets = Vec::new();
+            for _ in 1..count {
+                sockets.push(listener.try_clone()?);
+            }
+            Ok((sockets, address))
+        };
+        match checked() {
+            Ok((mut sockets, address)) => {
+                sockets.push(listener);
+                Ok(Self { sockets, address })
+            }
+            Err(error) => Err(Self::unusable(error)),
+        }
+    }
+
+    /// The problem of a listener that cannot be used.
+    pub(super) fn unusable(error: io::Error) -> StartProblem {
+        StartProblem::new(Rule::Listen, "listener", "a listener").caused_by(error)
+    }
+
     fn at(address: SocketAddr, settings: &ServerSettings) -> io::Result<Self> {
         let first = socket(address, settings)?;
         let address = first.local_addr()?;

@@ -1,6 +1,7 @@
 //! The server: sockets, connection limits and graceful shutdown.
 
 mod activity;
+mod address;
 mod connection;
 mod executor;
 mod h2_frames;
@@ -22,7 +23,7 @@ pub(crate) mod tls;
 mod unsent;
 mod websocket;
 
-use std::{fmt, net::SocketAddr, slice, sync::Arc};
+use std::{fmt, net::SocketAddr, slice, sync::Arc, time::Duration};
 
 use policy_core::{Event, gate::OwnOrigin};
 use tokio::{
@@ -41,14 +42,18 @@ use crate::{
     build::report::{notices, report},
     pipeline::service::AppService,
 };
+pub use address::ListenAddress;
 use listen::Role;
-use shutdown::Shutdown;
+use shutdown::{Shutdown, Signal};
 use start::Listeners;
 #[cfg(feature = "per_core")]
 use threads::Cores;
 #[cfg(feature = "tls")]
 use tls::Certificates;
 use unsent::UnsentBudget;
+
+/// How long connections have in development to end after ctrl-c.
+const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// A bound server, created by [`App::bind`](crate::App::bind).
 pub struct Server {
@@ -79,7 +84,8 @@ impl Server {
         redirect.map(|(listener, _)| listener.address)
     }
 
-    /// Serves until ctrl-c or SIGTERM, then completes the requests in flight.
+    /// Serves until ctrl-c or SIGTERM, then completes the requests in flight. In development, without a
+    /// public origin, ctrl-c ends the server at once.
     ///
     /// From the first call on, these signals are caught for the whole process until it ends. Every
     /// server of the process that runs this way stops at the first of them, and one that is started
@@ -91,7 +97,7 @@ impl Server {
     /// The signals cannot be caught.
     pub async fn run(self) -> Result<(), Error> {
         let requested = shutdown::requested()?;
-        self.run_until(requested).await;
+        self.run_until_told(requested).await;
         Ok(())
     }
 
@@ -101,6 +107,14 @@ impl Server {
     /// An upgraded connection, such as a WebSocket, belongs to its handler: it is neither waited
     /// for nor closed, except with [`per_core`](crate::ServerSettings::per_core), where its runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
+        self.run_until_told(async {
+            stop.await;
+            Signal::Terminate
+        })
+        .await;
+    }
+
+    async fn run_until_told(self, stop: impl Future<Output = Signal>) {
         #[cfg(feature = "tls")]
         let fresh = self.keep_certificates_fresh();
         self.tell();
@@ -109,7 +123,7 @@ impl Server {
         #[cfg(feature = "per_core")]
         let cores = self.cores;
         let Self { service, listeners, address, .. } = self;
-        let settings = service.app().settings.clone();
+        let mut settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
         let unsent = Arc::new(UnsentBudget::new(&settings));
         let shutdown = Shutdown::default();
@@ -140,7 +154,11 @@ impl Server {
             }
         }
         drop(alive);
-        stop.await;
+        let signal = stop.await;
+        if signal == Signal::Interrupt && service.app().own_origin == OwnOrigin::Development {
+            // Somebody waits at the terminal.
+            (settings.drain, settings.shutdown_timeout) = (Duration::ZERO, AT_ONCE);
+        }
         service.app().readiness.end();
         if !settings.drain.is_zero() {
             log!(Draining, %address, seconds = settings.drain.as_secs_f32());

@@ -85,39 +85,48 @@ impl Shutdown {
     }
 }
 
+/// Why a server stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// Ctrl-c.
+    Interrupt,
+    /// SIGTERM, or whatever else the program waited for.
+    Terminate,
+}
+
 /// Completes when ctrl-c or SIGTERM was received after the first call of this.
 ///
 /// The signal is recorded once per process, by a thread that belongs to no server, so a server that
 /// starts to wait after the signal sees it too.
-pub(super) fn requested() -> io::Result<impl Future<Output = ()>> {
-    static REQUESTED: Mutex<Option<watch::Receiver<bool>>> = Mutex::new(None);
+pub(super) fn requested() -> io::Result<impl Future<Output = Signal>> {
+    static REQUESTED: Mutex<Option<watch::Receiver<Option<Signal>>>> = Mutex::new(None);
     let mut known = REQUESTED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut requested = match &*known {
         Some(requested) => requested.clone(),
         None => known.insert(note_signals()?).clone(),
     };
     Ok(async move {
-        // The sender sends `true` before it is dropped, so there is no error.
-        let _ = requested.wait_for(|requested| *requested).await;
+        // The sender sends a signal before it is dropped, so there is no error.
+        let received = requested.wait_for(Option::is_some).await.ok();
+        received.and_then(|signal| *signal).unwrap_or(Signal::Terminate)
     })
 }
 
-/// Becomes `true` at the first signal. The signals are caught when this returns.
-fn note_signals() -> io::Result<watch::Receiver<bool>> {
+/// Becomes the first signal. The signals are caught when this returns.
+fn note_signals() -> io::Result<watch::Receiver<Option<Signal>>> {
     let runtime = timers::runtime().as_ref();
     let runtime = runtime.map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
-    let (request, requested) = watch::channel(false);
+    let (request, requested) = watch::channel(None);
     let _entered = runtime.enter();
     let signal = signal()?;
     runtime.spawn(async move {
-        signal.await;
-        request.send_replace(true);
+        request.send_replace(Some(signal.await));
     });
     Ok(requested)
 }
 
 /// Completes at ctrl-c or SIGTERM.
-fn signal() -> io::Result<impl Future<Output = ()>> {
+fn signal() -> io::Result<impl Future<Output = Signal>> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -125,8 +134,8 @@ fn signal() -> io::Result<impl Future<Output = ()>> {
         let mut terminate = signal(SignalKind::terminate())?;
         Ok(async move {
             tokio::select! {
-                _ = interrupt.recv() => (),
-                _ = terminate.recv() => (),
+                _ = interrupt.recv() => Signal::Interrupt,
+                _ = terminate.recv() => Signal::Terminate,
             }
         })
     }
@@ -135,6 +144,7 @@ fn signal() -> io::Result<impl Future<Output = ()>> {
         let mut interrupt = tokio::signal::windows::ctrl_c()?;
         Ok(async move {
             let _ = interrupt.recv().await;
+            Signal::Interrupt
         })
     }
 }

@@ -16,6 +16,7 @@ use super::http3::{self, Http3};
 use super::threads::Cores;
 use super::{
     Server,
+    address::{ListenAddress, Place},
     listen::{Listener, Role},
 };
 #[cfg(feature = "tls")]
@@ -33,7 +34,7 @@ use crate::{
 impl Server {
     /// Checks the app, reads certificates and binds, and reports all problems together. Stores are
     /// opened only if there are none, since opening creates files.
-    pub(crate) async fn bind(app: AppParts, address: &str) -> Result<Self, Error> {
+    pub(crate) async fn bind(app: AppParts, address: ListenAddress) -> Result<Self, Error> {
         let mut start = Start::new(&app);
         #[cfg(feature = "tls")]
         let mut app = app;
@@ -111,8 +112,19 @@ impl Start {
         }
     }
 
-    async fn listen(&mut self, address: &str, default_port: u16) -> Option<Listener> {
-        let listener = match Listener::bind(address, default_port, &self.settings).await {
+    async fn listen(
+        &mut self,
+        address: impl Into<ListenAddress>,
+        default_port: u16,
+    ) -> Option<Listener> {
+        let address = address.into();
+        let named = address.to_string();
+        let listener = match address.0 {
+            Place::Text(text) => Listener::bind(&text, default_port, &self.settings).await,
+            Place::Bound(listener) => Listener::bound(listener, &self.settings),
+            Place::Failed(error) => Err(Listener::unusable(error)),
+        };
+        let listener = match listener {
             Ok(listener) => listener,
             Err(problem) => {
                 self.problems.push(problem);
@@ -120,7 +132,7 @@ impl Start {
             }
         };
         if self.own_origin == OwnOrigin::Development && !listener.address.ip().is_loopback() {
-            self.problem(Rule::PublicOriginMissing, address);
+            self.problem(Rule::PublicOriginMissing, &named);
         }
         Some(listener)
     }
@@ -131,17 +143,20 @@ impl Start {
 
     /// Listens without TLS. On loopback there may be a proxy that is not configured here, and the
     /// traffic cannot be intercepted.
-    async fn plain(&mut self, address: &str) -> Listeners {
+    async fn plain(&mut self, address: ListenAddress) -> Listeners {
+        let named = address.to_string();
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;
         if is_public && self.has_credentials && !listener.address.ip().is_loopback() {
-            self.problem(Rule::PlainCredentials, address);
+            self.problem(Rule::PlainCredentials, &named);
         }
         vec![(listener, Role::Plain)]
     }
 
     #[cfg(feature = "tls")]
-    async fn with_tls(&mut self, tls: Tls, address: &str) -> Listeners {
+    async fn with_tls(&mut self, tls: Tls, address: ListenAddress) -> Listeners {
+        #[cfg(feature = "http3")]
+        let named = address.to_string();
         #[cfg(feature = "http3")]
         let is_http3 = tls.http3;
         let Tls { source, reload, redirect, .. } = tls;
@@ -165,7 +180,7 @@ impl Start {
         };
         #[cfg(feature = "http3")]
         let (listener, role) = if is_http3 {
-            match self.with_http3(certificates, listener, address).await {
+            match self.with_http3(certificates, listener, &named).await {
                 Some(listening) => listening,
                 None => return Vec::new(),
             }

@@ -132,9 +132,13 @@ impl Browser {
                         Some(response) => Event::Response { id, response: response.clone() },
                         None => Event::Unreachable { id },
                     };
-                    last = Some(Exchange { request, response, decider: trace.finding() });
+                    let decider = trace.finding();
+                    last = Some(Exchange { request, response, decider, not_stored: Vec::new() });
                 }
                 Some(Output::Done { outcome, .. }) => {
+                    if let Some(last) = &mut last {
+                        last.not_stored = self.look(|state| last.not_stored(state));
+                    }
                     return Fetched::new(self.clone(), outcome, last);
                 }
                 None => panic!("the model of browsers forgot a load"),

@@ -1,6 +1,6 @@
 //! Sends requests to a service in the same process, for tests.
 
-use std::{convert::Infallible, fmt};
+use std::{any::Any, convert::Infallible, fmt};
 
 use axum_core::{body::Body, extract::Request, response::Response};
 use bytes::Bytes;
@@ -9,16 +9,19 @@ use http::{
     header::{CONTENT_TYPE, HOST, ORIGIN},
 };
 use http_body_util::BodyExt;
+use policy_core::gate::OwnOrigin;
 use serde::{Serialize, de::DeserializeOwned};
 use tower_service::Service;
 
+use super::{Browser, Network, TestPage};
 use crate::{app::App, handler::service::SharedService, pipeline::service::AppService};
 
 /// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
 /// an app, [`new`](Self::new) for any service, such as an axum router.
 ///
-/// It is not a browser: it follows no redirect, keeps no cookie, and shows every header of a
-/// response, whatever the policy. For a browser see the feature `testing`.
+/// It is a program and not a browser: it sends what the test says, follows no redirect, keeps no cookie,
+/// and shows every header of a response, whatever the policy. [`page`](Self::page) is a page in a
+/// browser, which keeps cookies, sends `Origin`, and shows what a page may read.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -42,6 +45,10 @@ use crate::{app::App, handler::service::SharedService, pipeline::service::AppSer
 pub struct TestClient {
     service: SharedService,
     host: String,
+    /// The service, if it is an app.
+    app: Option<AppService>,
+    /// Of its pages.
+    browser: Browser,
 }
 
 impl<S> App<S> {
@@ -101,7 +108,59 @@ impl TestClient {
             + Sync
             + 'static,
     {
-        Self { service: SharedService::new(service), host: host.into() }
+        let app = (&service as &dyn Any).downcast_ref::<AppService>().cloned();
+        let browser = Browser::chromium();
+        Self { service: SharedService::new(service), host: host.into(), app, browser }
+    }
+
+    /// A page at this address that calls the service with `fetch()`. All pages of a client are in one
+    /// browser, so that they share its cookies; [`another_browser`](Self::another_browser) is for
+    /// another user.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// #[get("/prices")]
+    /// #[cors(origins = ["https://app.shop.example"])]
+    /// #[auth(public)]
+    /// async fn prices() -> &'static str {
+    ///     "12"
+    /// }
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let client = App::new(()).public_origin("https://api.shop.example").routes(routes![prices]).test();
+    /// let page = client.page("https://app.shop.example");
+    /// assert_eq!(page.get("/prices").send().await.text(), "12");
+    /// let page = client.page("https://evil.example");
+    /// assert!(page.get("/prices").send().await.is_blocked());
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `address` is not a URL.
+    #[track_caller]
+    pub fn page(&self, address: &str) -> TestPage {
+        let origin = self.origin();
+        let net = Network::new().host(&origin, self.service.clone());
+        TestPage::new(&self.browser, address, net, origin, self.app.clone())
+    }
+
+    /// A client of the same service whose pages are in a new browser, that of another user.
+    #[must_use]
+    pub fn another_browser(&self) -> Self {
+        Self { browser: Browser::chromium(), ..self.clone() }
+    }
+
+    /// Under which origin browsers reach the service.
+    fn origin(&self) -> String {
+        match self.app.as_ref().map(|app| &app.app().own_origin) {
+            Some(OwnOrigin::Public(origin)) => origin.as_str().to_owned(),
+            Some(OwnOrigin::Development) => format!("http://{}", self.host),
+            None if self.host.starts_with("localhost") => format!("http://{}", self.host),
+            None => format!("https://{}", self.host),
+        }
     }
 
     /// A GET request for a path, with its query if it has one.

@@ -30,16 +30,45 @@ pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String>
             let request = &last?.request;
             format!("{} {} {}", request.method, request.url, named(response.status))
         }
-        _ => return None,
+        _ => return not_stored(last?),
     };
     if let Some(Problem { code, title }) = &problem {
         append(&mut text, &format!("{code}: {title}"));
+    }
+    if let Some(last) = last {
+        let of_response = last.response.as_ref().is_some_and(|it| is_about_callers(it.status));
+        let withheld = last.request.withheld.iter().filter(|_| of_response);
+        // What the response sets now is newer than what an earlier one set.
+        let before = withheld.filter(|cookie| !last.not_stored.contains(cookie));
+        for cookie in before.chain(&last.not_stored) {
+            append(&mut text, &cookie.to_string());
+        }
     }
     if let Some(decider) = last.and_then(|last| last.decider.as_ref()) {
         let code = problem.as_ref().map_or("", |problem| &*problem.code);
         append(&mut text, &decider.words(attributes(outcome, code)));
     }
     Some(text)
+}
+
+/// The text about a load that succeeded, and whose cookies are not stored.
+fn not_stored(last: &Exchange) -> Option<String> {
+    let Exchange { request, response, not_stored, decider } = last;
+    let status = named(response.as_ref()?.status);
+    let mut text = format!("{} {} {status}", request.method, request.url);
+    if not_stored.is_empty() {
+        return None;
+    }
+    not_stored.iter().for_each(|cookie| append(&mut text, &cookie.to_string()));
+    if let Some(decider) = decider {
+        append(&mut text, &decider.words(&["cors"]));
+    }
+    Some(text)
+}
+
+/// Whether a cookie that is missing may be the reason for the status.
+fn is_about_callers(status: u16) -> bool {
+    matches!(status, 401 | 403)
 }
 
 /// Writing to a string does not fail.

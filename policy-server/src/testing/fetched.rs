@@ -1,7 +1,9 @@
 //! The result of a load.
 
-use http::HeaderMap;
-use policy_core::browser::{Blocked, Outcome, Response, Sent, ServerResponse};
+use http::{HeaderMap, header::SET_COOKIE};
+use policy_core::browser::{
+    Blocked, Outcome, Response, Sent, ServerResponse, State, WithheldCookie,
+};
 use serde::de::DeserializeOwned;
 
 use super::{Browser, Tab, console};
@@ -41,6 +43,24 @@ pub(super) struct Exchange {
     pub(super) response: Option<ServerResponse>,
     /// The route and attribute that decide it.
     pub(super) decider: Option<RouteFinding>,
+    /// The cookies of the response that the browser did not store.
+    pub(super) not_stored: Vec<WithheldCookie>,
+}
+
+impl Exchange {
+    /// The cookies of the response that a browser in this state does not have.
+    pub(super) fn not_stored(&self, state: &State) -> Vec<WithheldCookie> {
+        let Some(response) = &self.response else { return Vec::new() };
+        let is_set = |name: &str| {
+            response.headers.get_all(SET_COOKIE).iter().any(|line| {
+                let pair = line.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+                let own = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+                own.trim_ascii() == name.as_bytes()
+            })
+        };
+        let all = state.cookies().not_stored(&self.request.url);
+        all.filter(|cookie| is_set(&cookie.name)).cloned().collect()
+    }
 }
 
 impl Fetched {
@@ -169,9 +189,9 @@ impl Fetched {
         }
     }
 
-    /// The text of the browser's console about a load that was blocked or failed, and what consoles
-    /// do not show: the response of the server, the route and attributes that decided, and what the
-    /// browser would have needed.
+    /// The text of the browser's console about a load that was blocked or failed, or whose cookie is not
+    /// stored, and what consoles do not show: the response of the server, the route and attributes that
+    /// decided, the cookies that were withheld, and what the browser would have needed.
     pub fn console(&self) -> Option<String> {
         console::text(&self.outcome, self.last.as_ref())
     }

@@ -1,6 +1,7 @@
 // Its first example is an app with a store in a file.
 #![cfg_attr(any(not(doctest), feature = "embedded"), doc = include_str!("../../docs/testing.md"))]
 
+pub(crate) mod app_source;
 mod browser;
 mod client;
 mod console;
@@ -9,6 +10,7 @@ mod fetched;
 mod lints;
 pub(crate) mod lock;
 mod network;
+mod page;
 pub(crate) mod prove;
 #[cfg(feature = "proptest")]
 pub mod strategies;
@@ -20,11 +22,12 @@ pub use client::{TestClient, TestRequest, TestResponse};
 pub use faulty_store::FaultyStore;
 pub use fetched::Fetched;
 pub use network::Network;
+pub use page::{PageRequest, TestPage};
 pub use policy_core::browser::{
     AddressSpace, Blocked, CacheMode, Cookie, Credentials,
     Credentials::{Include, Omit},
     Destination, Fetch, LocalNetwork, Mode, Page, Profile, Reason, Redirect, ReferrerPolicy,
-    Response, ResponseType, Sent, ThirdParty, Url,
+    Response, ResponseType, Sent, ThirdParty, Url, Withheld, WithheldCookie,
 };
 pub use prove::{Exchange, HandlerBehavior, every_exchange};
 pub use tab::Tab;

@@ -117,7 +117,7 @@ async fn issue(tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada"))?.access_token)
 }
 
-const OWN: &str = "https://api.example";
+const OWN: &str = "https://api.shop.example";
 
 struct Scenario {
     client: TestClient,

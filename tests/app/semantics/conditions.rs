@@ -351,7 +351,7 @@ async fn a_session_does_not_break_a_304() {
         Ok(StatusCode::OK)
     }
 
-    const OWN: &str = "https://api.example";
+    const OWN: &str = "https://api.shop.example";
     let clock = Clock::at(START);
     let app = App::new(()).public_origin(OWN).clock(clock.clone()).sessions(Sessions::memory());
     let client = app.routes(routes![account, login]).test();

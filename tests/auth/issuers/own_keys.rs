@@ -12,7 +12,7 @@ use aws_lc_rs::{
 use data_encoding::BASE64URL_NOPAD;
 use policy_server::{
     Rule,
-    tokens::{KeyFileError, TokenKeys},
+    tokens::{KeyFileReason, TokenKeys},
 };
 
 use super::*;
@@ -82,7 +82,10 @@ async fn keys_of_one_algorithm_follow_those_of_another() {
         fs::write(&file, line).unwrap();
         let found = keys.reload(&file).unwrap_err();
         assert_eq!(found.rule(), error, "{found}");
-        assert!(matches!(&found, KeyFileError::Line { error, .. } if error.rule() == found.rule()));
+        let reason = found.reason();
+        assert!(
+            matches!(reason, KeyFileReason::Line { error, .. } if error.rule() == found.rule())
+        );
         let told = policy_server::Error::from(found).to_string();
         assert!(told.contains(&format!("({})", error.code())), "{told}");
     }

@@ -18,7 +18,7 @@ async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
     let login = scenario.client.post("/remember/ada").origin(OWN).send().await;
     let line = login.header("set-cookie").unwrap();
     let (pair, attributes) = line.split_once("; ").unwrap();
-    assert_eq!(attributes, "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Lax");
+    assert_eq!(attributes, "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=None");
     let me = || scenario.client.get("/me").header("cookie", pair).send();
     // Unused for less than 14 days, and 30 days in all.
     for _ in 0..2 {
@@ -38,7 +38,7 @@ async fn a_logout_clears_what_the_browser_keeps_if_the_settings_say_so() {
     let ada = off.login("ada").await;
     assert_eq!(ada.post("/logout").send().await.header(NAME), None);
 
-    let settings = || Sessions::memory().clear_site_data();
+    let settings = || Sessions::memory().same_site(SameSite::None).clear_site_data();
     let scenario = Scenario::with(all(), |app| app.sessions(settings())).await;
     let cleared = Some("\"cache\", \"storage\"");
     // Also where the handler fails after it.

@@ -83,8 +83,11 @@ async fn a_session_ends_unused_and_in_any_case() {
 
 #[tokio::test]
 async fn more_sessions_than_allowed_end_the_oldest_or_are_refused() {
-    let limited =
-        |policy| move |app: App<All>| app.sessions(Sessions::memory().limit_per_user(2, policy));
+    let limited = |policy| {
+        move |app: App<All>| {
+            app.sessions(Sessions::memory().same_site(SameSite::None).limit_per_user(2, policy))
+        }
+    };
     let scenario = Scenario::with(all(), limited(LimitPolicy::EvictOldest)).await;
     let mut visitors = Vec::new();
     for _ in 0..4 {

@@ -255,8 +255,10 @@ async fn the_status_decides_what_is_stored() {
 
 #[tokio::test]
 async fn a_renewal_changes_the_id_and_nothing_else() {
-    let scenario =
-        Scenario::with(all(), |app| app.sessions(Sessions::memory().renewal(minutes(5)))).await;
+    let scenario = Scenario::with(all(), |app| {
+        app.sessions(Sessions::memory().same_site(SameSite::None).renewal(minutes(5)))
+    })
+    .await;
     let ada = scenario.login("ada").await;
     scenario.advance(299);
     assert!(leaves_cookie(&ada.get("/me").send().await));

@@ -90,7 +90,10 @@ async fn what_a_session_opened_behind_a_mount_ends_with_it_too() {
 
 #[tokio::test]
 async fn a_change_of_the_id_ends_nothing() {
-    let site = Site::with(|app| app.sessions(Sessions::memory().renewal(minutes(5)))).await;
+    let site = Site::with(|app| {
+        app.sessions(Sessions::memory().same_site(SameSite::None).renewal(minutes(5)))
+    })
+    .await;
     let ada = site.login("ada").await;
     let mut events = site.events("/events", &ada[0]).await;
     let mut socket = site.socket("/socket", &ada[0]).await;

@@ -101,7 +101,7 @@ fn a_sibling_host_cannot_plant_a_session() -> Result<(), Failure> {
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn of_two_sessions_that_arrive_none_is_taken() -> Result<(), Failure> {
-    let shop = Shop::with(Sessions::memory().cookie_name("sid"))?;
+    let shop = Shop::with(Sessions::memory().cookie_name("sid"), SameSite::Lax)?;
     let browser = shop.browser_of("mallory")?;
     let id = the_cookie(&browser)?["value"].as_str().unwrap_or_default().to_owned();
     browser.forget_cookies()?;
@@ -118,7 +118,7 @@ fn of_two_sessions_that_arrive_none_is_taken() -> Result<(), Failure> {
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn only_somebody_who_navigates_is_sent_to_the_login_page() -> Result<(), Failure> {
-    let shop = Shop::with(Sessions::memory().login_page("/"))?;
+    let shop = Shop::with(Sessions::memory().login_page("/"), SameSite::Lax)?;
     let browser = shop.browser()?;
     browser.goto(&format!("{}/me?a=b", shop.api()))?;
     assert_eq!(browser.url()?, format!("{}/?next=%2Fme%3Fa%3Db", shop.api()));

@@ -40,7 +40,7 @@ fn a_forged_form_arrives_without_a_lax_cookie_and_a_link_with_it() -> Result<(),
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_forged_form_with_the_cookie_fails_at_the_gate_alone() -> Result<(), Failure> {
     for (same_site, from_sibling) in [(SameSite::None, false), (SameSite::Lax, true)] {
-        let shop = Shop::with(Sessions::memory().same_site(same_site))?;
+        let shop = Shop::with(Sessions::memory(), same_site)?;
         let browser = shop.browser_of("ada")?;
         let page = if from_sibling { shop.blog() } else { shop.evil() };
         let mut sent = Vec::new();
@@ -109,7 +109,7 @@ fn a_forged_form_logs_nobody_in() -> Result<(), Failure> {
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_form_that_is_sent_on_by_a_page_of_ours_stays_a_forgery() -> Result<(), Failure> {
-    let shop = Shop::with(Sessions::memory().same_site(SameSite::None))?;
+    let shop = Shop::with(Sessions::memory(), SameSite::None)?;
     let browser = shop.browser_of("ada")?;
     let target = |by: &str| format!("{}/transfer-by-origin?{by}", shop.api());
     let by_sibling = format!("{}/?to={}", shop.app(), target("sibling"));
@@ -193,7 +193,7 @@ fn whatever_a_page_of_another_site_sends_changes_nothing() -> Result<(), Failure
     ];
     /// The ones among them that do not name their origin.
     const NAMELESS: [&str; 2] = ["sandboxed-form", "data-form"];
-    let shop = Shop::with(Sessions::memory().same_site(SameSite::None))?;
+    let shop = Shop::with(Sessions::memory(), SameSite::None)?;
     let browser = shop.browser_of("ada")?;
     browser.goto(&shop.evil())?;
     browser.run(EVERY_WAY, &json!(format!("{}/transfer-by-origin", shop.api())))?;

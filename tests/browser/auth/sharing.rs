@@ -30,7 +30,7 @@ fn a_granted_page_of_the_same_site_acts_for_the_user_with_the_token() -> Result<
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Failure> {
-    let shop = Shop::with(Sessions::memory().same_site(SameSite::None))?;
+    let shop = Shop::with(Sessions::memory(), SameSite::None)?;
     let browser = shop.browser_of("ada")?;
     let stolen = token(&browser, &shop)?;
     browser.goto(&shop.evil())?;
@@ -74,18 +74,19 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(), Failure> {
-    for (same_site, third_party, arrives) in [
-        (SameSite::None, ThirdPartyCookies::Allowed, true),
-        (SameSite::None, ThirdPartyCookies::Blocked, false),
-        (SameSite::Lax, ThirdPartyCookies::Allowed, false),
+    for (same_site, third_party, path, arrives) in [
+        (SameSite::None, ThirdPartyCookies::Allowed, "/me", true),
+        (SameSite::None, ThirdPartyCookies::Blocked, "/me", false),
+        (SameSite::Lax, ThirdPartyCookies::Allowed, "/shared/either", false),
     ] {
-        let shop = Shop::with(Sessions::memory().same_site(same_site))?;
+        let shop = Shop::with(Sessions::memory(), same_site)?;
         let browser = shop.browser_with(third_party)?;
         shop.log_in(&browser, "ada")?;
         assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]));
         browser.goto(&shop.partner())?;
-        let response = call(&browser, &shop, "GET", "/me?partner")?;
-        let arrival = shop.arrival("/me?partner");
+        let target = format!("{path}?partner");
+        let response = call(&browser, &shop, "GET", &target)?;
+        let arrival = shop.arrival(&target);
         let case = format!("{same_site:?} {third_party:?}");
         assert_eq!(arrival.fetch_site.as_deref(), Some("cross-site"), "{case}");
         assert_eq!(arrival.has_session_cookie(), arrives, "{case}");
@@ -95,6 +96,24 @@ fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(),
             let response = call_with(&browser, &shop, "POST", "/transfer", &token)?;
             assert_eq!(response, json!([200, "transferred"]));
         }
+    }
+    Ok(())
+}
+
+/// With `Partitioned`, a page of another site has a session of its own, also where third-party cookies
+/// are blocked. The user is not logged in anywhere else.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_partitioned_session_is_that_of_one_site() -> Result<(), Failure> {
+    for third_party in [ThirdPartyCookies::Allowed, ThirdPartyCookies::Blocked] {
+        let shop = Shop::with(Sessions::memory().partitioned(), SameSite::None)?;
+        let browser = shop.browser_with(third_party)?;
+        browser.goto(&shop.partner())?;
+        assert_eq!(call(&browser, &shop, "POST", "/login/ada")?, json!([200, "ada"]));
+        assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]), "{third_party:?}");
+        browser.goto(&shop.api())?;
+        let elsewhere = call(&browser, &shop, "GET", "/me?elsewhere")?;
+        assert_eq!(elsewhere[0], 401, "{third_party:?}");
     }
     Ok(())
 }

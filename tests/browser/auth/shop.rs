@@ -14,7 +14,7 @@ use axum::{
     response::{Html, Redirect},
 };
 use policy_core::cors::CorsConfig;
-use policy_server::session::SessionSettings;
+use policy_server::{session::SessionSettings, tokens::SecretKey};
 use policy_tests::{pages, tls::TlsFront};
 use tokio::runtime::{Builder, Runtime};
 
@@ -65,6 +65,13 @@ async fn visit(session: Session) -> Result<String, Problem> {
 #[get("/me")]
 #[auth(session)]
 async fn me(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+/// As above, for callers with tokens as well.
+#[get("/either")]
+#[auth(session | token)]
+async fn either(me: Principal) -> String {
     me.subject().to_owned()
 }
 
@@ -119,7 +126,8 @@ async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
 }
 
 /// The API at `api.shop.example`. It grants `app.shop.example`, of the same site, and
-/// `partner.test`, of another; it does not grant `blog.shop.example` and `evil.test`.
+/// `partner.test`, of another, where its pages can have a session or send tokens; it does not grant
+/// `blog.shop.example` and `evil.test`.
 pub(crate) struct Shop {
     front: TlsFront,
     bank: Bank,
@@ -131,23 +139,30 @@ pub(crate) struct Shop {
 impl Shop {
     /// A shop with default settings.
     pub(crate) fn open() -> Result<Self, Failure> {
-        Self::with(Sessions::memory())
+        Self::with(Sessions::memory(), SameSite::Lax)
     }
 
-    pub(crate) fn with(sessions: SessionSettings) -> Result<Self, Failure> {
+    /// A shop whose session cookie has this `SameSite`.
+    pub(crate) fn with(sessions: SessionSettings, same_site: SameSite) -> Result<Self, Failure> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let bank = Bank::default();
         let arrivals = Arrivals::default();
         let front = runtime.block_on(async {
             let foreign = ["app.shop.example", "blog.shop.example", "partner.test", "evil.test"];
             let front = TlsFront::start(&[&["api.shop.example"], &foreign[..]].concat()).await?;
-            let granted = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
-            let mut cors = CorsConfig::new(granted);
-            cors.credentials = true;
+            let pages = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
+            // The shop would not start with sessions that pages of the partner never have.
+            let of_sessions = if same_site == SameSite::None { &pages[..] } else { &pages[..1] };
+            let [mut cors, mut of_either] =
+                [of_sessions, &pages[..]].map(|pages| CorsConfig::new(pages.iter().cloned()));
+            (cors.credentials, of_either.credentials) = (true, true);
+            let key = SecretKey::drawn([7; 32]);
             let app = App::new(Arc::clone(&bank))
                 .public_origin(front.origin("api.shop.example"))
-                .sessions(sessions)
+                .sessions(sessions.same_site(same_site))
+                .tokens(Tokens::hs256([("k1", key)])?)
                 .cors(cors)
+                .group("/shared", Group::new().cors(of_either).routes(routes![either]))
                 .routes(routes![
                     page,
                     form,

@@ -37,7 +37,7 @@ fn a_websocket_opens_for_granted_pages_and_closes_at_the_logout() -> Result<(), 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_websocket_does_not_open_for_another_page_that_has_the_cookie() -> Result<(), Failure> {
-    let shop = Shop::with(Sessions::memory().same_site(SameSite::None))?;
+    let shop = Shop::with(Sessions::memory(), SameSite::None)?;
     let browser = shop.browser_of("ada")?;
     browser.goto(&shop.evil())?;
     let url = format!("{}/socket", shop.api());

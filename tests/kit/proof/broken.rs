@@ -175,7 +175,8 @@ async fn widget() {}
 
 #[test]
 fn risky_statements_are_listed_with_their_routes() {
-    let proof = prove(app().routes(routes![widget]));
+    let sessions = Sessions::memory().same_site(policy_server::session::SameSite::None);
+    let proof = prove(app().sessions(sessions).routes(routes![widget]));
     let place = "GET /widget of kit::proof::broken::widget (tests/kit/proof/broken.rs:";
     let lines = proof.stated(Law::ReadSoundness);
     let [wildcard, partner] = lines.as_slice() else { panic!("{lines:?}") };

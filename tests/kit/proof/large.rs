@@ -1,6 +1,6 @@
 //! An app of a hundred routes.
 
-use policy_server::{CorsConfig, prelude::*, tokens::SecretKey};
+use policy_server::{CorsConfig, prelude::*, session::SameSite, tokens::SecretKey};
 
 #[get("/list")]
 #[auth(public)]
@@ -34,7 +34,7 @@ fn app(policies: usize) -> App<()> {
     let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
     let app = App::new(())
         .public_origin("https://api.shop.example")
-        .sessions(Sessions::memory())
+        .sessions(Sessions::memory().same_site(SameSite::None))
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key"));
     (0..100).fold(app, |app, number| {
         let policy = number % policies;

@@ -9,6 +9,7 @@ use policy_core::browser::{
 };
 use policy_server::{
     AuthError, Scheme, SchemeRequest, extract::CsrfToken, http, prelude::*, session,
+    tokens::SecretKey,
 };
 use proptest::{prelude::*, sample::select};
 
@@ -44,7 +45,10 @@ thread_local! {
 }
 
 fn server(same_site: session::SameSite) -> TestServer {
-    let app = App::new(()).sessions(Sessions::memory().same_site(same_site)).scheme(Basic);
+    // An app whose only credential is withheld from a granted page does not start.
+    let tokens = Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).expect("a key");
+    let app = App::new(()).sessions(Sessions::memory().same_site(same_site));
+    let app = app.tokens(tokens).scheme(Basic);
     let app = app.routes(routes![login, csrf, transfer, remove, note, sign_in, socket, basic]);
     TestServer::new(app)
 }
@@ -61,7 +65,7 @@ async fn csrf(token: CsrfToken) -> CsrfToken {
 
 #[post("/transfer")]
 #[cors(origins = ["https://app.shop.example", "https://partner.test"], credentials)]
-#[auth(session)]
+#[auth(session | token)]
 async fn transfer(session: Session) -> Result<(), Problem> {
     reached();
     Ok(session.set("a", 1)?)
@@ -69,7 +73,7 @@ async fn transfer(session: Session) -> Result<(), Problem> {
 
 #[delete("/item")]
 #[cors(origins = ["https://app.shop.example", "https://partner.test"], credentials)]
-#[auth(session)]
+#[auth(session | token)]
 async fn remove(_me: Principal) {
     reached();
 }

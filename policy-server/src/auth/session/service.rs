@@ -9,7 +9,7 @@ use std::{
 };
 
 use policy_core::{
-    cookie::CookieSpec,
+    cookie::{CookieSpec, SameSite},
     csrf::CsrfKey,
     gate::OwnOrigin,
     secret::SecretKey,
@@ -91,6 +91,11 @@ impl SessionService {
     /// The name of the session cookie.
     pub(crate) fn cookie_name(&self) -> &str {
         self.cookie.name()
+    }
+
+    /// The `SameSite` by which browsers withhold the cookie from pages of other sites, if they do.
+    pub(crate) fn withheld(&self) -> Option<SameSite> {
+        self.cookie.withheld()
     }
 
     /// The page to which navigations without a session are redirected.

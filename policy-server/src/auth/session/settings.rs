@@ -8,6 +8,7 @@ use policy_core::{
     Rule,
     cookie::{CookieError, CookieSpec, SameSite},
     gate::OwnOrigin,
+    origin::{OriginPattern, Site},
     session::{Lifetime, Renewal, Timings},
 };
 
@@ -50,6 +51,7 @@ pub struct SessionSettings {
     name: Option<Cow<'static, str>>,
     domain: Option<Cow<'static, str>>,
     same_site: SameSite,
+    is_partitioned: bool,
     pub(super) clears_site_data: bool,
     /// `None` if values are not encrypted.
     #[cfg(feature = "encryption")]
@@ -164,6 +166,7 @@ impl SessionSettings {
             name: None,
             domain: None,
             same_site: SameSite::Lax,
+            is_partitioned: false,
             clears_site_data: false,
             #[cfg(feature = "encryption")]
             keys: None,
@@ -309,10 +312,31 @@ impl SessionSettings {
         self
     }
 
-    /// Which requests from other sites carry the cookie; `Lax` by default.
+    /// Which requests from other sites carry the cookie; `Lax` by default, which is none of those
+    /// that scripts send. An app that grants pages of another site a route for which only a session
+    /// counts does not start without `None` (`session.same-site`).
+    ///
+    /// ```
+    /// use policy_server::{Sessions, session::SameSite};
+    ///
+    /// let settings = Sessions::memory().same_site(SameSite::None).partitioned();
+    /// ```
+    ///
+    /// The other ways are compared in [`cross_site`](crate::cross_site). In development, over plain
+    /// HTTP, browsers accept no cookie with `None`, so it is `Lax` there.
     #[must_use]
     pub fn same_site(mut self, same_site: SameSite) -> Self {
         self.same_site = same_site;
+        self
+    }
+
+    /// Keeps another session for the pages of each site (CHIPS): browsers that block third-party
+    /// cookies send a partitioned one. A user who is logged in on one site is not on another, nor on
+    /// the pages of the app itself. Needs [`same_site(SameSite::None)`](Self::same_site)
+    /// (`session.partitioned`). Off by default.
+    #[must_use]
+    pub fn partitioned(mut self) -> Self {
+        self.is_partitioned = true;
         self
     }
 
@@ -416,6 +440,10 @@ impl SessionSettings {
         if self.keys.as_ref().is_some_and(Vec::is_empty) {
             found.push((Rule::SessionKeyMissing, "encrypted([])".to_owned()));
         }
+        if self.is_partitioned && self.same_site != SameSite::None {
+            let stated = format!("SameSite={}", self.same_site.as_str());
+            found.push((Rule::SessionPartitioned, stated));
+        }
         if let Err(error) = self.cookie(own) {
             found.push((Rule::SessionCookie, error.to_string()));
         }
@@ -430,15 +458,24 @@ impl SessionSettings {
         let mut facts =
             policy_core::manifest::SessionFacts::new(&self.kind, cookie.name(), &same_site);
         facts.domain = self.domain.as_deref().map(str::to_owned);
+        facts.partitioned = self.is_partitioned;
         Some(facts)
+    }
+
+    /// The own site, if pages of other sites send no session cookie.
+    pub(crate) fn cookie_site(&self, own: &OwnOrigin) -> Option<Site> {
+        let OwnOrigin::Public(public) = own else { return None };
+        self.cookie(own).ok()?.withheld()?;
+        OriginPattern::parse(public.as_str()).ok().map(|origin| Site::of(&origin))
     }
 
     /// The specification of the cookie under this origin.
     pub(super) fn cookie(&self, own: &OwnOrigin) -> Result<CookieSpec, CookieError> {
-        let Self { name, domain, same_site, .. } = self;
+        let Self { name, domain, same_site, is_partitioned, .. } = self;
         let prefixed = if domain.is_some() { "__Secure-sid" } else { "__Host-sid" };
         let name = name.clone().unwrap_or(Cow::Borrowed(prefixed));
         let spec = CookieSpec::new(name).path("/").secure().http_only().same_site(*same_site);
+        let spec = if *is_partitioned { spec.partitioned() } else { spec };
         match domain {
             Some(domain) => spec.domain(domain.clone()).at(own),
             None => spec.at(own),

@@ -31,10 +31,26 @@ pub(super) struct KeyFile {
 /// Of the lines of a key file, to find out whether they have changed.
 pub(super) type FileDigest = [u8; 32];
 
+/// A key file that could not be read: its path, and the reason.
+///
+/// Its `Debug` form is its text, so that a `main` that returns it shows what is wrong.
+///
+/// ```
+/// use policy_server::tokens::{KeyFileReason, TokenKeys};
+///
+/// let error = TokenKeys::read("no/such.keys").unwrap_err();
+/// assert!(matches!(error.reason(), KeyFileReason::Unreadable(_)));
+/// assert!(format!("{error:?}").starts_with("no/such.keys: "));
+/// ```
+pub struct KeyFileError {
+    path: PathBuf,
+    reason: KeyFileReason,
+}
+
 /// Why a key file could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum KeyFileError {
+pub enum KeyFileReason {
     /// The file cannot be read.
     Unreadable(io::Error),
     /// Every user of the machine may write the file.
@@ -67,13 +83,17 @@ pub enum KeyLineError {
 }
 
 pub(super) fn read(path: &Path) -> Result<KeyFile, KeyFileError> {
-    let bytes = Zeroizing::new(fs::read(path).map_err(KeyFileError::Unreadable)?);
+    read_lines(path).map_err(|reason| KeyFileError::new(path, reason))
+}
+
+fn read_lines(path: &Path) -> Result<KeyFile, KeyFileReason> {
+    let bytes = Zeroizing::new(fs::read(path).map_err(KeyFileReason::Unreadable)?);
     let folder = path.parent().unwrap_or(Path::new(""));
     let digest = Sha256::digest(&bytes).into();
     let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new(), readable: Vec::new(), digest };
-    file.check_permissions(path).ok_or(KeyFileError::Writable)?;
+    file.check_permissions(path).ok_or(KeyFileReason::Writable)?;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        file.line(line, folder).map_err(|error| KeyFileError::Line { line: index + 1, error })?;
+        file.line(line, folder).map_err(|error| KeyFileReason::Line { line: index + 1, error })?;
     }
     file.keys.retain(|key| file.revoked.iter().all(|id| **id != *key.id()));
     Ok(file)
@@ -139,13 +159,27 @@ impl KeyFile {
 }
 
 impl KeyFileError {
+    pub(super) fn new(path: &Path, reason: KeyFileReason) -> Self {
+        Self { path: path.to_owned(), reason }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why it could not be read.
+    pub fn reason(&self) -> &KeyFileReason {
+        &self.reason
+    }
+
     /// The rule that is broken.
     pub fn rule(&self) -> Rule {
-        match self {
-            Self::Unreadable(_) => Rule::KeyFile,
-            Self::Writable => Rule::SecretWritable,
-            Self::Line { error, .. } => error.rule(),
-            Self::Keys(error) => error.rule(),
+        match &self.reason {
+            KeyFileReason::Unreadable(_) => Rule::KeyFile,
+            KeyFileReason::Writable => Rule::SecretWritable,
+            KeyFileReason::Line { error, .. } => error.rule(),
+            KeyFileReason::Keys(error) => error.rule(),
         }
     }
 }
@@ -165,12 +199,20 @@ impl KeyLineError {
 
 impl fmt::Display for KeyFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => write!(f, "{}: {error}", Rule::KeyFile.message()),
-            Self::Writable => write!(f, "the key file: {}", self.rule().message()),
-            Self::Line { line, error } => write!(f, "line {line} of the key file: {error}"),
-            Self::Keys(error) => write!(f, "the key file: {error}"),
+        write!(f, "{}: ", self.path.display())?;
+        match &self.reason {
+            KeyFileReason::Unreadable(error) => write!(f, "{}: {error}", Rule::KeyFile.message())?,
+            KeyFileReason::Writable => f.write_str(self.rule().message())?,
+            KeyFileReason::Line { line, error } => write!(f, "line {line}: {error}")?,
+            KeyFileReason::Keys(error) => error.fmt(f)?,
         }
+        write!(f, " ({})\n  help: {}", self.rule().code(), self.rule().help())
+    }
+}
+
+impl fmt::Debug for KeyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -186,11 +228,11 @@ impl fmt::Display for KeyLineError {
 
 impl std::error::Error for KeyFileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreadable(error) => Some(error),
-            Self::Writable => None,
-            Self::Line { error, .. } => Some(error),
-            Self::Keys(error) => Some(error),
+        match &self.reason {
+            KeyFileReason::Unreadable(error) => Some(error),
+            KeyFileReason::Writable => None,
+            KeyFileReason::Line { error, .. } => Some(error),
+            KeyFileReason::Keys(error) => Some(error),
         }
     }
 }
@@ -200,19 +242,24 @@ impl std::error::Error for KeyLineError {}
 impl From<KeyFileError> for Error {
     fn from(error: KeyFileError) -> Self {
         let rule = error.rule();
-        let problem = match error {
-            KeyFileError::Unreadable(error) => {
-                StartProblem::without_value(rule, "tokens").caused_by(error)
-            }
-            KeyFileError::Line { line, error: KeyLineError::Unreadable(kind) } => {
-                StartProblem::without_value(rule, format!("tokens: line {line} of the key file"))
+        let KeyFileError { path, reason } = error;
+        let location = |line: Option<usize>| match line {
+            Some(line) => format!("tokens: {}, line {line}", path.display()),
+            None => format!("tokens: {}", path.display()),
+        };
+        let problem = match reason {
+            KeyFileReason::Line { line, error: KeyLineError::Unreadable(kind) } => {
+                StartProblem::without_value(rule, location(Some(line)))
                     .caused_by(io::Error::from(kind))
             }
-            KeyFileError::Line { line, .. } => {
-                StartProblem::without_value(rule, format!("tokens: line {line} of the key file"))
+            KeyFileReason::Line { line, .. } => {
+                StartProblem::without_value(rule, location(Some(line)))
             }
-            KeyFileError::Writable | KeyFileError::Keys(_) => {
-                StartProblem::without_value(rule, "tokens: the key file")
+            KeyFileReason::Writable | KeyFileReason::Keys(_) => {
+                StartProblem::without_value(rule, location(None))
+            }
+            KeyFileReason::Unreadable(error) => {
+                StartProblem::without_value(rule, location(None)).caused_by(error)
             }
         };
         Self::Start(vec![problem])

@@ -15,8 +15,12 @@ use policy_core::{
 };
 use tokio::task::spawn_blocking;
 
-use super::key_file::{self, FileDigest, KeyFileError};
-use crate::base::{clock::Clock, error::StartProblem, event::log};
+use super::key_file::{self, FileDigest, KeyFileError, KeyFileReason};
+use crate::base::{
+    clock::{Clock, Random},
+    error::{Error, StartProblem},
+    event::log,
+};
 
 /// How long a new key only verifies, so that all instances of an app have it before it signs.
 const PROPAGATION: Duration = Duration::from_secs(300);
@@ -52,6 +56,8 @@ struct Inner {
     /// The files of the keys that every user of the machine may read.
     readable: Vec<PathBuf>,
     file: Option<Followed>,
+    /// Whether they are drawn at each start.
+    is_of_development: bool,
     /// The clock and the token lifetime of the app, once it is built.
     timing: OnceLock<Timing>,
 }
@@ -62,6 +68,33 @@ struct Followed {
     path: PathBuf,
     /// What it was when it was last looked at; `None` for one that cannot be used.
     seen: Mutex<Option<FileDigest>>,
+}
+
+impl Inner {
+    fn new(
+        keys: Vec<Key>,
+        readable: Vec<PathBuf>,
+        file: Option<Followed>,
+    ) -> Result<Self, KeyError> {
+        let mut signs_from = Timestamp::default();
+        let ring = keys.into_iter().map(|key| {
+            let can_sign = key.can_sign();
+            let mut entry = RingKey::new(key);
+            entry.signs_from = signs_from;
+            if can_sign {
+                signs_from = Timestamp::MAX;
+            }
+            entry
+        });
+        Ok(Self {
+            ring: ArcSwap::from_pointee(KeyRing::new(ring.collect())?),
+            changing: Mutex::new(()),
+            readable,
+            file,
+            is_of_development: false,
+            timing: OnceLock::new(),
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -86,23 +119,7 @@ impl TokenKeys {
         readable: Vec<PathBuf>,
         file: Option<Followed>,
     ) -> Result<Self, KeyError> {
-        let mut signs_from = Timestamp::default();
-        let ring = keys.into_keys()?.into_iter().map(|key| {
-            let can_sign = key.can_sign();
-            let mut entry = RingKey::new(key);
-            entry.signs_from = signs_from;
-            if can_sign {
-                signs_from = Timestamp::MAX;
-            }
-            entry
-        });
-        Ok(Self(Arc::new(Inner {
-            ring: ArcSwap::from_pointee(KeyRing::new(ring.collect())?),
-            changing: Mutex::new(()),
-            readable,
-            file,
-            timing: OnceLock::new(),
-        })))
+        Inner::new(keys.into_keys()?, readable, file).map(|inner| Self(Arc::new(inner)))
     }
 
     /// Reads keys from a file of lines like these; the first one signs:
@@ -140,7 +157,43 @@ impl TokenKeys {
         let path = path.as_ref();
         let file = key_file::read(path)?;
         let followed = Followed { path: path.to_owned(), seen: Mutex::new(Some(file.digest)) };
-        Self::from_files(file.keys, file.readable, Some(followed)).map_err(KeyFileError::Keys)
+        Self::from_files(file.keys, file.readable, Some(followed))
+            .map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
+    }
+
+    /// A key that is drawn now and ends with the process, for development: no file is needed, and no
+    /// token outlives a restart. An app with a public origin does not start with it, except on loopback
+    /// (`token.keys-of-development`).
+    ///
+    /// ```
+    /// use policy_server::{App, Tokens, tokens::TokenKeys};
+    ///
+    /// # fn main() -> Result<(), policy_server::Error> {
+    /// let app = App::new(()).tokens(Tokens::signed_with(TokenKeys::development()?));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The operating system provides no random numbers.
+    pub fn development() -> Result<Self, Error> {
+        let drawn = Random::system().draw().map_err(|error| {
+            let problem = StartProblem::without_value(Rule::RandomMissing, "tokens");
+            Error::Start(vec![problem.caused_by(error)])
+        })?;
+        let unusable = |error: KeyError| {
+            Error::Start(vec![StartProblem::without_value(error.rule(), "tokens")])
+        };
+        let key = Key::hs256("development", &SecretKey::drawn(drawn)).map_err(unusable)?;
+        let mut inner = Inner::new(vec![key], Vec::new(), None).map_err(unusable)?;
+        inner.is_of_development = true;
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Whether the keys end with the process.
+    pub(crate) fn is_of_development(&self) -> bool {
+        self.0.is_of_development
     }
 
     /// Keeps the keys as their file says, for as long as it is polled; `None` for keys of no file.
@@ -166,8 +219,7 @@ impl TokenKeys {
             return;
         }
         *seen = digest;
-        let changed =
-            file.and_then(|file| self.change(file.keys, &file.revoked).map_err(KeyFileError::Keys));
+        let changed = file.and_then(|file| self.take(path, file.keys, &file.revoked));
         let path = path.display();
         match changed {
             Ok(()) => log!(TokenKeysReplaced, %path),
@@ -205,8 +257,15 @@ impl TokenKeys {
     ///
     /// As [`read`](Self::read); the keys are then unchanged.
     pub fn reload(&self, path: impl AsRef<Path>) -> Result<(), KeyFileError> {
-        let file = key_file::read(path.as_ref())?;
-        self.change(file.keys, &file.revoked).map_err(KeyFileError::Keys)
+        let path = path.as_ref();
+        let file = key_file::read(path)?;
+        self.take(path, file.keys, &file.revoked)
+    }
+
+    /// Takes the keys of a file.
+    fn take(&self, path: &Path, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyFileError> {
+        let changed = self.change(keys, revoked);
+        changed.map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
     }
 
     /// Removes a key immediately: its tokens are refused from now on, and if it was signing, the

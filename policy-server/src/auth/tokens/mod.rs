@@ -19,7 +19,7 @@ pub use external::Issuer;
 pub(crate) use in_request::Caller;
 pub use in_request::Tokens;
 pub use issued::Issued;
-pub use key_file::{KeyFileError, KeyLineError};
+pub use key_file::{KeyFileError, KeyFileReason, KeyLineError};
 pub use keys::{IntoKeys, TokenKeys};
 pub(crate) use service::TokenService;
 pub use settings::{OnStale, TokenSettings};

@@ -262,6 +262,11 @@ impl TokenSettings {
         issuers
     }
 
+    /// Whether the keys end with the process.
+    pub(crate) fn has_keys_of_development(&self) -> bool {
+        self.keys.as_ref().is_some_and(TokenKeys::is_of_development)
+    }
+
     /// All problems of the settings under this origin.
     pub(crate) fn problems(&self, own_origin: &str) -> Vec<StartProblem> {
         self.profile(own_origin, MAX_LEN).err().unwrap_or_default()

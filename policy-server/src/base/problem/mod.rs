@@ -1,5 +1,6 @@
 //! Problem details: error responses in the format of RFC 9457.
 
+mod from_others;
 mod invalid;
 mod negotiate;
 mod own;
@@ -12,6 +13,7 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
+pub use from_others::{OrInternal, OrNotFound};
 use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER},
@@ -64,7 +66,8 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 /// # Application errors
 ///
 /// Other error types do not convert into a problem by themselves, since their text is written for
-/// developers: `.map_err(Problem::internal)` logs such an error and shows the client nothing of it.
+/// developers: `.or_internal()` ([`OrInternal`]) logs such an error and shows the client nothing of it,
+/// and `.or_not_found()` is 404 for a missing value.
 /// An application defines once what its errors mean to a client, and then converts them with `?`:
 ///
 /// ```

@@ -1,9 +1,13 @@
 //! Gate 9: authorization.
 
+use std::borrow::Cow;
+
 use http::{HeaderValue, Method};
 use policy_core::{
     Refusal,
     auth::{Requirement, local_path},
+    cookie::{Presented, SameSite, presented},
+    method::is_safe,
 };
 
 use super::authenticate::{Authenticated, RequestView};
@@ -20,13 +24,45 @@ pub(crate) fn check(
         None if policy.optional => Ok(()),
         None => {
             let login = if policy.session { login_page(auth, view) } else { None };
-            Err(Denied::from(Refusal::CredentialsMissing).login(login))
+            let withheld = if policy.session { withheld(auth, view) } else { None };
+            Err(Denied::from(Refusal::CredentialsMissing).login(login).explained(withheld))
         }
         Some(Authenticated { principal, .. }) => {
-            principal.satisfies(policy, || auth.guard().clock.steady()).map_err(Denied::from)
+            principal.satisfies(policy, || auth.guard().clock.steady()).map_err(|refusal| {
+                let missing = principal.missing_rights(policy);
+                Denied::from(refusal).explained(missing.map(Cow::Owned))
+            })
         }
     }
 }
+
+/// Why a page of another site has no session, if this is one and the request has none.
+fn withheld(auth: &RequestAuth, view: RequestView<'_>) -> Option<Cow<'static, str>> {
+    let metadata = |name: &str| view.headers.get(name).map(HeaderValue::as_bytes);
+    if metadata("sec-fetch-site") != Some(b"cross-site") {
+        return None;
+    }
+    let sessions = auth.guard().sessions.as_ref()?;
+    let withheld = sessions.withheld()?;
+    let is_link = metadata("sec-fetch-mode") == Some(b"navigate") && is_safe(view.method.as_str());
+    let is_absent =
+        matches!(presented(view.headers, sessions.cookie_name()), Ok(Presented::Absent));
+    let words = match withheld {
+        _ if !is_absent => return None,
+        SameSite::Lax if is_link => return None,
+        SameSite::Strict => SITE_STRICT,
+        SameSite::Lax | SameSite::None => SITE_LAX,
+    };
+    Some(Cow::Borrowed(words))
+}
+
+const SITE_LAX: &str = "cookie withheld: SameSite=Lax, cross-site; the page is of another site, from \
+    which browsers send no session cookie: in development open both under one host name, such as \
+    `localhost`, and for production see `policy_server::cross_site`";
+
+const SITE_STRICT: &str = "cookie withheld: SameSite=Strict, cross-site; the page is of another site, \
+    from which browsers send no session cookie: in development open both under one host name, such \
+    as `localhost`, and for production see `policy_server::cross_site`";
 
 /// The login page for a navigation without a session.
 fn login_page(auth: &RequestAuth, view: RequestView<'_>) -> Option<HeaderValue> {

@@ -62,7 +62,6 @@ pub struct Proof {
 ///
 /// If the app does not start.
 #[doc(hidden)]
-#[track_caller]
 pub fn prove<S>(app: App<S>) -> Proof {
     prove_parts(app.parts)
 }
@@ -287,50 +286,18 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
     tallies
 }
 
-/// Tests for the laws of an app's policies, one for each law, over every combination that the app
-/// can tell apart.
-///
-/// ```
-/// # use policy_server::prelude::*;
-/// # #[get("/")]
-/// # #[auth(public)]
-/// # async fn index() {}
-/// pub fn app() -> App<()> {
-///     App::new(()).routes(routes![index])
-/// }
-///
-/// policy_server::policy_tests!(app());
-/// ```
-///
-/// Two apps of one package get names: `policy_tests!(shop: crate::shop::app());`.
-///
-/// One of the tests compares the policy of the app with `policy.lock` beside the `Cargo.toml` of the
-/// package, `policy.shop.lock` for an app with a name. The first run writes the file, for the
-/// repository; where `CI` is set it fails instead. After that the test fails with the difference in
-/// words whenever the policy changes. `POLICY_LOCK=update cargo test` takes the new policy over, unless
-/// something is opened: a route that admits more callers, origins or requests, loses a protection, or
-/// is new and public has to be accepted by a line in the file, which the test says.
-///
-/// Another one looks for what is odd about the policy as a whole, by the
-/// [lints](policy_core::manifest::lint). It fails on what is sure and of medium severity or worse,
-/// unless a line of the file suppresses it, with who, why and perhaps until when. It prints the rest.
-///
-/// See [`testing`](crate::testing) for the laws and their cases.
+/// What `policy_tests!` expands to in tests.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! policy_tests {
-    ($app:expr $(,)?) => {
-        $crate::policy_tests!(policy_laws: $app);
-    };
-    ($name:ident: $app:expr $(,)?) => {
+macro_rules! __policy_laws {
+    ($name:ident: $app:expr) => {
         // Outside of the module, so that the path of the app resolves as in the caller's code.
-        #[cfg(test)]
         impl $name::Subject {
             fn proof() -> $crate::__private::Proof {
-                $crate::__private::prove($app)
+                $crate::__private::AppSource::with_app($app, $crate::__private::prove)
             }
         }
 
-        #[cfg(test)]
         mod $name {
             use $crate::__private::{Law, Proof};
 

@@ -235,7 +235,7 @@ async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
     Ok(user)
 }
 
-const OWN: &str = "https://api.example";
+const OWN: &str = "https://api.shop.example";
 
 #[tokio::test]
 async fn a_rate_per_principal_is_that_of_a_person_wherever_they_are() {

@@ -5,7 +5,7 @@ use std::{env, fs, path::PathBuf, process};
 use policy_core::{Rule, secret::SecretError, token::KeyError};
 
 use super::*;
-use crate::auth::tokens::{KeyFileError, KeyLineError, TokenKeys};
+use crate::auth::tokens::{KeyFileReason, KeyLineError, TokenKeys};
 
 const FIVE_MINUTES: Duration = Duration::from_secs(300);
 /// The longest lifetime of a token, plus the leeway.
@@ -193,13 +193,34 @@ fn a_line_that_is_none_is_named_and_not_quoted() {
     for (text, at, why) in broken {
         let found = reload(text.as_bytes());
         assert!(!format!("{found} {found:?}").contains("hunter2"));
-        match found {
-            KeyFileError::Line { line, error } => assert_eq!((line, error), (at, why)),
+        match found.reason() {
+            KeyFileReason::Line { line, error } => assert_eq!((*line, *error), (at, why)),
             other => panic!("{other:?}"),
         }
     }
     let not_text = reload(b"one \xff");
-    assert!(matches!(not_text, KeyFileError::Line { line: 1, error: KeyLineError::Shape }));
-    assert!(matches!(reload(b"# none"), KeyFileError::Keys(KeyError::Empty)));
-    assert!(matches!(TokenKeys::read("/no/such/file"), Err(KeyFileError::Unreadable(_))));
+    let shape = KeyLineError::Shape;
+    assert!(matches!(not_text.reason(), KeyFileReason::Line { line: 1, error } if *error == shape));
+    assert!(matches!(reload(b"# none").reason(), KeyFileReason::Keys(KeyError::Empty)));
+    let missing = TokenKeys::read("/no/such/file").unwrap_err();
+    assert!(matches!(missing.reason(), KeyFileReason::Unreadable(_)));
+    // What a `main` that returns it prints.
+    let told = format!("{missing:?}");
+    assert!(told.starts_with("/no/such/file: ") && told.contains("help: "), "{told}");
+    let told = crate::Error::from(missing).to_string();
+    assert!(told.contains("tokens: /no/such/file: "), "{told}");
+}
+
+/// They start in development and on loopback, and not where others could get the tokens.
+#[test]
+fn keys_of_development_are_for_development() {
+    let start = |origin: Option<&str>| {
+        let keys = TokenKeys::development().unwrap();
+        let app = crate::App::new(()).tokens(crate::Tokens::signed_with(keys));
+        origin.into_iter().fold(app, crate::App::public_origin).build().map(drop)
+    };
+    assert!(start(None).is_ok());
+    assert!(start(Some("https://localhost:8443")).is_ok());
+    let refused = start(Some("https://api.example")).unwrap_err().to_string();
+    assert!(refused.contains("(token.keys-of-development)"), "{refused}");
 }
