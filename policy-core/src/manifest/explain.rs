@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, header};
 
 use super::{
     Change, Manifest, Source, Sources,
-    engine::{Caller, Decision, Engine, EngineError, Gate, Outcome, Step, Verdict},
+    engine::{Caller, Decision, Engine, EngineError, Gate, Outcome, Protocol, Step, Verdict},
 };
 use crate::{catalogue::Refusal, method};
 
@@ -140,7 +140,19 @@ fn method_of(request: &Request<()>) -> String {
     let announced = request.headers().get(header::ACCESS_CONTROL_REQUEST_METHOD);
     let announced = announced.filter(|_| *request.method() == Method::OPTIONS);
     let announced = announced.and_then(|method| method.to_str().ok());
-    announced.unwrap_or(request.method().as_str()).to_owned()
+    announced.unwrap_or(served_as(request)).to_owned()
+}
+
+/// The method by which a request finds its route: an extended CONNECT takes the place of GET (RFC 8441
+/// 5).
+fn served_as(request: &Request<()>) -> &str {
+    let opens_websocket = Protocol::of(request).is_some_and(|of| of.as_str() == "websocket");
+    if opens_websocket { "GET" } else { request.method().as_str() }
+}
+
+/// Whether a page that sent it opens a WebSocket, over HTTP/1.1 or HTTP/2.
+fn is_websocket(request: &Request<()>) -> bool {
+    request.headers().contains_key(header::UPGRADE) || Protocol::of(request).is_some()
 }
 
 /// Whether the whole request is let through, with the preflight that a browser would send.
@@ -256,6 +268,12 @@ fn seen_by_page(
     let own = own.map_or_else(|| development_origin(request), |own| Some(own.to_owned()))?;
     if origin.as_bytes() == own.as_bytes() {
         return None;
+    }
+    if is_websocket(request) {
+        return Some(match decision.outcome {
+            Outcome::Reached => "the WebSocket opens, if what serves the route takes it",
+            _ => "`WebSocket connection failed`: the page gets an `error` event, and not why",
+        });
     }
     if is_forbidden(request.method()) {
         return Some("`TypeError`: no browser sends this method for a page");
@@ -536,5 +554,26 @@ mod tests {
         };
         assert_eq!(routes(&["HEAD"]), ["HEAD"]);
         assert!(routes(&[]).contains(&"GET".to_owned()));
+    }
+
+    #[test]
+    fn a_websocket_over_http2_finds_the_route_of_get() {
+        let mut request = request(
+            "CONNECT",
+            "https://api.shop.example/orders",
+            &[("origin", "https://evil.example"), ("cookie", "__Host-sid=s")],
+        );
+        request.extensions_mut().insert(Protocol::new("websocket"));
+        *request.version_mut() = http::Version::HTTP_2;
+        let explanation = explained(&request, &user(&["staff"], 0));
+        assert_eq!(explanation.decision.refusal(), Some(Refusal::WebSocketOrigin));
+        let (path, methods) = explanation.route.as_ref().unwrap();
+        assert!(path == "/orders" && methods.contains(&"GET".to_owned()), "{path} {methods:?}");
+        assert!(explanation.page.unwrap().contains("WebSocket connection failed"));
+        let nearest = explanation.nearest.unwrap();
+        assert_eq!(nearest.steps, [format!("send it from a page of `{APP}`")]);
+        assert_eq!(nearest.request.extensions().get(), Some(&Protocol::new("websocket")));
+        let edit = explanation.edit.unwrap();
+        assert!(edit.steps[0].contains("https://evil.example"), "{:?}", edit.steps);
     }
 }

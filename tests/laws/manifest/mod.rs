@@ -84,6 +84,7 @@ const USUAL: &[(&str, u64)] = &[
     ("route.method-not-allowed", 443),
     ("route.method-unknown", 204),
     ("route.not-found", 457),
+    ("route.protocol-unknown", 80),
     ("tunnel.credentials", 60),
     ("tunnel.origin", 24),
     ("wire.connection-field", 72),

@@ -4,7 +4,7 @@ use std::{cell::RefCell, convert::Infallible};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use policy_core::manifest::{Cors, Manifest, Origins};
+use policy_core::manifest::{Cors, Manifest, Origins, engine::Protocol};
 use policy_server::{
     AppService, Body, Clock, Random, SharedOrigins,
     candidate::{Candidate, Counts},
@@ -96,7 +96,15 @@ fn candidate_of(mut manifest: Manifest) -> Manifest {
 
 /// The whole response.
 async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, HeaderMap, Bytes) {
-    let response = service.clone().oneshot(request.clone().map(|()| Body::empty())).await;
+    let mut request = request.clone().map(|()| Body::empty());
+    if let Some(protocol) = request.extensions().get::<Protocol>() {
+        let protocol = match protocol.as_str() {
+            "websocket" => hyper::ext::Protocol::from_static("websocket"),
+            _ => hyper::ext::Protocol::from_static("connect-udp"),
+        };
+        request.extensions_mut().insert(protocol);
+    }
+    let response = service.clone().oneshot(request).await;
     let (parts, body) = response.unwrap_or_else(|never| match never {}).into_parts();
     let body = body.collect().await.expect("a body").to_bytes();
     (parts.status, parts.headers, body)

@@ -201,7 +201,7 @@ impl Engine {
         head.is_secure = matches!(self.own, OwnOrigin::Public(_));
         // Whether a peer is one of the proxies is a fact of its connection.
         head.is_forwarded = !self.trusts_proxies && request.headers().keys().any(is_forwarding);
-        head.protocol = request.extensions().get().map(Protocol::as_str);
+        head.protocol = Protocol::of(request).map(Protocol::as_str);
         head
     }
 

@@ -1,5 +1,7 @@
 //! What no header of a request says.
 
+use http::{Method, Request};
+
 /// The `:protocol` of an extended CONNECT (RFC 8441 4), as an extension of the request: a WebSocket over
 /// HTTP/2.
 ///
@@ -21,6 +23,11 @@ impl Protocol {
     /// A protocol, such as `websocket`.
     pub fn new(name: impl Into<Box<str>>) -> Self {
         Self(name.into())
+    }
+
+    /// That of an extended CONNECT. Other requests have none.
+    pub(crate) fn of<B>(request: &Request<B>) -> Option<&Self> {
+        request.extensions().get().filter(|_| *request.method() == Method::CONNECT)
     }
 
     /// Its name.

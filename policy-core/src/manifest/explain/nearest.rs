@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Method, Request, header};
 
-use super::{development_origin, is_let_through};
+use super::{development_origin, is_let_through, served_as};
 use crate::{
     catalogue::Refusal,
     csrf,
@@ -33,7 +33,7 @@ pub(super) fn of(
     caller: &Caller,
 ) -> Option<Nearest> {
     let own = manifest.app.public_origin.as_deref();
-    let mut near = Nearest { steps: Vec::new(), request: copy(request), caller: caller.clone() };
+    let mut near = Nearest { steps: Vec::new(), request: request.clone(), caller: caller.clone() };
     // More steps than gates would go in circles.
     for _ in 0..12 {
         match is_let_through(engine, own, &near.request, &near.caller) {
@@ -50,18 +50,10 @@ pub(super) fn of(
     None
 }
 
-fn copy(request: &Request<()>) -> Request<()> {
-    let mut copy = Request::new(());
-    copy.method_mut().clone_from(request.method());
-    copy.uri_mut().clone_from(request.uri());
-    copy.headers_mut().clone_from(request.headers());
-    copy
-}
-
 impl Nearest {
     /// Changes what a refusal is about.
     fn mend(&mut self, manifest: &Manifest, engine: &Engine, refusal: Refusal) -> Option<String> {
-        let route = engine.serving(self.request.method().as_str(), self.request.uri().path());
+        let route = engine.serving(served_as(&self.request), self.request.uri().path());
         let route = route.cloned();
         let own = manifest.app.public_origin.clone();
         match refusal {

@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
 use policy_core::{
-    manifest::Route,
+    manifest::{Route, engine::Protocol},
     testing::{NearOrigin, any_near_origin},
 };
 use proptest::{
@@ -28,6 +28,8 @@ pub(crate) struct Sketch {
     asked: Option<Asked>,
     fields: Vec<(&'static str, &'static str)>,
     is_http2: bool,
+    /// What an extended CONNECT asks for.
+    protocol: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -247,14 +249,16 @@ pub(crate) fn sketch() -> impl Strategy<Value = Sketch> + Clone {
             groups.flatten().copied().chain(typed).chain(part).chain(last).collect::<Vec<_>>()
         },
     );
+    let protocol =
+        option::weighted(0.06, select(&["websocket", "websocket", "websocket", "connect-udp"][..]));
     (
         (any::<Index>(), method(), path, query, host),
         (option::weighted(0.6, origin), prop::bool::weighted(0.08)),
-        (option::weighted(0.25, asked), fields, prop::bool::weighted(0.1)),
+        (option::weighted(0.25, asked), fields, prop::bool::weighted(0.1), protocol),
     )
         .prop_map(
             |((route, method, path, query, host), (origin, is_origin_repeated), rest)| {
-                let (asked, fields, is_http2) = rest;
+                let (asked, fields, is_http2, protocol) = rest;
                 Sketch {
                     route,
                     method,
@@ -266,6 +270,7 @@ pub(crate) fn sketch() -> impl Strategy<Value = Sketch> + Clone {
                     asked,
                     fields,
                     is_http2,
+                    protocol,
                 }
             },
         )
@@ -345,16 +350,29 @@ impl Sketch {
             // Few of them have what no browser adds.
             fields.retain(|(name, _)| !name.starts_with("content-"));
         }
+        let protocol = self.protocol.filter(|_| asked.is_none() && target.starts_with('/'));
+        let target = match protocol {
+            Some(_) => {
+                method = "CONNECT".to_owned();
+                fields.retain(|(name, _)| *name != "upgrade" && *name != "connection");
+                format!("{own}{target}")
+            }
+            None => target,
+        };
         let target = match self.query {
             "" => target,
             query if target.contains('/') => format!("{target}?{query}"),
             _ => target,
         };
         let uri = target.parse().unwrap_or(Uri::from_static("/"));
-        let version = if self.is_http2 { Version::HTTP_2 } else { Version::HTTP_11 };
+        let version =
+            if self.is_http2 || protocol.is_some() { Version::HTTP_2 } else { Version::HTTP_11 };
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         let request = Request::builder().method(method).uri(uri).version(version).body(());
         let mut request = request.expect("a request");
+        if let Some(protocol) = protocol {
+            request.extensions_mut().insert(Protocol::new(protocol));
+        }
         let headers = request.headers_mut();
         let mut add = |name: &'static str, value: &[u8]| {
             let value = HeaderValue::from_bytes(value).expect("a value");

@@ -1,6 +1,7 @@
 //! A request as plain text.
 
 use http::{Request, Version};
+use policy_core::manifest::engine::Protocol;
 
 /// A request as plain text.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub(super) struct Asked {
     pub(super) path: String,
     pub(super) query: String,
     pub(super) is_http2: bool,
+    /// What an extended CONNECT asks for.
+    pub(super) protocol: Option<String>,
     fields: Vec<(String, Vec<u8>)>,
 }
 
@@ -25,6 +28,10 @@ impl Asked {
             path: uri.path().to_owned(),
             query: uri.query().unwrap_or_default().to_owned(),
             is_http2: request.version() == Version::HTTP_2,
+            protocol: match request.method().as_str() {
+                "CONNECT" => request.extensions().get().map(|of: &Protocol| of.as_str().to_owned()),
+                _ => None,
+            },
             fields: fields
                 .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
                 .collect(),
@@ -83,7 +90,13 @@ impl Asked {
 
     /// CONNECT to a host and a port, not to a resource.
     pub(super) fn is_tunnel(&self) -> bool {
-        self.method == "CONNECT" && self.scheme.is_none()
+        self.method == "CONNECT" && self.scheme.is_none() && self.protocol.is_none()
+    }
+
+    /// The method by which it finds its route: a WebSocket over HTTP/2 takes the place of GET (RFC 8441
+    /// 5).
+    pub(super) fn found_by(&self) -> &str {
+        if self.protocol.as_deref() == Some("websocket") { "GET" } else { &self.method }
     }
 
     /// What opens a WebSocket, or might.

@@ -102,7 +102,7 @@ fn status_of(code: &str) -> u16 {
             421
         }
         "wire.too-early" => 425,
-        "route.method-unknown" | "wire.transfer-coding" => 501,
+        "route.method-unknown" | "route.protocol-unknown" | "wire.transfer-coding" => 501,
         "auth.credentials-unchecked" => 503,
         other => panic!("no documentation lists `{other}`"),
     }
@@ -303,12 +303,15 @@ impl<'a> App<'a> {
         if asked.path == "*" || (asked.method == "TRACE" && self.serves_trace()) {
             return Err(automatic(Vec::new()));
         }
+        if asked.protocol.as_ref().is_some_and(|protocol| protocol != "websocket") {
+            return Err(End { outcome: "route.protocol-unknown", cors: Vec::new() });
+        }
         let Some(found) = self.find(path) else { return self.elsewhere(asked, hides_slash) };
         if asked.is_preflight() {
             return Err(self.preflight(&found, asked));
         }
-        let Some(route) = found.route(&asked.method).filter(|route| !is_last_hop(*route, asked))
-        else {
+        let method = asked.found_by();
+        let Some(route) = found.route(method).filter(|route| !is_last_hop(*route, asked)) else {
             let cors = found.first().map(|route| self.shared(route, asked)).unwrap_or_default();
             return Err(match asked.method.as_str() {
                 "OPTIONS" => automatic(cors),
@@ -317,7 +320,7 @@ impl<'a> App<'a> {
             });
         };
         let takes_slashes = found.takes_slashes[&route.index]
-            && !(takes_rest(route) && self.hides_other(path, &asked.method, route));
+            && !(takes_rest(route) && self.hides_other(path, method, route));
         if hides_slash && !takes_slashes {
             let cors = self.shared(route, asked);
             return Err(End { outcome: "wire.path-encoded-slash", cors });
@@ -437,7 +440,8 @@ fn wire(asked: &Asked, is_tunnel: bool) -> Result<(String, bool), &'static str> 
     }
     match asked.path.as_str() {
         "*" if asked.method == "OPTIONS" => Ok((String::new(), false)),
-        path if !path.starts_with('/') || asked.is_tunnel() => Err("wire.target-form"),
+        path if !path.starts_with('/') => Err("wire.target-form"),
+        _ if asked.method == "CONNECT" && asked.scheme.is_none() => Err("wire.target-form"),
         path => paths::normalized(path),
     }
 }
