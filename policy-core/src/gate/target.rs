@@ -115,22 +115,22 @@ impl<'a> NormalPath<'a> {
 
 /// Whether a path is in its normal form at first sight, as nearly every one.
 fn is_normal(path: &str) -> bool {
-    let mut refused = CODED;
-    path.bytes().all(|byte| {
+    // Without a branch for each byte: what is refused is collected.
+    let (refused, _) = path.bytes().fold((0, 0), |(refused, before), byte| {
         let class = class(byte);
-        let is_normal = class & refused == 0;
-        // A segment that begins with another slash is empty, and one with a dot may be `..`.
-        refused = if class == SLASH { CODED | SLASH | DOT } else { CODED };
-        is_normal
-    })
+        (refused | class & (CODED | before >> REFUSES), class)
+    });
+    refused == 0
 }
 
 const SLASH: u8 = 1;
 const DOT: u8 = 2;
 /// A byte that begins a percent code, or should be in one.
 const CODED: u8 = 4;
+/// By how many bits a class is shifted that the next byte must not be of.
+const REFUSES: u8 = 4;
 
-/// What a byte is to [`is_normal`]: one of the above, or 0.
+/// What a byte is to [`is_normal`]: one of the above, or 0; and what the next byte must not be.
 #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
 fn class(byte: u8) -> u8 {
     const CLASSES: [u8; 256] = {
@@ -138,7 +138,8 @@ fn class(byte: u8) -> u8 {
         let mut byte: u8 = 0;
         loop {
             classes[byte as usize] = match byte {
-                b'/' => SLASH,
+                // A segment that begins with another slash is empty, and one with a dot may be `..`.
+                b'/' => SLASH | (SLASH | DOT) << REFUSES,
                 b'.' => DOT,
                 _ if is_path_byte(byte) => 0,
                 _ => CODED,

@@ -42,7 +42,7 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
         Single::One(method) => path.asked(method.as_bytes()),
         Single::Absent | Single::Repeated => None,
     };
-    let shared = served.or(path.shared()).and_then(|served| {
+    let shared = served.or_else(|| path.shared()).and_then(|served| {
         Some((&served.rules, served.rules.cors.as_ref()?, served.preflight.as_ref()?))
     });
     let Some((policy, cors, preflight)) = shared else {

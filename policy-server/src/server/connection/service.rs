@@ -63,7 +63,8 @@ impl Service<Request<Incoming>> for ConnectionService {
         let is_tunnel = is_connect(&request) && is_http1;
         let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
         let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
-        self.activity.has_body(!request.body().is_end_stream());
+        // Over HTTP/2 this question takes a lock, and nobody needs the answer.
+        self.activity.has_body(is_http1 && !request.body().is_end_stream());
         // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
         // HTTP/2 wait for their client in the executor of their connection.
         let first_poll = if is_http1 { FirstPoll::InCall } else { FirstPoll::Later };
