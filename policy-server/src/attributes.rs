@@ -238,6 +238,9 @@ pub use policy_macros::route;
 /// path is unsafe and has other `origins`, `credentials`, `headers` or `methods`, or no `cors` at
 /// all, caching is therefore disabled, whatever `max_age` is set.
 ///
+/// `credentials` bring a session cookie along from pages of the app's own site only, unless the cookie
+/// says otherwise: [`cross_site`](crate::cross_site).
+///
 /// ```
 /// use policy_server::prelude::*;
 ///
@@ -278,6 +281,9 @@ pub use policy_macros::route;
 /// - with `credentials`, origins that are not `https` and wildcards over a public suffix
 /// - methods and headers that browsers never let a page send or read
 /// - a second `#[cors]`, and one on a function without a route
+///
+/// At start, an origin of another site is refused on a route for which only a session counts
+/// (`session.same-site`).
 pub use policy_macros::cors;
 
 /// Sets who may call a route. It is required on every route, so that none is public by accident.

@@ -203,9 +203,9 @@ mod client;
 #[cfg(feature = "gateway")]
 mod gateway;
 mod handler;
+mod laws;
 mod observe;
 mod pipeline;
-mod policy_tests;
 mod route;
 mod run;
 mod server;
@@ -376,7 +376,7 @@ pub mod __private {
     pub use policy_core;
 
     #[cfg(not(feature = "testing"))]
-    pub use crate::policy_tests::testing_is_off;
+    pub use crate::laws::testing_is_off;
     /// The rows of the embedded store, for fuzz targets.
     #[cfg(feature = "embedded")]
     pub use crate::store::embedded::codec::{Row, Successor, TokenRow};

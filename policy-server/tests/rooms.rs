@@ -14,7 +14,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 const ROOMS: [&str; 16] = [
     "lib",
     "attributes",
-    "policy_tests",
+    "laws",
     "run",
     "testing",
     "server",

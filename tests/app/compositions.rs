@@ -108,3 +108,42 @@ async fn apps_are_services_inside_of_axum() {
     let foreign = client.get("/plain").header("host", "a.example").send().await;
     assert_eq!(foreign.status(), 421);
 }
+
+/// Whatever serves the route, and also where it refuses the caller.
+#[tokio::test]
+async fn a_layer_around_an_app_sees_the_route_of_a_response() {
+    #[get("/accounts/{id}")]
+    #[auth(session)]
+    async fn account(id: u64) -> String {
+        id.to_string()
+    }
+
+    let name = |mut response: Response| async {
+        let route =
+            response.extensions().get::<MatchedRoute>().map(|route| route.path().to_owned());
+        let route = route.unwrap_or_else(|| "none".to_owned());
+        response.headers_mut().insert("x-route", route.parse().expect("a path"));
+        response
+    };
+    let files = Mount::new(service_fn(async |_request: Request| {
+        Ok::<_, Infallible>(Response::new(Body::empty()))
+    }));
+    let app = App::new(())
+        .sessions(Sessions::memory())
+        .group("/a", Group::new().routes(routes![account, plain]))
+        .mount("/files", files.public())
+        .layer(axum::middleware::map_response(name));
+    let client = app.test();
+    for (path, route) in [
+        ("/a/plain", "/a/plain"),
+        ("/a/accounts/7", "/a/accounts/{id}"),
+        ("/files/x", "/files/{*path}"),
+        ("/nowhere", "none"),
+    ] {
+        let response = client.get(path).send().await;
+        assert_eq!(response.header("x-route"), Some(route), "{path}");
+    }
+    let preflight = client.options("/a/plain").origin("https://a.example");
+    let preflight = preflight.header("access-control-request-method", "GET").send().await;
+    assert_eq!(preflight.header("x-route"), Some("none"));
+}

@@ -309,7 +309,8 @@ impl<S> App<S> {
     /// Wraps the whole app in a `tower` layer. Later layers wrap earlier ones.
     ///
     /// A layer sees requests before any gate, and responses after the policy was written onto them.
-    /// A response that the layer makes itself carries no policy.
+    /// A response that the layer makes itself carries no policy. The extensions of a response have the
+    /// [`MatchedRoute`](crate::extract::MatchedRoute), so that a layer can count per route.
     ///
     /// To compress only a [mounted](Self::mount) service, put the compression middleware of
     /// `tower-http` around that service, so that the policy is written onto the compressed

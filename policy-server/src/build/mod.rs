@@ -165,6 +165,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         not_found_policy,
         no_route_policy,
         fallback,
+        is_layered: !app.layers.is_empty(),
         random: app.random.clone(),
         settings: app.settings,
         readiness,

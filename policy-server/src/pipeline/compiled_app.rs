@@ -30,6 +30,8 @@ pub(crate) struct CompiledApp {
     pub(crate) no_route_policy: Arc<CompiledRoutePolicy>,
     /// Serves paths without a route.
     pub(crate) fallback: Option<Arc<CompiledRoute>>,
+    /// Whether tower layers are around the app.
+    pub(crate) is_layered: bool,
     pub(crate) random: Random,
     pub(crate) settings: ServerSettings,
     pub(crate) readiness: Readiness,

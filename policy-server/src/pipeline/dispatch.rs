@@ -118,6 +118,9 @@ where
             observation.routed(route.path());
         }
     }
+    if app.is_layered && route.is_listed() {
+        policy.state_route(&route.info);
+    }
     let (mut parts, body) = request.into_parts();
     if route.rules.headers.as_ref().is_some_and(SecurityHeaders::takes_nonce) {
         match app.random.draw() {

@@ -1,5 +1,7 @@
 //! The address on which a server listens.
 
+use policy_server::ListenAddress;
+
 use super::*;
 
 #[tokio::test]
@@ -22,6 +24,30 @@ async fn addresses_that_are_taken_or_none_are_named_in_the_error() {
         let error = app().bind(address).await.unwrap_err().to_string();
         assert!(error.contains(&format!("\n- listener: `{address}`: ")), "{error}");
     }
+}
+
+#[tokio::test]
+async fn addresses_may_be_typed_or_bound_by_others() {
+    let bound = || std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let of_tokio = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let typed = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let addresses: [ListenAddress; 4] =
+        [typed.into(), (std::net::Ipv4Addr::LOCALHOST, 0).into(), bound().into(), of_tokio.into()];
+    for address in addresses {
+        let told = address.to_string();
+        let server = app().bind(address).await.expect("an app that starts");
+        let address = server.local_addr();
+        assert!(told.ends_with(":0") || told == address.to_string(), "{told} {address}");
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let serving = tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) }));
+        assert_hello(&mut Connection::open(address).await).await;
+        stop.send(()).unwrap();
+        soon(serving).await.unwrap();
+    }
+    // The rules about addresses hold for them as well.
+    let Ok(open) = std::net::TcpListener::bind("0.0.0.0:0") else { return };
+    let error = app().bind(open).await.unwrap_err().to_string();
+    assert!(error.contains("(app.public-origin-missing)"), "{error}");
 }
 
 #[tokio::test]

@@ -190,6 +190,26 @@ async fn the_shutdown_begins_with_sigterm() {
     assert!(success, "{rest}");
 }
 
+/// Without a public origin, whatever is in flight.
+#[tokio::test]
+async fn in_development_ctrl_c_ends_a_server_at_once() {
+    const TEST: &str = "serving::shutdown::in_development_ctrl_c_ends_a_server_at_once";
+    const LONG: Duration = Duration::from_secs(600);
+
+    if role().is_some() {
+        let settings = ServerSettings::default().drain(LONG).shutdown_timeout(LONG);
+        let app = App::new(()).routes(routes![hello, never]).settings(settings);
+        return app.serve("127.0.0.1:0").await.unwrap();
+    }
+    let process = ServerProcess::start(&mut again(TEST, "server"));
+    let mut busy = Connection::open(process.address).await;
+    busy.send(get("/never")).await;
+    assert_hello(&mut Connection::open(process.address).await).await;
+    process.signal("INT");
+    let (success, rest) = process.ended();
+    assert!(success, "{rest}");
+}
+
 /// Two servers for one process.
 async fn two_servers() -> (Server, Server) {
     let bind = async || {

@@ -14,6 +14,9 @@ use crate::handler::RouteInfo;
 /// It is available in the handlers of an [`App`](crate::App). Elsewhere, such as in a mounted
 /// service, it fails with 500, and `Option<MatchedRoute>` is `None`.
 ///
+/// The layers of [`App::layer`](crate::App::layer) find it in the extensions of a response, if the
+/// request came to its route: what the gates before refuse, and a preflight, has none.
+///
 /// ```
 /// use policy_server::prelude::*;
 ///

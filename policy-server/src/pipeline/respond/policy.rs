@@ -22,6 +22,7 @@ use crate::gateway::tunnel;
 use crate::{
     auth::AuthService,
     base::problem,
+    handler::{RouteInfo, extract::MatchedRoute},
     pipeline::gates::limits::Taken,
     route::{compiled_policy::CompiledRoutePolicy, conditional},
 };
@@ -51,6 +52,8 @@ pub(crate) struct ResponsePolicy {
 struct OptionalContext {
     conditions: Option<Box<Conditions>>,
     nonce: Option<Nonce>,
+    /// The route, for the layers around the app.
+    route: Option<Arc<RouteInfo>>,
     #[cfg(feature = "gateway")]
     is_of_tunnel: bool,
 }
@@ -95,6 +98,11 @@ impl ResponsePolicy {
     /// States the nonce of the page.
     pub(crate) fn state_nonce(&mut self, nonce: Nonce) {
         self.optional().nonce = Some(nonce);
+    }
+
+    /// States the route to the layers around the app.
+    pub(crate) fn state_route(&mut self, route: &Arc<RouteInfo>) {
+        self.optional().route = Some(Arc::clone(route));
     }
 
     /// Asks for credentials as a proxy does.
@@ -168,6 +176,9 @@ impl ResponsePolicy {
         match &rules.cors {
             Some(cors) => cors.apply(grant, headers),
             None => remove_cors(headers),
+        }
+        if let Some(route) = optional.and_then(|optional| optional.route.as_ref()) {
+            response.extensions_mut().insert(MatchedRoute::of(route));
         }
         if method == Method::HEAD {
             return without_body(response);

@@ -299,6 +299,7 @@ mod tests {
     use super::*;
     use crate::{
         prelude::*,
+        session::SameSite,
         testing::prove::{
             equivalence_classes::Path, exchange::Exchange, explorer::AppExplorer, prepared,
         },
@@ -351,7 +352,7 @@ mod tests {
     fn a_page_that_stands_in_gets_what_the_page_itself_would() {
         let app = App::new(())
             .public_origin("https://api.shop.example")
-            .sessions(Sessions::memory())
+            .sessions(Sessions::memory().same_site(SameSite::None))
             .routes(routes![orders, order, prices]);
         let (declared, service) = prepared(app.parts);
         let paths = Path::all(&declared);
