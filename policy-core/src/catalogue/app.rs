@@ -22,6 +22,10 @@ area! { $ app
         Listen Error "app.listen",
             "the server cannot listen on this address",
             "use a free address of this machine, such as `127.0.0.1:8080`";
+        /// An address for pages of problems that is no URI reference.
+        ProblemTypes Error "app.problem-types",
+            "this is not an address to which the codes of problems can be added",
+            "write a URI reference, such as `https://docs.example/errors/` or `/errors/`";
         /// A configuration file that cannot be read.
         ConfigFile Error "app.config-file",
             "this configuration file cannot be read",

@@ -95,6 +95,7 @@ use crate::{
 /// - Address and connections: [`public_origin`](Self::public_origin), [`behind`](Self::behind),
 ///   [`settings`](Self::settings); with the feature `tls` also `tls`.
 /// - Operation: [`health`](Self::health), [`readiness`](Self::readiness),
+///   [`problem_types`](Self::problem_types),
 ///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log);
 ///   with the feature `manifest` also `decision_records` and `observe`.
 /// - Clock and random numbers, which tests replace: [`clock`](Self::clock),
@@ -126,6 +127,8 @@ pub(crate) struct AppParts {
     pub(crate) config_file: Option<PathBuf>,
     pub(crate) settings: ServerSettings,
     pub(crate) rate_capacity: RateCapacity,
+    /// The beginning of `type` in problems.
+    pub(crate) problem_types: Option<String>,
     pub(crate) shared_limits: Option<SharedLimits>,
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
@@ -180,6 +183,7 @@ impl<S: Send + Sync + 'static> App<S> {
             config_file: None,
             settings: ServerSettings::default(),
             rate_capacity: RateCapacity::DEFAULT,
+            problem_types: None,
             shared_limits: None,
             probes: Vec::new(),
             request_ids: false,
@@ -424,6 +428,31 @@ impl<S> App<S> {
     /// It is exempt from policies like [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {
         self.parts.probes.push((path.into(), Probe::Readiness));
+        self
+    }
+
+    /// Where the pages about problems are: `type` of every problem with a code is this text with the
+    /// code at its end (RFC 9457 3.1.1), and its HTML page links to it. The default is `about:blank`,
+    /// since only an app knows where its clients read.
+    ///
+    /// It applies to refusals by the framework and to problems of handlers, unless these have a
+    /// [`type_uri`](crate::Problem::type_uri). What clients compare is `code`. The pages of the
+    /// framework's codes are in `docs/codes`, and `cargo policy code CODE` prints them.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let app = App::new(()).problem_types("https://docs.shop.example/errors/");
+    /// let problem: serde_json::Value = app.test().get("/").send().await.json();
+    /// assert_eq!(problem["type"], "https://docs.shop.example/errors/route.not-found");
+    /// # });
+    /// ```
+    ///
+    /// A text that cannot be the beginning of a URI reference stops the start.
+    pub fn problem_types(mut self, address: impl Into<String>) -> Self {
+        self.parts.problem_types = Some(address.into());
         self
     }
 

@@ -49,6 +49,8 @@ pub(super) struct Builder<'a> {
     pub(super) available: Available<'a>,
     /// The issuer of the app's own tokens, if it signs any.
     pub(super) own_issuer: Option<Box<str>>,
+    /// The beginning of `type` in problems.
+    pub(super) problem_types: Option<Arc<str>>,
     /// The external issuers that the app accepts.
     pub(super) issuers: Vec<Box<str>>,
     /// Those of them that something takes.
@@ -84,6 +86,7 @@ impl<'a> Builder<'a> {
             access: Access::default(),
             available,
             own_issuer: None,
+            problem_types: None,
             issuers: Vec::new(),
             taken_issuers: HashSet::new(),
             is_https: false,
@@ -117,6 +120,17 @@ impl<'a> Builder<'a> {
 
     pub(super) fn rule(&mut self, location: &str, rule: Rule, value: &str) {
         self.problems.push(StartProblem::new(rule, location, value));
+    }
+
+    /// Sets where the pages about problems are: a URI reference (RFC 3986 4.1) by its characters.
+    pub(super) fn set_problem_types(&mut self, address: Option<String>) {
+        let is_of_uri = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
+        match address {
+            Some(address) if address.is_empty() || !address.bytes().all(is_of_uri) => {
+                self.rule("App::problem_types", Rule::ProblemTypes, &address);
+            }
+            address => self.problem_types = address.map(Into::into),
+        }
     }
 
     pub(super) fn own_origin(&mut self, public: Option<&str>) -> OwnOrigin {

@@ -75,6 +75,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         Rates::new(&app.clock, &app.random, app.rate_capacity, shared),
         Arc::from(app.state),
     );
+    builder.set_problem_types(app.problem_types);
     let own_origin = builder.own_origin(app.public_origin.as_deref());
     if let Some(tokens) = &app.tokens {
         builder.own_issuer = tokens.own_issuer(own_text(&own_origin)).map(Into::into);

@@ -178,6 +178,7 @@ impl Builder<'_> {
             timeout: limits.timeout.unwrap_or(TIMEOUT),
             rate,
             concurrency: stated().find_map(|stated| stated.concurrency.clone()),
+            problem_types: self.problem_types.clone(),
             fields: fields.into_iter().flatten().sum(),
             tells_codes: self.is_development,
             ..facets
@@ -339,6 +340,74 @@ mod tests {
         ] {
             let error = app.routes(routes![page, public]).build().unwrap_err().to_string();
             assert!(error.contains(code), "{error}");
+        }
+    }
+
+    /// Refusals of gates and of preflights, and problems of handlers, have the address of their page;
+    /// what states an address itself keeps it, and what has no code has none.
+    #[tokio::test]
+    async fn problems_have_the_address_of_their_page() {
+        #[get("/coded")]
+        #[auth(public)]
+        async fn coded() -> Problem {
+            Problem::conflict().code("lamps.sold").detail("\"gone\"")
+        }
+
+        #[get("/stated")]
+        #[auth(public)]
+        async fn stated() -> Problem {
+            Problem::conflict().code("lamps.sold").type_uri("/lamps/sold")
+        }
+
+        #[get("/plain")]
+        #[auth(public)]
+        async fn plain() -> Problem {
+            Problem::conflict()
+        }
+
+        let app = App::new(()).routes(routes![coded, stated, plain]);
+        let client = app.problem_types("https://docs.example/errors/?code=").test();
+        for (method, path, expected) in [
+            ("GET", "/coded", "https://docs.example/errors/?code=lamps.sold"),
+            ("GET", "/stated", "/lamps/sold"),
+            ("GET", "/plain", "about:blank"),
+            ("GET", "/missing", "https://docs.example/errors/?code=route.not-found"),
+            ("PUT", "/plain", "https://docs.example/errors/?code=route.method-not-allowed"),
+            ("GET", "/a//b", "https://docs.example/errors/?code=wire.path-empty-segment"),
+        ] {
+            let response = client.request(method.parse().unwrap(), path).send().await;
+            let problem: serde_json::Value = response.json();
+            assert_eq!(problem["type"], expected, "{method} {path}: {problem}");
+            assert_eq!(response.header("content-type"), Some("application/problem+json"));
+        }
+        let preflight = client
+            .request(http::Method::OPTIONS, "/coded")
+            .origin("https://a.example")
+            .header("access-control-request-method", "GET");
+        let problem: serde_json::Value = preflight.send().await.json();
+        let expected = "https://docs.example/errors/?code=cors.origin-not-granted";
+        assert_eq!(problem["type"], expected);
+        let page = client.get("/coded").header("accept", "text/html").send().await;
+        let link =
+            "<a href=\"https://docs.example/errors/?code=lamps.sold\"><code>lamps.sold</code></a>";
+        assert!(page.text().contains(link), "{}", page.text());
+        let text = client.get("/coded").header("accept", "text/plain").send().await;
+        assert!(
+            text.text()
+                .ends_with("code: lamps.sold\nhttps://docs.example/errors/?code=lamps.sold\n")
+        );
+    }
+
+    #[test]
+    fn the_address_of_pages_is_a_uri_reference() {
+        for address in ["https://docs.example/errors/", "/errors/", "urn:shop:", "#"] {
+            assert!(App::new(()).problem_types(address).build().is_ok(), "{address}");
+        }
+        for address in ["", "https://docs.example/my errors/", "\"", "/b\u{fc}cher/", "/{code}"] {
+            let built = App::new(()).problem_types(address).build();
+            let Err(crate::Error::Start(problems)) = built else { panic!("{address} is accepted") };
+            let rules: Vec<_> = problems.iter().map(StartProblem::rule).collect();
+            assert_eq!(rules, [policy_core::Rule::ProblemTypes], "{address}");
         }
     }
 }

@@ -25,6 +25,8 @@ macro_rules! define_rules {
             pub(crate) timeout: Duration,
             pub(crate) rate: Option<Arc<RateLimit>>,
             pub(crate) concurrency: Option<Arc<Concurrency>>,
+            /// The beginning of `type` in problems.
+            pub(crate) problem_types: Option<Arc<str>>,
             /// The approximate number of headers that the policy adds to a response.
             pub(crate) fields: usize,
             /// Whether responses tell developers the code of a problem.

@@ -210,6 +210,10 @@ fn a_principal_is_there_where_one_is_asked_for() {
     assert_eq!(with(SESSION), []);
     assert_eq!(with(PUBLIC), [(Rule::PrincipalOfPublic, 0)]);
     assert_eq!(with(AuthSpec { optional: true, ..TOKEN }), [(Rule::PrincipalOfOptional, 0)]);
+    // An `Option<Principal>` is always `None` on a public route, and may be one on an optional route.
+    let takes_user = |spec| rules(AuthSpec { takes_user: true, ..spec });
+    assert_eq!(takes_user(PUBLIC), [(Rule::PrincipalOfPublic, 0)]);
+    assert_eq!(takes_user(AuthSpec { optional: true, ..TOKEN }), []);
 }
 
 #[test]

@@ -36,7 +36,8 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 ///
 /// A handler returns `Result<T, Problem>`. Refusals by the framework have the same form, so clients
 /// need to parse only one. They distinguish problems by `code`; `type` stays `about:blank` unless
-/// [`type_uri`](Self::type_uri) names a page about the problem.
+/// [`type_uri`](Self::type_uri) or [`App::problem_types`](crate::App::problem_types) names a page about
+/// the problem.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -346,6 +347,17 @@ impl Problem {
             Kind::Listed(refusal) => Some(Code::Listed(*refusal)),
             Kind::Own(own) => own.code.clone().map(Code::Own),
         }
+    }
+
+    /// The same with the address of its page, if it has a code and states no address.
+    fn typed(&self, types: &str) -> Option<Self> {
+        let code = self.own_code()?;
+        if let Kind::Own(own) = &self.0
+            && own.type_uri != own::NO_TYPE
+        {
+            return None;
+        }
+        Some(self.clone().type_uri(format!("{types}{code}")))
     }
 
     fn into_members(self) -> Own {

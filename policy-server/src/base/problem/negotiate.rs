@@ -56,12 +56,18 @@ pub(crate) fn formats(headers: &HeaderMap) -> Vec<u8> {
 /// Converts a response that is a problem into the format that these [`formats`] prefer. Every
 /// problem lists `Accept` in its `Vary`, whatever its format.
 ///
+/// `types` is where the pages about problems are, see [`App::problem_types`](crate::App::problem_types).
+///
 /// A response whose body was replaced or encoded meanwhile is not changed.
-pub(crate) fn negotiate(formats: &[u8], response: &mut Response) {
+pub(crate) fn negotiate(formats: &[u8], types: Option<&str>, response: &mut Response) {
     if response.extensions().is_empty() {
         return;
     }
     let Some(Shown(problem)) = response.extensions_mut().remove() else { return };
+    let (problem, is_typed) = match types.and_then(|types| problem.typed(types)) {
+        Some(typed) => (typed, true),
+        None => (problem, false),
+    };
     let status = response.status();
     if let Some(code) = problem.own_code() {
         response.extensions_mut().insert(code);
@@ -75,13 +81,14 @@ pub(crate) fn negotiate(formats: &[u8], response: &mut Response) {
     let lines = formats.split(|byte| *byte == b'\n');
     let lines = lines.filter_map(|line| Some((ACCEPT, HeaderValue::from_bytes(line).ok()?)));
     let (media_type, body) = match Preferred::negotiate(&lines.collect()) {
+        Preferred::Json if is_typed => ("application/problem+json", members(problem).body()),
         Preferred::Json => return,
         Preferred::Html => {
             let page_policy = HeaderValue::from_static(render::PAGE_POLICY);
             headers.entry(CONTENT_SECURITY_POLICY).or_insert(page_policy);
-            ("text/html; charset=utf-8", render::html(&members(problem)))
+            ("text/html; charset=utf-8", render::html(&members(problem)).into())
         }
-        Preferred::Text => ("text/plain; charset=utf-8", render::text(&members(problem))),
+        Preferred::Text => ("text/plain; charset=utf-8", render::text(&members(problem)).into()),
     };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.remove(CONTENT_LENGTH);
@@ -112,7 +119,7 @@ mod tests {
         }
         assert_eq!(formats(&headers), b"text/html;q=0.1\ntext/plain;a=\"\ntext/plain");
         let mut response = Problem::not_found().into_response();
-        negotiate(&formats(&headers), &mut response);
+        negotiate(&formats(&headers), None, &mut response);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/plain; charset=utf-8");
     }
 
@@ -174,7 +181,7 @@ mod tests {
             ("text/plain", "text/plain; charset=utf-8", "code: route.not-found"),
         ] {
             let mut response = Problem::from(Refusal::RouteNotFound).into_response();
-            negotiate(accept.as_bytes(), &mut response);
+            negotiate(accept.as_bytes(), None, &mut response);
             assert_eq!(response.status(), StatusCode::NOT_FOUND);
             assert_eq!(response.headers()[CONTENT_TYPE], media_type);
             assert_eq!(response.headers()[VARY], "accept");
@@ -190,7 +197,7 @@ mod tests {
         let written =
             (StatusCode::GONE, [("vary", "origin"), ("x-order", "7")], Problem::not_found());
         let mut response = written.into_response();
-        negotiate(b"text/plain", &mut response);
+        negotiate(b"text/plain", None, &mut response);
         assert_eq!(response.status(), StatusCode::GONE);
         assert_eq!(response.headers()["x-order"], "7");
         let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
@@ -206,7 +213,7 @@ mod tests {
             [Json(7).into_response(), replaced.into_response(), encoded.into_response()]
         {
             let before = response.headers().clone();
-            negotiate(b"text/html", &mut response);
+            negotiate(b"text/html", None, &mut response);
             assert_eq!(*response.headers(), before);
         }
     }

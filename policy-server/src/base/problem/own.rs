@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 /// The members that have a method of their own (RFC 9457 3.1, and `code`).
 pub(super) const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
 
+/// The type of a problem about which there is no page.
+pub(super) const NO_TYPE: &str = "about:blank";
+
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub(super) type_uri: Cow<'static, str>,
@@ -27,7 +30,7 @@ pub(super) struct Own {
 impl Own {
     pub(super) fn new(status: StatusCode) -> Self {
         Self {
-            type_uri: Cow::Borrowed("about:blank"),
+            type_uri: Cow::Borrowed(NO_TYPE),
             title: None,
             status,
             code: None,

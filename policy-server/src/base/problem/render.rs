@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
-use super::own::Own;
+use super::own::{NO_TYPE, Own};
 
 /// The page runs and loads nothing but its style. Framing is left to the app's `X-Frame-Options`,
 /// since the page has no controls that clickjacking could use.
@@ -54,7 +54,18 @@ pub(super) fn html(problem: &Own) -> String {
         page.push_str("</ul>\n");
     }
     if let Some(code) = &problem.code {
-        append(&mut page, format_args!("<p>Code: <code>{}</code></p>\n", Escaped(code)));
+        let code = Escaped(code);
+        match &*problem.type_uri {
+            // Nothing but a link to a page can come of it.
+            address if address.starts_with("https://") || address.starts_with('/') => append(
+                &mut page,
+                format_args!(
+                    "<p>Code: <a href=\"{}\"><code>{code}</code></a></p>\n",
+                    Escaped(address)
+                ),
+            ),
+            _ => append(&mut page, format_args!("<p>Code: <code>{code}</code></p>\n")),
+        }
     }
     page.push_str("</main>\n</body>\n</html>\n");
     page
@@ -72,6 +83,9 @@ pub(super) fn text(problem: &Own) -> String {
     }
     if let Some(code) = &problem.code {
         append(&mut text, format_args!("code: {}\n", Plain(code)));
+        if problem.type_uri != NO_TYPE {
+            append(&mut text, format_args!("{}\n", Plain(&problem.type_uri)));
+        }
     }
     text
 }

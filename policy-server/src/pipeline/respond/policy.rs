@@ -146,7 +146,7 @@ impl ResponsePolicy {
         }
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
-        problem::negotiate(&accept, &mut response);
+        problem::negotiate(&accept, rules.problem_types.as_deref(), &mut response);
         if rules.tells_codes {
             problem::tell_code(&mut response);
         }
