@@ -47,6 +47,12 @@ const RUNS: &[Long] = &[
         run: requests,
     },
     Long {
+        name: "diff",
+        purpose: "comparisons of large policies against random requests; [PAIRSxREQUESTS]",
+        duration: "2 h",
+        run: diff,
+    },
+    Long {
         name: "browser-diff",
         purpose: "the model of a browser against real ones; [--cases N] [--seed S] [--engine E]",
         duration: "40 min",
@@ -215,6 +221,17 @@ fn requests(arguments: &[&str]) -> Outcome {
     };
     let test = suite("fuzz", &["--release"], &["requests::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_FUZZ_REQUESTS", count))
+}
+
+/// A hundred pairs of apps with a million requests each.
+fn diff(arguments: &[&str]) -> Outcome {
+    let size = match arguments {
+        [] => "100x1000000",
+        [size] => size,
+        _ => return Err(Failure::new("`diff` takes PAIRSxREQUESTS at most")),
+    };
+    let test = suite("laws", &["--release"], &["manifest::diff::large::", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_DIFF", size))
 }
 
 /// Each engine as installed, Chromium and Firefox also with third-party cookies, with this many cases

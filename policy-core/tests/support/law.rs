@@ -43,8 +43,22 @@ pub fn holds<S>(law: &str, usual: u32, cases: S, judge: impl Fn(S::Value) -> Jud
 where
     S: Strategy<Value: Debug>,
 {
-    let number = env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
-    let number = number.unwrap_or(CASES);
+    holds_in_fewer(1, law, usual, cases, judge);
+}
+
+/// The same for a law of large cases, of which there are so many times fewer.
+#[track_caller]
+pub fn holds_in_fewer<S>(
+    times: u32,
+    law: &str,
+    usual: u32,
+    cases: S,
+    judge: impl Fn(S::Value) -> Judged,
+) where
+    S: Strategy<Value: Debug>,
+{
+    let number: Option<u32> = env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    let number = number.unwrap_or(CASES).div_ceil(times);
     let config = Config::default();
     let seed = match config.rng_seed {
         RngSeed::Fixed(seed) => seed,

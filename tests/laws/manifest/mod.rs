@@ -122,11 +122,13 @@ fn assert_usual_outcomes(occurred: &BTreeMap<String, u64>) {
     }
 }
 
-/// Fails if something occurred less often than it should at least.
+/// Fails if something occurred less often than it should at least, in a run of the usual number of
+/// cases.
 #[expect(clippy::print_stdout, reason = "how often each occurred")]
 fn assert_floors(occurred: &BTreeMap<&'static str, u64>, floors: &[(&'static str, u64)]) {
     occurred.iter().for_each(|(what, count)| println!("{what}: {count}"));
-    for (what, floor) in floors {
+    let is_usual = std::env::var_os("PROPTEST_CASES").is_none();
+    for (what, floor) in floors.iter().filter(|_| is_usual) {
         let count = occurred.get(what).copied().unwrap_or_default();
         assert!(count >= *floor, "{what}: only {count}, not {floor}");
     }

@@ -150,3 +150,16 @@ impl Compared {
 fn opens(change: &Change) -> bool {
     change.direction.opens() && change.facet != "limits"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_that_contradicts_itself_has_an_exit_code_of_its_own() {
+        let (place, words) = ("GET /".to_owned(), "it is decided otherwise".to_owned());
+        let failure = failure(&DiffError::Mismatch { place, words });
+        assert_eq!(failure.exit_code, 3);
+        assert!(failure.message.contains("at GET /"), "{}", failure.message);
+    }
+}

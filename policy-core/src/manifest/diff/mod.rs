@@ -139,10 +139,11 @@ impl Error for DiffError {
 /// assert_eq!(finding.cases[0].senders.words(), "everybody");
 /// ```
 pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
-    let old_side = Side::new(old).map_err(DiffError::Old)?;
-    let new_side = Side::new(new).map_err(DiffError::New)?;
+    let mut sides =
+        (Side::new(old).map_err(DiffError::Old)?, Side::new(new).map_err(DiffError::New)?);
+    sides.0.take_cookie(&sides.1);
+    sides.1.take_cookie(&sides.0);
     let changes = changes(old, new).map_err(DiffError::New)?;
-    let sides = (old_side, new_side);
     let mut found = Comparison::new((&sides.0, &sides.1)).run();
     let mut findings = Vec::new();
     let mut covered = Covered::default();
@@ -164,12 +165,16 @@ impl Diff {
         self.findings.is_empty() && self.changes.is_empty()
     }
 
-    /// The findings and cases of which a request is one: none where both apps allow the same.
+    /// The findings and cases of which a request is one: none where both apps allow the same. A request
+    /// that is longer than one of them allows is in none.
     pub fn at(&self, request: &Request<()>, caller: &Caller) -> Vec<(&Finding, &Case)> {
         let (old, new) = &self.sides;
         let before = old.engine.inspect(request, caller);
         let after = new.engine.inspect(request, caller);
         let found = (before.found, after.found);
+        if before.is_too_long || after.is_too_long {
+            return Vec::new();
+        }
         let cases = match preflight_method(request) {
             Some(method) => {
                 let key = (found, asked(method, found, (old, new)));
@@ -226,12 +231,15 @@ impl Diff {
     }
 }
 
-/// The method that a preflight asks for, if the request is a preflight.
+/// The method that a preflight asks for, if the request is a preflight; none in particular if it is
+/// malformed.
 fn preflight_method(request: &Request<()>) -> Option<&str> {
     let headers: &HeaderMap = request.headers();
     let is_preflight = *request.method() == Method::OPTIONS && headers.contains_key(header::ORIGIN);
     let asked = headers.get(header::ACCESS_CONTROL_REQUEST_METHOD).filter(|_| is_preflight)?;
-    Some(asked.to_str().unwrap_or_default())
+    let is_one = |name: header::HeaderName| headers.get_all(name).iter().count() == 1;
+    let is_valid = is_one(header::ORIGIN) && is_one(header::ACCESS_CONTROL_REQUEST_METHOD);
+    Some(asked.to_str().ok().filter(|_| is_valid).unwrap_or_default())
 }
 
 fn asked(

@@ -52,6 +52,13 @@ impl Side {
         Ok(Self { manifest, engine, identity, path_texts })
     }
 
+    /// Has the cookie of the other app sent to one without sessions, which does not know it.
+    pub(super) fn take_cookie(&mut self, other: &Self) {
+        if self.manifest.app.sessions.is_none() {
+            self.identity.cookie.clone_from(&other.identity.cookie);
+        }
+    }
+
     pub(super) fn route(&self, index: Option<usize>) -> Option<&Route> {
         self.manifest.routes.get(index?)
     }

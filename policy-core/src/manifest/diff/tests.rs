@@ -212,6 +212,15 @@ fn an_app_that_moved_is_asked_under_its_own_names() {
 }
 
 #[test]
+fn an_app_without_sessions_takes_no_cookie_for_one() {
+    let mut old = order(|_| ());
+    old.app.sessions = None;
+    let lines = told(&old, &order(|_| ()));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("a session and its CSRF token: reach the handler"), "{lines:?}");
+}
+
+#[test]
 fn scripts_and_isolation_are_compared() {
     let of = |change: &dyn Fn(&mut Route)| {
         let mut route = Route::handler("/prices", ["GET"], Auth::Public);

@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
 use policy_core::{
-    manifest::{Route, engine::Protocol},
+    manifest::{Route, RouteKind, engine::Protocol},
     testing::{NearOrigin, any_near_origin},
 };
 use proptest::{
@@ -331,7 +331,7 @@ impl Sketch {
         let template = match route.path.as_str() {
             "*" => "/nowhere/{*path}".to_owned(),
             "" => String::new(),
-            prefix if route.takes_slashes || ["/m", "/a/m", "/up"].contains(&prefix) => {
+            prefix if matches!(route.kind, RouteKind::Mount | RouteKind::Proxy) => {
                 format!("{prefix}{}", self.path.below)
             }
             path => path.to_owned(),

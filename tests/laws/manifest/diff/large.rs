@@ -1,0 +1,126 @@
+//! Apps of two hundred routes, and many requests to them.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    time::{Duration, Instant},
+};
+
+use http::Request;
+use policy_core::manifest::{Manifest, Route, RouteKind, diff::diff, engine::Engine};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    strategy::ValueTree as _,
+    test_runner::{Config, RngSeed, TestRunner},
+};
+
+use super::{EDITS, Edit, Pair, exact};
+use crate::manifest::{
+    assert_floors,
+    generate::{Site, caller, site, sketch},
+    verdict,
+};
+
+/// The routes of each app.
+const ROUTES: usize = 200;
+
+/// T25 for large apps: of each of many random requests, what one app allows more than the other is
+/// what exactly one case says.
+///
+/// `POLICY_DIFF` is the number of pairs of apps and of requests to each, such as `100x1000000`. What
+/// is said is what was reached: a run that is stopped has said how far it came.
+#[test]
+#[expect(clippy::print_stdout, reason = "how far the run came")]
+fn t25_many_requests_to_large_apps() {
+    let asked = env::var("POLICY_DIFF").unwrap_or_else(|_| "2x2000".to_owned());
+    let (pairs, requests) = asked.split_once('x').expect("PAIRSxREQUESTS");
+    let [pairs, requests] = [pairs, requests].map(|text| text.parse::<u64>().expect("a number"));
+    let seed = env::var("PROPTEST_RNG_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let config = Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() };
+    let mut runner = TestRunner::new(config);
+    let mut occurred = BTreeMap::<&'static str, u64>::new();
+    for number in 1..=pairs {
+        let pair = large(&mut runner);
+        let started = Instant::now();
+        let found = diff(&pair.old.manifest, &pair.new.manifest).expect("a comparison");
+        let compared = started.elapsed();
+        let engines =
+            [&pair.old, &pair.new].map(|site| Engine::new(&site.manifest).expect("a policy"));
+        let request = (sketch(), caller(), any::<bool>());
+        for _ in 0..requests {
+            let (sketch, caller, of_old) =
+                request.new_tree(&mut runner).expect("a request").current();
+            let request = sketch.of(if of_old { &pair.old } else { &pair.new });
+            let (gains, loses) = exact(&pair, &found, &request, &caller)
+                .unwrap_or_else(|error| panic!("{error}\n{:#?}", served(&pair, &request)));
+            *occurred.entry("requests").or_default() += 1;
+            *occurred.entry("widened").or_default() += u64::from(gains);
+            *occurred.entry("narrowed").or_default() += u64::from(loses);
+            let [before, after] =
+                engines.each_ref().map(|engine| verdict(&engine.decide(&request, &caller)));
+            *occurred.entry("another decision").or_default() += u64::from(before != after);
+        }
+        let findings = found.findings.len();
+        *occurred.entry("findings").or_default() += findings as u64;
+        let routes = (pair.old.manifest.routes.len(), pair.new.manifest.routes.len());
+        println!(
+            "pair {number}: {routes:?} routes, {findings} findings in {compared:?}, {requests} \
+             requests in {:?}",
+            started.elapsed() - compared
+        );
+        assert!(compared < Duration::from_secs(600), "{compared:?}");
+    }
+    let floors = [("findings", 1), ("another decision", 20), ("widened", 5), ("narrowed", 5)];
+    assert_floors(&occurred, &floors);
+}
+
+/// The routes of both apps that may serve a request.
+fn served(pair: &Pair, request: &Request<()>) -> [Vec<Route>; 2] {
+    let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
+    let wanted = first(request.uri().path());
+    [&pair.old, &pair.new].map(|site| {
+        let routes = site.manifest.routes.iter();
+        let near = |route: &&Route| route.path == "*" || first(&route.path) == wanted;
+        routes.filter(near).cloned().collect()
+    })
+}
+
+/// Two apps of many small ones, each below a prefix of its own.
+fn large(runner: &mut TestRunner) -> Pair {
+    let small = site();
+    let next = |runner: &mut TestRunner| small.new_tree(runner).expect("an app").current();
+    let mut old = next(runner);
+    let donor = next(runner);
+    while old.manifest.routes.len() < ROUTES {
+        let prefix = format!("/s{}", old.manifest.routes.len());
+        let more = next(runner);
+        add(&mut old, more, &prefix);
+    }
+    let mut new = old.clone();
+    let edit = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..EDITS)
+        .prop_map(|(route, donor, what)| Edit { route, donor, what });
+    let edits = vec(edit, 10..40).new_tree(runner).expect("edits").current();
+    for edit in edits {
+        let before: Manifest = new.manifest.clone();
+        edit.apply(&mut new.manifest, &donor.manifest);
+        if Engine::new(&new.manifest).is_err() {
+            new.manifest = before;
+        }
+    }
+    Pair { old, new }
+}
+
+/// Adds the paths of another app below a prefix.
+fn add(site: &mut Site, other: Site, prefix: &str) {
+    let routes = other.manifest.routes.into_iter().filter(|route| {
+        !matches!(route.kind, RouteKind::Fallback | RouteKind::NotFound | RouteKind::Tunnel)
+    });
+    for mut route in routes {
+        route.path = format!("{prefix}{}", route.path);
+        site.manifest.routes.push(route);
+    }
+    for (name, headers) in other.manifest.headers {
+        site.manifest.headers.insert(name, headers);
+    }
+}
