@@ -56,7 +56,7 @@ pub struct Diff {
 #[derive(Debug, Default)]
 struct Covered {
     requests: HashMap<PlaceKey, Vec<CaseOf>>,
-    preflights: HashMap<((Option<usize>, Option<usize>), String), Vec<CaseOf>>,
+    preflights: HashMap<(Indices, String), Vec<CaseOf>>,
 }
 
 /// A case by the numbers of its finding and in it.
@@ -68,8 +68,12 @@ struct CaseOf {
     has_malformed: bool,
 }
 
-/// Paths, the class of a method, and the routes for it.
-type PlaceKey = ((Option<usize>, Option<usize>), String, (Option<usize>, Option<usize>));
+/// Paths, the class of a method, the routes for it, and which of them take the encoded slash of a path
+/// that has one.
+type PlaceKey = (Indices, String, Indices, Option<Indices>);
+
+/// Before and after.
+type Indices = (Option<usize>, Option<usize>);
 
 /// Why two apps cannot be compared.
 #[derive(Debug)]
@@ -193,7 +197,8 @@ impl Diff {
                 let method = request.method().as_str();
                 let routes = routes((old, new), found, method);
                 let key = cells::key_of(&before, &after);
-                let place = (found, class_of(method).to_owned(), routes);
+                let taken = before.has_slash.then_some((before.route, after.route));
+                let place = (found, class_of(method).to_owned(), routes, taken);
                 let cases = self.covered.requests.get(&place).into_iter().flatten();
                 cases.filter(|case| case.keys.contains(&key)).cloned().collect()
             }
@@ -203,25 +208,25 @@ impl Diff {
 
     /// What the new app allows a request more than the old one, and the old one more than the new one.
     pub fn gains(&self, request: &Request<()>, caller: &Caller) -> (Gains, Gains) {
-        let access = |side: &Side| {
-            let decision = side.engine.decide(request, caller);
+        let (old, new) = &self.sides;
+        let [before, after] = [old, new].map(|side| {
             let inspection = side.engine.inspect(request, caller);
-            match preflight_method(request) {
-                Some(method) => {
-                    let found = inspection.found;
-                    let is_served = route_of(side, found, method).is_some() && found.is_some();
-                    match is_served {
-                        true => Access::of_preflight(&decision, method),
-                        false => Access::default(),
-                    }
-                }
-                None => Access::of(
-                    &decision,
-                    inspection.sender.is_some_and(|sender| sender.is_other_page),
-                ),
+            (side, side.engine.decide(request, caller), inspection)
+        });
+        let is_same_answer = cells::is_same_answer(&before.1, &after.1);
+        let access = [before, after].map(|(side, decision, inspection)| {
+            let is_other = inspection.sender.is_some_and(|sender| sender.is_other_page);
+            let Some(method) = preflight_method(request) else {
+                return Access::of(&decision, is_other);
+            };
+            let found = inspection.found;
+            let is_served = found.is_some() && route_of(side, found, method).is_some();
+            match is_served && !is_same_answer {
+                true => Access::of_preflight(&decision, method),
+                false => Access::default(),
             }
-        };
-        let (before, after) = (access(&self.sides.0), access(&self.sides.1));
+        });
+        let [before, after] = access;
         (after.beyond(&before), before.beyond(&after))
     }
 
@@ -242,11 +247,7 @@ fn preflight_method(request: &Request<()>) -> Option<&str> {
     Some(asked.to_str().ok().filter(|_| is_valid).unwrap_or_default())
 }
 
-fn asked(
-    method: &str,
-    found: (Option<usize>, Option<usize>),
-    (old, new): (&Side, &Side),
-) -> String {
+fn asked(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
     let routes = routes((old, new), found, method);
     match routes {
         (None, None) => places::OTHER.to_owned(),
@@ -255,11 +256,7 @@ fn asked(
 }
 
 /// The routes for a method of some paths.
-fn routes(
-    (old, new): (&Side, &Side),
-    found: (Option<usize>, Option<usize>),
-    method: &str,
-) -> (Option<usize>, Option<usize>) {
+fn routes((old, new): (&Side, &Side), found: Indices, method: &str) -> Indices {
     (route_of(old, found.0, method), route_of(new, found.1, method))
 }
 
@@ -281,13 +278,15 @@ fn route_of(side: &Side, path: Option<usize>, method: &str) -> Option<usize> {
 /// A place with what is found there.
 #[derive(Debug)]
 struct Unit {
-    found: (Option<usize>, Option<usize>),
+    found: Indices,
     asked: Asked,
     class: String,
     path: String,
     template: String,
     has_slash: bool,
-    routes: (Option<usize>, Option<usize>),
+    routes: Indices,
+    /// The routes, as far as they take an encoded slash.
+    taken: Indices,
 }
 
 /// Places where the same is found.
@@ -349,12 +348,12 @@ impl<'a> Comparison<'a> {
         self.groups.into_values().collect()
     }
 
-    fn policy(&self, routes: (Option<usize>, Option<usize>)) -> (Option<usize>, Option<usize>) {
+    fn policy(&self, routes: Indices) -> Indices {
         let of = |policies: &[usize], index: Option<usize>| policies.get(index?).copied();
         (of(&self.policies.0, routes.0), of(&self.policies.1, routes.1))
     }
 
-    fn is_same(&self, routes: (Option<usize>, Option<usize>)) -> bool {
+    fn is_same(&self, routes: Indices) -> bool {
         let (old, new) = self.policy(routes);
         old == new && (self.is_same_app || old.is_none())
     }
@@ -399,6 +398,7 @@ impl<'a> Comparison<'a> {
                 template: region.template.clone(),
                 has_slash: region.has_slash,
                 routes: self::routes(self.sides, region.found, &method),
+                taken: routes,
             };
             let group = self.groups.entry(key).or_insert_with(|| Group {
                 axis,
@@ -410,7 +410,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The routes that get a request, which is none where an encoded slash is not taken.
-    fn served(&self, region: &Region, method: &str) -> (Option<usize>, Option<usize>) {
+    fn served(&self, region: &Region, method: &str) -> Indices {
         let (old, new) = self.sides;
         let of = |side: &Side| {
             let target = (method, region.path.as_str());
@@ -611,7 +611,8 @@ impl Covered {
                     self.preflights.entry(key).or_default().push(case);
                     continue;
                 }
-                let key = (unit.found, unit.class.clone(), unit.routes);
+                let taken = unit.has_slash.then_some(unit.taken);
+                let key = (unit.found, unit.class.clone(), unit.routes, taken);
                 let known = self.requests.entry(key).or_default();
                 // Methods of one class are in the same group.
                 if !known.iter().any(|other| (other.finding, other.case) == (finding, case.case)) {
