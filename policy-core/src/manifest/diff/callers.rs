@@ -170,11 +170,11 @@ fn extras(routes: [Option<&Route>; 2], class: &str) -> Vec<Extra> {
         .collect();
     let mut queries = Vec::new();
     for name in &names {
-        queries.extend([format!("{name}=show"), format!("{name}=app.show")]);
+        queries.extend(["show", "app.show", "1"].map(|value| format!("{name}={value}")));
     }
     if let [one, other] = *names.iter().copied().collect::<Vec<_>>() {
-        for value in ["show", "app.show"] {
-            for another in ["show", "app.show"] {
+        for value in ["show", "app.show", "1"] {
+            for another in ["show", "app.show", "1"] {
                 queries.push(format!("{one}={value}&{other}={another}"));
             }
         }

@@ -287,6 +287,8 @@ struct Unit {
     routes: Indices,
     /// The routes, as far as they take an encoded slash.
     taken: Indices,
+    /// What is found, in the words of the others in its group.
+    sketches: Vec<Rc<Sketch>>,
 }
 
 /// Places where the same is found.
@@ -294,7 +296,6 @@ struct Unit {
 struct Group {
     axis: Axis,
     units: Vec<Unit>,
-    sketches: Vec<Sketch>,
 }
 
 struct Comparison<'a> {
@@ -303,8 +304,8 @@ struct Comparison<'a> {
     policies: (Vec<usize>, Vec<usize>),
     /// Whether routes with equal policies are equal.
     is_same_app: bool,
-    of_requests: HashMap<String, Rc<Vec<Sketch>>>,
-    of_preflights: HashMap<String, Rc<Vec<Sketch>>>,
+    of_requests: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
+    of_preflights: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
     groups: BTreeMap<String, Group>,
 }
 
@@ -363,12 +364,12 @@ impl<'a> Comparison<'a> {
         let class = class_of(&method).to_owned();
         let routes = self.served(region, &method);
         let place = cells::Place { method: &method, path: &region.path, class: &class, routes };
-        let mut sketches: Vec<Sketch> = Vec::new();
+        let mut sketches: Vec<Rc<Sketch>> = Vec::new();
         if !self.is_same(routes) {
             let key = format!("{class} {:?}", self.policy(routes));
             let sides = self.sides;
             let known = self.of_requests.entry(key);
-            let found = known.or_insert_with(|| Rc::new(cells::requests(sides, place)));
+            let found = known.or_insert_with(|| shared(cells::requests(sides, place)));
             sketches.extend(found.iter().cloned());
         }
         let has_preflights = region.found != (None, None) && !region.has_slash;
@@ -379,12 +380,12 @@ impl<'a> Comparison<'a> {
             let routes = self::routes(sides, region.found, &method);
             let place = cells::Place { routes, ..place };
             let found =
-                known.or_insert_with(|| Rc::new(cells::preflights(sides, place, region.found)));
+                known.or_insert_with(|| shared(cells::preflights(sides, place, region.found)));
             sketches.extend(found.iter().cloned());
         }
         for axis in Axis::ALL {
-            let of_axis: Vec<&Sketch> =
-                sketches.iter().filter(|sketch| sketch.axis == axis).collect();
+            let of_axis: Vec<Rc<Sketch>> =
+                sketches.iter().filter(|sketch| sketch.axis == axis).cloned().collect();
             if of_axis.is_empty() {
                 continue;
             }
@@ -399,12 +400,9 @@ impl<'a> Comparison<'a> {
                 has_slash: region.has_slash,
                 routes: self::routes(self.sides, region.found, &method),
                 taken: routes,
+                sketches: of_axis,
             };
-            let group = self.groups.entry(key).or_insert_with(|| Group {
-                axis,
-                units: Vec::new(),
-                sketches: of_axis.into_iter().cloned().collect(),
-            });
+            let group = self.groups.entry(key).or_insert_with(|| Group { axis, units: Vec::new() });
             group.units.push(unit);
         }
     }
@@ -437,6 +435,10 @@ impl<'a> Comparison<'a> {
     }
 }
 
+fn shared(sketches: Vec<Sketch>) -> Rc<Vec<Rc<Sketch>>> {
+    Rc::new(sketches.into_iter().map(Rc::new).collect())
+}
+
 /// All of a policy that decides about requests.
 fn policy_text(route: &Route) -> String {
     let bare = Route {
@@ -467,8 +469,13 @@ impl Sketch {
 }
 
 impl Group {
+    /// What is found at one of its places.
+    fn sketches(&self) -> impl Iterator<Item = &Rc<Sketch>> {
+        self.units.iter().take(1).flat_map(|unit| &unit.sketches)
+    }
+
     fn severity(&self) -> super::Severity {
-        let severities = self.sketches.iter().map(|sketch| sketch.severity);
+        let severities = self.sketches().map(|sketch| sketch.severity);
         severities.max().unwrap_or(super::Severity::Info)
     }
 
@@ -500,10 +507,11 @@ impl Group {
             }
         }
         let mut cases = Vec::new();
-        for sketch in &self.sketches {
+        for (number, sketch) in self.sketches().enumerate() {
             let mut witness = None;
             for unit in &self.units {
-                let found = unit.replay(sides, sketch)?;
+                let Some(own) = unit.sketches.get(number) else { continue };
+                let found = unit.replay(sides, own)?;
                 witness = witness.or(Some(found));
             }
             let Some(witness) = witness else { continue };
@@ -517,7 +525,7 @@ impl Group {
             });
         }
         let facets: BTreeSet<&'static str> =
-            self.sketches.iter().flat_map(|sketch| sketch.facets.iter().copied()).collect();
+            self.sketches().flat_map(|sketch| sketch.facets.iter().copied()).collect();
         let places: Vec<Place> = places.into_values().collect();
         let changes = because(changes, &places, &facets);
         let facets = facets.into_iter().collect();
@@ -602,8 +610,8 @@ fn because(changes: &[Change], places: &[Place], facets: &BTreeSet<&str>) -> Vec
 
 impl Covered {
     fn add(&mut self, group: &Group, finding: usize) {
-        for (case, sketch) in group.sketches.iter().enumerate() {
-            for unit in &group.units {
+        for unit in &group.units {
+            for (case, sketch) in unit.sketches.iter().enumerate() {
                 let (keys, has_malformed) = (Rc::clone(&sketch.keys), sketch.has_malformed);
                 let case = CaseOf { finding, case, keys, has_malformed };
                 if sketch.is_preflight {

@@ -278,7 +278,8 @@ fn a_witness_that_is_decided_otherwise_is_an_error() {
     let sides = (Side::new(&old).unwrap(), Side::new(&new).unwrap());
     let mut groups = Comparison::new((&sides.0, &sides.1)).run();
     let axis = groups[0].axis.mirrored();
-    groups[0].sketches.iter_mut().for_each(|sketch| sketch.axis = axis);
+    let sketches = &mut groups[0].units[0].sketches;
+    sketches.iter_mut().for_each(|sketch| std::rc::Rc::make_mut(sketch).axis = axis);
     let error = groups[0].finding((&sides.0, &sides.1), &[]).unwrap_err();
     assert!(matches!(error, DiffError::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("POST /orders"), "{error}");
