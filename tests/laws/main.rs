@@ -35,16 +35,16 @@
 //! | T22 | what an explanation names decides, and what was not reached can be anything | `manifest::explain::t22_` |
 //! | T23 | the nearest request and the edit come true, and what else the edit opens is listed | `manifest::explain::t23_` |
 //! | T24 | what changes no decision changes no explanation | `manifest::explain::t24_` |
+//! | T25 | what changes from one app to another is what a comparison finds, and nothing else | `manifest::diff::t25_` |
 //! | T26 | three ways to decide from a manifest agree | `manifest::t26_` |
 //! | T28 | the length of a preflight response is bounded by the lists of its policy | `theorems::preflights::t28_` |
 //! | T29 | a script response calls a name with JSON, and is not personal | `http::scripts::t29_` |
 //! | T30 | a candidate changes no response, and by the policy in force nothing differs | `manifest::observing::t30_` |
 //!
 //! Not covered, because the features do not exist: the strict form of T3 (requests compared with
-//! the preflight that they needed), T14 and T15 (policies that only tighten, and their meet), T25
-//! (differences of policies). T20 omits trusted proxies, and T21 omits HTTP/3. T22 to T24 and T26
-//! have an interpreter of their own, `manifest/naive`; that an app decides as its manifest says is a
-//! law of `policy_tests!`. T27, a network that changes nothing has no findings in an audit, needs
+//! the preflight that they needed), T14 and T15 (policies that only tighten, and their meet). T20
+//! omits trusted proxies, and T21 omits HTTP/3. T22 to T26 have an interpreter of their own,
+//! `manifest/naive`; that an app decides as its manifest says is a law of `policy_tests!`. T27, a network that changes nothing has no findings in an audit, needs
 //! proxies and is in `policy-cli/tests/audit/honest.rs`.
 #![expect(
     clippy::expect_used,
