@@ -63,6 +63,7 @@ macro_rules! __policy_laws {
 
 /// Has the compiler say which feature is missing.
 #[cfg(not(feature = "testing"))]
+#[track_caller]
 #[expect(clippy::panic, reason = "evaluated by the compiler only")]
 pub const fn testing_is_off() -> ! {
     let text = policy_core::ConstText::new("policy_tests!")

@@ -237,13 +237,7 @@ mod tests {
     }
 
     fn request(method: Method, url: &str, headers: Fields<'_>) -> Sent {
-        Sent {
-            method,
-            url: Url::parse(url).unwrap(),
-            headers: fields(headers),
-            body: None,
-            is_preflight: false,
-        }
+        Sent { headers: fields(headers), ..Sent::new(method, Url::parse(url).unwrap()) }
     }
 
     fn get(headers: Fields<'_>) -> Sent {
