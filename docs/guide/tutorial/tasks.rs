@@ -1,3 +1,5 @@
+//! The tasks of a team.
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use policy_server::prelude::*;

@@ -1,3 +1,5 @@
+//! The tasks of a team whose members log in.
+
 use std::{
     env,
     sync::{Arc, Mutex, PoisonError},
