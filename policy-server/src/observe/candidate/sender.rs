@@ -153,7 +153,7 @@ fn is_same_scheme(wanted: &Wanted, required: &Requirement) -> bool {
 }
 
 fn login(identity: &Identity, age: Option<u32>, issuer: Option<&str>) -> Login {
-    let texts = |list: &[Box<str>]| list.iter().map(|text| text.to_string()).collect();
+    let texts = |list: &[Box<str>]| list.iter().map(ToString::to_string).collect();
     Login {
         scopes: texts(&identity.scopes),
         roles: texts(&identity.roles),
