@@ -1,10 +1,6 @@
 //! Apps of two hundred routes, and many requests to them.
 
-use std::{
-    collections::BTreeMap,
-    env,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, env, time::Instant};
 
 use http::Request;
 use policy_core::manifest::{Manifest, Route, RouteKind, diff::diff, engine::Engine};
@@ -69,7 +65,6 @@ fn t25_many_requests_to_large_apps() {
              requests in {:?}",
             started.elapsed() - compared
         );
-        assert!(compared < Duration::from_secs(600), "{compared:?}");
     }
     let floors = [("findings", 1), ("another decision", 20), ("widened", 5), ("narrowed", 5)];
     assert_floors(&occurred, &floors);
