@@ -48,7 +48,6 @@ pub enum Event {
 
 /// An action of a browser.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "taken apart at once")]
 pub enum Output {
     /// It sends a request, and waits for [`Event::Response`] or [`Event::Unreachable`].
     Request {

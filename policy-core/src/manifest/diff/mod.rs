@@ -152,7 +152,7 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
     let mut findings = Vec::new();
     let mut covered = Covered::default();
     // What is widened first, then the worst, then by path.
-    found.sort_by(|one, other| one.order().cmp(&other.order()));
+    found.sort_by_cached_key(Group::order);
     for (number, group) in found.iter().enumerate() {
         findings.push(group.finding((&sides.0, &sides.1), &changes)?);
         covered.add(group, number);
@@ -336,7 +336,7 @@ impl<'a> Comparison<'a> {
     fn run(mut self) -> Vec<Group> {
         for region in places::regions(self.sides.0, self.sides.1) {
             for asked in places::methods(&region, self.sides) {
-                self.compare(&region, asked);
+                self.compare(&region, &asked);
             }
         }
         let tunnel = Region {
@@ -345,7 +345,7 @@ impl<'a> Comparison<'a> {
             template: String::new(),
             has_slash: false,
         };
-        self.compare(&tunnel, Asked::Method("CONNECT".to_owned()));
+        self.compare(&tunnel, &Asked::Method("CONNECT".to_owned()));
         self.groups.into_values().collect()
     }
 
@@ -359,7 +359,7 @@ impl<'a> Comparison<'a> {
         old == new && (self.is_same_app || old.is_none())
     }
 
-    fn compare(&mut self, region: &Region, asked: Asked) {
+    fn compare(&mut self, region: &Region, asked: &Asked) {
         let method = asked.name().to_owned();
         let class = class_of(&method).to_owned();
         let routes = self.served(region, &method);

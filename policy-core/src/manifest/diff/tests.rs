@@ -23,9 +23,8 @@ fn app(routes: Vec<Route>) -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
     manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
-    let mut tokens = TokenFacts::default();
-    tokens.issuer = Some("https://api.shop.example".to_owned());
-    manifest.app.tokens = Some(tokens);
+    let issuer = Some("https://api.shop.example".to_owned());
+    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
     manifest.routes = routes;
     manifest
 }

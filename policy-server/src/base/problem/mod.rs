@@ -351,12 +351,11 @@ impl Problem {
 
     /// The same with the address of its page, if it has a code and states no address.
     fn typed(&self, types: &str) -> Option<Self> {
-        let code = self.own_code()?;
-        if let Kind::Own(own) = &self.0
-            && own.type_uri != own::NO_TYPE
-        {
-            return None;
-        }
+        let code = match &self.0 {
+            Kind::Listed(refusal) => refusal.code(),
+            Kind::Own(own) if own.type_uri != own::NO_TYPE => return None,
+            Kind::Own(own) => own.code.as_deref()?,
+        };
         Some(self.clone().type_uri(format!("{types}{code}")))
     }
 
