@@ -1,6 +1,6 @@
 //! Opens the stores of a checked app.
 
-use std::{pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use policy_core::Rule;
@@ -64,16 +64,13 @@ impl Plan {
     }
 
     /// Opens the stores, and fetches the keys of external issuers once.
-    pub(crate) fn open(self) -> Pin<Box<dyn Future<Output = Result<AppService, Error>> + Send>> {
-        // Boxed, so that it is compiled here and not in each crate that awaits it.
-        Box::pin(async move {
-            let opened = self.open_stores().await?;
-            #[cfg(feature = "asym")]
-            if let Some(tokens) = &opened.guard.tokens {
-                tokens.fetch_keys().await;
-            }
-            Ok(opened.begin())
-        })
+    pub(crate) async fn open(self) -> Result<AppService, Error> {
+        let opened = self.open_stores().await?;
+        #[cfg(feature = "asym")]
+        if let Some(tokens) = &opened.guard.tokens {
+            tokens.fetch_keys().await;
+        }
+        Ok(opened.begin())
     }
 
     async fn open_stores(self) -> Result<Opened, Error> {

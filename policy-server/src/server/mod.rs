@@ -23,7 +23,7 @@ pub(crate) mod tls;
 mod unsent;
 mod websocket;
 
-use std::{fmt, net::SocketAddr, pin::Pin, slice, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, slice, sync::Arc, time::Duration};
 
 use policy_core::{Event, gate::OwnOrigin};
 use tokio::{
@@ -97,8 +97,7 @@ impl Server {
     /// The signals cannot be caught.
     pub async fn run(self) -> Result<(), Error> {
         let requested = shutdown::requested()?;
-        let running = self.start();
-        running.end(requested.await).await;
+        self.run_until_told(requested).await;
         Ok(())
     }
 
@@ -108,14 +107,14 @@ impl Server {
     /// An upgraded connection, such as a WebSocket, belongs to its handler: it is neither waited
     /// for nor closed, except with [`per_core`](crate::ServerSettings::per_core), where its runtime ends.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
-        let running = self.start();
-        stop.await;
-        running.end(Signal::Terminate).await;
+        self.run_until_told(async {
+            stop.await;
+            Signal::Terminate
+        })
+        .await;
     }
 
-    /// Accepts connections. No future: what this spawns is compiled in this crate, where a future
-    /// is compiled again in each crate that awaits it.
-    fn start(self) -> RunningServer {
+    async fn run_until_told(self, stop: impl Future<Output = Signal>) {
         #[cfg(feature = "tls")]
         let fresh = self.keep_certificates_fresh();
         self.tell();
@@ -124,12 +123,12 @@ impl Server {
         #[cfg(feature = "per_core")]
         let cores = self.cores;
         let Self { service, listeners, address, .. } = self;
-        let settings = &service.app().settings;
+        let mut settings = service.app().settings.clone();
         let connections = Arc::new(Semaphore::new(settings.max_connections as usize));
-        let unsent = Arc::new(UnsentBudget::new(settings));
+        let unsent = Arc::new(UnsentBudget::new(&settings));
         let shutdown = Shutdown::default();
         // Every connection holds a sender, so the channel closes with the last of them.
-        let (alive, all_ended) = mpsc::channel(1);
+        let (alive, mut all_ended) = mpsc::channel(1);
         let mut accepting = JoinSet::new();
         let own = Handle::current();
         let runtimes = slice::from_ref(&own);
@@ -154,16 +153,39 @@ impl Server {
                 accepting.spawn_on(accept, runtime);
             }
         }
-        RunningServer {
-            service,
-            address,
-            shutdown,
-            all_ended,
-            accepting,
-            #[cfg(feature = "http3")]
-            http3,
-            #[cfg(feature = "per_core")]
-            cores,
+        drop(alive);
+        let signal = stop.await;
+        if signal == Signal::Interrupt && service.app().own_origin == OwnOrigin::Development {
+            // Somebody waits at the terminal.
+            (settings.drain, settings.shutdown_timeout) = (Duration::ZERO, AT_ONCE);
+        }
+        service.app().readiness.end();
+        if !settings.drain.is_zero() {
+            log!(Draining, %address, seconds = settings.drain.as_secs_f32());
+            sleep(settings.drain).await;
+        }
+        #[cfg(feature = "http3")]
+        if let Some(http3) = &http3 {
+            http3.stop_accepting();
+        }
+        log!(ShuttingDown, %address);
+        // Listeners end by themselves, when they have taken those that had connected.
+        shutdown.begin();
+        // Streaming responses may last as long as a session, so they are ended.
+        service.app().auth.revocation_bus.publish(RevocationEvent::Service);
+        let all_ended = async { all_ended.recv().await.unwrap_or(()) };
+        if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
+            log!(RequestsCutOff, %address);
+            shutdown.cut();
+        }
+        accepting.shutdown().await;
+        #[cfg(feature = "http3")]
+        if let Some(http3) = http3 {
+            http3.close().await;
+        }
+        #[cfg(feature = "per_core")]
+        if let Some(cores) = cores {
+            cores.end().await;
         }
     }
 
@@ -197,64 +219,6 @@ impl Server {
     /// One line for each address.
     fn listening(&self) -> Vec<String> {
         self.listeners.iter().map(|(listener, role)| role.told(listener.address)).collect()
-    }
-}
-
-/// A server that accepts connections.
-struct RunningServer {
-    service: AppService,
-    address: SocketAddr,
-    shutdown: Shutdown,
-    /// Ends with the last connection.
-    all_ended: mpsc::Receiver<()>,
-    accepting: JoinSet<()>,
-    #[cfg(feature = "http3")]
-    http3: Option<http3::Http3>,
-    #[cfg(feature = "per_core")]
-    cores: Option<Cores>,
-}
-
-impl RunningServer {
-    /// Completes the requests in flight.
-    fn end(self, signal: Signal) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.ended(signal))
-    }
-
-    async fn ended(mut self, signal: Signal) {
-        let (address, app) = (self.address, self.service.app());
-        let mut settings = app.settings.clone();
-        if signal == Signal::Interrupt && app.own_origin == OwnOrigin::Development {
-            // Somebody waits at the terminal.
-            (settings.drain, settings.shutdown_timeout) = (Duration::ZERO, AT_ONCE);
-        }
-        self.service.app().readiness.end();
-        if !settings.drain.is_zero() {
-            log!(Draining, %address, seconds = settings.drain.as_secs_f32());
-            sleep(settings.drain).await;
-        }
-        #[cfg(feature = "http3")]
-        if let Some(http3) = &self.http3 {
-            http3.stop_accepting();
-        }
-        log!(ShuttingDown, %address);
-        // Listeners end by themselves, when they have taken those that had connected.
-        self.shutdown.begin();
-        // Streaming responses may last as long as a session, so they are ended.
-        self.service.app().auth.revocation_bus.publish(RevocationEvent::Service);
-        let all_ended = async { self.all_ended.recv().await.unwrap_or(()) };
-        if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
-            log!(RequestsCutOff, %address);
-            self.shutdown.cut();
-        }
-        self.accepting.shutdown().await;
-        #[cfg(feature = "http3")]
-        if let Some(http3) = self.http3 {
-            http3.close().await;
-        }
-        #[cfg(feature = "per_core")]
-        if let Some(cores) = self.cores {
-            cores.end().await;
-        }
     }
 }
 

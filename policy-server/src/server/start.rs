@@ -1,6 +1,5 @@
 //! Acquires and binds everything that a server needs, before it serves.
 
-use std::pin::Pin;
 #[cfg(feature = "http3")]
 use std::{io::ErrorKind, sync::Arc};
 
@@ -35,15 +34,7 @@ use crate::{
 impl Server {
     /// Checks the app, reads certificates and binds, and reports all problems together. Stores are
     /// opened only if there are none, since opening creates files.
-    pub(crate) fn bind(
-        app: AppParts,
-        address: ListenAddress,
-    ) -> Pin<Box<dyn Future<Output = Result<Self, Error>> + Send>> {
-        // Boxed, so that it is compiled here and not in each crate that awaits it.
-        Box::pin(Self::bound(app, address))
-    }
-
-    async fn bound(app: AppParts, address: ListenAddress) -> Result<Self, Error> {
+    pub(crate) async fn bind(app: AppParts, address: ListenAddress) -> Result<Self, Error> {
         let mut start = Start::new(&app);
         #[cfg(feature = "tls")]
         let mut app = app;
