@@ -27,10 +27,7 @@ def of_requests(servers, rows):
 def of_server(server, rows):
     """Of one request in each row, by row and whether a browser sends it."""
     counts = {}
-    with tempfile.TemporaryDirectory() as folder, server:
-        out = os.path.join(folder, "out")
-        server.start(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out], seconds=120)
-        server.login()
+    with tempfile.TemporaryDirectory() as folder, started(server, folder):
         for row in filter(server.has, rows):
             for is_browser in (False, True):
                 sent = request(*ROWS[row], fields(row, server, is_browser), BODIES.get(row, ""))
@@ -51,7 +48,21 @@ def ratio(counts, key, floor):
     return count / below if count and below else None
 
 
+def started(server, folder):
+    """The server under callgrind, which writes into a folder, with its client logged in."""
+    out = os.path.join(folder, "out")
+    server.start(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out], seconds=120)
+    server.login()
+    return server
+
+
 def of_one(server, sent, folder):
+    with open(dump_of(server, sent, folder)) as file:
+        return int(re.search(r"^(?:totals|summary): (\d+)", file.read(), re.M)[1]) / COUNT
+
+
+def dump_of(server, sent, folder):
+    """The file with the costs of so many requests."""
     client = Client(server.port)
 
     def ask():
@@ -70,8 +81,7 @@ def of_one(server, sent, folder):
     before = set(os.listdir(folder))
     control("--dump")
     (dump,) = set(os.listdir(folder)) - before
-    with open(os.path.join(folder, dump)) as file:
-        return int(re.search(r"^(?:totals|summary): (\d+)", file.read(), re.M)[1]) / COUNT
+    return os.path.join(folder, dump)
 
 
 def of_decisions(micro):
