@@ -1,7 +1,5 @@
 //! Chapters are in the summary, their examples are tested, and their links lead somewhere.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,

@@ -1,3 +1,5 @@
+//! Says hello.
+
 use policy_server::prelude::*;
 
 #[get("/hello/{name}")]
