@@ -82,7 +82,7 @@ mod tests {
             let missing: Vec<_> = keys.iter().filter(|key| !package.contains_key(**key)).collect();
             assert!(missing.is_empty(), "{name} lacks {missing:?}");
             assert_eq!(
-                package["metadata"]["docs.rs"]["all-features"].as_bool(),
+                package["metadata"]["docs"]["rs"]["all-features"].as_bool(),
                 Some(true),
                 "{name}"
             );
