@@ -12,8 +12,11 @@ use std::{
 /// use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 /// use policy_server::prelude::*;
 ///
-/// # async fn main() -> Result<(), Report> {
-/// # fn app() -> App<()> { App::new(()) }
+/// fn app() -> App<()> {
+///     App::new(())
+/// }
+///
+/// # async fn all() -> Result<(), Report> {
 /// app().serve("127.0.0.1:8080").await?;
 /// app().serve((Ipv4Addr::LOCALHOST, 8080)).await?;
 /// app().serve(SocketAddr::from(([127, 0, 0, 1], 8080))).await?;
