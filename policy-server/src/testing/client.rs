@@ -118,7 +118,7 @@ impl TestClient {
     /// another user.
     ///
     /// ```
-    /// use policy_server::prelude::*;
+    /// use policy_server::{prelude::*, testing::Omit};
     ///
     /// #[get("/prices")]
     /// #[cors(origins = ["https://app.shop.example"])]
@@ -131,9 +131,9 @@ impl TestClient {
     /// # runtime.block_on(async {
     /// let client = App::new(()).public_origin("https://api.shop.example").routes(routes![prices]).test();
     /// let page = client.page("https://app.shop.example");
-    /// assert_eq!(page.get("/prices").send().await.text(), "12");
+    /// assert_eq!(page.get("/prices").credentials(Omit).send().await.text(), "12");
     /// let page = client.page("https://evil.example");
-    /// assert!(page.get("/prices").send().await.is_blocked());
+    /// assert!(page.get("/prices").credentials(Omit).send().await.is_blocked());
     /// # });
     /// ```
     ///

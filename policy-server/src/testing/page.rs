@@ -195,7 +195,8 @@ impl PageRequest {
         self
     }
 
-    /// The credentials mode; `Include` by default.
+    /// The credentials mode; `Include` by default, with which a browser blocks a response that is shared
+    /// without `credentials`.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.fetch = self.fetch.credentials(credentials);
         self
