@@ -96,20 +96,20 @@ fn logins(sides: [(&Side, Option<&Route>); 2], requirements: &[Requirement; 2]) 
     if one.token || other.token || one.ticket || other.ticket {
         issuers.insert(Some("https://unknown.invalid".to_owned()));
     }
-    let both: Vec<String> = one.scopes.iter().chain(&other.scopes).cloned().collect();
-    let scopes = BTreeSet::from([Vec::new(), one.scopes.clone(), other.scopes.clone(), both]);
+    let all = |lists: [&[String]; 2]| {
+        let names: BTreeSet<String> = lists.concat().into_iter().collect();
+        names.into_iter().collect::<Vec<_>>()
+    };
+    let both = all([&one.scopes, &other.scopes]);
+    let scopes = shortest_first([Vec::new(), one.scopes.clone(), other.scopes.clone(), both]);
     let only = |own: &Requirement, other: &Requirement| {
         own.roles.iter().find(|role| !other.roles.contains(role)).cloned()
     };
     let of_both = one.roles.iter().find(|role| other.roles.contains(role)).cloned();
     let (first, second) = (only(one, other), only(other, one));
-    let each: Vec<String> = first.iter().chain(&second).cloned().collect();
-    let roles: BTreeSet<Vec<String>> = [of_both, first, second]
-        .into_iter()
-        .flatten()
-        .map(|role| vec![role])
-        .chain([Vec::new(), each])
-        .collect();
+    let each = all([first.as_slice(), second.as_slice()]);
+    let single = [of_both, first, second].into_iter().flatten().map(|role| vec![role]);
+    let roles = shortest_first(single.chain([Vec::new(), each]));
     let limits: BTreeSet<u32> = one.fresh.into_iter().chain(other.fresh).collect();
     let mut ages = vec![Some(0)];
     ages.extend(limits.into_iter().map(Some).chain([None]));
@@ -148,6 +148,13 @@ fn logins(sides: [(&Side, Option<&Route>); 2], requirements: &[Requirement; 2]) 
     };
     found.sort_by_key(length);
     found
+}
+
+/// In an order that does not depend on which of two apps is the old one.
+fn shortest_first(lists: impl IntoIterator<Item = Vec<String>>) -> Vec<Vec<String>> {
+    let lists: BTreeSet<(usize, Vec<String>)> =
+        lists.into_iter().map(|list| (list.len(), list)).collect();
+    lists.into_iter().map(|(_, list)| list).collect()
 }
 
 /// Whether a login has the rights that are required, and whether it is fresh.

@@ -125,10 +125,7 @@ impl Error for DiffError {
 /// the comparison says, which is an error of this crate and never passed over.
 ///
 /// ```
-/// use policy_core::manifest::{
-///     Auth, Manifest, Requirement, Route,
-///     diff::{Axis, diff},
-/// };
+/// use policy_core::manifest::{Auth, Axis, Manifest, Requirement, Route, diff};
 ///
 /// let of = |auth| {
 ///     let mut manifest = Manifest::new();
@@ -152,7 +149,7 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
     let mut findings = Vec::new();
     let mut covered = Covered::default();
     // What is widened first, then the worst, then by path.
-    found.sort_by_cached_key(Group::order);
+    found.sort_by_key(Group::order);
     for (number, group) in found.iter().enumerate() {
         findings.push(group.finding((&sides.0, &sides.1), &changes)?);
         covered.add(group, number);
