@@ -36,7 +36,7 @@ use self::{
 };
 use super::{
     Change, Manifest, Route, RouteKind, changes,
-    engine::{Caller, Decision, EngineError, Outcome},
+    engine::{Caller, Decision, EngineError, Gate, Outcome},
 };
 
 /// What changes from one app to another.
@@ -68,7 +68,7 @@ struct CaseOf {
     has_malformed: bool,
 }
 
-/// Paths, the class of a method, the routes for it, and which of them take the encoded slash of a path
+/// Paths, a method, the routes for it, and which of them take the encoded slash of a path
 /// that has one.
 type PlaceKey = (Indices, String, Indices, Option<Indices>);
 
@@ -173,10 +173,15 @@ impl Diff {
         let before = old.engine.inspect(request, caller);
         let after = new.engine.inspect(request, caller);
         let found = (before.found, after.found);
-        if before.is_too_long || after.is_too_long {
+        let is_malformed = [old, new].iter().all(|side| {
+            let decision = side.engine.decide(request, caller);
+            decision.steps.last().is_some_and(|step| step.gate <= Gate::OwnOrigin)
+        });
+        if is_malformed || before.is_too_long || after.is_too_long {
             return Vec::new();
         }
         let cases = match preflight_method(request) {
+            Some(_) if is_of_own_page(old, request) => Vec::new(),
             Some(method) => {
                 let key = (found, asked(method, found, (old, new)));
                 let origin = request.headers().get(header::ORIGIN);
@@ -195,7 +200,7 @@ impl Diff {
                 let routes = routes((old, new), found, method);
                 let key = cells::key_of(&before, &after);
                 let taken = before.has_slash.then_some((before.route, after.route));
-                let place = (found, class_of(method).to_owned(), routes, taken);
+                let place = (found, named(method, found, (old, new)), routes, taken);
                 let cases = self.covered.requests.get(&place).into_iter().flatten();
                 cases.filter(|case| case.keys.contains(&key)).cloned().collect()
             }
@@ -218,7 +223,7 @@ impl Diff {
             };
             let found = inspection.found;
             let is_served = found.is_some() && route_of(side, found, method).is_some();
-            match is_served && !is_same_answer {
+            match is_served && !is_same_answer && !is_of_own_page(side, request) {
                 true => Access::of_preflight(&decision, method),
                 false => Access::default(),
             }
@@ -244,12 +249,38 @@ fn preflight_method(request: &Request<()>) -> Option<&str> {
     Some(asked.to_str().ok().filter(|_| is_valid).unwrap_or_default())
 }
 
+/// Whether a preflight states the own origin of an app, whose pages send none.
+fn is_of_own_page(side: &Side, request: &Request<()>) -> bool {
+    let field = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let origin = field(header::ORIGIN);
+    match &side.manifest.app.public_origin {
+        Some(own) => origin == Some(own),
+        None => {
+            let host = origin.and_then(|origin| origin.strip_prefix("http://"));
+            host.is_some() && host == field(header::HOST)
+        }
+    }
+}
+
 fn asked(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
     let routes = routes((old, new), found, method);
     match routes {
         (None, None) => places::OTHER.to_owned(),
         _ => method.to_owned(),
     }
+}
+
+/// The method as a place of some paths has it: by its name, or as any that neither app names.
+fn named(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
+    let names = |side: &Side, path: Option<usize>| {
+        let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
+        methods.iter().any(|(name, _)| name == method)
+    };
+    let is_named = method == "CONNECT"
+        || places::USUAL.contains(&method)
+        || names(old, found.0)
+        || names(new, found.1);
+    if is_named { method } else { places::OTHER }.to_owned()
 }
 
 /// The routes for a method of some paths.
@@ -277,7 +308,6 @@ fn route_of(side: &Side, path: Option<usize>, method: &str) -> Option<usize> {
 struct Unit {
     found: Indices,
     asked: Asked,
-    class: String,
     path: String,
     template: String,
     has_slash: bool,
@@ -391,7 +421,6 @@ impl<'a> Comparison<'a> {
             let unit = Unit {
                 found: region.found,
                 asked: asked.clone(),
-                class: class.clone(),
                 path: region.path.clone(),
                 template: region.template.clone(),
                 has_slash: region.has_slash,
@@ -617,9 +646,9 @@ impl Covered {
                     continue;
                 }
                 let taken = unit.has_slash.then_some(unit.taken);
-                let key = (unit.found, unit.class.clone(), unit.routes, taken);
+                let key = (unit.found, unit.asked.name().to_owned(), unit.routes, taken);
                 let known = self.requests.entry(key).or_default();
-                // Methods of one class are in the same group.
+                // Several paths stand for the encoded slashes of one template.
                 if !known.iter().any(|other| (other.finding, other.case) == (finding, case.case)) {
                     known.push(case);
                 }

@@ -47,6 +47,10 @@ pub(super) fn class_of(method: &str) -> &str {
     }
 }
 
+/// The methods of which every fallback is asked.
+pub(super) const USUAL: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS", "TRACE"];
+
 /// The methods that somebody may be served by in a region.
 pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked> {
     let (old, new) = sides;
@@ -59,9 +63,8 @@ pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked>
         }
     }
     if serves_all {
-        let usual = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS", "TRACE"];
         let mut methods: BTreeSet<Asked> =
-            usual.iter().map(|name| Asked::Method((*name).to_owned())).collect();
+            USUAL.iter().map(|name| Asked::Method((*name).to_owned())).collect();
         methods.extend(found.iter().map(|name| Asked::Method((*name).clone())));
         methods.insert(Asked::Other);
         return methods;

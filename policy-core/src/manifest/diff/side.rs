@@ -36,7 +36,7 @@ impl Side {
         let origin = origin.unwrap_or_else(|| "http://localhost".to_owned());
         let host = origin.split_once("://").map_or("", |(_, host)| host).to_owned();
         let cookie = manifest.app.sessions.as_ref().map(|facts| facts.cookie.clone());
-        let identity = Identity { host, origin, cookie: cookie.unwrap_or_default() };
+        let identity = Identity { host, origin, cookie: cookie.unwrap_or_else(unknown) };
         let mut of_form = BTreeMap::new();
         for route in &manifest.routes {
             for text in texts(route) {
@@ -70,6 +70,11 @@ impl Side {
     pub(super) fn elsewhere_kind(&self) -> Option<RouteKind> {
         self.route(self.engine.elsewhere()).map(|route| route.kind)
     }
+}
+
+/// A cookie that no app without sessions knows. The empty name would be found in `=value`.
+fn unknown() -> String {
+    "__Host-sid".to_owned()
 }
 
 /// The templates that a route serves.
