@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sender {
     pub(super) origin: Stated,
-    /// `Sec-Fetch-Site`
+    /// `Sec-Fetch-Site`, which may be there twice
     pub(super) site: Option<&'static str>,
     /// The mode and the destination of a link.
     pub(super) is_link: bool,
@@ -86,6 +86,9 @@ pub(super) struct Extra {
     pub(super) is_last: bool,
 }
 
+/// Two values of `Sec-Fetch-Site`.
+pub(super) const REPEATED: &str = "repeated";
+
 /// The target of requests for a tunnel.
 pub(super) const TUNNEL: &str = "db.example:5432";
 
@@ -112,7 +115,14 @@ pub(super) fn request(
             fields.extend([(header::ORIGIN, "null"), (header::ORIGIN, "null")].map(owned));
         }
     }
-    fields.extend(sender.site.map(|site| (SEC_FETCH_SITE, site.to_owned())));
+    match sender.site {
+        None => (),
+        Some(REPEATED) => {
+            let sites = ["same-origin", "cross-site"];
+            fields.extend(sites.map(|site| owned((SEC_FETCH_SITE, site))));
+        }
+        Some(site) => fields.push(owned((SEC_FETCH_SITE, site))),
+    }
     if sender.is_link {
         fields.extend([(SEC_FETCH_MODE, "navigate"), (SEC_FETCH_DEST, "document")].map(owned));
     } else if sender.is_cors {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::probe::{Sender, Stated};
+use super::probe::{REPEATED, Sender, Stated};
 use crate::{
     algebra::{OriginRegion, WitnessKind},
     manifest::severity::Gainer,
@@ -171,7 +171,7 @@ impl Atom {
 }
 
 /// The values of `Sec-Fetch-Site`, and whether it is a link.
-const SITES: [(Option<&str>, bool); 7] = [
+const SITES: [(Option<&str>, bool); 8] = [
     (None, false),
     (Some("same-origin"), false),
     (Some("same-site"), false),
@@ -179,6 +179,7 @@ const SITES: [(Option<&str>, bool); 7] = [
     (Some("cross-site"), false),
     (Some("cross-site"), true),
     (Some("malformed"), false),
+    (Some(REPEATED), false),
 ];
 
 impl Sender {
@@ -199,7 +200,7 @@ impl Sender {
 
     fn contradicts(&self) -> bool {
         match (&self.origin, self.site) {
-            (Stated::Malformed | Stated::Repeated, _) | (_, Some("malformed")) => true,
+            (Stated::Malformed | Stated::Repeated, _) | (_, Some("malformed" | REPEATED)) => true,
             (Stated::Own, Some("same-site" | "cross-site")) => true,
             (Stated::Other(text, _), Some("same-origin")) => text != "null",
             _ => false,
