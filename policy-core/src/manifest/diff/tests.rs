@@ -23,7 +23,7 @@ fn app(routes: Vec<Route>) -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
     manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
-    let issuer = Some("https://api.shop.example".to_owned());
+    let issuer = manifest.app.public_origin.clone();
     manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
     manifest.routes = routes;
     manifest
