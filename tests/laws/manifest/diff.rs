@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::BTreeMap};
 
 use http::Request;
 use policy_core::manifest::{
-    Axis, Case, Diff, Finding, Gains, Manifest, Origins, SessionFacts, diff,
+    Axis, Case, Diff, Finding, Gains, Manifest, Origins, Place, SessionFacts, diff,
     engine::{Caller, Engine},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
@@ -266,7 +266,7 @@ fn all_told(found: &Diff, of: fn(Axis) -> Axis) -> Vec<String> {
                 case.is_preflight()
             )
         });
-        let places: Vec<_> = finding.places.iter().map(|place| place.words()).collect();
+        let places: Vec<_> = finding.places.iter().map(Place::words).collect();
         let axis = of(finding.axis).name();
         format!("{axis} {} {places:?} {:?}", finding.severity, cases.collect::<Vec<_>>())
     });

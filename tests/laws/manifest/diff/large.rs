@@ -27,7 +27,6 @@ const ROUTES: usize = 200;
 /// `POLICY_DIFF` is the number of pairs of apps and of requests to each, such as `100x1000000`. What
 /// is said is what was reached: a run that is stopped has said how far it came.
 #[test]
-#[expect(clippy::print_stdout, reason = "how far the run came")]
 fn t25_many_requests_to_large_apps() {
     let asked = env::var("POLICY_DIFF").unwrap_or_else(|_| "2x2000".to_owned());
     let (pairs, requests) = asked.split_once('x').expect("PAIRSxREQUESTS");
