@@ -214,9 +214,33 @@ fn an_app_that_moved_is_asked_under_its_own_names() {
 fn an_app_without_sessions_takes_no_cookie_for_one() {
     let mut old = order(|_| ());
     old.app.sessions = None;
-    let lines = told(&old, &order(|_| ()));
+    let mut new = order(|_| ());
+    new.app.sessions = Some(SessionFacts::new("memory", "__Host-id", "lax"));
+    let lines = told(&old, &new);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("a session and its CSRF token: reach the handler"), "{lines:?}");
+}
+
+#[test]
+fn what_no_page_sends_is_in_a_case_of_those_who_gain_the_same() {
+    let of = |auth| app(vec![Route::handler("/a", ["GET"], auth)]);
+    let found = diff(&of(Auth::Required(session())), &of(Auth::Public)).unwrap();
+    let cookie = ("cookie", "__Host-sid=session");
+    let socket = [cookie, ("upgrade", "websocket"), ("connection", "upgrade")];
+    let replay = [cookie, ("early-data", "1")];
+    let session = crate::manifest::engine::CredentialState::valid();
+    let caller = Caller { session, ..Caller::default() };
+    for fields in [&socket[..], &replay] {
+        let request = Request::get("/a").header("host", "api.shop.example");
+        let request =
+            fields.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let request = request.body(()).unwrap();
+        let (gained, lost) = found.gains(&request, &caller);
+        assert!(gained.reaches && lost.is_empty(), "{fields:?}");
+        let cases = found.at(&request, &caller);
+        assert_eq!(cases.len(), 1, "{fields:?}");
+        assert_eq!(cases[0].1.gains, gained);
+    }
 }
 
 #[test]
