@@ -2,7 +2,8 @@
 
 use http::Request;
 use policy_core::manifest::{
-    Auth, Manifest, diff,
+    Auth, Manifest,
+    diff::diff,
     engine::{Caller, Engine},
 };
 use serde_json::Value;

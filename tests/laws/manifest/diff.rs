@@ -6,7 +6,8 @@ use std::{cell::RefCell, collections::BTreeMap};
 
 use http::Request;
 use policy_core::manifest::{
-    Axis, Case, Diff, Finding, Gains, Manifest, Origins, Place, SessionFacts, diff,
+    Manifest, Origins, SessionFacts,
+    diff::{Axis, Case, Diff, Finding, Gains, Place, diff},
     engine::{Caller, Engine},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};

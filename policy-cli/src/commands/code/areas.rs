@@ -53,6 +53,10 @@ const AREAS: &[Area] = &[
     area("app", "`App`: the app as a whole"),
     gated("auth", "`#[auth]`: who may call", &[(7, "authenticate"), (9, "authorize")]),
     area("cache", "`#[cache]`: which caches may keep responses"),
+    area(
+        "candidate",
+        "`App::observe`: a policy that is to come, decided beside the one that holds",
+    ),
     area("cookie", "`Sessions`: the cookies of requests"),
     gated("cors", "`#[cors]`: which pages may read responses", &[(4, "cors")]),
     gated("csrf", "`#[csrf]`: requests that other pages forge", &[(8, "csrf")]),

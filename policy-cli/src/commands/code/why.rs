@@ -69,6 +69,12 @@ const WHY: &[Why] = &[
         &[("RFC 9111, HTTP Caching", "https://www.rfc-editor.org/rfc/rfc9111")],
     ),
     why(
+        "candidate",
+        "A policy that is to come is decided beside the one that holds, so that what it would change \
+         is known before it does.",
+        &[],
+    ),
+    why(
         "cookie",
         "A session cookie is a credential. Two of them in one request, or one that was cut, may be \
          an attempt to have another session used than the one of the user.",

@@ -1,7 +1,9 @@
 //! A comparison as SARIF 2.1.0, which code scanning shows on the lines that changed.
 
-use policy_core::manifest::{Axis, Change, Finding, Place, Severity};
-use serde_json::{Value, json};
+use policy_core::manifest::{
+    Change, Severity,
+    diff::{Axis, Finding},
+};
 
 use super::{Compared, opens, witness};
 use crate::{
@@ -24,12 +26,7 @@ fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
             ("access-narrowed", "can no longer", "make sure that no client needs this access")
         }
     };
-    let level = match (finding.axis, finding.severity) {
-        (Axis::Widened, Severity::High) => "error",
-        (Axis::Widened, _) => "warning",
-        (Axis::Narrowed, _) => "note",
-    };
-    let places: Vec<_> = finding.places.iter().map(Place::words).collect();
+    let routes: Vec<_> = finding.places.iter().map(|place| place.words()).collect();
     let own = compared.new.manifest.app.public_origin.as_deref();
     let mut message = format!("{}: {}", finding.severity, routes.join(", "));
     for case in &finding.cases {

@@ -158,7 +158,13 @@ mod tests {
             Route::handler("/role", ["DELETE"], requirement(&[], &["boss", "staff"], false)),
             Route::handler("/scopes", ["PURGE"], requirement(&["a", "b"], &[], false)),
         ];
-        let input = Input { name: String::new(), text: String::new(), manifest, sources: None };
+        let input = Input {
+            name: String::new(),
+            manifest,
+            sources: None,
+            suppressed: Ok(Vec::new()),
+            lock: None,
+        };
         let Line { filter } = Line::parse_from(format!("show {line}").split_whitespace());
         let routes = filter.select(&input).unwrap();
         routes.iter().map(|selected| selected.route.path.clone()).collect()

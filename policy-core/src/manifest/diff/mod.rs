@@ -125,7 +125,10 @@ impl Error for DiffError {
 /// the comparison says, which is an error of this crate and never passed over.
 ///
 /// ```
-/// use policy_core::manifest::{Auth, Axis, Manifest, Requirement, Route, diff};
+/// use policy_core::manifest::{
+///     Auth, Manifest, Requirement, Route,
+///     diff::{Axis, diff},
+/// };
 ///
 /// let of = |auth| {
 ///     let mut manifest = Manifest::new();

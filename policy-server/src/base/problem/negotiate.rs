@@ -64,14 +64,14 @@ pub(crate) fn negotiate(formats: &[u8], types: Option<&str>, response: &mut Resp
         return;
     }
     let Some(Shown(problem)) = response.extensions_mut().remove() else { return };
-    let (problem, is_typed) = match types.and_then(|types| problem.typed(types)) {
-        Some(typed) => (typed, true),
-        None => (problem, false),
-    };
     let status = response.status();
     if let Some(code) = problem.own_code() {
         response.extensions_mut().insert(code);
     }
+    let (problem, is_typed) = match types.and_then(|types| problem.typed(types)) {
+        Some(typed) => (typed, true),
+        None => (problem, false),
+    };
     let members = |problem: Problem| Own { status, ..problem.into_members() };
     let headers = response.headers_mut();
     if headers.get(CONTENT_TYPE) != Some(&MEDIA_TYPE) || headers.contains_key(CONTENT_ENCODING) {
