@@ -135,6 +135,8 @@ const COMPLETE: [(&str, &[&str]); 9] = [
             "policy_core::manifest::Gain",
             "policy_core::manifest::Gainer",
             "policy_core::manifest::Severity",
+            "policy_core::manifest::diff::Axis",
+            "policy_core::manifest::diff::Read",
             "policy_core::manifest::engine::Caller",
             "policy_core::manifest::engine::CredentialState",
             "policy_core::manifest::engine::CsrfToken",
