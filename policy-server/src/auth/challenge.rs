@@ -23,7 +23,7 @@ pub(crate) struct Denied {
     detail: Option<&'static str>,
     /// What the developer of a page or a client should know: for the log, and in development for the
     /// response.
-    explanation: Option<Cow<'static, str>>,
+    explanation: Option<Box<Cow<'static, str>>>,
     challenge: Option<HeaderValue>,
     login: Option<HeaderValue>,
     problem: Option<Box<Problem>>,
@@ -65,7 +65,7 @@ impl Denied {
     }
 
     pub(crate) fn explained(mut self, explanation: Option<Cow<'static, str>>) -> Self {
-        self.explanation = explanation;
+        self.explanation = explanation.map(Box::new);
         self
     }
 
@@ -95,13 +95,13 @@ impl AuthService {
         mut denied: Denied,
     ) -> Response {
         let origin = Single::of(headers, &ORIGIN);
-        let detail = denied.detail.or(denied.explanation.as_deref());
+        let detail = denied.detail.or(denied.explanation.as_deref().map(AsRef::as_ref));
         self.refusals.refused(denied.refusal, detail, method, path, origin);
         if self.is_development
             && denied.problem.is_none()
             && let Some(explanation) = denied.explanation.take()
         {
-            denied.problem = Some(Box::new(Problem::from(denied.refusal).detail(explanation)));
+            denied.problem = Some(Box::new(Problem::from(denied.refusal).detail(*explanation)));
         }
         denied.into_response()
     }

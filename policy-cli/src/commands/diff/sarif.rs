@@ -2,7 +2,7 @@
 
 use policy_core::manifest::{
     Change, Severity,
-    diff::{Axis, Finding},
+    diff::{Axis, Finding, Place},
 };
 
 use super::{Compared, opens, witness};
@@ -26,7 +26,7 @@ fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
             ("access-narrowed", "can no longer", "make sure that no client needs this access")
         }
     };
-    let routes: Vec<_> = finding.places.iter().map(|place| place.words()).collect();
+    let routes: Vec<_> = finding.places.iter().map(Place::words).collect();
     let own = compared.new.manifest.app.public_origin.as_deref();
     let mut message = format!("{}: {}", finding.severity, routes.join(", "));
     for case in &finding.cases {
