@@ -65,7 +65,7 @@ mod tests {
 
     /// Rules of these areas that no example shows: those about the app as a whole, what is given to
     /// it at run time, and four that are about a list of routes or take a page to break.
-    const WITHOUT: [&str; 24] = [
+    const WITHOUT: [&str; 25] = [
         "cors.any-origin-at-run-time",
         "cors.origin-outside-bound",
         "cors.origin-list-missing",
@@ -84,6 +84,7 @@ mod tests {
         "headers.nonce-shared",
         "limit.store-missing",
         "syntax.routes-entry",
+        "syntax.testing-off",
         "route.path-prefix",
         "route.guarded-below",
         "route.conflict",
