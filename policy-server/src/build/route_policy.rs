@@ -407,7 +407,7 @@ mod tests {
             let built = App::new(()).problem_types(address).build();
             let Err(crate::Error::Start(problems)) = built else { panic!("{address} is accepted") };
             let rules: Vec<_> = problems.iter().map(StartProblem::rule).collect();
-            assert_eq!(rules, [policy_core::Rule::ProblemTypes], "{address}");
+            assert_eq!(rules, [Rule::ProblemTypes], "{address}");
         }
     }
 }

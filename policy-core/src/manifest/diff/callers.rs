@@ -177,11 +177,11 @@ fn extras(routes: [Option<&Route>; 2], class: &str) -> Vec<Extra> {
         .collect();
     let mut queries = Vec::new();
     for name in &names {
-        queries.extend(["show", "app.show", "1"].map(|value| format!("{name}={value}")));
+        queries.extend(["show", "a.show", "1"].map(|value| format!("{name}={value}")));
     }
     if let [one, other] = *names.iter().copied().collect::<Vec<_>>() {
-        for value in ["show", "app.show", "1"] {
-            for another in ["show", "app.show", "1"] {
+        for value in ["show", "a.show", "1"] {
+            for another in ["show", "a.show", "1"] {
                 queries.push(format!("{one}={value}&{other}={another}"));
             }
         }

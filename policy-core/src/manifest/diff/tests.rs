@@ -259,7 +259,7 @@ fn scripts_and_isolation_are_compared() {
         script.iter().any(|line| line.starts_with(axis) && line.contains(words))
     };
     // A function of an object is refused now, and any page may load a script.
-    assert!(has("narrowed", "`cb=app.show`") && has("widened", "images, frames"), "{script:?}");
+    assert!(has("narrowed", "`cb=a.show`") && has("widened", "images, frames"), "{script:?}");
 }
 
 #[test]
