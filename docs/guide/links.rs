@@ -94,7 +94,9 @@ fn anchors(file: &Path) -> BTreeSet<String> {
     let text = read(file);
     let headings =
         prose(&text).filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#')));
-    headings.map(anchor).collect()
+    // Those that are written out, as in the pages of codes.
+    let stated = prose(&text).filter_map(|line| line.strip_prefix("<a id=\"")?.split('"').next());
+    headings.map(anchor).chain(stated.map(str::to_owned)).collect()
 }
 
 /// Without `.` and `..`.
