@@ -96,10 +96,12 @@ struct Page {
     of: Option<String>,
 }
 
+type Found = (Option<u32>, Option<String>);
+
 #[get("/search")]
 #[auth(public)]
 #[limit(rate = "200/s")]
-async fn search(Query(page): Query<Page>) -> Json<(Option<u32>, Option<String>)> {
+async fn search(Query(page): Query<Page>) -> Json<Found> {
     Json((page.page, page.of))
 }
 

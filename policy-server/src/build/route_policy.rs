@@ -273,6 +273,8 @@ fn held<T>(
 mod tests {
     use std::sync::Arc;
 
+    use policy_core::Rule;
+
     use crate::{base::error::StartProblem, build::report::notices, prelude::*};
 
     const KEPT: CachePolicy = CachePolicy::public().max_age(60).build();
