@@ -75,7 +75,7 @@ fn found(app: App<()>) -> Vec<(String, String)> {
     problems.iter().map(named).collect()
 }
 
-fn pairs<'a>(found: &'a [(String, String)]) -> Vec<(&'a str, &'a str)> {
+fn pairs(found: &[(String, String)]) -> Vec<(&str, &str)> {
     found.iter().map(|(location, value)| (location.as_str(), value.as_str())).collect()
 }
 

@@ -116,9 +116,11 @@ async fn extension(axum::Extension(number): axum::Extension<u64>) -> String {
     number.to_string()
 }
 
+type Unserializable = std::collections::HashMap<(u8, u8), u8>;
+
 #[get("/unserializable")]
 #[auth(public)]
-async fn unserializable() -> Json<std::collections::HashMap<(u8, u8), u8>> {
+async fn unserializable() -> Json<Unserializable> {
     Json([((1, 2), 3)].into())
 }
 

@@ -113,7 +113,6 @@ async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, He
 /// T30. Whatever the candidate is, each response is the one without it, byte for byte. By the policy in
 /// force as the candidate, nothing differs.
 #[test]
-#[expect(clippy::print_stdout, reason = "how often each outcome occurred")]
 fn t30_a_candidate_changes_nothing_and_is_right() {
     let counted = RefCell::new([0_u64; 3]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
