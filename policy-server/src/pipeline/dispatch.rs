@@ -114,7 +114,7 @@ where
     };
     if (!span.is_disabled() || observation.is_some()) && route.is_listed() {
         span.record("route", tracing::field::display(route.path()));
-        if let Some(observation) = observation.as_deref_mut() {
+        if let Some(observation) = &mut observation {
             observation.routed(route.path());
         }
     }

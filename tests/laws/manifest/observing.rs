@@ -10,6 +10,7 @@ use policy_server::{
     candidate::{Candidate, Counts},
     http::{HeaderMap, Request},
     prelude::*,
+    session::SameSite,
     tokens::SecretKey,
 };
 use proptest::{collection::vec, prelude::*};
@@ -76,7 +77,7 @@ fn app(lists: &[(&str, SharedOrigins)]) -> App<()> {
         .public_origin(OWN)
         .clock(Clock::at(1_800_000_000))
         .random(Random::from_fn(|bytes| bytes.fill(7)))
-        .sessions(Sessions::memory())
+        .sessions(Sessions::memory().same_site(SameSite::None))
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
         .routes(routes![read, write, of_partners, files, script, login])
         .mount("/m", Mount::new(below).public().cors(SHOP))

@@ -123,7 +123,7 @@ impl Gains {
     /// Each gain in words, as what a client can do.
     ///
     /// ```
-    /// use policy_core::manifest::Gains;
+    /// use policy_core::manifest::diff::Gains;
     ///
     /// assert_eq!(Gains::default().words(), [""; 0]);
     /// ```

@@ -36,7 +36,7 @@ use self::{
 };
 use super::{
     Change, Manifest, Route, RouteKind, changes,
-    engine::{Caller, Decision, EngineError, Gate, Outcome},
+    engine::{Caller, Decision, Engine, EngineError, Gate, Outcome},
 };
 
 /// What changes from one app to another.
@@ -199,7 +199,7 @@ impl Diff {
                 cases.filter(is_in).cloned().collect::<Vec<_>>()
             }
             None => {
-                let method = request.method().as_str();
+                let method = Engine::method_of(request);
                 let routes = routes((old, new), found, method);
                 let key = cells::key_of(&before, &after);
                 let taken = before.has_slash.then_some((before.route, after.route));

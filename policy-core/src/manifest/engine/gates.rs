@@ -77,6 +77,11 @@ fn with_run<T>(
     then(run, normal.as_ref().map(NormalPath::has_encoded_slash).map_err(|refusal| *refusal))
 }
 
+/// The method by which a route is found: a WebSocket over HTTP/2 is GET.
+pub(super) fn method_of<'a>(head: &Head<'a>) -> &'a str {
+    if head.is_extended_websocket() { "GET" } else { head.method.as_str() }
+}
+
 /// The headers of a request for a tunnel, as the gates read them: the credential for this server is
 /// `Proxy-Authorization`, and the others are for the server behind the tunnel (RFC 9110 11.7.2).
 fn to_proxy(headers: &HeaderMap) -> HeaderMap {
@@ -231,8 +236,7 @@ impl<'a> Run<'a> {
             let served = asked.or_else(answers_for_all);
             return Err(self.preflight(&found.path.methods, served));
         }
-        let method = if head.is_extended_websocket() { "GET" } else { head.method.as_str() };
-        match found.path.route(method).filter(|index| !self.ends_here(*index)) {
+        match found.path.route(method_of(head)).filter(|index| !self.ends_here(*index)) {
             Some(index) => {
                 let is_taken = || {
                     let has_rest = engine.routes.get(index).is_some_and(|compiled| {
@@ -240,7 +244,8 @@ impl<'a> Run<'a> {
                             || compiled.route.path.contains("{*")
                     });
                     found.takes_slashes(index)
-                        && !(has_rest && engine.paths.hides_other(head.path, method, index))
+                        && !(has_rest
+                            && engine.paths.hides_other(head.path, method_of(head), index))
                 };
                 if has_encoded_slash && !is_taken() {
                     self.route = Some(index);

@@ -205,6 +205,13 @@ impl Engine {
         head
     }
 
+    /// The method by which a route is found: a WebSocket over HTTP/2 is GET.
+    pub(super) fn method_of(request: &Request<()>) -> &str {
+        let mut head = Head::read(request);
+        head.protocol = Protocol::of(request).map(Protocol::as_str);
+        gates::method_of(&head)
+    }
+
     /// The number of the path that serves a request for this one.
     pub(super) fn path_number(&self, path: &str) -> Option<usize> {
         self.paths.find(path).map(|found| found.index)
