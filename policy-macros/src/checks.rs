@@ -26,6 +26,7 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
     let mut statements = TokenStream::new();
     let mut state = |name: TokenStream, ty: &Type| {
         statements.extend(quote_spanned! {ty.span()=>
+            #[allow(clippy::type_complexity, reason = "the type is that of the signature")]
             let _: ::core::option::Option<__policy::#name<#ty>> = ::core::option::Option::None;
         });
     };

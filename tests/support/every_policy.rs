@@ -96,12 +96,10 @@ struct Page {
     of: Option<String>,
 }
 
-type Found = (Option<u32>, Option<String>);
-
 #[get("/search")]
 #[auth(public)]
 #[limit(rate = "200/s")]
-async fn search(Query(page): Query<Page>) -> Json<Found> {
+async fn search(Query(page): Query<Page>) -> Json<(Option<u32>, Option<String>)> {
     Json((page.page, page.of))
 }
 

@@ -67,6 +67,10 @@ const _: () = {
             ],
         };
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            #[allow(
+                clippy::type_complexity,
+                reason = "the type is that of the signature"
+            )]
             let _: ::core::option::Option<__policy::ReturnedJson<Json<Order>>> = ::core::option::Option::None;
             __policy::invoke::<
                 __PolicyState,

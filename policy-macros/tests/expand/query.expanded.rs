@@ -42,6 +42,10 @@ const _: () = {
             <__policy::MediaTypeOf<Json<Filter>>>::MEDIA_TYPE
         };
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            #[allow(
+                clippy::type_complexity,
+                reason = "the type is that of the signature"
+            )]
             let _: ::core::option::Option<__policy::ReturnedJson<Json<Vec<Order>>>> = ::core::option::Option::None;
             __policy::invoke::<
                 __PolicyState,

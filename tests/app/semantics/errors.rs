@@ -116,11 +116,9 @@ async fn extension(axum::Extension(number): axum::Extension<u64>) -> String {
     number.to_string()
 }
 
-type Unserializable = std::collections::HashMap<(u8, u8), u8>;
-
 #[get("/unserializable")]
 #[auth(public)]
-async fn unserializable() -> Json<Unserializable> {
+async fn unserializable() -> Json<std::collections::HashMap<(u8, u8), u8>> {
     Json([((1, 2), 3)].into())
 }
 
