@@ -618,3 +618,35 @@ fn a_finding_says_what_who_where_and_how_to_mend_it() {
          help     serve the page by `https`, and grant that origin"
     );
 }
+
+/// Routes whose findings are shown together have the witness of each of them.
+#[test]
+fn the_witness_of_a_finding_is_one_at_each_of_its_routes() {
+    let jsonp = |path: &str, origins: &[&str]| {
+        let mut route = Route::handler(path, ["GET"], Auth::Public);
+        route.cors = Some(cors(origins, false));
+        route.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
+        route
+    };
+    let witness = cors(&["https://b.example"], false).region().complement().witness();
+    let witness = witness.unwrap().origin().to_owned();
+    let mut manifest = Manifest::new();
+    manifest.routes = vec![
+        jsonp("/a", &["https://b.example"]),
+        jsonp("/b", &["https://c.example"]),
+        // The witness of the others is granted here.
+        jsonp("/c", &[&witness]),
+    ];
+    let found = lint(&manifest, &[], today()).findings;
+    let found: Vec<_> = found.iter().filter(|one| one.lint == Lint::JsonpBesideCors).collect();
+    for finding in &found {
+        let witness = finding.witness.as_ref().unwrap();
+        for route in &finding.routes {
+            let shared = manifest.routes.iter().find(|one| route.ends_with(&one.path)).unwrap();
+            let region = shared.cors.as_ref().unwrap().region();
+            assert!(!region.contains(witness.as_bytes()), "{witness} at {route}");
+        }
+    }
+    let routes: usize = found.iter().map(|finding| finding.routes.len()).sum();
+    assert_eq!(routes, 3);
+}
