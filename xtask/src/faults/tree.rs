@@ -34,15 +34,19 @@ impl Tree {
         self.remove_others(&self.copy, &files)?;
         for file in &files {
             let (from, to) = (project::root().join(file), self.copy.join(file));
+            if let Some(folder) = to.parent() {
+                fs::create_dir_all(folder).map_err(Failure::with_path("create", folder))?;
+            }
+            if let Ok(target) = fs::read_link(&from) {
+                set_link(&to, &target)?;
+                continue;
+            }
             let content = match changed.get(file) {
                 Some(text) => text.clone().into_bytes(),
                 None => fs::read(&from).map_err(Failure::with_path("read", &from))?,
             };
             if fs::read(&to).is_ok_and(|old| old == content) {
                 continue;
-            }
-            if let Some(folder) = to.parent() {
-                fs::create_dir_all(folder).map_err(Failure::with_path("create", folder))?;
             }
             // Copy first, to keep the permissions.
             fs::copy(&from, &to).map_err(Failure::with_path("write", &to))?;
@@ -56,7 +60,7 @@ impl Tree {
         let entries = fs::read_dir(folder).map_err(Failure::with_path("read", folder))?;
         for entry in entries {
             let path = entry.map_err(Failure::with_path("read", folder))?.path();
-            if path.is_dir() {
+            if path.is_dir() && !path.is_symlink() {
                 self.remove_others(&path, files)?;
             } else if !path.strip_prefix(&self.copy).is_ok_and(|name| files.contains(name)) {
                 fs::remove_file(&path).map_err(Failure::with_path("remove", &path))?;
@@ -93,5 +97,20 @@ fn listed() -> Outcome<HashSet<PathBuf>> {
     let names = String::from_utf8_lossy(&output.stdout);
     let files = names.split('\0').map(PathBuf::from);
     // A deleted file is listed until the deletion is committed.
-    Ok(files.filter(|file| project::root().join(file).is_file()).collect())
+    let is_there = |file: &PathBuf| {
+        let path = project::root().join(file);
+        path.is_file() || path.is_symlink()
+    };
+    Ok(files.filter(is_there).collect())
+}
+
+/// Makes `path` a symbolic link to `target`, which is relative to its folder.
+fn set_link(path: &Path, target: &Path) -> Outcome {
+    if fs::read_link(path).is_ok_and(|old| old == target) {
+        return Ok(());
+    }
+    if path.exists() {
+        fs::remove_file(path).map_err(Failure::with_path("remove", path))?;
+    }
+    std::os::unix::fs::symlink(target, path).map_err(Failure::with_path("link", path))
 }
