@@ -1,6 +1,6 @@
 //! `cargo xtask test`: all checks, within 20 minutes.
 
-use std::process::Command;
+use std::{num::NonZero, process::Command, thread};
 
 use crate::{
     Failure, Outcome,
@@ -101,7 +101,10 @@ fn with_programs() -> Command {
         "--skip",
         "a_full_disk_",
     ];
-    with_features(&["test", "--workspace", "--tests", "--no-fail-fast"], &behind)
+    let tests = with_features(&["test", "--workspace", "--tests", "--no-fail-fast"], &behind);
+    // Most of the time they wait, for a database to fail over for example.
+    let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
+    with_env(tests, "RUST_TEST_THREADS", &threads.to_string())
 }
 
 /// A cargo command with the features, followed by further arguments.
