@@ -2,7 +2,7 @@
 
 mod facets;
 
-pub(super) use facets::region;
+pub(super) use facets::{auth_words, region};
 
 use std::{collections::BTreeMap, fmt};
 

@@ -1,6 +1,6 @@
 //! The facets of a route as data that owns its text.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,13 @@ pub struct Requirement {
     /// The longest time in seconds since the user last authenticated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fresh: Option<u32>,
+}
+
+impl fmt::Display for Auth {
+    /// As the attribute writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&super::changes::auth_words(self))
+    }
 }
 
 impl Requirement {

@@ -35,7 +35,7 @@ pub use lock::{Acceptance, Lock, Update};
 pub use read::ReadError;
 pub use route::{Route, RouteKind};
 pub use severity::{Authority, Effect, Gain, Gainer, Severity};
-pub use sources::{Source, Sources};
+pub use sources::{Place, Source, Sources};
 
 use std::collections::BTreeMap;
 

@@ -14,10 +14,24 @@ use crate::route::Level;
 pub struct Sources {
     /// The functions of handlers, by method and path such as `GET /orders/{id}`.
     pub handlers: BTreeMap<String, String>,
-    /// What decided each facet that is not as by default, by method and path, then by its name.
+    /// Where those functions stand, by method and path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub places: BTreeMap<String, Place>,
+    /// What decided each facet that a level states, if only that there is none of it, by method and
+    /// path, then by its name.
     pub decided: BTreeMap<String, BTreeMap<String, Source>>,
     /// The present entries of the lists that are given at run time.
     pub lists: BTreeMap<String, Vec<String>>,
+}
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The file, as the compiler names it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
 }
 
 /// What decided a facet.

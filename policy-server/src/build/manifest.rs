@@ -10,7 +10,9 @@ use policy_core::{
     headers::{HeadersPolicy, SecurityHeaders},
     jsonp::JsonpPolicy,
     limits::Limits,
-    manifest::{self, AppFacts, Cors, Csrf, Manifest, RouteKind, Source, Sources, TokenFacts},
+    manifest::{
+        self, AppFacts, Cors, Csrf, Manifest, Place, RouteKind, Source, Sources, TokenFacts,
+    },
     route::{Facet, FacetPolicy as _, FromSpec as _, Level, LevelPolicy, RouteFacts, nearest},
 };
 
@@ -184,9 +186,10 @@ impl<'a> Reader<'a> {
                 "/" if !prefix.is_empty() => prefix.to_owned(),
                 path => format!("{prefix}{path}"),
             };
-            self.sources
-                .handlers
-                .insert(format!("{method} {path}"), description.handler.to_owned());
+            let key = format!("{method} {path}");
+            let place = Place { file: description.file.to_owned(), line: description.line };
+            self.sources.handlers.insert(key.clone(), description.handler.to_owned());
+            self.sources.places.insert(key, place);
             self.add(&Declared {
                 methods: vec![(*method).to_owned()],
                 auth: policy.auth,
@@ -311,18 +314,27 @@ impl<'a> Reader<'a> {
                 ])
             };
         }
+        // The level that states a facet, if only that there is none of it.
+        macro_rules! level {
+            ($name:ident) => {
+                [
+                    (Level::Route, Some(&own.$name)),
+                    (Level::Group, group.map(|group| &group.$name)),
+                    (Level::App, Some(&app.$name)),
+                ]
+                .into_iter()
+                .find(|(_, facet)| facet.is_some_and(|facet| !matches!(facet, Facet::Inherit)))
+                .map(|(level, _)| level)
+            };
+        }
         let cors = facet!(cors);
         let is_shared = cors.is_some() || declared.jsonp.is_some();
         let facts = RouteFacts { is_shared, ..declared.facts };
         let cache = facet!(cache).filter(|(policy, level)| policy.applies(*level, facts));
         let isolation = facet!(isolation);
-        let is_unstated =
-            [own.headers, group.map_or(Facet::Inherit, |group| group.headers), app.headers]
-                .iter()
-                .all(|headers| *headers == Facet::Inherit);
-        let headers = match facet!(headers) {
-            None if is_unstated => Some((HeadersPolicy::DEFAULT, None)),
-            stated => stated.map(|(policy, level)| (policy, Some(level))),
+        let headers = match (facet!(headers), level!(headers)) {
+            (None, None) => Some(HeadersPolicy::DEFAULT),
+            (stated, _) => stated.map(|(policy, _)| policy),
         };
         let stated = own.limits.or(group.map_or(Limits::NONE, |group| group.limits)).or(app.limits);
         let auth = manifest::Auth::from(&declared.auth);
@@ -335,7 +347,7 @@ impl<'a> Reader<'a> {
         route.cache = cache.as_ref().map(|(policy, _)| policy.into());
         route.jsonp = declared.jsonp.as_ref().map(Into::into);
         route.limits = limits(stated);
-        route.headers = headers.as_ref().map(|(policy, _)| self.headers(policy));
+        route.headers = headers.as_ref().map(|policy| self.headers(policy));
         let at_route = |is_own: bool| is_own.then_some(Level::Route);
         let limit_level = [
             (Level::Route, own.limits != Limits::NONE),
@@ -345,10 +357,10 @@ impl<'a> Reader<'a> {
         let decided = [
             ("auth", at_route(declared.kind != RouteKind::NotFound)),
             ("csrf", declared.csrf.1),
-            ("cors", cors.map(|(_, level)| level)),
+            ("cors", level!(cors)),
             ("cache", cache.map(|(_, level)| level)),
-            ("isolation", isolation.map(|(_, level)| level)),
-            ("headers", headers.and_then(|(_, level)| level)),
+            ("isolation", level!(isolation)),
+            ("headers", level!(headers)),
             ("jsonp", at_route(declared.jsonp.is_some())),
             (
                 "limits",

@@ -1,6 +1,6 @@
 //! Callers: their credentials, the state of these, and whether a route admits them.
 
-use policy_core::{auth::Requirement, time::Timestamp};
+use policy_core::{manifest::Requirement, time::Timestamp};
 
 use super::probe::OWN_CREDENTIAL;
 
@@ -49,8 +49,8 @@ pub(super) struct Facts {
     pub(super) subject: String,
     pub(super) kind: CredentialKind,
     pub(super) issuer: Issuer,
-    pub(super) scopes: Vec<&'static str>,
-    pub(super) roles: Vec<&'static str>,
+    pub(super) scopes: Vec<String>,
+    pub(super) roles: Vec<String>,
     /// When the caller last authenticated.
     pub(super) authenticated: Option<Timestamp>,
     pub(super) now: Timestamp,
@@ -166,10 +166,10 @@ pub(super) enum Admitted<'a> {
 
 impl Issuer {
     /// Whether a route that names these takes its credentials.
-    fn is_named(&self, issuers: &[&str]) -> bool {
+    fn is_named(&self, issuers: &[String]) -> bool {
         match issuers {
             [] => self.is_default,
-            names => self.words.iter().any(|word| names.contains(&word.as_str())),
+            names => self.words.iter().any(|word| names.contains(word)),
         }
     }
 }
@@ -187,7 +187,7 @@ impl Facts {
         let is_fresh = self.kind == CredentialKind::Own
             || requirement.fresh.is_none_or(|limit| self.is_younger(limit));
         let has_issuer = matches!(self.kind, CredentialKind::Token | CredentialKind::Ticket);
-        let is_of_issuer = !has_issuer || self.issuer.is_named(requirement.issuers);
+        let is_of_issuer = !has_issuer || self.issuer.is_named(&requirement.issuers);
         has_scopes && has_role && is_fresh && is_of_issuer
     }
 }

@@ -48,19 +48,16 @@ fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
     let Some(route) = path.served(method).or(path.routes.first().copied()) else {
         return "App::cors, which holds for unknown paths".to_owned();
     };
-    let Some(description) = &route.description else { return format!("mount {}", path.template) };
-    let handler = description.handler;
-    let line_of = |name: &str| {
-        description.attributes.iter().find(|(given, _)| *given == name).map(|(_, line)| *line)
-    };
-    let at = |line: u32| format!("{handler} ({}:{line})", description.file);
+    let Some(handler) = &route.handler else { return format!("mount {}", path.template) };
+    let own = handler.place.line;
+    let at = |line: u32| format!("{} ({}:{line})", handler.name, handler.place.file);
     let said_by = route.sharing.as_ref().map(|sharing| sharing.said_by.as_str());
-    match (line_of(attribute), attribute, said_by) {
+    match (handler.line_of(attribute), attribute, said_by) {
         (Some(line), ..) => format!("#[{attribute}] of {}", at(line)),
         (None, "cors", Some(said_by)) => {
-            format!("{said_by}, which holds for {}", at(description.line))
+            format!("{said_by}, which holds for {}", at(own))
         }
-        _ => format!("{}, which has no #[{attribute}]", at(description.line)),
+        _ => format!("{}, which has no #[{attribute}]", at(own)),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use policy_core::{
-    auth::{OWN_ISSUER, Requirement},
+    auth::OWN_ISSUER,
+    manifest::Requirement,
     session::{Handle, Identity, Record, SessionId},
     time::Timestamp,
 };
@@ -34,8 +35,8 @@ pub(super) struct CredentialFactory<'a> {
 struct Rights {
     /// Appended to "logged in".
     name: String,
-    scopes: Vec<&'static str>,
-    roles: Vec<&'static str>,
+    scopes: Vec<String>,
+    roles: Vec<String>,
     /// Seconds since the login; `None` if the credential does not state it.
     age: Option<u64>,
 }
@@ -59,7 +60,7 @@ impl<'a> CredentialFactory<'a> {
         let asks = |of: fn(&Requirement) -> bool| {
             path.iter().any(|route| route.requirement().is_some_and(of))
         };
-        let takes_session = path.iter().any(|route| route.takes_session);
+        let takes_session = path.iter().any(|route| route.takes_session());
         if asks(|requirement| requirement.session) || takes_session {
             self.by_session(&rights, &mut callers).await;
         }
@@ -71,7 +72,7 @@ impl<'a> CredentialFactory<'a> {
             self.by_ticket(&rights, &mut callers);
             self.by_foreign_ticket(path, &rights, &mut callers);
         }
-        let own = path.iter().find_map(|route| route.requirement()?.scheme);
+        let own = path.iter().find_map(|route| route.requirement()?.scheme.as_ref());
         if let Some(own) = own {
             self.by_own_scheme(own.ambient, &rights, &mut callers);
         }
@@ -229,8 +230,8 @@ impl<'a> CredentialFactory<'a> {
     ) {
         let Some(service) = self.tokens else { return };
         let is_foreign = |name: &&str| *name != OWN_ISSUER && *name != service.own_name();
-        let named = path.iter().filter_map(|route| route.requirement()).flat_map(|it| it.issuers);
-        let mut names: Vec<&str> = named.copied().filter(is_foreign).collect();
+        let named = path.iter().filter_map(|route| route.requirement()).flat_map(|it| &it.issuers);
+        let mut names: Vec<&str> = named.map(String::as_str).filter(is_foreign).collect();
         names.sort_unstable();
         names.dedup();
         names.push("https://policy-probe.invalid");
@@ -315,8 +316,8 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     let asked = || path.iter().filter_map(|route| route.requirement());
     let mut all = Rights::none();
     for requirement in asked() {
-        all.scopes.extend(requirement.scopes);
-        all.roles.extend(requirement.roles);
+        all.scopes.extend(requirement.scopes.iter().cloned());
+        all.roles.extend(requirement.roles.iter().cloned());
     }
     for list in [&mut all.scopes, &mut all.roles] {
         list.sort_unstable();
@@ -326,7 +327,7 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     for scope in &all.scopes {
         rights.push(Rights {
             name: format!(" without the scope `{scope}`"),
-            scopes: all.scopes.iter().filter(|other| *other != scope).copied().collect(),
+            scopes: all.scopes.iter().filter(|other| *other != scope).cloned().collect(),
             ..all.clone()
         });
     }
@@ -340,7 +341,7 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
     for role in all.roles.iter().filter(|_| all.roles.len() > 1) {
         rights.push(Rights {
             name: format!(" with no role but `{role}`"),
-            roles: vec![role],
+            roles: vec![role.clone()],
             ..all.clone()
         });
     }
@@ -360,8 +361,8 @@ fn own_credential(Facts { subject, scopes, roles, .. }: &Facts) -> String {
 
 pub(super) fn identity(facts: &Facts) -> Identity {
     Identity::new(&facts.subject)
-        .scopes(facts.scopes.iter().copied())
-        .roles(facts.roles.iter().copied())
+        .scopes(facts.scopes.iter().map(String::as_str))
+        .roles(facts.roles.iter().map(String::as_str))
 }
 
 /// Puts a session into the store: the value of its cookie, and its CSRF token.

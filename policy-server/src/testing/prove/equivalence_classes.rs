@@ -1,8 +1,6 @@
 //! Equivalence classes: finitely many pages, methods and headers for each path, such that every
 //! other request of a browser is decided like one of these.
 
-use std::sync::Arc;
-
 use http::Method;
 use policy_core::{
     browser::{Credentials, Fetch, Mode, Page, PageOrigin, ReferrerPolicy, Url},
@@ -11,7 +9,8 @@ use policy_core::{
 
 use super::{
     caller::Caller,
-    declared::{Declaration, Declared, Sharing, parts},
+    declared::{Declaration, Declared, Effective},
+    sharing::{Sharing, parts},
 };
 
 /// A header that no policy names.
@@ -25,7 +24,7 @@ pub(super) const MODES: [Credentials; 3] =
 const STRANGER: &str = "https://stranger.example";
 
 /// The class of a path: its methods with all their policies.
-type PathKind<'a> = Vec<(&'a Method, Arc<str>)>;
+type PathKind<'a> = Vec<(&'a Method, &'a Effective)>;
 
 /// One path with all its routes. Equivalent paths are checked once.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ pub(super) struct Path<'a> {
     pub(super) template: &'a str,
     /// A path that it matches.
     pub(super) sample: String,
-    /// In the order of registration; empty for unknown paths.
+    /// Empty for unknown paths.
     pub(super) routes: Vec<&'a Declaration>,
     /// Which origins may read responses that belong to no route of the path.
     shared: Option<&'a Sharing>,
@@ -48,15 +47,15 @@ impl<'a> Path<'a> {
     pub(super) fn all(declared: &'a Declared) -> Vec<Self> {
         let mut paths: Vec<(&str, Vec<&Declaration>)> = Vec::new();
         for route in &declared.routes {
-            match paths.iter_mut().find(|(path, _)| is_same(path, &route.path)) {
+            match paths.iter_mut().find(|(path, _)| is_same(path, route.path())) {
                 Some((_, routes)) => routes.push(route),
-                None => paths.push((&route.path, vec![route])),
+                None => paths.push((route.path(), vec![route])),
             }
         }
         let mut kinds: Vec<(PathKind<'_>, Self)> = Vec::new();
         for (template, routes) in paths {
             let kind: PathKind<'_> =
-                routes.iter().map(|route| (&route.method, Arc::clone(&route.effective))).collect();
+                routes.iter().map(|route| (&route.method, &*route.effective)).collect();
             if let Some((_, path)) = kinds.iter_mut().find(|(known, _)| *known == kind) {
                 path.count += 1;
                 continue;
@@ -102,7 +101,7 @@ impl<'a> Path<'a> {
         let with_credentials = request_case.fetch.credentials == Credentials::Include;
         let is_asked_first = request_case.is_asked_first();
         sharing.names(&page_case.origin)
-            && (!with_credentials || sharing.credentials)
+            && (!with_credentials || sharing.has_credentials())
             && (!is_asked_first || !self.routes.is_empty())
             && sharing.allows(method, &request_case.unsafe_headers, &self.routes, self.has_sessions)
     }

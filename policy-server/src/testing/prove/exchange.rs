@@ -54,8 +54,8 @@ impl Exchange<'_> {
     }
 
     /// The function that serves the method here, if there is one: `shop::orders`.
-    pub fn handler(&self) -> Option<&'static str> {
-        Some(self.route()?.description?.handler)
+    pub fn handler(&self) -> Option<&str> {
+        Some(&self.route()?.handler.as_ref()?.name)
     }
 
     /// The origin of the page: `https://app.shop.example`, or `null`.

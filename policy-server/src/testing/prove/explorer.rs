@@ -15,11 +15,12 @@ use super::{
     browsing::{Browsing, Cookies, StandIn, swapped},
     caller::Caller,
     credentials::{CredentialFactory, identity},
-    declared::Declared,
+    declared::{Declaration, Declared},
     equivalence_classes::{self, MODES, PageCase, Path, RequestCase},
     exchange::Exchange,
     probe::{HandlerBehavior, OWN_CREDENTIAL, ProbeScript},
     server::{ProbeRequest, Reply, Server},
+    sharing::Sharing,
 };
 use crate::pipeline::service::AppService;
 
@@ -321,10 +322,10 @@ impl PathExplorer<'_, '_> {
     /// The script for the handler of a method.
     pub(super) fn script(&self, method: &str, behavior: HandlerBehavior) -> ProbeScript {
         let route = self.path.served(method);
-        let exposed = self.path.sharing(method).into_iter().flat_map(|sharing| &sharing.expose);
+        let exposed = self.path.sharing(method).into_iter().flat_map(Sharing::expose);
         ProbeScript {
             behavior,
-            takes_session: route.is_some_and(|route| route.takes_session),
+            takes_session: route.is_some_and(Declaration::takes_session),
             exposed: exposed.filter_map(|name| name.parse::<HeaderName>().ok()).collect(),
             cookie: Some(self.app.cookie.clone()).filter(|name| !name.is_empty()),
             is_page: false,

@@ -13,6 +13,7 @@ mod laws;
 mod passage;
 mod probe;
 mod server;
+mod sharing;
 mod stated;
 mod tally;
 

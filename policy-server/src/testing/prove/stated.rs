@@ -1,12 +1,13 @@
 //! What an app states at its own risk: what the laws leave out, or hold only in part.
 
-use policy_core::csrf::CsrfPolicy;
+use policy_core::manifest::Csrf;
 
 use super::{
     browsing::is_of_other_site,
-    declared::{Declaration, Declared, Sharing},
+    declared::{Declaration, Declared, Handler},
     equivalence_classes::example,
     laws::Law,
+    sharing::Sharing,
 };
 
 /// The statements that a law goes by, one in a line: route, source, and reason or consequence.
@@ -27,10 +28,8 @@ pub(super) fn lines(declared: &Declared, law: Law) -> Vec<String> {
 }
 
 fn exempt(route: &Declaration) -> Option<String> {
-    match route.csrf {
-        CsrfPolicy::Exempt(reason) => {
-            Some(format!("outside of it: {}, exempt: {reason}", at(route)))
-        }
+    match route.csrf() {
+        Csrf::Exempt(reason) => Some(format!("outside of it: {}, exempt: {reason}", at(route))),
         _ => None,
     }
 }
@@ -47,8 +46,8 @@ fn open(route: &Declaration) -> Option<String> {
 
 fn shared(declared: &Declared, route: &Declaration, sharing: &Sharing) -> Vec<String> {
     let mut lines: Vec<String> =
-        sharing.dangers.iter().map(|danger| format!("stated: {danger} on {}", at(route))).collect();
-    if !sharing.credentials || !route.is_ambient() {
+        sharing.dangers().map(|danger| format!("stated: {danger} on {}", at(route))).collect();
+    if !sharing.has_credentials() || !route.is_ambient() {
         return lines;
     }
     let said_by = &sharing.said_by;
@@ -73,12 +72,11 @@ fn shared(declared: &Declared, route: &Declaration, sharing: &Sharing) -> Vec<St
 
 /// A route, and where it is written.
 fn at(route: &Declaration) -> String {
-    let (method, path) = (&route.method, &route.path);
-    match &route.description {
-        Some(description) => format!(
-            "{method} {path} of {} ({}:{})",
-            description.handler, description.file, description.line
-        ),
+    let (method, path) = (&route.method, route.path());
+    match &route.handler {
+        Some(Handler { name, place, .. }) => {
+            format!("{method} {path} of {name} ({}:{})", place.file, place.line)
+        }
         None => format!("{method} {path} of what is mounted at {path}"),
     }
 }

@@ -1,6 +1,7 @@
 //! Callers: handlers run only for admitted callers, and refusals reveal nothing.
 
 use http::{HeaderMap, HeaderName, header};
+use policy_core::manifest::Auth;
 
 use super::{Fault, Law, Verdict};
 use crate::{
@@ -28,8 +29,9 @@ pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
     Verdict::unless(!is_right, || Fault {
         expected: match admitted {
             Admitted::No => format!(
-                "the handler does not run for {}: `#[auth({requirement})]`",
-                exchange.caller()
+                "the handler does not run for {}: `#[auth({})]`",
+                exchange.caller(),
+                Auth::Required(requirement.clone())
             ),
             Admitted::As(None) => "the handler runs for nobody".to_owned(),
             Admitted::As(Some(who)) => format!("the handler runs for {who}"),

@@ -30,7 +30,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let Some(nobody) = explorer.callers.first().cloned() else { return };
-    for route in explorer.path.routes.clone().into_iter().filter(|route| route.takes_session) {
+    for route in explorer.path.routes.clone().into_iter().filter(|route| route.takes_session()) {
         let request = explorer.by(&nobody, &route.method, Some(&own.origin));
         let Some(reply) = explorer.ask(&request, HandlerBehavior::LogsIn) else { continue };
         if reply.report.is_none() {

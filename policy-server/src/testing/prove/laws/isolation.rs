@@ -6,17 +6,14 @@ use policy_core::{
 };
 
 use super::{Fault, Verdict};
-use crate::testing::prove::{
-    declared::{Declaration, Sharing},
-    exchange::Exchange,
-};
+use crate::testing::prove::{declared::Declaration, exchange::Exchange, sharing::Sharing};
 
 /// A page that is neither own, nor granted, nor of the same site where these are let in, gets a
 /// refusal, unless it is left for the response as by a link (Fetch Metadata; `Origin` where there
 /// is none).
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let Some(route) = exchange.route() else { return Verdict::Silent };
-    let (Some(isolation), Some((node, _))) = (route.isolation, &exchange.sent) else {
+    let (Some(isolation), Some((node, _))) = (route.isolation(), &exchange.sent) else {
         return Verdict::Silent;
     };
     let Some(sent) = node.sent() else { return Verdict::Silent };
@@ -49,5 +46,5 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 
 /// Whether there are pages that a route keeps out.
 pub(super) fn keeps_out(route: &Declaration) -> bool {
-    route.isolation.is_some() && !route.sharing.as_deref().is_some_and(Sharing::is_for_all)
+    route.isolation().is_some() && !route.sharing.as_deref().is_some_and(Sharing::is_for_all)
 }

@@ -108,11 +108,10 @@ fn sender(caller: &Caller, headers: &HeaderMap) -> Sender {
 }
 
 fn login(facts: &Facts) -> Login {
-    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     let age = facts.authenticated.map(|at| facts.now.since(at).as_secs());
     Login {
-        scopes: texts(&facts.scopes),
-        roles: texts(&facts.roles),
+        scopes: facts.scopes.clone(),
+        roles: facts.roles.clone(),
         age: age.map(|age| u32::try_from(age).unwrap_or(u32::MAX)),
         issuer: facts.issuer.foreign.clone(),
     }

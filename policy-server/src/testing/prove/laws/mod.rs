@@ -14,7 +14,7 @@ mod requests;
 mod security_headers;
 mod writing;
 
-use policy_core::csrf::CsrfPolicy;
+use policy_core::manifest::Csrf;
 
 use super::{
     declared::{Declaration, Declared},
@@ -174,7 +174,7 @@ impl Law {
             }
             Self::NoAmbientWrite => (
                 any(|route| {
-                    let is_exempt = matches!(route.csrf, CsrfPolicy::Exempt(_));
+                    let is_exempt = matches!(route.csrf(), Csrf::Exempt(_));
                     route.is_ambient() && !route.is_safe() && !is_exempt
                 }),
                 "no route changes anything with a credential that browsers send automatically",
@@ -187,7 +187,7 @@ impl Law {
                 "no route refuses anybody",
             ),
             Self::Cookies => {
-                (any(|route| route.takes_session), "no handler takes the session in its own hands")
+                (any(Declaration::takes_session), "no handler takes the session in its own hands")
             }
         };
         (!applies).then_some(otherwise)

@@ -4,11 +4,11 @@ use http::{HeaderValue, Method, header};
 
 use super::{Fault, Law, Verdict, preflights::preflight, reading::cors_fields};
 use crate::testing::prove::{
-    declared::Sharing,
     exchange::Exchange,
     explorer::PathExplorer,
     probe::HandlerBehavior,
     server::{ProbeRequest, Reply},
+    sharing::Sharing,
     tally::Tallies,
 };
 

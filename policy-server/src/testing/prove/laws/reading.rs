@@ -3,7 +3,7 @@
 use policy_core::browser::Reason;
 
 use super::{Fault, Verdict};
-use crate::testing::prove::{browsing::End, exchange::Exchange};
+use crate::testing::prove::{browsing::End, exchange::Exchange, sharing::Sharing};
 
 /// Fields that every page may see (Fetch, 2.2.2: CORS-safelisted response-header name).
 const SAFELISTED: [&str; 7] = [
@@ -30,7 +30,7 @@ pub(super) fn sound(exchange: &Exchange<'_>) -> Verdict {
         });
     }
     let sharing = exchange.path.sharing(exchange.method());
-    let exposed = sharing.map_or(&[][..], |sharing| &sharing.expose);
+    let exposed = sharing.map_or(&[][..], Sharing::expose);
     let is_hidden = |name: &str| {
         !SAFELISTED.contains(&name) && !exposed.iter().any(|listed| listed == name || listed == "*")
     };
@@ -79,7 +79,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
             attribute: "cors",
         });
     };
-    let exposed = exchange.path.sharing(exchange.method()).map_or(&[][..], |all| &all.expose);
+    let exposed = exchange.path.sharing(exchange.method()).map_or(&[][..], Sharing::expose);
     let is_missing = |name: &&String| {
         let is_there =
             exchange.headers().is_some_and(|headers| headers.contains_key(name.as_str()));
@@ -100,7 +100,7 @@ fn granted(exchange: &Exchange<'_>) -> String {
     let Some(sharing) = exchange.path.sharing(exchange.method()) else {
         return "the route is shared with nobody".to_owned();
     };
-    let credentials = if sharing.credentials { "with" } else { "without" };
+    let credentials = if sharing.has_credentials() { "with" } else { "without" };
     format!("the policy names {} {credentials} credentials", sharing.origins.join(" "))
 }
 

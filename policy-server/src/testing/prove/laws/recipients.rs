@@ -32,7 +32,7 @@ pub(super) fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
             continue;
         }
         // First, while no cache has a response of another kind.
-        if route.takes_session {
+        if route.takes_session() {
             logins(explorer, route, tallies);
         }
         if !is_personal(route) {

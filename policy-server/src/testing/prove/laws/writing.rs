@@ -1,6 +1,6 @@
 //! Forged requests: ambient credentials change nothing for pages that are not trusted.
 
-use policy_core::{browser::Mode, csrf::CsrfPolicy};
+use policy_core::{browser::Mode, manifest::Csrf};
 
 use super::{Fault, Verdict};
 use crate::testing::prove::exchange::Exchange;
@@ -14,15 +14,15 @@ pub(super) fn no_ambient(exchange: &Exchange<'_>) -> Verdict {
     };
     let opens_socket = exchange.fetch().mode == Mode::WebSocket;
     let is_forgeable = route.is_ambient() && (!route.is_safe() || opens_socket);
-    let is_exempt = matches!(route.csrf, CsrfPolicy::Exempt(_));
+    let is_exempt = matches!(route.csrf(), Csrf::Exempt(_));
     if !is_forgeable || is_exempt || !exchange.caller.is_in_browser() || !exchange.is_carried() {
         return Verdict::Silent;
     }
     let sharing = exchange.path.sharing(exchange.method());
     let is_trusted = exchange.is_own_page()
-        || sharing.is_some_and(|all| all.credentials && all.names(exchange.page()));
+        || sharing.is_some_and(|all| all.has_credentials() && all.names(exchange.page()));
     // A legitimate page also has the token; browsers cannot add it to a WebSocket.
-    let asks_token = route.csrf == CsrfPolicy::Token && !opens_socket;
+    let asks_token = *route.csrf() == Csrf::Token && !opens_socket;
     let is_ambient = facts.subject.as_str();
     if is_trusted && !asks_token {
         return Verdict::Silent;
