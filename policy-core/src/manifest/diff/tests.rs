@@ -1,6 +1,9 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::manifest::{
-    Auth, Cors, Csrf, Dangers, Jsonp, Origins, Requirement, SessionFacts, Severity, TokenFacts,
+    Auth, Cors, Csrf, Dangers, Jsonp, Origins, Requirement, Route, RouteKind, SessionFacts,
+    Severity, TokenFacts, engine::Outcome,
 };
 
 fn session() -> Requirement {
