@@ -4,8 +4,9 @@
 //! tokens, logs, hostile headers, a candidate that cannot be.
 
 use policy_server::{
-    Clock, Error, SharedOrigins,
+    Clock, Error, Proxies, SharedOrigins,
     candidate::{Candidate, Counts, Difference},
+    extract::PeerAddr,
     http::Method,
     manifest::{Auth, Manifest, Route},
     testing::{TestClient, TestResponse},
@@ -292,6 +293,32 @@ async fn a_flood_of_differences_is_counted_and_not_logged() {
     for line in &lines {
         assert!(!line.contains("secret") && !line.contains('\t'), "{line}");
     }
+}
+
+#[get("/page")]
+#[auth(public)]
+#[isolation(same_origin)]
+async fn page() {}
+
+/// In development, the own origin has the scheme that the client uses.
+#[tokio::test]
+async fn the_scheme_that_a_proxy_reports_is_that_of_the_candidate() {
+    let app = || {
+        let proxies = Proxies::new(["203.0.113.9"]).x_forwarded();
+        App::new(()).behind(proxies).routes(routes![page])
+    };
+    let candidate = Candidate::new(app().manifest());
+    let client = app().observe(&candidate).test();
+    let peer = PeerAddr("203.0.113.9:1".parse().expect("an address"));
+    for (scheme, status) in [("https", 200), ("http", 403)] {
+        let request = client.get("/page").origin("https://localhost").extension(peer);
+        let request = request.header("x-forwarded-for", "192.0.2.1");
+        let response = request.header("x-forwarded-proto", scheme).send().await;
+        assert_eq!(response.status(), status, "{scheme}");
+    }
+    assert_eq!(only(&candidate, "an own page over https, and one over http"), None);
+    let Counts { agreed, undecided, .. } = candidate.counts();
+    assert_eq!((agreed, undecided), (2, 0));
 }
 
 #[test]

@@ -193,6 +193,24 @@ fn risky_statements_are_listed_with_their_routes() {
     assert!(open.contains("pages of every site may load it with the session"), "{open}");
 }
 
+#[get("/lent")]
+#[auth(session)]
+async fn lent() {}
+
+#[test]
+fn what_a_group_shares_is_listed_with_the_line_of_the_group() {
+    const PARTNERS: CorsPolicy =
+        CorsPolicy::origins(&["https://partner.example"]).credentials().build();
+    let sessions = Sessions::memory().same_site(policy_server::session::SameSite::None);
+    let group = Group::new().cors(PARTNERS).routes(routes![lent]);
+    let proof = prove(app().sessions(sessions).group("/partners", group));
+    let lines = proof.stated(Law::ReadSoundness);
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    let start = "stated: credentials for https://partner.example by Group::cors \
+                 (tests/kit/proof/broken.rs:";
+    assert!(line.starts_with(start), "{line}");
+}
+
 #[test]
 fn a_law_of_ones_own_holds_for_every_exchange() {
     let mut orders = 0;
