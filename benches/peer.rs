@@ -318,6 +318,13 @@ fn main() -> Result<(), Error> {
             .tokens(tokens.issuer("i").audience("a"))
             .routes(routes![plain, cors_route, order, total, policies, login, session, token])
             .routes(routes![no_parameter, one_parameter, two_parameters]);
+        #[cfg(feature = "observe")]
+        let app = if arguments.iter().any(|argument| argument == "--observe") {
+            let candidate = app.manifest();
+            app.observe(candidate)
+        } else {
+            app
+        };
         let server = app.bind(format!("127.0.0.1:{port}")).await?;
         // On a worker's own thread, like the peers.
         match tokio::spawn(server.run()).await {

@@ -4,6 +4,7 @@ import os, re, subprocess, tempfile
 
 from rig.client import Client, request
 from rig.rows import BODIES, ROWS, fields
+from rig.servers import Server
 from rig.tables import number, table
 
 COUNT = 1000
@@ -82,6 +83,22 @@ def dump_of(server, sent, folder):
     control("--dump")
     (dump,) = set(os.listdir(folder)) - before
     return os.path.join(folder, dump)
+
+
+def of_observing(program, rows):
+    """What `App::observe` adds to a request: the same program decides by one policy, and by itself as the candidate too."""
+    found = []
+    for name, flags in (("one policy", []), ("and a candidate", ["--observe"])):
+        server = Server("policy", {"policy": program})
+        server.flags = flags
+        counts = of_server(server, rows)
+        found += [{"server": name, "row": row, "browser": is_browser, "instructions": count} for (row, is_browser), count in counts.items()]
+    for is_browser in (False, True):
+        print("\nInstructions per request" + ", with the header fields of a browser" * is_browser + ":\n")
+        names = dict.fromkeys(one["server"] for one in found)
+        cells = lambda name: [number(one["instructions"], 0) for one in found if (one["server"], one["browser"]) == (name, is_browser)]
+        print(table(["decides by", *rows], ([name, *cells(name)] for name in names)), flush=True)
+    return found
 
 
 def of_decisions(micro):

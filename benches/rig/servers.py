@@ -42,6 +42,11 @@ def build_server(program):
     return build("--manifest-path", PEERS, "--target-dir", os.path.join(TARGET, "peers"), "--package", program + "-peer")
 
 
+def build_observing():
+    """The program of mode `observe`: by itself, since the others have no manifests in them."""
+    return build("--package", "policy-benches", "--bin", "peer", "--features", "per_core,observe")
+
+
 def build_held(program):
     """The programs of mode `idle` that hold more than a connection."""
     if program == "policy":
