@@ -214,6 +214,7 @@ fn every_shell_line_is_one_that_a_test_runs() {
             "cargo run -p protocols",
             "cargo run -p dev-proxy",
             "cargo run -p gateway",
+            "cargo run -p review",
             "cargo xtask test",
         ];
         assert!(known.iter().any(|start| line.starts_with(start)), "{line}");

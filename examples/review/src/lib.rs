@@ -1,0 +1,48 @@
+//! The API of a shop, as it is before, in and after a pull request.
+
+use policy_server::prelude::*;
+
+#[get("/products")]
+#[auth(public)]
+async fn products() -> &'static str {
+    "7: lamp"
+}
+
+#[put("/{product}")]
+#[auth(session)]
+async fn put_in_cart(product: u64) -> String {
+    format!("1 of {product}")
+}
+
+#[post("/orders/{order}/refund")]
+#[auth(session, roles = ["staff"])]
+async fn refund(order: u64) -> String {
+    format!("{order} is refunded")
+}
+
+/// The app, with a policy for the pages that may fill the cart of their visitor.
+fn shop(cart: Group<()>) -> App<()> {
+    App::new(())
+        .public_origin("https://api.shop.example")
+        .sessions(Sessions::memory())
+        .routes(routes![products, refund])
+        .group("/cart", cart.routes(routes![put_in_cart]))
+}
+
+/// On the main branch: the pages of the shop may.
+pub fn on_main() -> App<()> {
+    const PAGES: &[&str] = &["https://www.shop.example"];
+    shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
+}
+
+/// In the pull request, whose author wants those of a sale to, too.
+pub fn in_pull_request() -> App<()> {
+    const PAGES: &[&str] = &["https://*.shop.example"];
+    shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
+}
+
+/// After the review.
+pub fn after_review() -> App<()> {
+    const PAGES: &[&str] = &["https://www.shop.example", "https://sale.shop.example"];
+    shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
+}
