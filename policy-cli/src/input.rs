@@ -60,6 +60,15 @@ impl LockFile {
         Self { path, text, workspace: from_root(workspace) }
     }
 
+    /// A file that is named, if it is a lock file of a repository.
+    fn named(path: &Path, text: &str) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let is_lock = name.starts_with("policy.") && name.ends_with(".lock");
+        let path = path.canonicalize().ok().filter(|_| is_lock)?;
+        let root = path.ancestors().find(|folder| folder.join(".git").exists())?;
+        Some(Self::new(&path, root, text.to_owned()))
+    }
+
     /// The path of a source file, from the root of the repository.
     pub(crate) fn below(&self, file: &str) -> String {
         self.workspace.join(file).display().to_string()
@@ -82,8 +91,9 @@ impl Input {
     pub(crate) fn named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
         let text = text_of(named, package)?;
         let Lock { manifest, suppressed, .. } = parse(&text, named)?;
+        let lock = LockFile::named(Path::new(named), &text);
         let (name, suppressed) = (named.to_owned(), Ok(suppressed));
-        Ok(Self { name, manifest, sources: None, suppressed, lock: None })
+        Ok(Self { name, manifest, sources: None, suppressed, lock })
     }
 
     /// Reads what the last test run of the package wrote; else its lock file, and says how to get the

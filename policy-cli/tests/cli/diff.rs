@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use policy_core::manifest::{Auth, Csrf, Manifest, Origins, Requirement, Route};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     fixtures::{shop, shop_sources},
@@ -169,6 +169,37 @@ fn sarif_names_the_lines_that_decide() {
     assert_eq!(line_of("/prices"), level("note", "policy.lock:76"));
     for result in results {
         assert!(rules.contains(&&result["ruleId"]), "{result}");
+    }
+}
+
+#[test]
+fn sarif_names_the_lock_file_of_an_app_with_a_name() {
+    let lock = changed_shop().to_json();
+    let folder = folder(
+        "diff-named-lock",
+        &[
+            (".git/HEAD", "ref: refs/heads/main"),
+            ("old.json", &shop().to_json()),
+            ("api/Cargo.toml", "[package]\nname = \"api\"\nedition = \"2024\"\n\n[workspace]\n"),
+            ("api/src/lib.rs", ""),
+            ("api/policy.shop.lock", &lock),
+            ("api/policy.admin.lock", &shop().to_json()),
+        ],
+    );
+    let line = lock.lines().position(|line| line.contains("\"path\": \"/orders\"")).unwrap() + 1;
+    let place = json!({
+        "artifactLocation": { "uri": "api/policy.shop.lock", "uriBaseId": "%SRCROOT%" },
+        "region": { "startLine": line },
+    });
+    for named in [["--app", "shop"].as_slice(), &["policy.shop.lock"]] {
+        let arguments = [&["diff", "../old.json", "--format", "sarif"], named].concat();
+        let ran = run_in(&folder.join("api"), &arguments, "");
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        let sarif: Value = serde_json::from_str(&ran.out).unwrap();
+        let mut results = sarif["runs"][0]["results"].as_array().unwrap().iter();
+        let is_it = |result: &&Value| result.to_string().contains("POST /orders\"");
+        let result = results.find(is_it).unwrap();
+        assert_eq!(result["locations"][0]["physicalLocation"], place, "{named:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod diff;
+mod explain;
 mod fixtures;
 mod hostile;
 mod lint;

@@ -31,6 +31,7 @@ Examples:
   cargo policy explain PUT /orders/7 -H 'origin: https://partner.example' --session
   cargo policy explain --curl \"curl -X POST https://api.example/orders -H 'origin: null'\"
   cargo policy explain --har page.har --entry 3
+  cargo policy explain CONNECT /live --protocol websocket -H 'origin: https://app.example'
   cargo policy explain --log \"$(grep policy::decision app.log | tail -1)\"
   cargo policy explain POST /orders --from HEAD~1     by policy.lock of one commit ago
 

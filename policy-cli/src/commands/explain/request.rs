@@ -3,8 +3,8 @@
 use std::{fs, path::PathBuf};
 
 use clap::Args;
-use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
-use policy_core::manifest::Manifest;
+use http::{HeaderName, HeaderValue, Method, Request, Uri, Version, header};
+use policy_core::manifest::{Manifest, engine::Protocol};
 
 use super::{curl, har, record};
 use crate::{failure::Failure, output::Output};
@@ -18,6 +18,9 @@ pub(crate) struct RequestArguments {
     /// A header, as `name: value`. May be given several times.
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     headers: Vec<String>,
+    /// The `:protocol` of an extended CONNECT, such as `websocket`: a WebSocket over HTTP/2 or 3.
+    #[arg(long, value_name = "NAME")]
+    protocol: Option<String>,
     /// A line with a curl command, as browsers copy it.
     #[arg(long, value_name = "LINE", conflicts_with = "har")]
     curl: Option<String>,
@@ -69,7 +72,11 @@ impl RequestArguments {
         for ignored in &written.ignored {
             output.note(&format!("`{ignored}` is left out, since no policy looks at it"));
         }
-        written.request(manifest)
+        let request = written.request(manifest)?;
+        match &self.protocol {
+            Some(protocol) => extended(request, protocol, manifest),
+            None => Ok(request),
+        }
     }
 
     /// The request of a decision record. Another policy than that which decided may decide otherwise.
@@ -92,6 +99,28 @@ impl RequestArguments {
         };
         Ok(Written { method: method.to_owned(), url: url.clone(), ..Written::default() })
     }
+}
+
+/// An extended CONNECT (RFC 8441 4), whose target has scheme and host, too.
+fn extended(
+    mut request: Request<()>,
+    protocol: &str,
+    manifest: &Manifest,
+) -> Result<Request<()>, Failure> {
+    if *request.method() != Method::CONNECT {
+        return Err(Failure::new("only CONNECT has a `:protocol`")
+            .help("write `CONNECT URL --protocol NAME`"));
+    }
+    let own = manifest.app.public_origin.as_deref().and_then(|own| own.split_once("://"));
+    let scheme = own.map_or("http", |(scheme, _)| scheme);
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let url = format!("{scheme}://{}{}", host.unwrap_or_default(), request.uri());
+    *request.uri_mut() = url.parse().map_err(|_error| {
+        Failure::new(format!("`{url}` is no URL")).help("name a host that a URL can have")
+    })?;
+    *request.version_mut() = Version::HTTP_2;
+    request.extensions_mut().insert(Protocol::new(protocol));
+    Ok(request)
 }
 
 /// The name and the value of `name: value`.
