@@ -12,6 +12,7 @@ mod manual;
 mod new;
 mod readme;
 mod run;
+mod sarif;
 mod schema;
 mod show;
 mod wrong_use;
