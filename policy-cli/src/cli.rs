@@ -90,6 +90,33 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// The words of each `cargo policy` in a text, without what a shell does with them.
+    fn lines_of(text: &str) -> impl Iterator<Item = Vec<&str>> {
+        text.lines().filter_map(|line| {
+            let line = line.split(['#', '>', '|']).next()?;
+            // In a script, `report` stands for it.
+            let starts = ["cargo policy ", "cargo-policy policy ", "report "];
+            let arguments = starts.iter().find_map(|start| line.trim().strip_prefix(start))?;
+            let words = arguments.split_whitespace().map(|word| word.trim_matches('"'));
+            Some([&["cargo policy"], &*words.collect::<Vec<_>>()].concat())
+        })
+    }
+
+    #[test]
+    fn the_commands_of_the_recipes_for_ci_are_commands() {
+        let mut seen = 0;
+        for file in ["README.md", "recipe.sh", "action.yml", "github.yml", "gitlab.yml"] {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/ci/").to_owned() + file;
+            let text = std::fs::read_to_string(&file).unwrap();
+            for line in lines_of(&text).filter(|line| line.get(1) != Some(&"$@")) {
+                let parsed = Cli::try_parse_from(&line);
+                assert!(parsed.is_ok(), "{file}: {line:?}: {}", parsed.unwrap_err());
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 12);
+    }
+
     #[test]
     fn every_command_has_examples() {
         for command in Cli::command().get_subcommands() {

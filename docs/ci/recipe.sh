@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Compares a lock file of this checkout with that of a revision: `recipe.sh BASE [LOCK]`.
+#
+# Writes policy.md, policy-diff.sarif and policy-lint.sarif into the folder POLICY_OUT, or the current one.
+# Exit codes:
+#   0  nobody gains access, or ALLOW_NEW_ACCESS is `true`
+#   1  somebody gains access, or a lint fails
+#   2  a policy cannot be read, which never counts as no difference
+set -euo pipefail
+
+fail() {
+  echo "error: $1" >&2
+  exit 2
+}
+
+[ -n "${1:-}" ] || fail "name the revision to compare with, such as origin/main"
+new=${2:-policy.lock}
+old=$1:./$new
+# A file counts before a revision of its name, and the files are those of the pull request.
+[ ! -e "$old" ] || fail "\`$old\` is a file of this checkout, and no revision"
+out=${POLICY_OUT:-.}
+mkdir -p "$out"
+
+# A report whose exit code is 1 has findings. This is `cargo policy`, without the aliases that a
+# .cargo/config.toml of the pull request may define.
+report() {
+  local code=0
+  cargo-policy policy "$@" || code=$?
+  [ "$code" -le 1 ] || exit "$code"
+}
+
+report diff "$old" "$new" --format markdown > "$out/policy.md"
+report lint --from "$new" --format markdown >> "$out/policy.md"
+report diff "$old" "$new" --format sarif > "$out/policy-diff.sarif"
+report lint --from "$new" --format sarif > "$out/policy-lint.sarif"
+
+access=0
+cargo-policy policy diff "$old" "$new" --no-new-access || access=$?
+if [ "$access" = 1 ] && [ "${ALLOW_NEW_ACCESS:-}" = true ]; then
+  access=0
+fi
+lints=0
+cargo-policy policy lint --from "$new" || lints=$?
+exit $((access > lints ? access : lints))

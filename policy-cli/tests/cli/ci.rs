@@ -1,0 +1,156 @@
+//! The recipes of docs/ci.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use policy_core::manifest::{Csrf, Manifest};
+use yaml_rust2::{Yaml, YamlLoader};
+
+use crate::{
+    fixtures::{hello, odd, shop},
+    run::folder,
+};
+
+fn recipes() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ci")
+}
+
+fn yaml(name: &str) -> Yaml {
+    let text = fs::read_to_string(recipes().join(name)).unwrap();
+    YamlLoader::load_from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")).remove(0)
+}
+
+#[test]
+fn the_recipes_refer_to_what_is_there() {
+    let action = yaml("action.yml");
+    let inputs = action["inputs"].as_hash().unwrap();
+    let workflow = yaml("github.yml");
+    let steps = workflow["jobs"]["policy"]["steps"].as_vec().unwrap();
+    let with = steps.iter().find_map(|step| step["with"].as_hash()).unwrap();
+    assert!(with.keys().all(|name| inputs.contains_key(name)), "{with:?}");
+    let steps = action["runs"]["steps"].as_vec().unwrap();
+    let script = steps.iter().find(|step| step["id"].as_str() == Some("compare")).unwrap();
+    // What comes from a pull request is no part of a script.
+    assert!(steps.iter().all(|step| !step["run"].as_str().unwrap_or("").contains("${{")));
+    let recipe = fs::read_to_string(recipes().join("recipe.sh")).unwrap();
+    for name in ["ALLOW_NEW_ACCESS", "POLICY_OUT"] {
+        assert!(!script["env"][name].is_badvalue() && recipe.contains(name), "{name}");
+    }
+    for file in ["policy-diff.sarif", "policy-lint.sarif"] {
+        let uploads =
+            |step: &Yaml| step["with"]["sarif_file"].as_str().unwrap_or("").ends_with(file);
+        assert!(steps.iter().any(uploads) && recipe.contains(file), "{file}");
+    }
+    assert!(!yaml("gitlab.yml")["policy"]["script"].is_badvalue());
+}
+
+/// A repository whose only commit has a policy, and a checkout with another one.
+struct Repository(PathBuf);
+
+impl Repository {
+    fn new(name: &str, old: &Manifest, new: &str) -> Self {
+        let root = folder(&format!("ci-{name}"), &[("policy.lock", &old.to_json())]);
+        let repository = Self(root);
+        repository.git(&["init", "-q", "-b", "main"]);
+        repository.git(&["add", "."]);
+        repository.commit("the shop");
+        repository.git(&["checkout", "-q", "-b", "change"]);
+        repository.write("policy.lock", new);
+        // None of these changes what is compared.
+        repository.write("target/policy/shop/manifest.json", &old.to_json());
+        repository.write(".cargo/config.toml", "[alias]\npolicy = \"version\"\n");
+        repository.git(&["add", "."]);
+        repository.commit("a change");
+        repository
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let git = Command::new("git").args(arguments).current_dir(&self.0).output().unwrap();
+        assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+    }
+
+    fn commit(&self, message: &str) {
+        let name = ["-c", "user.name=ada", "-c", "user.email=ada@shop.example"];
+        self.git(&[&name[..], &["commit", "-q", "-m", message]].concat());
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let file = self.0.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    /// The exit code of the recipe, and what it prints.
+    fn recipe(&self, arguments: &[&str], allows: &str) -> (i32, String) {
+        let binary = Path::new(env!("CARGO_BIN_EXE_cargo-policy")).parent().unwrap().to_owned();
+        let path = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths([binary].into_iter().chain(env::split_paths(&path))).unwrap();
+        let output = Command::new("bash")
+            .arg(recipes().join("recipe.sh"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .env("PATH", path)
+            .env("POLICY_OUT", "out")
+            .env("ALLOW_NEW_ACCESS", allows)
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap(), String::from_utf8(said).unwrap())
+    }
+
+    fn result(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join("out").join(name)).unwrap()
+    }
+}
+
+#[test]
+#[ignore = "needs git"]
+fn the_recipe_fails_where_somebody_gains_access_and_nobody_allows_it() {
+    let wide = || {
+        let mut manifest = shop();
+        let routes = manifest.routes.iter_mut().filter(|route| route.path == "/orders");
+        routes.for_each(|route| route.csrf = Csrf::Exempt("a test".to_owned()));
+        manifest
+    };
+    let mut narrow = shop();
+    narrow.routes.retain(|route| route.path != "/hello");
+    for (name, old, new, codes) in [
+        ("same", shop(), shop().to_json(), (0, 0)),
+        ("narrowed", shop(), narrow.to_json(), (0, 0)),
+        ("widened", shop(), wide().to_json(), (1, 0)),
+        ("odd", odd(), odd().to_json(), (1, 1)),
+        ("unreadable", shop(), "<<<<<<< HEAD\n".to_owned(), (2, 2)),
+    ] {
+        let repository = Repository::new(name, &old, &new);
+        let (code, said) = repository.recipe(&["main"], "false");
+        let (allowed, _) = repository.recipe(&["main"], "true");
+        assert_eq!((code, allowed), codes, "{name}: {said}");
+        if name == "widened" {
+            assert!(repository.result("policy.md").contains("### Access is widened"), "{said}");
+            let sarif = repository.result("policy-diff.sarif");
+            assert!(sarif.contains("\"uri\": \"policy.lock\""), "{sarif}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs git"]
+fn the_recipe_fails_on_a_base_that_is_none() {
+    let repository = Repository::new("bases", &hello(), &shop().to_json());
+    // What the pull request would rather be compared with.
+    repository.write("HEAD~1:./policy.lock", &shop().to_json());
+    for (arguments, words) in [
+        (&[][..], "name the revision"),
+        (&[""], "name the revision"),
+        (&["HEAD~1"], "is a file of this checkout"),
+        (&["no-such-branch"], "git does not have"),
+        (&["main", "policy.other.lock"], "git does not have"),
+    ] {
+        let (code, said) = repository.recipe(arguments, "true");
+        assert!(code == 2 && said.contains(words), "{arguments:?}: {code}: {said}");
+    }
+    assert_eq!(repository.recipe(&["main"], "true").0, 0);
+}
