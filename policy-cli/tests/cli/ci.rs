@@ -20,7 +20,7 @@ fn recipes() -> PathBuf {
 
 fn yaml(name: &str) -> Yaml {
     let text = fs::read_to_string(recipes().join(name)).unwrap();
-    YamlLoader::load_from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")).remove(0)
+    YamlLoader::load_from_str(&text).unwrap().remove(0)
 }
 
 #[test]

@@ -9,10 +9,9 @@ use crate::{
 };
 
 /// An object that has to have these properties, may have those, and has no others.
-fn object(required: Value, optional: Value) -> Value {
-    let (Value::Object(mut properties), Value::Object(optional)) = (required, optional) else {
-        panic!("two objects");
-    };
+fn object(required: &Value, optional: &Value) -> Value {
+    let [mut properties, optional] =
+        [required, optional].map(|value| value.as_object().unwrap().clone());
     let names: Vec<_> = properties.keys().cloned().collect();
     properties.extend(optional);
     json!({
@@ -27,63 +26,63 @@ fn object(required: Value, optional: Value) -> Value {
 /// property is an error here as it is there.
 fn schema() -> Value {
     let text = json!({ "type": "string", "minLength": 1 });
-    let message = object(json!({ "text": text }), json!({}));
+    let message = object(&json!({ "text": text }), &json!({}));
     let rule =
-        object(json!({ "id": text, "shortDescription": message, "help": message }), json!({}));
+        object(&json!({ "id": text, "shortDescription": message, "help": message }), &json!({}));
     let driver = object(
-        json!({
+        &json!({
             "name": text,
             "semanticVersion": { "type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+" },
             "rules": { "type": "array", "uniqueItems": true, "items": rule },
         }),
-        json!({}),
+        &json!({}),
     );
     let file = object(
-        json!({ "uri": { "type": "string", "format": "uri-reference" }, "uriBaseId": text }),
-        json!({}),
+        &json!({ "uri": { "type": "string", "format": "uri-reference" }, "uriBaseId": text }),
+        &json!({}),
     );
-    let region = object(json!({ "startLine": { "type": "integer", "minimum": 1 } }), json!({}));
-    let place = object(json!({ "artifactLocation": file, "region": region }), json!({}));
+    let region = object(&json!({ "startLine": { "type": "integer", "minimum": 1 } }), &json!({}));
+    let place = object(&json!({ "artifactLocation": file, "region": region }), &json!({}));
     let route =
-        object(json!({ "fullyQualifiedName": text, "kind": { "const": "resource" } }), json!({}));
+        object(&json!({ "fullyQualifiedName": text, "kind": { "const": "resource" } }), &json!({}));
     let location = object(
-        json!({}),
-        json!({
+        &json!({}),
+        &json!({
             "physicalLocation": place,
             "logicalLocations": { "type": "array", "uniqueItems": true, "items": route },
         }),
     );
     let suppression = object(
-        json!({ "kind": { "enum": ["inSource", "external"] }, "justification": text }),
-        json!({}),
+        &json!({ "kind": { "enum": ["inSource", "external"] }, "justification": text }),
+        &json!({}),
     );
     let result = object(
-        json!({
+        &json!({
             "ruleId": text,
             "ruleIndex": { "type": "integer", "minimum": 0 },
             "level": { "enum": ["none", "note", "warning", "error"] },
             "message": message,
         }),
-        json!({
+        &json!({
             "locations": { "type": "array", "uniqueItems": true, "items": location },
             "suppressions": { "type": "array", "uniqueItems": true, "items": suppression },
         }),
     );
     let run = object(
-        json!({
-            "tool": object(json!({ "driver": driver }), json!({})),
+        &json!({
+            "tool": object(&json!({ "driver": driver }), &json!({})),
             "columnKind": { "enum": ["utf16CodeUnits", "unicodeCodePoints"] },
             "results": { "type": "array", "items": result },
         }),
-        json!({}),
+        &json!({}),
     );
     object(
-        json!({
+        &json!({
             "$schema": { "type": "string", "format": "uri" },
             "version": { "const": "2.1.0" },
             "runs": { "type": "array", "items": run },
         }),
-        json!({}),
+        &json!({}),
     )
 }
 
