@@ -50,7 +50,7 @@
 //! - [`operation`] describes how to run an app: probes, logs, runtimes, limits.
 //! - [`instances`] describes how to run several: their store, and what they know of each other.
 //! - [`cross_site`] describes how pages of another site use an app: same site, `SameSite=None`, tokens.
-//! - [`PolicyLayer`] puts a CORS policy in front of any `tower` service.
+//! - [`PolicyLayer`] puts policies in front of any `tower` service.
 //! - The module `testing`, with the feature of that name, is for tests: a client without sockets, a
 //!   model of the browser, the laws of `policy_tests!`, fault-injecting stores.
 //! - `Tls`, with the feature `tls`, is HTTPS: certificates, their renewal, and the redirect from
@@ -219,7 +219,7 @@ pub use app::files::Files;
 pub use app::tls::Tls;
 pub use app::{
     App, access::AuthRequirement, cors_source::CorsSource, fallback::Fallback, group::Group,
-    mount::Mount, route::Route, settings::ServerSettings,
+    mount::Mount, policy_layer::PolicyLayerBuilder, route::Route, settings::ServerSettings,
 };
 #[cfg(feature = "gateway")]
 pub use app::{

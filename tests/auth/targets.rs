@@ -2,8 +2,10 @@
 //! attribute, through the same gates.
 
 use policy_server::{
-    AuthError, CsrfPolicy, Proxy, Request, Scheme, SchemeRequest, extract::PeerAddr, http::Method,
+    AuthError, CsrfPolicy, PolicyLayer, Proxy, Request, Scheme, SchemeRequest, extract::PeerAddr,
+    http::Method, session::SessionError,
 };
+use tower::Layer as _;
 
 use super::*;
 
@@ -427,4 +429,56 @@ async fn extractors_work_in_a_mounted_router() {
     .await;
     let ada = scenario.login("ada").await;
     assert_eq!(ada.get("/app/who").send().await.text(), "ada");
+}
+
+/// What a mounted router changes in a session is committed with its response, under the CSRF check of
+/// the mount; a token needs none.
+#[tokio::test]
+async fn a_mounted_router_changes_the_session_as_a_handler_does() {
+    use axum::{
+        extract::Path,
+        routing::{get, post},
+    };
+
+    async fn note(
+        session: Session,
+        Path(status): Path<u16>,
+        note: String,
+    ) -> Result<StatusCode, SessionError> {
+        session.set("note", note)?;
+        Ok(StatusCode::from_u16(status).unwrap_or_default())
+    }
+
+    let router = axum::Router::new()
+        .route("/note", get(async |session: Session| session.get::<Value>("note").map(Json)))
+        .route("/note/{status}", post(note))
+        .route("/who", post(async |me: Principal| me.subject().to_owned()))
+        .route("/logout", post(async |sessions: Sessions| sessions.logout().await));
+    let layer = PolicyLayer::builder().headers(HeadersPolicy::API).build().expect("right");
+    let requirement = AuthRequirement::session().or_token();
+    let mount = Mount::new(layer.layer(router)).all_methods().strip_prefix().auth(requirement);
+    let scenario = Scenario::with(vec![], |app| app.mount("/old", mount)).await;
+    let ada = scenario.login("ada").await;
+    let noted = async || ada.get("/old/note").send().await.json::<Value>();
+
+    let forged = ada.bare("/old/note/200").origin(EVIL).body("forged").send().await;
+    assert_problem(&forged, 403, "csrf.origin");
+    let bare = ada.bare("/old/note/200").origin(OWN).body("bare").send().await;
+    assert_problem(&bare, 403, "csrf.token");
+    assert_eq!(noted().await, Value::Null);
+    assert_eq!(ada.post("/old/note/200").body("milk").send().await.status(), 200);
+    assert_eq!(noted().await, "milk");
+    assert_eq!(ada.post("/old/note/500").body("lost").send().await.status(), 500);
+    assert_eq!(noted().await, "milk");
+
+    let client = &scenario.client;
+    let by_token = client.post("/old/who").header("authorization", bearer(&good_token()));
+    assert_eq!(by_token.origin(EVIL).send().await.status(), 200);
+    let anonymous = client.post("/old/who").origin(OWN).send().await;
+    assert_problem(&anonymous, 401, "auth.credentials-missing");
+
+    let left = ada.post("/old/logout").send().await;
+    assert_eq!(left.status(), 200);
+    assert!(left.header_all("set-cookie").iter().any(|line| line.starts_with("__Host-sid=;")));
+    assert_eq!(ada.who().await, None);
 }

@@ -74,7 +74,7 @@ fn located(messages: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn every_rule_that_an_attribute_can_break_is_shown() {
-    // Only lists that come at run time, scopes and whole apps can break these.
+    // Only lists that come at run time, scopes, layers and whole apps can break these.
     let elsewhere = [
         Rule::AnyOriginAtRunTime,
         Rule::OriginOutsideBound,
@@ -82,6 +82,8 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
         Rule::OriginListUnused,
         Rule::StoredListWithoutStore,
         Rule::LimitStoreMissing,
+        Rule::RateOfLayer,
+        Rule::CsrfTokenOfLayer,
         Rule::PathPrefix,
         Rule::GuardedBelow,
         Rule::MountCallersMissing,

@@ -22,6 +22,10 @@ area! { $ auth
         MountCallersMissing Error "auth.mount-callers-missing",
             "nothing says who may call this mount, proxy or fallback",
             "write `.auth(AuthRequirement::session())` or another requirement, or `.public()` for everybody: there, or as the default of its group or of the app";
+        /// Callers of what is behind a layer.
+        CallersOfLayer Error "auth.callers-of-layer",
+            "a layer cannot say who may call: sessions, tokens and schemes belong to an app",
+            "put the service into an app, `App::new(()).fallback(Fallback::new(router).auth(..))`, or behind a `Mount`";
         /// A ticket on a route that GET is not the only method of.
         TicketMethod Error "auth.ticket-method",
             "a ticket is in the address of a request, where any page can put one, so it is taken with GET only",

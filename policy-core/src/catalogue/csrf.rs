@@ -18,6 +18,10 @@ area! { $ csrf
         ExemptByDefault Warning "csrf.exempt-by-default",
             "this handler acts with a session for any page, because its group or the app is exempt",
             "write `#[csrf(exempt = \"why\")]` at the handler, or state the exemption where only mounts are";
+        /// A CSRF token in front of a service that has no sessions of an app.
+        CsrfTokenOfLayer Error "csrf.token-of-layer",
+            "a layer has no sessions to which a CSRF token could be bound",
+            "write `CsrfPolicy::Origin`, or put the service into an app with sessions";
     }
 
     refusals {

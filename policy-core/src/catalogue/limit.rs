@@ -38,6 +38,10 @@ area! { $ limit
         LimitStoreMissing Error "limit.store-missing",
             "shared limits are counted in the store of the sessions, and there is none that several instances can share",
             "keep the sessions in PostgreSQL or Redis, or write `SharedLimits::store(..)` with such a store; one instance needs no shared limits";
+        /// A rate in front of a service of another server, which states its peers in its own way.
+        RateOfLayer Error "limit.rate-of-layer",
+            "a layer does not know the addresses that it should count: all clients would share one rate",
+            "say where the server states the address with `PolicyLayerBuilder::peer`, or put the service into an app";
     }
 
     refusals {

@@ -121,6 +121,11 @@ impl Cors {
         self.credentials
     }
 
+    /// Whether the policy names the methods that a preflight allows.
+    pub fn names_methods(&self) -> bool {
+        self.methods.is_some()
+    }
+
     /// Whether a preflight response of one of the two policies is also valid for the other: the
     /// declared origins, credentials, methods and request headers are equal. Browsers cache a
     /// preflight response for all methods of a URL (Fetch, CORS-preflight cache).

@@ -11,6 +11,7 @@ pub(crate) mod gateway;
 pub(crate) mod group;
 pub(crate) mod mount;
 pub(crate) mod mounted_paths;
+pub(crate) mod policy_layer;
 #[cfg(feature = "gateway")]
 pub(crate) mod proxy;
 pub(crate) mod route;

@@ -4,6 +4,7 @@
 mod builder;
 pub(crate) mod callers;
 mod handlers;
+mod layer;
 #[cfg(feature = "manifest")]
 pub(crate) mod manifest;
 mod mount;

@@ -1,4 +1,4 @@
-//! What wraps a handler is a layer.
+//! What wraps a handler is a layer; one in front of another service knows no callers.
 use policy_server::prelude::*;
 
 struct Gzip;
@@ -16,4 +16,5 @@ async fn second() {}
 fn main() {
     let _ = App::new(()).routes(routes![first, second]);
     let _ = Group::<()>::new().layer(Gzip);
+    let _ = policy_server::PolicyLayer::builder().auth(AuthRequirement::session());
 }

@@ -64,8 +64,8 @@ mod tests {
     }
 
     /// Rules of these areas that no example shows: those about the app as a whole, what is given to
-    /// it at run time, and four that are about a list of routes or take a page to break.
-    const WITHOUT: [&str; 25] = [
+    /// it at run time, of layers in front of other services, and four that are about a list of routes or take a page to break.
+    const WITHOUT: [&str; 28] = [
         "cors.any-origin-at-run-time",
         "cors.origin-outside-bound",
         "cors.origin-list-missing",
@@ -76,13 +76,16 @@ mod tests {
         "auth.tokens-missing",
         "auth.scheme-missing",
         "auth.mount-callers-missing",
+        "auth.callers-of-layer",
         "auth.issuer-not-accepted",
         "auth.issuers-missing",
         "auth.issuer-unused",
         "auth.realm-invalid",
         "csrf.exempt-by-default",
+        "csrf.token-of-layer",
         "headers.nonce-shared",
         "limit.store-missing",
+        "limit.rate-of-layer",
         "syntax.routes-entry",
         "syntax.testing-off",
         "route.path-prefix",

@@ -54,7 +54,7 @@ fn is_partial_put(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
         && request.headers.contains_key(CONTENT_RANGE)
 }
 
-fn declared_length(head: &Head<'_>) -> Option<u64> {
+pub(crate) fn declared_length(head: &Head<'_>) -> Option<u64> {
     match head.content_length {
         Single::One(length) => length.to_str().ok()?.parse().ok(),
         Single::Absent | Single::Repeated => None,

@@ -36,6 +36,8 @@ pub(crate) struct ResponsePolicy {
     is_secure: bool,
     /// Whether a gate refused the request.
     is_refused: bool,
+    /// Whether facets without a policy are those of the service behind.
+    is_of_layer: bool,
     /// Present where no session is committed for the request but a handler could set the session
     /// cookie.
     guard: Option<Arc<AuthService>>,
@@ -79,6 +81,7 @@ impl ResponsePolicy {
             method: head.method.clone(),
             is_secure: head.is_secure,
             is_refused: false,
+            is_of_layer: false,
             guard: None,
             taken: Taken::default(),
             accept,
@@ -93,6 +96,14 @@ impl ResponsePolicy {
     /// Removes a session cookie that a handler sets.
     pub(crate) fn keep_session_cookie(&mut self, guard: &Arc<AuthService>) {
         self.guard = Some(Arc::clone(guard));
+    }
+
+    /// Leaves to the service what the policy says nothing about: conditions, caching and CORS.
+    pub(crate) fn leave_to_service(&mut self) {
+        self.is_of_layer = true;
+        if let Some(optional) = &mut self.optional {
+            optional.conditions = None;
+        }
     }
 
     /// States the nonce of the page.
@@ -131,8 +142,8 @@ impl ResponsePolicy {
 
     /// Writes everything, CORS last.
     pub(crate) fn apply(self, mut response: Response, mut facts: ResponseFacts) -> Response {
-        let Self { rules, grant, method, is_secure, is_refused, guard, taken, accept, optional } =
-            self;
+        let Self { is_of_layer, is_refused, .. } = self;
+        let Self { rules, grant, method, is_secure, guard, taken, accept, optional, .. } = self;
         let optional = optional.as_deref();
         #[cfg(feature = "gateway")]
         if optional.is_some_and(|optional| optional.is_of_tunnel) {
@@ -156,7 +167,9 @@ impl ResponsePolicy {
         if rules.fields > 0 {
             headers.reserve(rules.fields);
         }
-        cache::apply(rules.cache.as_ref(), exchange, headers);
+        if !is_of_layer || rules.cache.is_some() || facts.refused {
+            cache::apply(rules.cache.as_ref(), exchange, headers);
+        }
         if method == Method::QUERY && status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
             state_accept_query(headers);
         }
@@ -175,6 +188,7 @@ impl ResponsePolicy {
         }
         match &rules.cors {
             Some(cors) => cors.apply(grant, headers),
+            None if is_of_layer => (),
             None => remove_cors(headers),
         }
         if let Some(route) = optional.and_then(|optional| optional.route.as_ref()) {

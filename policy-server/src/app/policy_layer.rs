@@ -1,0 +1,124 @@
+//! The policies of a layer in front of another service.
+
+use std::net::SocketAddr;
+
+use http::Extensions;
+use policy_core::{cors::SharedOrigins, csrf::CsrfPolicy};
+
+use crate::app::{
+    OriginsFrom,
+    defaults::{Defaults, policy_methods},
+};
+
+/// States the policies of a [`PolicyLayer`](crate::PolicyLayer). A facet that is not stated stays as
+/// the service behind the layer has it; nothing is on by default.
+///
+/// ```
+/// use policy_server::{CsrfPolicy, PolicyLayer, prelude::*, testing::TestClient};
+/// use std::time::Duration;
+/// use tower::Layer;
+///
+/// const SHOP: CorsPolicy = CorsPolicy::origins(&["https://shop.example"]).build();
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let layer = PolicyLayer::builder()
+///     .public_origin("https://api.shop.example")
+///     .cors(SHOP)
+///     .headers(HeadersPolicy::API)
+///     .cache(CachePolicy::no_store().build())
+///     .limits(Limits::NONE.body(64 * 1024).timeout(Duration::from_secs(5)))
+///     .csrf(CsrfPolicy::Origin)
+///     .build()?;
+/// let router = axum::Router::new().route("/lamp", axum::routing::get(async || "a lamp"));
+/// let service = layer.layer(router);
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+/// # runtime.block_on(async {
+/// let client = TestClient::new(service, "api.shop.example");
+/// let response = client.get("/lamp").send().await;
+/// assert_eq!(response.header("cache-control"), Some("no-store"));
+/// assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+/// # });
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+#[must_use = "it does nothing until `build`"]
+pub struct PolicyLayerBuilder {
+    pub(crate) defaults: Defaults,
+    pub(crate) public_origin: Option<String>,
+    pub(crate) origins: Vec<(String, OriginsFrom)>,
+    pub(crate) problem_types: Option<String>,
+    pub(crate) csrf: Option<CsrfPolicy>,
+    pub(crate) peer: Option<fn(&Extensions) -> Option<SocketAddr>>,
+}
+
+impl PolicyLayerBuilder {
+    policy_methods!(defaults, "the responses of the service, and of refusals");
+
+    /// The `https` origin under which browsers reach the service. Requests for any other host get 421,
+    /// and HSTS is sent if there are [`headers`](Self::headers). Without it the own origin, by which
+    /// [`csrf`](Self::csrf) and [`isolation`](Self::isolation) judge a request without Fetch Metadata,
+    /// is `http://` and the host that the request names, which suits development only.
+    pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
+        self.public_origin = Some(origin.into());
+        self
+    }
+
+    /// The CSRF protection: [`CsrfPolicy::Origin`] refuses unsafe requests that a page of another
+    /// origin sent (403 `csrf.origin`), unless CORS grants that page and the request has no cookie,
+    /// or grants it with credentials. A request with neither `Origin`, Fetch Metadata nor `Cookie`, such
+    /// as a webhook, passes.
+    ///
+    /// A policy that asks for a token needs the sessions of an app, and is an error here.
+    pub fn csrf(mut self, policy: CsrfPolicy) -> Self {
+        self.csrf = Some(policy);
+        self
+    }
+
+    /// Where a server states the address of its peer, by which a rate counts. With axum:
+    /// `|of| of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0)`.
+    pub fn peer(mut self, peer: fn(&Extensions) -> Option<SocketAddr>) -> Self {
+        self.peer = Some(peer);
+        self
+    }
+
+    /// Sets the list of origins that the CORS policy names.
+    pub fn shared_origins(mut self, name: impl Into<String>, origins: &SharedOrigins) -> Self {
+        self.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
+        self
+    }
+
+    /// The address of the pages about problems, as
+    /// [`App::problem_types`](crate::App::problem_types).
+    pub fn problem_types(mut self, address: impl Into<String>) -> Self {
+        self.problem_types = Some(address.into());
+        self
+    }
+
+    /// Not for layers: who may call is stated in an app, by
+    /// [`Fallback::auth`](crate::Fallback::auth) or [`Mount::auth`](crate::Mount::auth).
+    #[doc(hidden)]
+    pub fn auth<T: OfApps>(self, _: T) -> Self {
+        self
+    }
+}
+
+/// What only an app can ask for: nothing implements it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a layer cannot say who may call: sessions, tokens and schemes belong to an app (auth.callers-of-layer)",
+    label = "not in a layer",
+    note = "put the service into an app, `App::new(()).fallback(Fallback::new(router).auth(..))`, or behind a `Mount`"
+)]
+pub trait OfApps {}
+
+impl std::fmt::Debug for PolicyLayerBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { defaults, public_origin, csrf, .. } = self;
+        f.debug_struct("PolicyLayerBuilder")
+            .field("defaults", defaults)
+            .field("public_origin", public_origin)
+            .field("csrf", csrf)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,83 @@
+//! Compiles the policies of a layer in front of another service.
+
+use std::{sync::Arc, time::Duration};
+
+use policy_core::{
+    Rule,
+    csrf::CsrfPolicy,
+    limits::RateCapacity,
+    route::{RouteFacts, RoutePolicy},
+};
+
+use super::{
+    builder::Builder,
+    callers::Available,
+    origin_lists::NamedLists,
+    route_policy::{CompiledLevel, Rates},
+};
+use crate::{
+    app::policy_layer::PolicyLayerBuilder,
+    auth::scheme::Schemes,
+    base::{
+        clock::{Clock, Random},
+        error::Error,
+    },
+    pipeline::layer::{CompiledLayer, PolicyLayer},
+    route::compiled_policy::CompiledRoutePolicy,
+};
+
+/// What problems call it.
+const LAYER: &str = "PolicyLayer";
+
+impl PolicyLayerBuilder {
+    /// Checks the policies, also against each other.
+    ///
+    /// # Errors
+    ///
+    /// All problems together, as those of an app.
+    pub fn build(self) -> Result<PolicyLayer, Error> {
+        let Self { defaults, public_origin, origins, problem_types, csrf, peer } = self;
+        let mut problems = Vec::new();
+        let named = NamedLists::read(origins, None, &mut problems);
+        let schemes = Schemes::default();
+        let available = Available { sessions: false, tokens: false, schemes: &schemes };
+        let random = Random::system();
+        let rates = Rates::new(&Clock::system(), &random, RateCapacity::DEFAULT, None);
+        let mut builder = Builder::new(problems, &named.lists, available, rates, Arc::new(()));
+        builder.set_problem_types(problem_types);
+        let own_origin = builder.own_origin(public_origin.as_deref());
+        builder.is_development = false;
+        let limits = defaults.policies.limits;
+        if limits.rate.is_some() && peer.is_none() {
+            builder.rule(LAYER, Rule::RateOfLayer, "");
+        }
+        if let Some(CsrfPolicy::Token | CsrfPolicy::OriginElseToken) = csrf {
+            builder.rule(LAYER, Rule::CsrfTokenOfLayer, "");
+        }
+        builder.check_csrf(LAYER, csrf);
+        let level = builder.level(LAYER, defaults);
+        let facts = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
+        let outer = CompiledLevel::default();
+        let (rules, _) = builder.rules(LAYER, [&level, &outer], facts, &RoutePolicy::PUBLIC);
+        let (_, _, problems) = builder.finish(&named);
+        if !problems.is_empty() {
+            return Err(Error::Start(problems));
+        }
+        // What is not stated is not limited.
+        let rules = Arc::into_inner(rules).unwrap_or_default();
+        let rules = CompiledRoutePolicy {
+            body: limits.body.unwrap_or(u64::MAX),
+            timeout: limits.timeout.unwrap_or(Duration::MAX),
+            ..rules
+        };
+        Ok(PolicyLayer::compiled(CompiledLayer {
+            rules: Arc::new(rules),
+            preflight: None,
+            own_origin,
+            csrf,
+            peer,
+            limits_body: limits.body.is_some(),
+            random,
+        }))
+    }
+}
