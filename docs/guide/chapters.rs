@@ -28,6 +28,7 @@ chapters! {
     databases "how-to/databases.md";
     proxies "how-to/proxies.md";
     axum_words "how-to/axum.md";
+    words "how-to/words.md";
     attributes "reference/attributes.md";
     cors "explanation/cors.md";
     csrf "explanation/csrf.md";

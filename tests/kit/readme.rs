@@ -215,6 +215,7 @@ fn every_shell_line_is_one_that_a_test_runs() {
             "cargo run -p dev-proxy",
             "cargo run -p gateway",
             "cargo run -p review",
+            "cargo run -p migration",
             "cargo xtask test",
         ];
         assert!(known.iter().any(|start| line.starts_with(start)), "{line}");
