@@ -37,7 +37,7 @@ async fn preflight(client: &TestClient, path: &str, origin: &str, method: &str) 
 fn code(response: &TestResponse) -> Option<String> {
     let is_problem = response.header("content-type") == Some("application/problem+json");
     let problem = is_problem.then(|| response.json::<serde_json::Value>())?;
-    Some(problem["code"].as_str()?.to_owned())
+    Some(problem.get("code")?.as_str()?.to_owned())
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn preflights_list_the_methods_of_a_path() {
 async fn refusals_get_codes() {
     for (step, client) in (1..).zip(steps()) {
         let evil = preflight(&client, "/notes", EVIL, "GET").await;
-        assert_eq!(evil.header("access-control-allow-origin") == Some(EVIL), false, "step {step}");
+        assert_ne!(evil.header("access-control-allow-origin"), Some(EVIL), "step {step}");
         let without_key = client.get("/admin/me").send().await;
         let missing = client.get("/nowhere").send().await;
         let long = with_key(post(&client, &"a".repeat(2048))).send().await;
