@@ -92,7 +92,7 @@ fn no_code_stands_outside_of_the_catalogue() {
         }
     }
     assert_eq!(found, [""; 0]);
-    assert_eq!(repeated, 10, "what traits say of types");
+    assert_eq!(repeated, 11, "what traits say of types");
 }
 
 /// What is logged from information upwards has a code.

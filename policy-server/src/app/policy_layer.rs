@@ -106,7 +106,7 @@ impl PolicyLayerBuilder {
 /// What only an app can ask for: nothing implements it.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a layer cannot say who may call: sessions, tokens and schemes belong to an app (auth.callers-of-layer)",
+    message = "`{Self}`: a layer cannot say who may call: sessions, tokens and schemes belong to an app (auth.callers-of-layer)",
     label = "not in a layer",
     note = "put the service into an app, `App::new(()).fallback(Fallback::new(router).auth(..))`, or behind a `Mount`"
 )]
