@@ -134,6 +134,7 @@ const COMPLETE: [(&str, &[&str]); 9] = [
             "policy_core::manifest::Effect",
             "policy_core::manifest::Gain",
             "policy_core::manifest::Gainer",
+            "policy_core::manifest::Place",
             "policy_core::manifest::Severity",
             "policy_core::manifest::diff::Axis",
             "policy_core::manifest::diff::Read",
