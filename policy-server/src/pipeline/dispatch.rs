@@ -9,12 +9,7 @@ use std::{
 use axum_core::response::{IntoResponse, Response};
 use http::{Method, Request};
 use hyper::ext::Protocol;
-use policy_core::{
-    Refusal,
-    cache::ResponseFacts,
-    gate::Head,
-    headers::{Nonce, SecurityHeaders},
-};
+use policy_core::{Refusal, cache::ResponseFacts, gate::Head};
 
 #[cfg(feature = "gateway")]
 use super::compiled_app::Target;
@@ -122,18 +117,9 @@ where
         policy.state_route(&route.info);
     }
     let (mut parts, body) = request.into_parts();
-    if route.rules.headers.as_ref().is_some_and(SecurityHeaders::takes_nonce) {
-        match app.random.draw() {
-            Ok(random) => {
-                let nonce = Nonce::of(random);
-                parts.extensions.insert(nonce.clone());
-                policy.state_nonce(nonce);
-            }
-            Err(error) => {
-                let response = Problem::internal(error).into_response();
-                return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
-            }
-        }
+    if let Err(error) = policy.draw_nonce(&app.random, &mut parts.extensions) {
+        let response = Problem::internal(error).into_response();
+        return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
     }
     #[cfg(feature = "gateway")]
     if matches!(route.target, Target::Tunnel(_)) {

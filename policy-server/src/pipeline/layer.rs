@@ -26,7 +26,6 @@ use policy_core::{
     cors::{Cors, OriginDecision, OriginLists, PolicyErrors, Preflight},
     csrf::{CsrfPolicy, OriginFacts, Provenance},
     gate::{Head, OwnOrigin, Single},
-    headers::{Nonce, SecurityHeaders},
     isolation::{FetchMetadata, StatedOrigin},
 };
 use tower_layer::Layer;
@@ -250,18 +249,9 @@ impl PolicyService {
     ) -> ResponseFuture {
         let rules = &self.layer.rules;
         let (mut parts, body) = request.into_parts();
-        if rules.headers.as_ref().is_some_and(SecurityHeaders::takes_nonce) {
-            match self.layer.random.draw() {
-                Ok(random) => {
-                    let nonce = Nonce::of(random);
-                    parts.extensions.insert(nonce.clone());
-                    policy.state_nonce(nonce);
-                }
-                Err(error) => {
-                    let response = Problem::internal(error).into_response();
-                    return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
-                }
-            }
+        if let Err(error) = policy.draw_nonce(&self.layer.random, &mut parts.extensions) {
+            let response = Problem::internal(error).into_response();
+            return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
         }
         let (body, progress) = body::limit(body, rules.body);
         let mut request = http::Request::from_parts(parts, body);

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use axum_core::response::Response;
-use http::{HeaderMap, HeaderName, Method, StatusCode, header::ACCEPT};
+use http::{Extensions, HeaderMap, HeaderName, Method, StatusCode, header::ACCEPT};
 use policy_core::{
     Refusal,
     cache::{self, CacheExchange, ResponseFacts},
     conditional::Conditions,
     cors::{OriginDecision, remove_cors},
     gate::Head,
-    headers::Nonce,
+    headers::{Nonce, SecurityHeaders},
     limits::{Granted, Refused},
     vary,
 };
@@ -21,7 +21,10 @@ use super::head::without_body;
 use crate::gateway::tunnel;
 use crate::{
     auth::AuthService,
-    base::problem,
+    base::{
+        clock::{Random, RandomError},
+        problem,
+    },
     handler::{RouteInfo, extract::MatchedRoute},
     pipeline::gates::limits::Taken,
     route::{compiled_policy::CompiledRoutePolicy, conditional},
@@ -106,9 +109,18 @@ impl ResponsePolicy {
         }
     }
 
-    /// States the nonce of the page.
-    pub(crate) fn state_nonce(&mut self, nonce: Nonce) {
-        self.optional().nonce = Some(nonce);
+    /// Draws the nonce of the page if the policy asks for one, and states it to the handler, too.
+    pub(crate) fn draw_nonce(
+        &mut self,
+        random: &Random,
+        extensions: &mut Extensions,
+    ) -> Result<(), RandomError> {
+        if self.rules.headers.as_ref().is_some_and(SecurityHeaders::takes_nonce) {
+            let nonce = Nonce::of(random.draw()?);
+            extensions.insert(nonce.clone());
+            self.optional().nonce = Some(nonce);
+        }
+        Ok(())
     }
 
     /// States the route to the layers around the app.
