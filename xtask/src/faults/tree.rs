@@ -109,7 +109,8 @@ fn set_link(path: &Path, target: &Path) -> Outcome {
     if fs::read_link(path).is_ok_and(|old| old == target) {
         return Ok(());
     }
-    if path.exists() {
+    // Also a link that leads nowhere.
+    if path.symlink_metadata().is_ok() {
         fs::remove_file(path).map_err(Failure::with_path("remove", path))?;
     }
     std::os::unix::fs::symlink(target, path).map_err(Failure::with_path("link", path))
