@@ -64,7 +64,8 @@ mod tests {
     }
 
     /// Rules of these areas that no example shows: those about the app as a whole, what is given to
-    /// it at run time, of layers in front of other services, and four that are about a list of routes or take a page to break.
+    /// it at run time, those of layers in front of other services, and four that are about a list of
+    /// routes or take a page to break.
     const WITHOUT: [&str; 28] = [
         "cors.any-origin-at-run-time",
         "cors.origin-outside-bound",
