@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    io::{BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read},
     mem,
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
@@ -55,18 +55,55 @@ pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outco
     let text = shown(command);
     println!("$ {text}");
     let mut child = start(command.stdout(Stdio::piped()), &text)?;
+    let stdout = child.stdout.take();
+    follow(&mut child, &text, stdout, |text| {
+        print!("{text}");
+        line(text.trim_end());
+    })
+}
+
+/// The same beside other commands: the output of each test binary, errors included, is printed when it
+/// is there as a whole.
+///
+/// # Errors
+///
+/// The command cannot be started, or fails.
+pub(crate) fn stream_in_parts(command: &mut Command, mut line: impl FnMut(&str)) -> Outcome {
+    let text = shown(command);
+    println!("$ {text}");
+    let cannot = |error| Failure::new(format!("cannot start `{text}`: {error}"));
+    let (output, both) = io::pipe().map_err(cannot)?;
+    command.stdout(both.try_clone().map_err(cannot)?).stderr(both);
+    let child = start(command, &text);
+    // The output ends when nobody can write any more, and the command is one of those.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut part = String::new();
+    let outcome = follow(&mut child?, &text, Some(output), |text| {
+        line(text.trim_end());
+        part.push_str(text);
+        if text.starts_with("test result: ") {
+            println!("{}", mem::take(&mut part));
+        }
+    });
+    println!("{part}");
+    outcome
+}
+
+/// Passes on what a command prints, line by line, until it ends.
+fn follow(
+    child: &mut Child,
+    text: &str,
+    output: Option<impl Read + Send + 'static>,
+    mut line: impl FnMut(&str),
+) -> Outcome {
     let (sender, lines) = mpsc::channel();
-    if let Some(stdout) = child.stdout.take() {
-        thread::spawn(move || send_lines(stdout, &sender));
+    if let Some(output) = output {
+        thread::spawn(move || send_lines(output, &sender));
     }
     loop {
         match lines.recv_timeout(Duration::from_millis(500)) {
-            Ok(bytes) => {
-                // Lines are bytes: a test may print invalid UTF-8.
-                let text = String::from_utf8_lossy(&bytes);
-                print!("{text}");
-                line(text.trim_end());
-            }
+            // Lines are bytes: a test may print invalid UTF-8.
+            Ok(bytes) => line(&String::from_utf8_lossy(&bytes)),
             Err(RecvTimeoutError::Disconnected) => break,
             // A process that it left behind may keep its output open for ever.
             Err(RecvTimeoutError::Timeout) if matches!(child.try_wait(), Ok(Some(_))) => {

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Failure, Outcome};
+use serde::Deserialize;
+
+use crate::{Failure, Outcome, command::cargo};
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -30,6 +32,50 @@ pub(crate) fn rust_version() -> Outcome<String> {
     let value = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
     let missing = || Failure::new(format!("{} has no `rust-version`", manifest.display()));
     Ok(value.ok_or_else(missing)?.trim_matches('"').to_owned())
+}
+
+/// A package of the workspace.
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// What cargo builds of a package.
+#[derive(Deserialize)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    kind: Vec<String>,
+    pub(crate) src_path: PathBuf,
+    /// Whether `cargo test` runs its tests.
+    pub(crate) test: bool,
+}
+
+impl Target {
+    /// Whether it is a `test`, a `bin` and so on.
+    pub(crate) fn is_a(&self, kind: &str) -> bool {
+        self.kind.iter().any(|known| known == kind)
+    }
+
+    pub(crate) fn is_library(&self) -> bool {
+        self.is_a("lib") || self.is_a("proc-macro")
+    }
+}
+
+/// The packages of the workspace.
+pub(crate) fn packages() -> Outcome<Vec<Package>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    let output = cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .output()
+        .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
+    let metadata: Metadata = serde_json::from_slice(&output.stdout).map_err(|error| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        Failure::new(format!("cannot read the metadata of the workspace: {error}\n{errors}"))
+    })?;
+    Ok(metadata.packages)
 }
 
 /// The features of a package but `default`, as its manifest lists them.

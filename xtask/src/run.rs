@@ -3,10 +3,12 @@
 use std::{
     fmt,
     process::Command,
+    sync::{Mutex, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
-use crate::{Outcome, command, totals::Totals};
+use crate::{Failure, Outcome, command, totals::Totals};
 
 /// The steps so far.
 pub(crate) struct Run {
@@ -47,6 +49,30 @@ impl Run {
                 command::stream(&mut command, |line| totals.read(line))?;
             }
             Ok(())
+        })
+    }
+
+    /// A step of two rows of commands, both at once: what one waits for leaves a processor to the other.
+    /// The test binaries of both are printed one after the other. A failure ends its row only.
+    pub(crate) fn side_by_side(&mut self, heading: &str, rows: [Vec<Command>; 2]) -> Outcome {
+        self.step(heading, |totals| {
+            let totals = Mutex::new(totals);
+            let row = |commands: Vec<Command>| {
+                for mut command in commands {
+                    command::stream_in_parts(&mut command, |line| {
+                        totals.lock().unwrap_or_else(PoisonError::into_inner).read(line);
+                    })?;
+                }
+                Ok(())
+            };
+            thread::scope(|scope| {
+                let rows = rows.map(|commands| scope.spawn(|| row(commands)));
+                let ended = rows.map(|row| {
+                    row.join()
+                        .unwrap_or_else(|_panic| Err(Failure::new("a row of commands panicked")))
+                });
+                ended.into_iter().collect()
+            })
         })
     }
 
@@ -91,5 +117,31 @@ mod tests {
         assert!(run.commands("tests", [program("sh", &["-c", script])]).is_err());
         assert_eq!(run.totals.to_string(), "1 passed, 2 failed");
         assert_eq!(run.times.len(), 1);
+    }
+
+    /// Each of these commands ends when the other one has begun.
+    #[test]
+    fn two_rows_of_commands_run_at_once_and_all_their_tests_are_counted() {
+        let folder = std::env::temp_dir().join(format!("policy-rows-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let begins = |own: &str, other: &str, status: u8| {
+            let folder = folder.display();
+            let script = format!(
+                "echo 'test {own} ... FAILED'; echo 'test result: ok. 2 passed; 1 failed' >&2; \
+                 touch {folder}/{own}; until [ -e {folder}/{other} ]; do sleep 0.1; done; exit {status}"
+            );
+            program("sh", &["-c", &script])
+        };
+        let counted = || program("echo", &["test result: ok. 5 passed; 0 failed"]);
+        let mut run = Run::new();
+        let rows = [vec![begins("a", "b", 3), counted()], vec![begins("b", "a", 0), counted()]];
+        let outcome = run.side_by_side("tests", rows);
+        std::fs::remove_dir_all(folder).unwrap();
+        assert!(outcome.is_err());
+        // The command behind the failed one did not run.
+        assert_eq!(run.totals.to_string(), "9 passed, 2 failed");
+        let mut failed = run.totals.names_of_failed().to_vec();
+        failed.sort();
+        assert_eq!(failed, ["a", "b"]);
     }
 }

@@ -1,11 +1,11 @@
 //! `cargo xtask test`: all checks, within 20 minutes.
 
-use std::{num::NonZero, process::Command, thread};
+use std::{collections::BTreeMap, num::NonZero, process::Command, thread};
 
 use crate::{
     Failure, Outcome,
     command::cargo,
-    faults,
+    faults, project,
     run::{Run, with_env},
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, HAPROXY, NGINX, NODE, NPM,
@@ -54,13 +54,15 @@ fn steps(run: &mut Run) -> Outcome {
     run.commands("format", [cargo(&format), cargo(&[&format[..], &of_peers].concat())])?;
     run.commands("lints", lints())?;
     run.commands(
-        "tests",
+        "build of the tests",
         [
             with_features(&["build", "--workspace", "--examples"], &[]),
-            with_built_examples(with_features(&["test", "--workspace", "--no-fail-fast"], &[])),
+            with_features(&["test", "--workspace", "--no-run"], &[]),
         ],
     )?;
-    run.commands("tests that need programs", [with_built_examples(with_programs())])?;
+    let targets = targets()?;
+    run.side_by_side("tests", tests(&targets))?;
+    run.side_by_side("tests that need programs", tests_with_programs(&targets))?;
     run.commands("documentation", [documentation()])?;
     run.step("seeded faults, a short selection", |totals| {
         let verdicts = faults::run(faults::Selection::Short, false)?;
@@ -85,12 +87,38 @@ pub(crate) fn clippy(arguments: &[&str]) -> Command {
     cargo(&[&["clippy"], arguments, &["--", "--deny", "warnings"]].concat())
 }
 
+/// The options of cargo for what has tests, by their names.
+type Targets = BTreeMap<String, Vec<String>>;
+
+fn targets() -> Outcome<Targets> {
+    let mut targets = Targets::new();
+    for target in project::packages()?.into_iter().flat_map(|package| package.targets) {
+        let kinds = ["bin", "example", "test"];
+        let options = match kinds.into_iter().find(|kind| target.is_a(kind)) {
+            _ if !target.test => continue,
+            Some(kind) => vec![format!("--{kind}"), target.name.clone()],
+            None => vec!["--lib".to_owned()],
+        };
+        targets.insert(options.join(" "), options);
+    }
+    Ok(targets)
+}
+
+/// Those that use one processor at a time run beside all others.
+fn tests(targets: &Targets) -> [Vec<Command>; 2] {
+    let [few, others] = split(targets, &["api", "cli", "fuzz", "long", "ui"], &[]);
+    [vec![few, test(&["--doc"], &[])], vec![others]]
+}
+
 /// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with the
 /// reason, so that it lists them as left out. Here they run, and fail if the program is missing.
 /// All but h2spec, which no distribution has: `cargo xtask long h2spec` takes one that was built; and
 /// WebKit, which `cargo xtask long browser-diff` installs; and small disks, which only root may mount:
 /// `cargo xtask long stores` does.
-fn with_programs() -> Command {
+///
+/// Browsers keep the processors busy. The others wait most of the time, for a database to fail over for
+/// example.
+fn tests_with_programs(targets: &Targets) -> [Vec<Command>; 2] {
     let behind = [
         "--",
         "--ignored",
@@ -101,20 +129,31 @@ fn with_programs() -> Command {
         "--skip",
         "a_full_disk_",
     ];
-    let tests = with_features(&["test", "--workspace", "--tests", "--no-fail-fast"], &behind);
-    // Most of the time they wait, for a database to fail over for example.
+    let [browsers, others] = split(targets, &["browser"], &behind);
     let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
-    with_env(tests, "RUST_TEST_THREADS", &threads.to_string())
+    [vec![browsers], vec![with_env(others, "RUST_TEST_THREADS", &threads.to_string())]]
+}
+
+/// The tests of these names, and all others.
+fn split(targets: &Targets, names: &[&str], behind: &[&str]) -> [Command; 2] {
+    let is_of = |options: &[String]| matches!(options, [kind, name] if kind == "--test" && names.contains(&name.as_str()));
+    let (few, others) = targets.values().partition::<Vec<_>, _>(|options| is_of(options));
+    [few, others].map(|targets| {
+        let options: Vec<&str> = targets.into_iter().flatten().map(String::as_str).collect();
+        test(&options, behind)
+    })
+}
+
+/// The tests of some targets of the workspace.
+fn test(options: &[&str], behind: &[&str]) -> Command {
+    let tests = ["test", "--workspace", "--no-fail-fast"];
+    // For the test that runs the quickstart, which was just built with these features.
+    with_env(with_features(&[&tests, options].concat(), behind), "POLICY_EXAMPLES", "built")
 }
 
 /// A cargo command with the features, followed by further arguments.
 fn with_features(arguments: &[&str], behind: &[&str]) -> Command {
     cargo(&[arguments, &FEATURES, behind].concat())
-}
-
-/// For the test that runs the quickstart, which was just built with these features.
-fn with_built_examples(command: Command) -> Command {
-    with_env(command, "POLICY_EXAMPLES", "built")
 }
 
 /// Fails on links of rustdoc that lead nowhere; those of other pages have a test in `docs/guide`.

@@ -5,14 +5,12 @@ use std::{
     path::PathBuf,
 };
 
-use serde::Deserialize;
-
 use super::{
     entry::Fault,
     killer::{Killer, Target},
     sources::{Place, Sources},
 };
-use crate::{Failure, Outcome, command::cargo, project};
+use crate::{Failure, Outcome, project};
 
 /// The sources of all crates that have faults, by name.
 pub(super) struct Crates(BTreeMap<String, Sources>);
@@ -68,43 +66,17 @@ struct Tests {
     names: HashMap<PathBuf, Vec<String>>,
 }
 
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    targets: Vec<Built>,
-}
-
-#[derive(Deserialize)]
-struct Built {
-    name: String,
-    kind: Vec<String>,
-    src_path: PathBuf,
-}
-
 impl Tests {
     fn of_workspace() -> Outcome<Self> {
-        let output = cargo(&["metadata", "--no-deps", "--format-version", "1", "--offline"])
-            .output()
-            .map_err(|error| Failure::new(format!("cannot run cargo: {error}")))?;
-        let metadata: Metadata = serde_json::from_slice(&output.stdout).map_err(|error| {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            Failure::new(format!("cannot read the metadata of the workspace: {error}\n{errors}"))
-        })?;
         let mut folders = BTreeMap::new();
-        for package in metadata.packages {
+        for package in project::packages()? {
             for target in package.targets {
-                let is_a = |kind: &str| target.kind.iter().any(|known| known == kind);
+                let folder = target.src_path.parent().unwrap_or(&target.src_path).to_owned();
                 let test = match () {
-                    () if is_a("test") => Some(target.name),
-                    () if is_a("lib") || is_a("proc-macro") => None,
+                    () if target.is_a("test") => Some(target.name),
+                    () if target.is_library() => None,
                     () => continue,
                 };
-                let folder = target.src_path.parent().unwrap_or(&target.src_path).to_owned();
                 folders.insert(Target { package: package.name.clone(), test }, folder);
             }
         }

@@ -24,6 +24,7 @@ impl Tree {
         let folder = project::target().join("faults");
         let copy = folder.join("tree");
         fs::create_dir_all(&copy).map_err(Failure::with_path("create", &copy))?;
+        take_built(&folder.join("target"))?;
         Ok(Self { folder, copy })
     }
 
@@ -85,6 +86,54 @@ impl Tree {
             // The minimal case is not needed.
             .env("PROPTEST_MAX_SHRINK_ITERS", "0");
     }
+}
+
+/// Takes what is built of other people's crates from the target folder, unless it was taken before:
+/// whatever cargo wants otherwise, it builds.
+fn take_built(target: &Path) -> Outcome {
+    if target.exists() {
+        return Ok(());
+    }
+    let packages = project::packages()?.into_iter();
+    let names = packages.flat_map(|package| {
+        let targets = package.targets.into_iter().map(|target| target.name);
+        [package.name].into_iter().chain(targets).collect::<Vec<_>>()
+    });
+    let own: HashSet<String> = names.map(|name| name.replace('-', "_")).collect();
+    let is_own = |file: &str| {
+        let name = file.rsplit_once('-').map_or(file, |(name, _hash)| name).replace('-', "_");
+        own.contains(&name) || name.strip_prefix("lib").is_some_and(|name| own.contains(name))
+    };
+    for part in [".fingerprint", "build", "deps"] {
+        let from = project::target().join("debug").join(part);
+        copy_built(&from, &target.join("debug").join(part), &|name| !is_own(name))?;
+    }
+    Ok(())
+}
+
+/// Copies a folder with its times, by which cargo knows that nothing is to be built.
+fn copy_built(from: &Path, to: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Outcome {
+    let Ok(entries) = fs::read_dir(from) else { return Ok(()) };
+    fs::create_dir_all(to).map_err(Failure::with_path("create", to))?;
+    for entry in entries {
+        let entry = entry.map_err(Failure::with_path("read", from))?;
+        let name = entry.file_name();
+        let (from, to) = (entry.path(), to.join(&name));
+        if !is_wanted(&name.to_string_lossy()) {
+            continue;
+        }
+        if from.is_dir() {
+            copy_built(&from, &to, &|_name| true)?;
+            continue;
+        }
+        let copy = || {
+            fs::copy(&from, &to)?;
+            let time = fs::metadata(&from)?.modified()?;
+            fs::File::options().write(true).open(&to)?.set_modified(time)
+        };
+        copy().map_err(Failure::with_path("copy", &from))?;
+    }
+    Ok(())
 }
 
 /// The files of the tree: tracked, and untracked but not ignored.
