@@ -8,6 +8,8 @@ pub mod conformance;
 #[cfg(feature = "embedded")]
 pub(crate) mod embedded;
 mod limit_store;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod loads;
 mod memory;
 pub(crate) mod moving;
 mod news;

@@ -8,10 +8,17 @@
 mod outages;
 mod starts;
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use policy_server::store::{
-    AnonymousLimit, CreateSession, Created, PostgresStore, SessionStore, UpdateSession, conformance,
+    AnonymousLimit, Cas, CreateSession, Created, PostgresStore, RotateSession, SessionStore,
+    UpdateSession, conformance,
 };
 use policy_tests::postgres::Postgres;
 
@@ -131,6 +138,63 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
         stores[0].create(create).await.unwrap();
     }
     assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
+}
+
+/// While somebody locks what every load reads, two statements wait, however many sessions are loaded:
+/// sessions that two requests have in common, that there are not, and that moved to another key.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
+    const LOADS: u64 = 300;
+    const SESSIONS: u64 = 100;
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    let store = Arc::new(PostgresStore::new(&*url));
+    SessionStore::open(&*store).await.unwrap();
+    for number in 0..SESSIONS {
+        let create = CreateSession::new(key(number), record(number, Some("ada")), NOW);
+        store.create(create).await.unwrap();
+    }
+    let moved = RotateSession::new(key(7), key(1007), 1, record(7, Some("ada")), NOW)
+        .grace(NOW.after(Duration::from_secs(10)));
+    assert!(matches!(store.rotate(moved).await.unwrap(), Cas::Done { .. }));
+    let client = server.client().await;
+    let waiting = format!(
+        "SELECT count(*) FROM pg_stat_activity
+         WHERE wait_event_type = 'Lock' AND query LIKE '%\"{schema}\".%'"
+    );
+    let waiting = async || client.query_one(&waiting, &[]).await.unwrap().get::<_, i64>(0);
+    // The lock may be held for longer than a statement takes at most, on a slow machine.
+    until(async || {
+        client.batch_execute(&format!("BEGIN; LOCK TABLE {schema}.meta")).await.unwrap();
+        let asked = Arc::new(AtomicU64::new(0));
+        let loads = (0..LOADS).map(|number| {
+            let (store, asked) = (Arc::clone(&store), Arc::clone(&asked));
+            tokio::spawn(async move {
+                asked.fetch_add(1, Ordering::Relaxed);
+                store.load(&key(number % (SESSIONS + 50)), NOW).await
+            })
+        });
+        let loads: Vec<_> = loads.collect();
+        until(async || asked.load(Ordering::Relaxed) == LOADS && waiting().await >= 2).await;
+        assert_eq!(waiting().await, 2);
+        client.batch_execute("ROLLBACK").await.unwrap();
+        let mut all_are_loaded = true;
+        for (number, load) in (0..LOADS).zip(loads) {
+            let number = number % (SESSIONS + 50);
+            let Ok(found) = load.await.unwrap() else {
+                all_are_loaded = false;
+                continue;
+            };
+            let handle = found.as_ref().map(|loaded| loaded.record.handle);
+            assert_eq!(handle, (number < SESSIONS).then(|| record(number, None).handle));
+            let successor = found.and_then(|loaded| loaded.successor);
+            assert_eq!(successor, (number == 7).then(|| key(1007)));
+        }
+        all_are_loaded
+    })
+    .await;
 }
 
 /// A statement may not take long, so none reads all of a large table.

@@ -1,6 +1,6 @@
 //! Connections to the database, and calls that wait a bounded time.
 
-use std::{error::Error, fmt, pin::Pin, time::Instant};
+use std::{error::Error, fmt, pin::Pin, sync::Arc, time::Instant};
 
 use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
 use tokio::{select, task::JoinHandle};
@@ -23,13 +23,13 @@ pub(super) struct Database {
 }
 
 /// Why a call failed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// Another call is made later: the server was away a moment ago.
     IsAway,
     NoAnswer,
     Pool(String),
-    Postgres(tokio_postgres::Error),
+    Postgres(Arc<tokio_postgres::Error>),
 }
 
 #[derive(Clone)]
@@ -106,7 +106,7 @@ impl Database {
         hear: impl Fn(AsyncMessage) + Send + 'static,
     ) -> Result<(Client, JoinHandle<()>), Failure> {
         select! {
-            connected = self.connector.open(&self.config, hear) => connected.map_err(Failure::Postgres),
+            connected = self.connector.open(&self.config, hear) => Ok(connected?),
             () = timers::sleep(DEADLINE) => Err(Failure::NoAnswer),
         }
     }
@@ -117,12 +117,37 @@ impl Database {
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
+        self.call(self.query(statement, parameters)).await
+    }
+
+    /// Makes a call, unless the server was away a moment ago.
+    pub(super) async fn call<T>(
+        &self,
+        call: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, StoreError> {
         let Some(admission) = self.circuit.admits(Instant::now()) else {
             return Err(StoreError::new(Failure::IsAway));
         };
+        let outcome = call.await;
+        let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
+        if failure.is_some() && admission.is_attempt() {
+            // The other connections may lead to a server that is not there any more, too, and says nothing.
+            // Not at the first failures: a server that is only slow keeps them.
+            self.pool.retain(|_, _| false);
+        }
+        self.circuit.ended(&admission, failure.map(|failure| failure as _));
+        outcome.map_err(StoreError::new)
+    }
+
+    /// The rows of one statement, within the deadline.
+    pub(super) async fn query(
+        &self,
+        statement: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Failure> {
         let deadline = timers::sleep(DEADLINE);
         tokio::pin!(deadline);
-        let outcome = select! {
+        select! {
             connection = self.pool.get() => match connection {
                 Ok(connection) => {
                     let answer = select! {
@@ -134,19 +159,11 @@ impl Database {
                     }
                     answer
                 }
-                Err(deadpool_postgres::PoolError::Backend(error)) => Err(Failure::Postgres(error)),
+                Err(deadpool_postgres::PoolError::Backend(error)) => Err(error.into()),
                 Err(error) => Err(Failure::Pool(error.to_string())),
             },
             () = &mut deadline => Err(Failure::NoAnswer),
-        };
-        let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
-        if failure.is_some() && admission.is_attempt() {
-            // The other connections may lead to a server that is not there any more, too, and says nothing.
-            // Not at the first failures: a server that is only slow keeps them.
-            self.pool.retain(|_, _| false);
         }
-        self.circuit.ended(&admission, failure.map(|failure| failure as _));
-        outcome.map_err(StoreError::new)
     }
 
     /// The one row of a statement that always returns one.
@@ -165,8 +182,8 @@ async fn query(
     statement: &str,
     parameters: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Row>, Failure> {
-    let statement = connection.prepare_cached(statement).await.map_err(Failure::Postgres)?;
-    connection.query(&statement, parameters).await.map_err(Failure::Postgres)
+    let statement = connection.prepare_cached(statement).await?;
+    Ok(connection.query(&statement, parameters).await?)
 }
 
 impl Failure {
@@ -203,6 +220,12 @@ impl Failure {
             }
             _ => true,
         }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(Arc::new(error))
     }
 }
 

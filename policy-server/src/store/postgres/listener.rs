@@ -82,7 +82,7 @@ async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {
 /// Asks for this, within the time of a pulse.
 async fn call(client: &Client, statement: &str) -> Result<(), Failure> {
     tokio::select! {
-        done = client.batch_execute(statement) => done.map_err(Failure::Postgres),
+        done = client.batch_execute(statement) => Ok(done?),
         () = timers::sleep(PULSE) => Err(Failure::NoAnswer),
     }
 }

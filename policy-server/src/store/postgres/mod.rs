@@ -22,8 +22,8 @@ use std::{
 use tokio::sync::OnceCell;
 use tokio_postgres::{Row, types::ToSql};
 
-use self::{connection::Database, url::Address};
-use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError};
+use self::{connection::Database, sessions::Loader, url::Address};
+use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError, loads::Loads};
 use crate::base::task::BackgroundTask;
 
 /// The longest that a call waits: for a connection, a lock or the response.
@@ -43,7 +43,8 @@ const STATEMENT: Duration = Duration::from_secs(2);
 ///   and functions. Instances may start at the same time. A schema of an older version is migrated,
 ///   one of a newer version is refused.
 /// - A call is one statement, so one round trip, and one transaction. What is acknowledged is
-///   committed, as durable as the database is configured.
+///   committed, as durable as the database is configured. Sessions that are loaded at the same time
+///   share a statement.
 /// - What ends is told to all instances by `NOTIFY`, over one connection each.
 /// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
 ///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
@@ -79,9 +80,14 @@ struct Inner {
     /// The page of the table of sessions at which the next purge begins.
     purge_from: AtomicU64,
     opening: OnceCell<()>,
-    database: OnceLock<Arc<Database>>,
+    opened: OnceLock<Opened>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
+}
+
+struct Opened {
+    database: Arc<Database>,
+    loads: Loads<Loader>,
 }
 
 impl PostgresStore {
@@ -108,7 +114,7 @@ impl PostgresStore {
             new_bytes: AtomicU64::new(0),
             purge_from: AtomicU64::new(0),
             opening: OnceCell::new(),
-            database: OnceLock::new(),
+            opened: OnceLock::new(),
             listener: OnceLock::new(),
             news: NewsFeed::new(),
         }))
@@ -120,7 +126,8 @@ impl PostgresStore {
             let address = Address::parse(&self.0.url).map_err(StoreError::new)?;
             let database = Arc::new(Database::new(address).map_err(StoreError::new)?);
             opening::prepare(&database).await?;
-            let database = self.0.database.get_or_init(|| database);
+            let loads = Loads::new(Loader::new(Arc::clone(&database)));
+            let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
             let news = &self.0.news;
             let first = listener::subscribe(database, news).await.map_err(StoreError::new)?;
             let listener = listener::spawn(Arc::clone(database), first, news.clone());
@@ -135,7 +142,7 @@ impl PostgresStore {
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        let database = self.database()?;
+        let database = &self.opened()?.database;
         database.rows(&database.statement(statement), parameters).await
     }
 
@@ -144,17 +151,16 @@ impl PostgresStore {
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, StoreError> {
-        let database = self.database()?;
+        let database = &self.opened()?.database;
         database.row(&database.statement(statement), parameters).await
     }
 
-    fn database(&self) -> Result<&Database, StoreError> {
-        let database = self.0.database.get().map(|database| &**database);
-        database.ok_or_else(|| StoreError::new("the store is not open"))
+    fn opened(&self) -> Result<&Opened, StoreError> {
+        self.0.opened.get().ok_or_else(|| StoreError::new("the store is not open"))
     }
 
     fn is_there(&self) -> bool {
-        self.0.database.get().is_some_and(|database| database.is_there())
+        self.0.opened.get().is_some_and(|opened| opened.database.is_there())
     }
 
     fn reader(&self) -> NewsReader {

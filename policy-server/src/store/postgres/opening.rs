@@ -72,7 +72,7 @@ fn unreachable(failure: Failure) -> StoreError {
 }
 
 async fn prepare_by(database: &Database, client: &Client) -> Result<(), StoreError> {
-    let failed = |error| StoreError::new(Failure::Postgres(error));
+    let failed = |error| StoreError::new(Failure::from(error));
     let server = client
         .query_one(
             "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(),
@@ -112,7 +112,7 @@ async fn prepare_by(database: &Database, client: &Client) -> Result<(), StoreErr
 
 /// How many steps were made.
 async fn version(database: &Database, client: &Client) -> Result<usize, StoreError> {
-    let failed = |error| StoreError::new(Failure::Postgres(error));
+    let failed = |error| StoreError::new(Failure::from(error));
     let exists = database.statement(
         "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = 'meta')",
@@ -148,10 +148,10 @@ async fn migrate(database: &Database, client: &Client) -> Result<(), StoreError>
             return StoreError::new(format!(
                 "{}; the user of the URL must own the schema of the store: \
                  write `CREATE SCHEMA \"{schema}\" AUTHORIZATION ..` as an administrator",
-                Failure::Postgres(error),
+                Failure::from(error),
             ));
         }
-        StoreError::new(Failure::Postgres(error))
+        StoreError::new(Failure::from(error))
     };
     let begin = format!("BEGIN; SET LOCAL statement_timeout = {}", PATIENCE.as_millis());
     client.batch_execute(&begin).await.map_err(failed)?;
@@ -175,7 +175,7 @@ async fn migrate(database: &Database, client: &Client) -> Result<(), StoreError>
 
 /// An app may use a schema that another user owns.
 async fn check_privileges(database: &Database, client: &Client) -> Result<(), StoreError> {
-    let failed = |error| StoreError::new(Failure::Postgres(error));
+    let failed = |error| StoreError::new(Failure::from(error));
     let mut lacking = Vec::new();
     for table in TABLES {
         let name = format!("\"{}\".{table}", database.schema());

@@ -8,7 +8,8 @@ use policy_core::{
 };
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::store::{Family, Loaded, Revocation, StoreError, Summary, Ticket, notification::handle};
+use super::sessions::Found;
+use crate::store::{Family, Revocation, StoreError, Summary, Ticket, notification::handle};
 
 /// A number that the database has no room for is its highest one, and so is the end of time.
 pub(super) fn number(value: u64) -> i64 {
@@ -91,10 +92,10 @@ impl<'a> Columns<'a> {
     }
 
     /// A session, or the key that replaced that of the row.
-    pub(super) fn session_or_successor(&self) -> Result<Result<Loaded, SessionKey>, StoreError> {
+    pub(super) fn found(&self) -> Result<Found, StoreError> {
         Ok(match self.optional_bytes("moved_to")? {
-            Some(key) => Err(SessionKey(key)),
-            None => Ok(Loaded::new(self.record()?)),
+            Some(key) => Found::Moved { to: SessionKey(key), until: self.time("moved_until")? },
+            None => Found::Session(self.record()?),
         })
     }
 

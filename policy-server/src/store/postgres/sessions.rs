@@ -1,7 +1,11 @@
 //! The calls of sessions.
 
-use std::sync::atomic::Ordering;
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+};
 
+use futures_util::FutureExt;
 use policy_core::{
     session::{Handle, Record, SessionKey},
     time::Timestamp,
@@ -9,24 +13,22 @@ use policy_core::{
 use tokio_postgres::types::ToSql;
 
 use super::{
-    PostgresStore,
+    DEADLINE, Opened, PostgresStore,
+    connection::{Database, Failure},
     rows::{Columns, number, time},
 };
 use crate::store::{
     Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
     NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
-    UpdateSession,
+    UpdateSession, loads::LoadMany,
 };
 
 const SECRET: &str = "UPDATE policy.meta SET session_secret = coalesce(session_secret, $1)
     RETURNING session_secret";
 
+/// Without what a time decides: each of these loads has its own.
 const LOAD: &str = "SELECT s.* FROM policy.sessions s, policy.meta m
-    WHERE key = $1 AND (
-        moved_until > $2
-        OR moved_to IS NULL AND idle_deadline > $2 AND absolute_deadline > $2
-            AND (user_id IS NULL OR epoch >= m.everyone)
-    )";
+    WHERE key = ANY($1) AND (user_id IS NULL OR epoch >= m.everyone OR moved_to IS NOT NULL)";
 
 /// A new row, and what follows it.
 const ROW: &str = "ROW($1, $2, $3, $4, $5, 0, 1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
@@ -87,14 +89,13 @@ impl SessionStore for PostgresStore {
             let mut current = *key;
             // This terminates: a rotation moves to a key without a row, so there is no cycle.
             loop {
-                let rows = self.rows(LOAD, &[&&current.0[..], &time(now)]).await?;
-                let Some(row) = rows.first() else { return Ok(None) };
-                match Columns(row).session_or_successor()? {
-                    Ok(loaded) => {
+                match self.found(&current).await? {
+                    Found::Session(record) if !record.is_expired(now) => {
                         let successor = (current != *key).then_some(current);
-                        return Ok(Some(loaded.successor(successor)));
+                        return Ok(Some(Loaded::new(record).successor(successor)));
                     }
-                    Err(successor) => current = successor,
+                    Found::Moved { to, until } if until > now => current = to,
+                    _ => return Ok(None),
                 }
             }
         })
@@ -228,7 +229,57 @@ impl SessionStore for PostgresStore {
     }
 }
 
+/// What is stored under a key.
+pub(super) enum Found {
+    Session(Record),
+    /// A rotation replaced the key, and it leads to this one for so long.
+    Moved {
+        to: SessionKey,
+        until: Timestamp,
+    },
+    Nothing,
+}
+
+/// Loads sessions over the connections of a store.
+pub(super) struct Loader {
+    database: Arc<Database>,
+    statement: String,
+}
+
+impl Loader {
+    pub(super) fn new(database: Arc<Database>) -> Self {
+        let statement = database.statement(LOAD);
+        Self { database, statement }
+    }
+}
+
+impl LoadMany for Loader {
+    /// The server answered: then a row may still be a strange one.
+    type Found = Result<Result<Found, StoreError>, Failure>;
+
+    async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
+        let parameter: Vec<&[u8]> = keys.iter().map(|key| &key.0[..]).collect();
+        let rows = self.database.query(&self.statement, &[&parameter]).await;
+        let found = rows.and_then(|rows| {
+            let by_key = rows.iter().map(|row| Ok((row.try_get("key")?, Columns(row))));
+            let by_key: HashMap<&[u8], Columns<'_>> = by_key.collect::<Result<_, Failure>>()?;
+            let found = keys.iter().map(|key| match by_key.get(&key.0[..]) {
+                Some(row) => row.found(),
+                None => Ok(Found::Nothing),
+            });
+            Ok(found.map(Ok).collect())
+        });
+        found.unwrap_or_else(|failure| keys.iter().map(|_| Err(failure.clone())).collect())
+    }
+}
+
 impl PostgresStore {
+    async fn found(&self, key: &SessionKey) -> Result<Found, StoreError> {
+        let Opened { database, loads } = self.opened()?;
+        let found = loads.load(key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
+        database.call(found).await?
+    }
+
     async fn create_session(&self, request: CreateSession) -> Result<Created, StoreError> {
         let CreateSession { key, record, limit, began, now } = request;
         let statement = format!("SELECT * FROM policy.create_session({ROW}, $16, $17, $18, $19)");

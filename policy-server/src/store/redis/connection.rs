@@ -192,12 +192,12 @@ impl Database {
         &self,
         count: usize,
         write: impl Fn(&mut Vec<u8>) + Send + Sync,
-    ) -> Result<Replies, StoreError> {
-        self.counted(self.bounded(&self.connection, Commands(count, write))).await
+    ) -> Result<Replies, Failure> {
+        self.bounded(&self.connection, Commands(count, write)).await
     }
 
     /// The result of one call, unless the server is away.
-    async fn counted<T>(
+    pub(super) async fn counted<T>(
         &self,
         call: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, StoreError> {

@@ -7,7 +7,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 use super::{DEADLINE, url::Host};
 
 /// Why a call failed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// Another call is made later: the server was away a moment ago.
     IsAway,

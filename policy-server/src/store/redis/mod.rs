@@ -27,10 +27,10 @@ use tokio::sync::OnceCell;
 
 use self::{
     connection::{Call, Database},
-    sessions::ReadRow,
+    sessions::Loader,
     url::Address,
 };
-use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError};
+use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError, loads::Loads};
 use crate::base::task::BackgroundTask;
 
 /// The longest that a call waits for a connection and the response.
@@ -103,7 +103,7 @@ struct Inner {
 
 struct Opened {
     database: Arc<Database>,
-    read_row: ReadRow,
+    loads: Loads<Loader>,
 }
 
 impl RedisStore {
@@ -147,9 +147,8 @@ impl RedisStore {
             address.may_forget |= self.0.may_forget;
             let database = Arc::new(Database::new(address));
             let first = opening::prepare(&database).await?;
-            let read_row = ReadRow::new(&database.address().prefix());
-            let Opened { database, .. } =
-                self.0.opened.get_or_init(|| Opened { database, read_row });
+            let loads = Loads::new(Loader::new(Arc::clone(&database)));
+            let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
             let listener = listener::spawn(Arc::clone(database), first, self.0.news.clone());
             self.0.listener.get_or_init(|| listener);
             Ok(())

@@ -1,6 +1,13 @@
 //! Apps of two hundred routes, and many requests to them.
 
-use std::{collections::BTreeMap, env, time::Instant};
+use std::{
+    collections::BTreeMap,
+    env, iter,
+    num::NonZero,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::Instant,
+};
 
 use http::Request;
 use policy_core::manifest::{Manifest, Route, RouteKind, diff::diff, engine::Engine};
@@ -32,41 +39,63 @@ fn t25_many_requests_to_large_apps() {
     let (pairs, requests) = asked.split_once('x').expect("PAIRSxREQUESTS");
     let [pairs, requests] = [pairs, requests].map(|text| text.parse::<u64>().expect("a number"));
     let seed = env::var("PROPTEST_RNG_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-    let config = Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() };
-    let mut runner = TestRunner::new(config);
-    let mut occurred = BTreeMap::<&'static str, u64>::new();
-    for number in 1..=pairs {
-        let pair = large(&mut runner);
-        let started = Instant::now();
-        let found = diff(&pair.old.manifest, &pair.new.manifest).expect("a comparison");
-        let compared = started.elapsed();
-        let engines =
-            [&pair.old, &pair.new].map(|site| Engine::new(&site.manifest).expect("a policy"));
-        let request = (sketch(), caller(), any::<bool>());
-        for _ in 0..requests {
-            let (sketch, caller, of_old) =
-                request.new_tree(&mut runner).expect("a request").current();
-            let request = sketch.of(if of_old { &pair.old } else { &pair.new });
-            let (gains, loses) = exact(&pair, &found, &request, &caller)
-                .unwrap_or_else(|error| panic!("{error}\n{:#?}", served(&pair, &request)));
-            *occurred.entry("requests").or_default() += 1;
-            *occurred.entry("widened").or_default() += u64::from(gains);
-            *occurred.entry("narrowed").or_default() += u64::from(loses);
-            let [before, after] =
-                engines.each_ref().map(|engine| verdict(&engine.decide(&request, &caller)));
-            *occurred.entry("another decision").or_default() += u64::from(before != after);
+    let next = AtomicU64::new(1);
+    // Each pair has numbers of its own, so that it is the same pair however many threads there are.
+    let on_a_thread = || {
+        let numbers = iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let counts = numbers.take_while(|number| *number <= pairs);
+        counts.map(|number| compared(seed, number, requests)).collect::<Vec<_>>()
+    };
+    let occurred = thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(on_a_thread)).collect();
+        let mut occurred = BTreeMap::<&'static str, u64>::new();
+        for counts in threads.into_iter().flat_map(|thread| thread.join().expect("no failure")) {
+            counts
+                .into_iter()
+                .for_each(|(what, count)| *occurred.entry(what).or_default() += count);
         }
-        let findings = found.findings.len();
-        *occurred.entry("findings").or_default() += findings as u64;
-        let routes = (pair.old.manifest.routes.len(), pair.new.manifest.routes.len());
-        println!(
-            "pair {number}: {routes:?} routes, {findings} findings in {compared:?}, {requests} \
-             requests in {:?}",
-            started.elapsed() - compared
-        );
-    }
+        occurred
+    });
     let floors = [("findings", 1), ("another decision", 20), ("widened", 5), ("narrowed", 5)];
     assert_floors(&occurred, &floors);
+}
+
+/// What occurred in a pair of apps with so many requests.
+fn compared(seed: u64, number: u64, requests: u64) -> BTreeMap<&'static str, u64> {
+    let seed = RngSeed::Fixed(seed.wrapping_mul(1_000_003).wrapping_add(number));
+    let mut runner = TestRunner::new(Config { rng_seed: seed, ..Config::default() });
+    let pair = large(&mut runner);
+    let started = Instant::now();
+    let found = diff(&pair.old.manifest, &pair.new.manifest).expect("a comparison");
+    let compared = started.elapsed();
+    let engines = [&pair.old, &pair.new].map(|site| Engine::new(&site.manifest).expect("a policy"));
+    let request = (sketch(), caller(), any::<bool>());
+    let [mut widened, mut narrowed, mut others] = [0; 3];
+    for _ in 0..requests {
+        let (sketch, caller, of_old) = request.new_tree(&mut runner).expect("a request").current();
+        let request = sketch.of(if of_old { &pair.old } else { &pair.new });
+        let (gains, loses) = exact(&pair, &found, &request, &caller)
+            .unwrap_or_else(|error| panic!("{error}\n{:#?}", served(&pair, &request)));
+        widened += u64::from(gains);
+        narrowed += u64::from(loses);
+        let [before, after] =
+            engines.each_ref().map(|engine| verdict(&engine.decide(&request, &caller)));
+        others += u64::from(before != after);
+    }
+    let findings = found.findings.len();
+    println!(
+        "pair {number}: {:?} routes, {findings} findings in {compared:?}, {requests} requests in {:?}",
+        (pair.old.manifest.routes.len(), pair.new.manifest.routes.len()),
+        started.elapsed() - compared
+    );
+    BTreeMap::from([
+        ("requests", requests),
+        ("findings", findings as u64),
+        ("widened", widened),
+        ("narrowed", narrowed),
+        ("another decision", others),
+    ])
 }
 
 /// The routes of both apps that may serve a request.

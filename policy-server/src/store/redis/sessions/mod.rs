@@ -2,23 +2,26 @@
 
 mod row;
 
+use std::sync::Arc;
+
+use futures_util::FutureExt;
 use policy_core::{
     session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
 use redis::Value;
 
-pub(super) use self::row::ReadRow;
-use self::row::Row;
+use self::row::{ReadRows, Row};
 use super::{
-    Opened, RedisStore,
-    connection::Call,
+    DEADLINE, Opened, RedisStore,
+    connection::{Call, Database},
+    failure::Failure,
     reply::{Items, as_array, as_bool, as_number, list, number, time},
 };
 use crate::store::{
     AnonymousLimit, Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions,
     Loaded, NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
-    UpdateSession,
+    UpdateSession, loads::LoadMany,
 };
 
 /// How many keys a purge looks at in one script.
@@ -173,11 +176,37 @@ fn is_live(record: &Record, everyone: u64, now: Timestamp) -> bool {
     !record.is_expired(now) && (record.identity.is_none() || record.epoch >= everyone)
 }
 
+/// Loads sessions over the connection of a store.
+pub(super) struct Loader {
+    database: Arc<Database>,
+    read_rows: ReadRows,
+}
+
+impl Loader {
+    pub(super) fn new(database: Arc<Database>) -> Self {
+        let read_rows = ReadRows::new(&database.address().prefix());
+        Self { database, read_rows }
+    }
+}
+
+impl LoadMany for Loader {
+    /// The server answered: then a row may still be a strange one.
+    type Found = Result<Result<Row, StoreError>, Failure>;
+
+    async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
+        let write = |commands: &mut Vec<u8>| self.read_rows.write(keys, commands);
+        match self.database.read(ReadRows::replies(keys), write).await {
+            Ok(replies) => Row::read(keys.len(), &replies).into_iter().map(Ok).collect(),
+            Err(failure) => keys.iter().map(|_| Err(failure.clone())).collect(),
+        }
+    }
+}
+
 impl RedisStore {
     async fn row(&self, key: &SessionKey) -> Result<Row, StoreError> {
-        let Opened { database, read_row } = self.opened()?;
-        let write = |commands: &mut Vec<u8>| read_row.write(key, commands);
-        Row::read(&database.read(ReadRow::REPLIES, write).await?)
+        let Opened { database, loads } = self.opened()?;
+        let found = loads.load(key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
+        database.counted(found).await?
     }
 
     /// Adds how many anonymous sessions there may be.

@@ -14,7 +14,7 @@ use super::super::{
 use crate::store::StoreError;
 
 /// What is stored under a key.
-pub(super) enum Row {
+pub(in super::super) enum Row {
     Session {
         record: Record,
         /// The last cut-off of everyone.
@@ -28,46 +28,67 @@ pub(super) enum Row {
     Nothing,
 }
 
-/// The commands that read a row, up to the key of the session and from there on: `HGETALL` reads the row,
-/// and then `HGET` the last cut-off of everyone.
+/// The commands that read rows: `HGETALL` for each of them, and then one `HGET` for the last cut-off of
+/// everyone.
 ///
-/// Two commands are not one step of the server, and need not be. The row comes first: if it was of a live
-/// session, and no cut-off of everyone is later than it by the second command, then the session was live
-/// at the first one. If one is later, the session is dead at the second one, and stays so.
-pub(in super::super) struct ReadRow {
-    before: Box<[u8]>,
-    after: Box<[u8]>,
+/// They are not one step of the server, and need not be. The rows come first: if one was of a live
+/// session, and no cut-off of everyone is later than it by the last command, then the session was live
+/// when its row was read. If one is later, the session is dead at the last command, and stays so.
+pub(super) struct ReadRows {
+    /// Up to the key of a session.
+    row: Box<[u8]>,
+    everyone: Box<[u8]>,
 }
 
-impl ReadRow {
-    /// How many replies there are.
-    pub(in super::super) const REPLIES: usize = 2;
-
+impl ReadRows {
     /// For the keys that begin with this.
-    pub(in super::super) fn new(prefix: &str) -> Self {
+    pub(super) fn new(prefix: &str) -> Self {
         let text = |text: &str| format!("${}\r\n{text}\r\n", text.len());
         let length = prefix.len() + "s:".len() + size_of::<SessionKey>();
-        let before = format!("*2\r\n{}${length}\r\n{prefix}s:", text("HGETALL"));
+        let row = format!("*2\r\n{}${length}\r\n{prefix}s:", text("HGETALL"));
         let numbers = text(&format!("{prefix}numbers"));
-        let after = format!("\r\n*3\r\n{}{numbers}{}", text("HGET"), text("everyone"));
-        Self { before: before.into_bytes().into(), after: after.into_bytes().into() }
+        let everyone = format!("*3\r\n{}{numbers}{}", text("HGET"), text("everyone"));
+        Self { row: row.into_bytes().into(), everyone: everyone.into_bytes().into() }
     }
 
-    /// Appends the commands that read the row of this key.
-    pub(in super::super) fn write(&self, key: &SessionKey, commands: &mut Vec<u8>) {
-        commands.extend_from_slice(&self.before);
-        commands.extend_from_slice(&key.0);
-        commands.extend_from_slice(&self.after);
+    /// How many replies there are.
+    pub(super) fn replies(keys: &[SessionKey]) -> usize {
+        keys.len() + 1
+    }
+
+    /// Appends the commands that read the rows of these keys.
+    pub(super) fn write(&self, keys: &[SessionKey], commands: &mut Vec<u8>) {
+        for key in keys {
+            commands.extend_from_slice(&self.row);
+            commands.extend_from_slice(&key.0);
+            commands.extend_from_slice(b"\r\n");
+        }
+        commands.extend_from_slice(&self.everyone);
     }
 }
 
 impl Row {
-    pub(super) fn read(replies: &Replies) -> Result<Self, StoreError> {
+    /// So many rows, in their order.
+    pub(super) fn read(count: usize, replies: &Replies) -> Vec<Result<Self, StoreError>> {
         let mut rest = &*replies.bytes;
-        let fields = Fields::take(&mut rest)?;
+        let mut rows: Vec<_> = (0..count).map(|_| Self::take(&mut rest)).collect();
+        let last = text(&mut rest).and_then(|last| last.map_or(Ok(0), number));
+        for row in &mut rows {
+            if let Ok(Self::Session { everyone, .. }) = row {
+                match &last {
+                    Ok(last) => *everyone = *last,
+                    Err(error) => *row = Err(StoreError::new(error.to_string())),
+                }
+            }
+        }
+        rows
+    }
+
+    /// Takes one, without the last cut-off of everyone.
+    fn take(rest: &mut &[u8]) -> Result<Self, StoreError> {
+        let fields = Fields::take(rest)?;
         if fields.handle.is_some() {
-            let everyone = text(&mut rest)?.map_or(Ok(0), number)?;
-            return Ok(Self::Session { record: fields.record()?, everyone });
+            return Ok(Self::Session { record: fields.record()?, everyone: 0 });
         }
         let Some(to) = fields.moved_to else { return Ok(Self::Nothing) };
         let until = fields.moved_until.map_or(Ok(0), number)?;
@@ -203,12 +224,20 @@ mod tests {
     use super::*;
 
     /// Replies as a server would write them.
-    fn replies(fields: &[(&str, &str)], everyone: Option<&str>) -> Replies {
+    fn replies(rows: &[&[(&str, &str)]], everyone: Option<&str>) -> Replies {
         let text = |text: &str| format!("${}\r\n{text}\r\n", text.len());
-        let row: String = fields.iter().map(|(name, value)| text(name) + &text(value)).collect();
-        let everyone = everyone.map_or_else(|| "$-1\r\n".to_owned(), text);
-        let bytes = format!("*{}\r\n{row}{everyone}", fields.len() * 2);
+        let row = |fields: &&[(&str, &str)]| {
+            let row: String =
+                fields.iter().map(|(name, value)| text(name) + &text(value)).collect();
+            format!("*{}\r\n{row}", fields.len() * 2)
+        };
+        let rows: String = rows.iter().map(row).collect();
+        let bytes = rows + &everyone.map_or_else(|| "$-1\r\n".to_owned(), text);
         Replies { bytes: bytes.into_bytes(), has_error: false }
+    }
+
+    fn one(replies: &Replies) -> Result<Row, StoreError> {
+        Row::read(1, replies).pop().expect("a row")
     }
 
     const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -232,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_row_is_a_session_or_leads_to_one() {
-        let Row::Session { record, everyone } = Row::read(&replies(&SESSION, None)).unwrap() else {
+        let Row::Session { record, everyone } = one(&replies(&[&SESSION], None)).unwrap() else {
             panic!("a session")
         };
         assert_eq!((everyone, record.epoch, record.version), (0, 3, 4));
@@ -240,28 +269,40 @@ mod tests {
         assert_eq!(record.absolute_deadline, Timestamp::MAX);
         assert_eq!((record.authenticated, record.is_remembered), (None, true));
         let Row::Session { record, everyone } =
-            Row::read(&replies(&SESSION[..12], Some("9"))).unwrap()
+            one(&replies(&[&SESSION[..12]], Some("9"))).unwrap()
         else {
             panic!("a session")
         };
         assert_eq!((everyone, record.identity), (9, None));
-        let moved = replies(&[("moved_to", KEY), ("moved_until", "11")], None);
-        let Row::Moved { to, until } = Row::read(&moved).unwrap() else { panic!("it leads on") };
+        let moved = replies(&[&[("moved_to", KEY), ("moved_until", "11")]], None);
+        let Row::Moved { to, until } = one(&moved).unwrap() else { panic!("it leads on") };
         assert_eq!((&to.0[..], until), (KEY.as_bytes(), Timestamp::from_millis(11)));
-        assert!(matches!(Row::read(&replies(&[], Some("9"))).unwrap(), Row::Nothing));
+        assert!(matches!(one(&replies(&[&[]], Some("9"))).unwrap(), Row::Nothing));
+    }
+
+    #[test]
+    fn rows_are_read_in_their_order_and_a_strange_one_spoils_no_other() {
+        let strange = [("handle", "0123")];
+        let replies = replies(&[&SESSION, &[], &strange, &SESSION[..12]], Some("9"));
+        let rows = Row::read(4, &replies);
+        let [Ok(Row::Session { everyone: 9, .. }), Ok(Row::Nothing), Err(_), Ok(last)] = &rows[..]
+        else {
+            panic!("a session, nothing, an error, a session")
+        };
+        assert!(matches!(last, Row::Session { record, everyone: 9 } if record.identity.is_none()));
     }
 
     #[test]
     fn a_strange_row_is_an_error_that_says_what_it_is() {
         let says = |replies: &Replies, part: &str| {
-            let error = Row::read(replies).err().expect(part).to_string();
+            let error = one(replies).err().expect(part).to_string();
             assert!(error.contains(part), "{error}");
         };
-        says(&replies(&SESSION[..11], None), "lacks a field");
-        says(&replies(&[("handle", "0123")], None), "4 bytes in place of 16");
-        says(&replies(&SESSION, Some("x")), "no number");
+        says(&replies(&[&SESSION[..11]], None), "lacks a field");
+        says(&replies(&[&[("handle", "0123")]], None), "4 bytes in place of 16");
+        says(&replies(&[&SESSION], Some("x")), "no number");
         says(&Replies { bytes: b":1\r\n$-1\r\n".to_vec(), has_error: false }, "no list");
-        let whole = replies(&SESSION, None);
+        let whole = replies(&[&SESSION], None);
         let bytes = whole.bytes[..whole.bytes.len() - 1].to_vec();
         says(&Replies { bytes, has_error: false }, "no end");
     }
