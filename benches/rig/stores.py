@@ -29,10 +29,24 @@ class Engine:
                 time.sleep(0.1)
         sys.exit(f"{self.name} did not start")
 
+    def processor_time(self):
+        """Seconds of the processes that serve: those that last."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as children:
+            return sum(seconds(pid) for pid in [self.process.pid, *children.read().split()])
+
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait()
         self.folder.cleanup()
+
+
+def seconds(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+    except FileNotFoundError:
+        return 0
+    return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
 
 class Postgres(Engine):
@@ -108,9 +122,9 @@ def of_sessions(seconds, rounds):
         "axum": servers.build("--manifest-path", servers.PEERS, "--target-dir", target, "--package", "stored-peer"),
     }
     found = [row for engine in (Postgres, Redis) for row in of_engine(engine, paths, seconds, rounds)]
-    head = ["store", "server", "requests/s", "ratio", "CPU of the server, us", "p99, us", "bytes a session", "commands a request"]
+    head = ["store", "server", "requests/s", "ratio", "CPU of the server, us", "of the store, us", "p99, us", "bytes a session", "commands a request"]
     print("\n" + table(head, [[
-        r["store"], r["server"], number(r["rate"], 0), number(r["ratio"], 2), number(r["cpu"], 1), number(r["p99"], 0),
+        r["store"], r["server"], number(r["rate"], 0), number(r["ratio"], 2), number(r["cpu"], 1), number(r["store_cpu"], 1), number(r["p99"], 0),
         number(r["bytes"], 0), ", ".join(f"{number(count, 2)} {name}" for name, count in r["calls"].items())] for r in found]))
     return found
 
@@ -136,6 +150,7 @@ def of_engine(engine, paths, seconds, rounds):
         "store": engine.name, "server": name,
         "rate": median(b["rate"] for b in own), "p99": median(b["p99"] * 1e6 for b in own),
         "cpu": median((b["user"] + b["system"]) * 1e6 for b in own),
+        "store_cpu": median(b["store_cpu"] * 1e6 for b in own),
         "bytes": sizes[name],
         "calls": own[-1]["calls"],
         "ratio": median(a["rate"] / b["rate"] for a, b in zip(own, bursts["axum"])),
@@ -154,12 +169,14 @@ def bytes_of_session(server, database):
     return (database.bytes() - before) / SESSIONS
 
 
-def burst_of(server, database, seconds):
-    before = database.calls()
-    result, _ = burst(server, "session", seconds, False, None)
+def burst_of(server, database, duration):
+    before, cpu = database.calls(), database.processor_time()
+    result, _ = burst(server, "session", duration, False, None)
+    cpu = database.processor_time() - cpu
     # Statistics arrive a moment later.
     time.sleep(1.5)
-    requests = result["rate"] * seconds
+    requests = result["rate"] * duration
+    result["store_cpu"] = cpu / requests
     calls = {name: (count - before.get(name, 0)) / requests for name, count in database.calls().items()}
     # What a background task asks once a second is no part of a request.
     result["calls"] = {name: count for name, count in calls.items() if count > 0.01}
