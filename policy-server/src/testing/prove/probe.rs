@@ -146,7 +146,9 @@ fn respond(script: &ProbeScript, principal: Option<&str>) -> Response {
     if script.is_page {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
     }
-    for name in &script.exposed {
+    // A redirect with an address is followed: no page reads that response.
+    let is_followed = |name: &HeaderName| status.is_redirection() && *name == header::LOCATION;
+    for name in script.exposed.iter().filter(|name| !is_followed(name)) {
         headers.insert(name.clone(), HeaderValue::from_static("1"));
     }
     if let Some(name) = &script.cookie

@@ -39,6 +39,17 @@ fn a_page_sees_a_field_that_is_not_exposed() {
     breaks(app, &[Law::ReadSoundness], "the page does not see the field `x-policy-hidden`");
 }
 
+#[post("/stock")]
+#[cors(origins = ["https://app.shop.example"], expose = ["location"])]
+#[auth(public)]
+async fn delivery() {}
+
+/// A browser follows a redirect, so that no page could read it.
+#[test]
+fn a_page_misses_no_redirect_where_it_may_see_the_address() {
+    prove(app().routes(routes![delivery])).check(Law::ReadCompleteness);
+}
+
 #[test]
 fn a_page_does_not_read_a_response_that_succeeds() {
     let app = responding(shop(), |sent, response| {
