@@ -16,6 +16,7 @@ pub mod disk;
 pub mod every_policy;
 pub mod example;
 pub mod fetch;
+pub mod folder;
 pub mod frames;
 pub mod guard;
 pub mod http;

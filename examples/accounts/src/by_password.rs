@@ -1,14 +1,16 @@
 //! Signing up, logging in, and the password: every route on which a browser sends one.
 
 use axum::response::{AppendHeaders, IntoResponse};
+use example_logins::{
+    attempts::Guesser,
+    devices::{Device, Devices},
+};
 use http::header::SET_COOKIE;
 use policy_server::prelude::*;
 use serde::Deserialize;
 
 use super::{
     PASSWORDS, Profile,
-    attempts::Guesser,
-    devices::{Device, Devices},
     events::Events,
     users::{Credentials, Users},
 };

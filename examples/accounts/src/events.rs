@@ -4,6 +4,7 @@
 use std::{convert::Infallible, io, sync::Arc};
 
 use axum::response::sse::{Event, KeepAlive, Sse};
+use example_logins::devices::Device;
 use futures_util::stream::{self, Stream};
 use policy_server::{Clock, prelude::*};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
@@ -12,8 +13,6 @@ use tokio::{
     sync::broadcast::{self, error::RecvError},
     task::spawn_blocking,
 };
-
-use super::devices::Device;
 
 /// Time, text, device and address, by user and number.
 type Row = (u64, &'static str, &'static str, &'static str);

@@ -2,12 +2,8 @@
 //!
 //! Run `cargo run -p accounts` and open the address that it prints.
 
-mod attempts;
 mod by_password;
-mod devices;
 mod events;
-mod keys;
-mod passwords;
 mod shop;
 mod tokens;
 mod users;
@@ -16,8 +12,8 @@ use std::{env, fs, io, path::Path, sync::Arc};
 
 use axum::response::IntoResponse;
 use by_password::{change_password, confirm, login, sign_up};
-use devices::Devices;
 use events::{Events, SecurityEvent};
+use example_logins::{devices::Devices, keys};
 use policy_server::{
     prelude::*,
     session::{self, Handle, SessionError},
@@ -33,7 +29,7 @@ const SHOP: CorsPolicy =
     CorsPolicy::origins_at_run_time("shop").within(&["http://localhost:*"]).credentials().build();
 
 /// Of every route that hashes a password: an address guesses slowly, whatever accounts it tries.
-/// `attempts` limits how often an account is tried, and `passwords` how many wait for a core.
+/// `example_logins` limits how often an account is tried, and how many passwords wait for a core.
 const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30));
 
 #[derive(Serialize)]

@@ -5,13 +5,12 @@
 //! until they expire. Only revocation ends it early, which `/token/logout`, a change of the
 //! password and a logout everywhere do.
 
+use example_logins::{attempts::Guesser, devices::Device};
 use policy_server::{prelude::*, tokens::Issued};
 use serde::Deserialize;
 
 use super::{
     PASSWORDS,
-    attempts::Guesser,
-    devices::Device,
     events::Events,
     users::{Credentials, Users},
 };

@@ -2,14 +2,13 @@
 
 use std::{io, sync::Arc};
 
-use policy_server::prelude::*;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
-use serde::Deserialize;
-
-use super::{
+use example_logins::{
     attempts::{Attempts, Guesser},
     passwords::{Passwords, Queue},
 };
+use policy_server::prelude::*;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use serde::Deserialize;
 
 /// Password hashes by user name.
 const USERS: TableDefinition<'_, &str, &str> = TableDefinition::new("users");

@@ -6,13 +6,14 @@ use std::{
 };
 
 use policy_tests::{
+    folder::Folder,
     pages,
     webdriver::{Browser, Failure},
 };
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use super::example::{Accounts, Folder};
+use super::example::Accounts;
 
 /// How long a page may take to load.
 const PATIENCE: Duration = Duration::from_secs(60);

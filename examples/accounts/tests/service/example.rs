@@ -1,40 +1,8 @@
 //! Runs the example as its documentation says: `cargo run -p accounts`.
 
-use std::{
-    env, fs, io,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::{self, Command},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{io, net::SocketAddr, process::Command};
 
-use policy_tests::example::Example;
-
-/// A temporary folder, removed when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> io::Result<Self> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("policy-accounts-{}-{count}", process::id()));
-        // Left over from an earlier process with the same id.
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _gone = fs::remove_dir_all(&self.0);
-    }
-}
+use policy_tests::{example::Example, folder::Folder};
 
 /// The running example.
 #[derive(Debug)]

@@ -48,7 +48,7 @@ async fn a_stranger_slows_new_devices_and_locks_nobody_out() {
     let (tried, refused) = guesses(&mut stranger, "ada").await;
     // One more, if the test takes minutes.
     assert!((21..=22).contains(&tried), "{tried}");
-    assert_eq!(refused.problem().1, "accounts.too-many-attempts");
+    assert_eq!(refused.problem().1, "passwords.too-many-attempts");
     let wait: u64 = refused.header("retry-after").and_then(|it| it.parse().ok()).expect("seconds");
     assert!((1..=300).contains(&wait), "{wait}");
     for path in ["/login", "/token"] {

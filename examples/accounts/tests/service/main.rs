@@ -14,8 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use example::{Accounts, Folder};
-use policy_tests::http::{Connection, RawResponse, soon};
+use example::Accounts;
+use policy_tests::{
+    folder::Folder,
+    http::{Connection, RawResponse, soon},
+};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 

@@ -23,7 +23,7 @@ use policy_server::{
     prelude::*,
 };
 
-use super::{devices::Device, passwords::Queue};
+use crate::{devices::Device, passwords::Queue};
 
 /// Of each known device, and of each session.
 const FAMILIAR: Rate = Rate::new(10, minutes(10));
@@ -35,7 +35,7 @@ const STRANGERS: Rate = Rate::per_hour(20);
 const NETWORK: Rate = Rate::new(1, minutes(5));
 
 /// Who tries a password.
-pub(crate) enum Guesser<'a> {
+pub enum Guesser<'a> {
     /// Somebody who is logged in.
     Session(&'a Principal),
     /// Anybody else, on this device.
@@ -43,14 +43,19 @@ pub(crate) enum Guesser<'a> {
 }
 
 /// Counts attempts.
-pub(crate) struct Attempts {
+pub struct Attempts {
     familiar: RateLimiter,
     strangers: RateLimiter,
     networks: RateLimiter,
 }
 
 impl Attempts {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Nothing was tried yet.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random numbers.
+    pub fn new() -> io::Result<Self> {
         let limiter = |rate| RateLimiter::new(rate).map_err(io::Error::other);
         Ok(Self {
             familiar: limiter(FAMILIAR)?,
@@ -60,7 +65,11 @@ impl Attempts {
     }
 
     /// Counts an attempt at this account.
-    pub(crate) fn take(&self, account: &str, guesser: &Guesser<'_>) -> Result<(), Problem> {
+    ///
+    /// # Errors
+    ///
+    /// 429 `passwords.too-many-attempts`, with when to try again.
+    pub fn take(&self, account: &str, guesser: &Guesser<'_>) -> Result<(), Problem> {
         let taken = match guesser {
             Guesser::Session(me) => {
                 let session = me.session().map(|handle| handle.to_string());
@@ -73,7 +82,7 @@ impl Attempts {
         };
         taken.map(drop).map_err(|refused| {
             let minutes = refused.retry_after.as_secs().div_ceil(60);
-            Problem::from(refused).code("accounts.too-many-attempts").detail(format!(
+            Problem::from(refused).code("passwords.too-many-attempts").detail(format!(
                 "too many passwords were tried for this name; try again in {minutes} min, or on a \
                  device where you have logged in before"
             ))
@@ -91,7 +100,7 @@ impl Attempts {
 
 impl Guesser<'_> {
     /// Where an attempt at this account waits for a core.
-    pub(crate) fn queue(&self, account: &str) -> Queue {
+    pub fn queue(&self, account: &str) -> Queue {
         match self {
             Guesser::Device(device) if device.last_login(account).is_none() => Queue::Strangers,
             _ => Queue::Familiar,

@@ -7,7 +7,7 @@
 
 use std::{convert::Infallible, io, net::IpAddr, sync::Arc, time::Duration};
 
-use axum::extract::FromRequestParts;
+use axum_core::extract::FromRequestParts;
 use http::{HeaderValue, header::USER_AGENT, request::Parts};
 use policy_core::{
     cookie::{CookieSpec, Cookies, SignedCookies},
@@ -20,10 +20,15 @@ const KNOWN_FOR: Duration = days(180);
 
 /// Writes and reads device cookies.
 #[derive(Clone)]
-pub(crate) struct Devices(Arc<(CookieSpec, SignedCookies)>);
+pub struct Devices(Arc<(CookieSpec, SignedCookies)>);
 
 impl Devices {
-    pub(crate) fn new(key: &SecretKey) -> io::Result<Self> {
+    /// Signs with this key.
+    ///
+    /// # Errors
+    ///
+    /// None: name and flags of the cookie are constants.
+    pub fn new(key: &SecretKey) -> io::Result<Self> {
         let cookie = CookieSpec::new("__Host-device").path("/").secure().http_only();
         // With a public origin: `OwnOrigin::Public(..)`, and the cookie keeps prefix and `Secure`.
         let cookie = cookie.max_age(KNOWN_FOR).at(&OwnOrigin::Development);
@@ -33,7 +38,11 @@ impl Devices {
     }
 
     /// The cookie of a device on which this user has just logged in.
-    pub(crate) fn remember(&self, user: &str) -> Result<HeaderValue, Problem> {
+    ///
+    /// # Errors
+    ///
+    /// 500: the system has no random numbers.
+    pub fn remember(&self, user: &str) -> Result<HeaderValue, Problem> {
         let Self(devices) = self;
         let (cookie, signed) = &**devices;
         let id: [u8; 16] = Random::system().draw().map_err(Problem::internal)?;
@@ -56,30 +65,31 @@ impl Devices {
 }
 
 /// The device that sent a request.
-pub(crate) struct Device {
+pub struct Device {
     /// The name by which users recognise it.
-    pub(crate) name: String,
+    pub name: String,
     /// `None` only where a server has no socket.
-    pub(crate) address: Option<IpAddr>,
+    pub address: Option<IpAddr>,
     last_login: Option<Login>,
 }
 
 /// The last login on a device.
-pub(crate) struct Login {
+pub struct Login {
     /// Another one at each login.
-    pub(crate) id: [u8; 16],
-    pub(crate) at: Timestamp,
+    pub id: [u8; 16],
+    /// When it was.
+    pub at: Timestamp,
     user: String,
 }
 
 impl Device {
     /// The last login of this user on the device, if nobody else has logged in on it since.
-    pub(crate) fn last_login(&self, user: &str) -> Option<&Login> {
+    pub fn last_login(&self, user: &str) -> Option<&Login> {
         self.last_login.as_ref().filter(|login| login.user == user)
     }
 
     /// The address, for people.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         self.address.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
     }
 }

@@ -13,13 +13,21 @@ use policy_server::{
 
 /// The keys that sign tokens. The first start creates one, which suits a single machine; in
 /// production they come from a secret store, and `TokenKeys::reload` rotates them.
-pub(crate) fn of_tokens(path: &Path) -> Result<TokenKeys, Error> {
+///
+/// # Errors
+///
+/// The file can neither be written nor read, or has no keys.
+pub fn of_tokens(path: &Path) -> Result<TokenKeys, Error> {
     create(path, "first ")?;
     Ok(TokenKeys::read(path)?)
 }
 
 /// The key that signs device cookies.
-pub(crate) fn of_devices(path: &Path) -> Result<SecretKey, Error> {
+///
+/// # Errors
+///
+/// The file can neither be written nor read, or has no key.
+pub fn of_devices(path: &Path) -> Result<SecretKey, Error> {
     create(path, "")?;
     Ok(SecretKey::decode(fs::read_to_string(path)?.trim()).map_err(io::Error::other)?)
 }

@@ -19,7 +19,7 @@ const PLACES: usize = 8;
 
 /// Hashes and verifies passwords.
 #[derive(Clone)]
-pub(crate) struct Passwords {
+pub struct Passwords {
     argon2: Argon2<'static>,
     /// Verified for unknown users, so that the response takes equally long.
     nobody: Arc<str>,
@@ -31,17 +31,23 @@ pub(crate) struct Passwords {
 /// Where a password waits for a core. A flood of strangers fills their queue, and not that of those
 /// who are known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Queue {
+pub enum Queue {
     /// Of sessions, and of devices on which the user has logged in before.
     Familiar,
+    /// Of everybody else.
     Strangers,
 }
 
 /// A place in a queue.
-pub(crate) struct Place(OwnedSemaphorePermit);
+pub struct Place(OwnedSemaphorePermit);
 
 impl Passwords {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Hashes at most one password per core at a time.
+    ///
+    /// # Errors
+    ///
+    /// The system does not say how many cores it has.
+    pub fn new() -> io::Result<Self> {
         // OWASP, Password Storage: argon2id, 19 MiB, 2 passes, 1 lane.
         let params = Params::new(19_456, 2, 1, None).map_err(io::Error::other)?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
@@ -63,7 +69,7 @@ impl Passwords {
     /// # Errors
     ///
     /// 503 with `Retry-After`, at once: the queue is full.
-    pub(crate) fn place(&self, queue: Queue) -> Result<Place, Problem> {
+    pub fn place(&self, queue: Queue) -> Result<Place, Problem> {
         let places = match queue {
             Queue::Familiar => &self.familiar,
             Queue::Strangers => &self.strangers,
@@ -74,7 +80,11 @@ impl Passwords {
     }
 
     /// Runs a job on a blocking thread once a core is free.
-    pub(crate) async fn run<T: Send + 'static>(
+    ///
+    /// # Errors
+    ///
+    /// 500: the job failed.
+    pub async fn run<T: Send + 'static>(
         &self,
         Place(place): Place,
         job: impl FnOnce(&Self) -> Result<T, Box<dyn Error + Send + Sync>> + Send + 'static,
@@ -89,12 +99,17 @@ impl Passwords {
         done.await.map_err(Problem::internal)?.map_err(Problem::internal)
     }
 
-    pub(crate) fn hash(&self, password: &str) -> Result<String, argon2::password_hash::Error> {
+    /// The hash of a password, with its parameters and salt.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random numbers.
+    pub fn hash(&self, password: &str) -> Result<String, argon2::password_hash::Error> {
         Ok(self.argon2.hash_password(password.as_bytes())?.to_string())
     }
 
     /// Whether the password matches `hash`, which is `None` for an unknown user.
-    pub(crate) fn verify(&self, password: &str, hash: Option<&str>) -> bool {
+    pub fn verify(&self, password: &str, hash: Option<&str>) -> bool {
         let known = hash.is_some();
         let hash = hash.unwrap_or(&self.nobody);
         self.argon2.verify_password(password.as_bytes(), hash).is_ok() && known
@@ -118,7 +133,7 @@ mod tests {
         assert_eq!(flood.len(), 8 * cores);
         let refused = passwords.place(Queue::Strangers).map(drop).expect_err("a full queue");
         assert_eq!(refused.status(), 503);
-        let response = axum::response::IntoResponse::into_response(refused);
+        let response = axum_core::response::IntoResponse::into_response(refused);
         assert_eq!(response.headers()["retry-after"], "1");
         // Whoever is known is served meanwhile.
         let known = passwords.place(Queue::Familiar).expect("a place");
