@@ -2,16 +2,19 @@
 //! implements it itself, Chromium through chromedriver.
 
 use std::{
-    io::{BufRead, BufReader},
+    fs,
+    io::{BufRead, BufReader, ErrorKind},
     net::TcpStream,
+    path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 
+use data_encoding::BASE64;
 use serde_json::{Value, json};
-use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
+use tungstenite::{Error, Message, WebSocket, stream::MaybeTlsStream};
 
 use crate::webdriver::{Driver, FLAGS, Failure, Profile, binary};
 
@@ -22,14 +25,20 @@ const LIMIT: Duration = Duration::from_secs(180);
 pub struct Bidi {
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     commands: u64,
-    /// The tab that the test drives.
-    tab: Option<String>,
-    /// The user context (cookies and caches) of the tab, where the engine supports one.
-    container: Option<String>,
+    /// The one that the test drives.
+    tab: Option<Tab>,
     version: String,
     /// Dropped in this order.
     _process: Process,
     _profile: Profile,
+}
+
+/// A tab with cookies and caches of its own.
+#[derive(Clone, Debug)]
+pub struct Tab {
+    context: String,
+    /// The user context, which has the cookies and caches.
+    container: String,
 }
 
 /// The processes that must end with the test.
@@ -75,7 +84,7 @@ impl Bidi {
         let profile = Profile::fresh()?;
         let lines =
             preferences.iter().map(|(name, value)| format!("user_pref({name:?}, {value});\n"));
-        std::fs::write(profile.0.join("user.js"), lines.collect::<String>())?;
+        fs::write(profile.0.join("user.js"), lines.collect::<String>())?;
         let child = Command::new(&program)
             .args(["--headless", "--remote-debugging-port", "0", "--profile"])
             .arg(&profile.0)
@@ -119,15 +128,7 @@ impl Bidi {
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_read_timeout(Some(LIMIT))?;
         }
-        Ok(Self {
-            socket,
-            commands: 0,
-            tab: None,
-            container: None,
-            version,
-            _process: process,
-            _profile: profile,
-        })
+        Ok(Self { socket, commands: 0, tab: None, version, _process: process, _profile: profile })
     }
 
     /// Name and version of the engine.
@@ -137,21 +138,52 @@ impl Bidi {
 
     /// Opens a tab with cookies and caches of its own, as a browser that has visited nothing.
     pub fn reopen(&mut self) -> Result<(), Failure> {
-        if let Some(container) = self.container.take() {
-            self.call("browser.removeUserContext", &json!({ "userContext": container }))?;
+        if let Some(tab) = self.tab.take() {
+            self.call("browser.removeUserContext", &json!({ "userContext": tab.container }))?;
         }
+        self.open_beside().map(drop)
+    }
+
+    /// Opens a tab like that of another user, and drives it from now on.
+    pub fn open_beside(&mut self) -> Result<Tab, Failure> {
         let container = self.call("browser.createUserContext", &json!({}))?;
         let container = container["userContext"].as_str().ok_or("no user context")?.to_owned();
         let create = json!({ "type": "tab", "userContext": container });
         let tab = self.call("browsingContext.create", &create)?;
-        self.tab = Some(tab["context"].as_str().ok_or("no tab")?.to_owned());
-        self.container = Some(container);
-        Ok(())
+        let context = tab["context"].as_str().ok_or("no tab")?.to_owned();
+        let tab = Tab { context, container };
+        self.tab = Some(tab.clone());
+        Ok(tab)
+    }
+
+    /// Drives this tab from now on, in front of the others: timers of a page behind are slow.
+    pub fn drive(&mut self, tab: &Tab) -> Result<(), Failure> {
+        self.tab = Some(tab.clone());
+        self.call("browsingContext.activate", &json!({ "context": tab.context })).map(drop)
+    }
+
+    /// Sets the size of the page in the tab.
+    pub fn resize(&mut self, width: u32, height: u32) -> Result<(), Failure> {
+        let viewport = json!({ "width": width, "height": height });
+        let resize = json!({ "context": self.context(), "viewport": viewport });
+        self.call("browsingContext.setViewport", &resize).map(drop)
+    }
+
+    /// Saves what the tab shows as a PNG file.
+    pub fn screenshot(&mut self, to: &Path) -> Result<(), Failure> {
+        let capture = json!({ "context": self.context() });
+        let image = self.call("browsingContext.captureScreenshot", &capture)?;
+        let image = image["data"].as_str().ok_or("no image")?;
+        Ok(fs::write(to, BASE64.decode(image.as_bytes())?)?)
+    }
+
+    fn context(&self) -> Option<&str> {
+        self.tab.as_ref().map(|tab| &*tab.context)
     }
 
     /// Loads a page and waits until it is complete.
     pub fn goto(&mut self, url: &str) -> Result<(), Failure> {
-        let navigate = json!({ "context": self.tab, "url": url, "wait": "complete" });
+        let navigate = json!({ "context": self.context(), "url": url, "wait": "complete" });
         self.call("browsingContext.navigate", &navigate).map(drop)
     }
 
@@ -164,7 +196,7 @@ impl Bidi {
             "functionDeclaration": declaration,
             "arguments": [{ "type": "string", "value": input.to_string() }],
             "awaitPromise": true,
-            "target": { "context": self.tab },
+            "target": { "context": self.context() },
         });
         let response = self.call("script.callFunction", &call)?;
         match response["result"]["value"].as_str() {
@@ -183,8 +215,13 @@ impl Bidi {
             if began.elapsed() > LIMIT {
                 return Err(hangs().into());
             }
-            let message = self.socket.read().map_err(|error| format!("{}: {error}", hangs()))?;
-            let Message::Text(text) = message else { continue };
+            let text = match self.socket.read() {
+                Ok(Message::Text(text)) => text,
+                Ok(_) => continue,
+                // By a signal, of which the system tells where reads have a limit (signal(7)).
+                Err(Error::Io(error)) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(format!("{}: {error}", hangs()).into()),
+            };
             let mut response: Value = serde_json::from_str(&text)?;
             if response["id"] != json!(self.commands) {
                 continue;
