@@ -88,7 +88,13 @@ const PYTHON_PACKAGES: &[&str] = &[
     "requests==2.34.2",
     "websockets==17.4",
 ];
-const NODE_PACKAGES: &[&str] = &["jose@6.2.17", "tough-cookie@6.1.0"];
+const NODE_PACKAGES: &[&str] = &[AXE.0, "jose@6.2.17", "tough-cookie@6.1.0"];
+
+/// What judges whether everybody can use a page runs in the page, so it is this one, byte for byte.
+const AXE: (&str, &str) = (
+    "axe-core@4.14.1",
+    "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
+);
 
 impl Tool {
     fn is_there(&self) -> bool {
@@ -162,6 +168,13 @@ pub(crate) fn peers() -> Outcome {
     let prefix = node.to_string_lossy();
     let install = ["install", "--no-audit", "--no-fund", "--prefix", &prefix];
     command::run(&mut program("npm", &[&install, NODE_PACKAGES].concat()))?;
+    // npm compares it with what it downloaded.
+    let lock = node.join("package-lock.json");
+    let lock = fs::read_to_string(&lock).map_err(Failure::with_path("read", &lock))?;
+    let (package, integrity) = AXE;
+    if !lock.contains(integrity) {
+        return Err(Failure::new(format!("what was installed as {package} is not {integrity}")));
+    }
     fs::write(&stamp, wanted).map_err(Failure::with_path("write", &stamp))
 }
 
