@@ -211,6 +211,7 @@ fn every_shell_line_is_one_that_a_test_runs() {
             "cargo run -p accounts",
             "cargo run -p catalogue",
             "cargo run -p cluster",
+            "cargo run -p tasks",
             "cargo run -p protocols",
             "cargo run -p dev-proxy",
             "cargo run -p gateway",

@@ -120,7 +120,7 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "oldest-rust",
-        purpose: "everything compiles with the stated `rust-version`",
+        purpose: "everything but one example compiles with the stated `rust-version`",
         duration: "5 min",
         run: oldest_rust,
     },
@@ -425,7 +425,9 @@ fn oldest_rust(arguments: &[&str]) -> Outcome {
         command::run(&mut rustup)
     };
     rustup(&["toolchain", "install", &version, "--profile", "minimal", "--no-self-update"])?;
-    rustup(&["run", &version, "cargo", "check", "--workspace", "--all-targets"])
+    // sqlx, below this example, needs a later one.
+    let check = ["check", "--workspace", "--exclude", "tasks", "--all-targets"];
+    rustup(&[&["run", &version, "cargo"], &check[..]].concat())
 }
 
 /// Together, so that each finds those of this tree that it depends on.

@@ -1,0 +1,117 @@
+//! Tokens for machines: a script of the team, with a part of what people may do.
+//!
+//! A machine is a user of its own: its tokens outlive the session of the lead who made them and end when
+//! that lead is one no more, its tasks bear its name, and it can be ended by itself. An access token
+//! lasts minutes; the script gets the next one with its refresh token, which counts once.
+
+use policy_server::{prelude::*, tokens::Issued};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    SCOPES,
+    store::{Store, now, secret},
+    users::{Member, is_name},
+};
+
+#[derive(Deserialize)]
+pub(crate) struct NewMachine {
+    name: String,
+    scopes: Vec<String>,
+}
+
+impl Validate for NewMachine {
+    fn validate(&self) -> Result<(), Invalid> {
+        let known = self.scopes.iter().all(|scope| SCOPES.contains(&&**scope));
+        Invalid::new()
+            .check(is_name(&self.name), "/name", "a name has 1 to 60 letters")
+            .check(known && !self.scopes.is_empty(), "/scopes", "name `tasks:read`, `tasks:write`")
+            .result()
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct Machine {
+    id: String,
+    name: String,
+    scopes: String,
+}
+
+#[get("/machines")]
+#[auth(session, roles = ["lead"])]
+pub(crate) async fn list(
+    me: Member,
+    State(store): State<Store>,
+) -> Result<Json<Vec<Machine>>, Problem> {
+    let machines: Vec<(String, String, String)> = sqlx::query_as(
+        "SELECT id, name, scopes FROM members WHERE team = $1 AND role = 'machine'
+         ORDER BY created, id",
+    )
+    .bind(&me.team)
+    .fetch_all(&store.pool)
+    .await
+    .or_internal()?;
+    let machines = machines.into_iter().map(|(id, name, scopes)| Machine { id, name, scopes });
+    Ok(Json(machines.collect()))
+}
+
+/// Its first tokens, which are shown this once. Needs a login of now: who finds an open browser does
+/// not get something that lasts.
+#[post("/machines")]
+#[limit(rate = "30/h per principal")]
+#[auth(session, roles = ["lead"], fresh = "15m")]
+pub(crate) async fn add(
+    me: Member,
+    tokens: Tokens,
+    State(store): State<Store>,
+    Valid(Json(NewMachine { name, scopes })): Valid<Json<NewMachine>>,
+) -> Result<(StatusCode, Issued), Problem> {
+    let id = secret()?;
+    sqlx::query(
+        "INSERT INTO members (id, team, name, role, scopes, author, created)
+         VALUES ($1, $2, $3, 'machine', $4, $5, $6)",
+    )
+    .bind(&id)
+    .bind(&me.team)
+    .bind(name.trim())
+    .bind(scopes.join(" "))
+    .bind(&me.id)
+    .bind(now())
+    .execute(&store.pool)
+    .await
+    .or_internal()?;
+    Ok((StatusCode::CREATED, tokens.login(Identity::new(id).scopes(scopes)).await?))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Refresh {
+    refresh_token: String,
+}
+
+/// The next tokens. One that is used twice was copied, and ends them all.
+#[post("/machines/token")]
+#[limit(rate = "60/min")]
+#[auth(public)]
+pub(crate) async fn refresh(
+    tokens: Tokens,
+    Json(Refresh { refresh_token }): Json<Refresh>,
+) -> Result<Issued, Problem> {
+    tokens.refresh(&refresh_token).await
+}
+
+/// Ends all of its tokens at once.
+#[delete("/machines/{id}")]
+#[auth(session, roles = ["lead"])]
+pub(crate) async fn remove(
+    id: String,
+    me: Member,
+    tokens: Tokens,
+    State(store): State<Store>,
+) -> Result<StatusCode, Problem> {
+    let ended = sqlx::query(
+        "UPDATE members SET role = 'former' WHERE id = $1 AND team = $2 AND role = 'machine'",
+    );
+    let ended = ended.bind(&id).bind(&me.team).execute(&store.pool).await.or_internal()?;
+    (ended.rows_affected() > 0).then_some(()).or_not_found()?;
+    tokens.revoke_user(&id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

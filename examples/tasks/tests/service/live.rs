@@ -1,0 +1,216 @@
+//! What pages are told at once, over sockets.
+
+use policy_server::App;
+use policy_tests::{
+    folder::Folder,
+    http::{Connection, RawResponse, Running},
+};
+use serde_json::{Value, json};
+
+use crate::site::{PAGE, PASSWORD};
+
+/// A service on a socket.
+struct Live {
+    server: Running,
+    _folder: Folder,
+}
+
+impl Live {
+    async fn at(database: &str) -> Self {
+        let folder = Folder::new().expect("a folder");
+        let app: App<_> = tasks::app(database, folder.path()).await.expect("an app");
+        Self { server: Running::start(app.origins("apps", [PAGE])).await, _folder: folder }
+    }
+
+    async fn in_memory() -> Self {
+        Self::at("sqlite::memory:").await
+    }
+}
+
+/// A browser with the page open.
+#[derive(Default)]
+struct Visitor {
+    cookie: String,
+    csrf: String,
+}
+
+impl Visitor {
+    async fn signed_up(live: &Live, login: &str, place: Value) -> Self {
+        let mut visitor = Self::default();
+        let mut body = json!({ "login": login, "password": PASSWORD });
+        body.as_object_mut().expect("an object").extend(place.as_object().expect("one").clone());
+        let response = visitor.send(live, "POST /signup", &body).await;
+        assert_eq!(response.status, 201, "{response:?}");
+        let cookies = response.headers.iter().filter(|(name, _)| name == "set-cookie");
+        let mut pairs = cookies.filter_map(|(_, value)| value.split(';').next());
+        visitor.cookie = pairs.find(|pair| pair.starts_with("tasks=")).expect("a session").into();
+        let csrf = visitor.send(live, "GET /csrf", &Value::Null).await;
+        visitor.csrf = json_of(&csrf)["token"].as_str().expect("a token").to_owned();
+        visitor
+    }
+
+    /// A lead, and somebody whom they invited.
+    async fn two(live: &Live, lead: &str, member: &str) -> (Self, Self) {
+        let lead = Self::signed_up(live, lead, json!({ "team": "a team" })).await;
+        let invited = lead.send(live, "POST /invitations", &json!({ "role": "member" })).await;
+        let place = json!({ "invitation": json_of(&invited)["code"] });
+        (lead, Self::signed_up(live, member, place).await)
+    }
+
+    fn head(&self, what: &str, origin: &str) -> String {
+        let Self { cookie, csrf } = self;
+        format!(
+            "{what} HTTP/1.1\r\nhost: localhost\r\norigin: {origin}\r\ncookie: {cookie}\r\n\
+             x-csrf-token: {csrf}\r\n"
+        )
+    }
+
+    async fn send(&self, live: &Live, what: &str, body: &Value) -> RawResponse {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let head = self.head(what, PAGE);
+        let length = body.len();
+        let fields = format!("content-type: application/json\r\ncontent-length: {length}\r\n");
+        live.server.response(format!("{head}{fields}\r\n{body}")).await
+    }
+
+    async fn add(&self, live: &Live, title: &str) -> String {
+        let added = self.send(live, "POST /tasks", &json!({ "title": title })).await;
+        json_of(&added)["id"].as_str().expect("an id").to_owned()
+    }
+
+    async fn listens(&self, live: &Live) -> Connection {
+        let mut connection = live.server.connect().await;
+        connection.send(self.head("GET /events", PAGE) + "\r\n").await;
+        let head = connection.head().await;
+        assert_eq!(head.header("content-type"), Some("text/event-stream"));
+        connection
+    }
+
+    fn handshake(&self, origin: &str) -> String {
+        self.head("GET /presence", origin)
+            + "upgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-version: 13\r\n\
+               sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    }
+
+    async fn attends(&self, live: &Live) -> Connection {
+        let mut connection = live.server.connect().await;
+        connection.send(self.handshake(PAGE)).await;
+        assert_eq!(connection.head().await.status, 101);
+        connection
+    }
+}
+
+fn json_of(response: &RawResponse) -> Value {
+    serde_json::from_slice(&response.body).expect("JSON")
+}
+
+/// The next event of a stream.
+async fn event(connection: &mut Connection) -> Value {
+    loop {
+        let chunk = connection.chunk().await.expect("a stream that goes on");
+        let text = String::from_utf8(chunk).expect("a text");
+        // The others are there to keep the connection open.
+        if let Some(data) = text.trim().strip_prefix("data: ") {
+            return serde_json::from_str(data).expect("JSON");
+        }
+    }
+}
+
+/// Who is here, by name, with the task that each looks at: the next list that has this many.
+async fn here(connection: &mut Connection, count: usize) -> Vec<(String, String)> {
+    loop {
+        let head = connection.exactly(2).await;
+        assert_eq!(head[0], 0x81, "a text");
+        let length = match head[1] {
+            126 => connection
+                .exactly(2)
+                .await
+                .iter()
+                .fold(0, |sum, byte| sum * 256 + usize::from(*byte)),
+            length => length.into(),
+        };
+        let list: Value = serde_json::from_slice(&connection.exactly(length).await).expect("JSON");
+        let list = list.as_array().expect("a list").iter().map(|page| {
+            let text = |name: &str| page[name].as_str().expect("a text").to_owned();
+            (text("name"), text("task"))
+        });
+        let list: Vec<_> = list.collect();
+        if list.len() == count {
+            return list;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_reaches_the_pages_of_its_team_alone() {
+    let live = Live::in_memory().await;
+    let (lead, member) = Visitor::two(&live, "olga", "otto").await;
+    let stranger = Visitor::signed_up(&live, "oscar", json!({ "team": "others" })).await;
+    let (mut told, mut other) = (member.listens(&live).await, stranger.listens(&live).await);
+    let task = lead.add(&live, "one").await;
+    assert_eq!(event(&mut told).await, json!({ "task": task }));
+    let theirs = stranger.add(&live, "two").await;
+    assert_eq!(event(&mut other).await, json!({ "task": theirs }), "the first that they hear");
+    // A logout ends the stream.
+    assert_eq!(member.send(&live, "POST /logout", &Value::Null).await.status, 204);
+    assert!(told.rest().await.is_empty());
+}
+
+#[tokio::test]
+async fn who_is_here_is_told_until_their_session_ends() {
+    let live = Live::in_memory().await;
+    let (lead, member) = Visitor::two(&live, "paula", "paul").await;
+    let mut sees = lead.attends(&live).await;
+    assert_eq!(here(&mut sees, 1).await, [("paula".to_owned(), String::new())]);
+    let mut comes = member.attends(&live).await;
+    here(&mut sees, 2).await;
+    // Masked with zeros.
+    comes.send(b"\x81\x83\0\0\0\0abc").await;
+    loop {
+        if here(&mut sees, 2).await.contains(&("paul".to_owned(), "abc".to_owned())) {
+            break;
+        }
+    }
+    assert_eq!(member.send(&live, "POST /logout", &Value::Null).await.status, 204);
+    comes.rest().await;
+    assert_eq!(here(&mut sees, 1).await, [("paula".to_owned(), String::new())]);
+    // More than a message may have.
+    sees.send([b"\x81\xfe\x04\0\0\0\0\0".as_slice(), &[b'x'; 1024]].concat()).await;
+    sees.rest().await;
+}
+
+#[tokio::test]
+async fn a_page_of_a_foreign_origin_hears_nothing() {
+    let live = Live::in_memory().await;
+    let user = Visitor::signed_up(&live, "quentin", json!({ "team": "a team" })).await;
+    for origin in ["http://localhost:8082", "https://evil.example"] {
+        let refused = live.server.response(user.handshake(origin)).await;
+        assert_eq!(refused.problem(), (403, "cors.websocket-origin-not-granted".to_owned()));
+        let head = user.head("GET /events", origin);
+        let refused =
+            live.server.response(format!("{head}sec-fetch-site: same-site\r\n\r\n")).await;
+        assert_eq!(refused.status, 403, "{refused:?}");
+        assert_eq!(refused.header("access-control-allow-origin"), None);
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_change_at_one_instance_reaches_the_pages_of_another() {
+    let database = crate::database().await;
+    let (one, other) = (Live::at(&database).await, Live::at(&database).await);
+    let (lead, member) = Visitor::two(&one, "rosa", "rudi").await;
+    // The session counts at both.
+    let mut told = member.listens(&other).await;
+    // The other instance may begin to listen to the database only now, and then says so.
+    'told: loop {
+        let task = json!({ "task": lead.add(&one, "one").await });
+        loop {
+            match event(&mut told).await {
+                heard if heard == task => break 'told,
+                heard if heard == "missed" => break,
+                _ => (),
+            }
+        }
+    }
+}

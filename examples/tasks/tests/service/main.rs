@@ -1,0 +1,68 @@
+//! The tasks example: each statement with SQLite, and all of them with PostgreSQL; and its page in
+//! browsers.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "what a test cannot do without fails it"
+)]
+
+mod attachments;
+mod browser;
+mod live;
+mod machines;
+mod members;
+mod site;
+mod tasks;
+mod users;
+
+use policy_tests::postgres::Postgres;
+use site::Site;
+
+/// A test of each statement with a database of its own, and one of all of them in one PostgreSQL: each
+/// has teams of its own, so that none sees the others.
+macro_rules! statements {
+    ($($module:ident::$name:ident)*) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                $module::$name(&Site::in_memory().await).await;
+            }
+        )*
+
+        #[tokio::test]
+        #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+        async fn all_statements_hold_with_postgresql() {
+            let database = database().await;
+            $($module::$name(&Site::at(&database).await).await;)*
+        }
+    };
+}
+
+statements! {
+    users::a_lead_signs_up_logs_out_and_logs_in_again
+    users::what_nobody_can_sign_up_with_is_refused
+    users::an_invitation_lets_one_person_into_the_team
+    users::a_page_of_a_foreign_origin_reads_nothing_and_changes_nothing
+    members::a_member_who_is_removed_is_out_at_once
+    members::a_lead_gives_and_takes_roles
+    tasks::a_task_is_added_read_changed_and_deleted
+    tasks::who_has_not_seen_the_newest_version_changes_nothing
+    tasks::a_stranger_finds_no_task_of_another_team
+    tasks::pages_of_a_list_have_every_task_once
+    attachments::a_file_comes_back_as_it_was_and_never_as_a_page
+    attachments::a_file_that_is_too_large_or_one_too_many_is_refused
+    attachments::a_stranger_neither_reads_nor_adds_a_file
+    machines::a_script_does_what_its_scopes_say_until_it_is_ended
+}
+
+/// A new database of the server that the tests of this process share.
+async fn database() -> String {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let server = Postgres::shared().await;
+    let name = format!("tasks{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    server.sql(&format!("CREATE DATABASE {name}")).await;
+    let url = server.url();
+    let (server, _) = url.rsplit_once('/').expect("a database");
+    format!("{server}/{name}")
+}

@@ -1,0 +1,55 @@
+//! What leads may change about the people of their team.
+
+use serde_json::{Value, json};
+
+use crate::site::{PASSWORD, Site, path, refused, sign_up, with};
+
+pub(crate) async fn a_member_who_is_removed_is_out_at_once(site: &Site) {
+    let lead = site.lead("edith").await;
+    let member = site.member(&lead, "emil").await;
+    let me: Value = member.get("/me").send().await.json();
+    let own = path("members", &me);
+    assert_eq!(member.delete(&own).send().await.status(), 403);
+    let stranger = site.lead("eve").await;
+    assert_eq!(stranger.delete(&own).send().await.status(), 404);
+    let new = json!({ "title": "for emil", "assignee": me["id"] });
+    let task: Value = lead.post("/tasks").json(&new).send().await.json();
+    assert_eq!(lead.delete(&own).send().await.status(), 204);
+    assert_eq!(member.get("/tasks").send().await.status(), 401);
+    let login = json!({ "login": "emil", "password": PASSWORD });
+    assert_eq!(member.post("/login").json(&login).send().await.status(), 403);
+
+    let task: Value = lead.get(&path("tasks", &task)).send().await.json();
+    assert_eq!(task["assignee"], Value::Null);
+    let me: Value = lead.get("/me").send().await.json();
+    let oneself = lead.delete(&path("members", &me)).send().await;
+    assert_eq!(refused(&oneself), with(409, "members.oneself"));
+}
+
+pub(crate) async fn a_lead_gives_and_takes_roles(site: &Site) {
+    let lead = site.lead("fanny").await;
+    let member = site.member(&lead, "felix").await;
+    let me: Value = member.get("/me").send().await.json();
+    let role = format!("{}/role", path("members", &me));
+    let invite = || member.post("/invitations").json(&json!({ "role": "member" })).send();
+    assert_eq!(invite().await.status(), 403);
+    assert_eq!(lead.put(&role).json(&json!({ "role": "lead" })).send().await.status(), 204);
+    let code = invite().await;
+    assert_eq!(code.status(), 201, "in the session that there was");
+    let code: Value = code.json();
+    let machine = json!({ "name": "a script", "scopes": ["tasks:read"] });
+    let machine: Value = member.post("/machines").json(&machine).send().await.json();
+    let script = || {
+        let token = format!("Bearer {}", machine["access_token"].as_str().expect("a token"));
+        site.client.get("/tasks").header("authorization", token).send()
+    };
+    assert_eq!(script().await.status(), 200);
+    assert_eq!(lead.put(&role).json(&json!({ "role": "member" })).send().await.status(), 204);
+    assert_eq!(invite().await.status(), 403);
+    // Nothing of it is left to come back with.
+    assert_eq!(script().await.status(), 401);
+    let late = sign_up(&site.page(), "fritz", json!({ "invitation": code["code"] })).await;
+    assert_eq!(refused(&late), with(403, "invitations.invalid"));
+    let unknown = lead.put(&role).json(&json!({ "role": "machine" })).send().await;
+    assert_eq!(unknown.status(), 422);
+}
