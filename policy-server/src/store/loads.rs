@@ -176,9 +176,9 @@ mod tests {
             }
         }
         while loads.0.lock().waiting.len() < 198 {
+            assert_eq!(loader.trips.load(Ordering::Relaxed), 2, "two are under way");
             yield_now().await;
         }
-        assert_eq!(loader.trips.load(Ordering::Relaxed), 2, "two are under way");
         loader.may_end.add_permits(1000);
         let found: Vec<_> =
             join_all(all).await.into_iter().map(|found| found.unwrap().unwrap()).collect();
