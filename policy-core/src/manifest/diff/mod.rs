@@ -109,7 +109,9 @@ impl Diff {
     }
 
     /// The findings and cases of which a request is one: none where both apps allow the same. A request
-    /// that is longer than one of them allows is in none.
+    /// that is longer than one of them allows is in none. Nor is one of a page of `http://localhost` to
+    /// an app in the development profile under another name of this machine: such an app is compared
+    /// as `localhost`.
     pub fn at(&self, request: &Request<()>, caller: &Caller) -> Vec<(&Finding, &Case)> {
         let (old, new) = &self.sides;
         let before = old.engine.inspect(request, caller);
