@@ -21,7 +21,7 @@ area! { $ app
         /// An address that is in use, or that this machine does not have.
         Listen Error "app.listen",
             "the server cannot listen on this address",
-            "use a free address of this machine, such as `127.0.0.1:8080`";
+            "take an address of this machine and a free port, such as `127.0.0.1:8081` (`ss -ltn` lists those in use; below 1024 they take a privilege); a Unix socket, such as `unix:/run/shop/shop.sock`, needs a folder that exists and in which the process may write";
         /// An address for pages of problems that is no URI reference.
         ProblemTypes Error "app.problem-types",
             "this is not an address to which the codes of problems can be added",

@@ -42,6 +42,10 @@ area! { $ proxy
         ProxiesEverybody Error "proxies.everybody",
             "this network contains every address, so any client could claim the address of another one",
             "name the networks of the proxies; if only proxies can reach the server, add `.dangerous_everybody()`";
+        /// A Unix socket whose peer is not named as a proxy.
+        SocketUntrusted Warning "proxies.socket",
+            "no proxy is named that states who sends the requests of this Unix socket: clients have no address, and rates by address count all of them together",
+            "add `unix` to the proxies, as in `App::behind(Proxies::new([\"unix\"]).x_forwarded())`";
         /// A time-out of zero.
         ProxyTimeoutZero Error "proxy.timeout-zero",
             "a time-out must be longer than zero",

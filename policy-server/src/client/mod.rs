@@ -84,7 +84,7 @@ impl Client {
     /// Whether the forwarding headers of the request come from a trusted proxy.
     pub(crate) fn is_proxied(&self, proxies: Option<&TrustedProxies>) -> bool {
         let Some((proxies, peer)) = proxies.zip(self.peer) else { return false };
-        proxies.write_fields() && proxies.has(peer.address.ip())
+        proxies.write_fields() && proxies.has(peer.address.map(|address| address.ip()))
     }
 
     /// Copies the resolved client data into the parsed head.
@@ -107,14 +107,14 @@ impl Client {
         }
     }
 
-    /// The address of the peer.
+    /// The address of the peer, if it has one.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.peer.map(|peer| peer.address)
+        self.peer.and_then(|peer| peer.address)
     }
 
     /// The address of the client, if known: not that of a proxy which hides it.
     pub(crate) fn address(&self) -> Option<IpAddr> {
-        let of_peer = |peer: Peer| peer.client.unwrap_or(peer.address).ip().to_canonical();
+        let of_peer = |peer: Peer| Some(peer.client.or(peer.address)?.ip().to_canonical());
         let reported = match &self.said {
             None => Reported::Nothing,
             Some(Ok(said)) => said.client,
@@ -123,7 +123,7 @@ impl Client {
         match reported {
             Reported::Node(node) => Some(node.address),
             Reported::Hidden => None,
-            Reported::Nothing => self.peer.map(of_peer),
+            Reported::Nothing => self.peer.and_then(of_peer),
         }
     }
 

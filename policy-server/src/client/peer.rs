@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 /// What is known about a connection below HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// Its address: that of the client, or of a proxy in front of this server.
-    pub(crate) address: SocketAddr,
+    /// Its address: that of the client, or of a proxy in front of this server; `None` on a Unix
+    /// socket.
+    pub(crate) address: Option<SocketAddr>,
     /// The client's address, if a trusted proxy reported it by the PROXY protocol.
     pub(crate) client: Option<SocketAddr>,
     /// Whether the connection uses TLS.

@@ -11,6 +11,9 @@ use policy_core::{
 
 use crate::base::error::StartProblem;
 
+/// The name of the peers of Unix sockets, among the networks of proxies.
+const UNIX: &str = "unix";
+
 /// The proxies in front of a server: their networks, and how they report the client of a request.
 /// Pass it to [`App::behind`](crate::App::behind).
 ///
@@ -86,7 +89,9 @@ enum ForwardedFormat {
 }
 
 impl Proxies {
-    /// Proxies in these networks, such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1`.
+    /// Proxies in these networks, such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1`. `unix` is
+    /// whoever connects to a [Unix socket](crate::ListenAddress#unix-sockets) of this server, which
+    /// the permissions of its file decide.
     pub fn new<T: Into<String>>(networks: impl IntoIterator<Item = T>) -> Self {
         let networks = networks.into_iter().map(Into::into).collect();
         Self { networks, way: None, everybody: false }
@@ -142,10 +147,16 @@ impl Proxies {
         self.networks.iter().map(|network| format!("{format} {network}")).collect()
     }
 
-    /// Whether they report for each request if it came over https, so that this server need not use
-    /// TLS.
+    /// Whether those that connect by TCP report for each request if it came over https, so that this
+    /// server need not use TLS.
     pub(crate) fn say_scheme(&self) -> bool {
-        matches!(self.way, Some(ForwardedFormat::Forwarded | ForwardedFormat::XForwarded(_)))
+        self.networks.iter().any(|network| network != UNIX)
+            && matches!(self.way, Some(ForwardedFormat::Forwarded | ForwardedFormat::XForwarded(_)))
+    }
+
+    /// Whether the peers of Unix sockets are among them.
+    pub(crate) fn name_sockets(&self) -> bool {
+        self.networks.iter().any(|network| network == UNIX)
     }
 
     /// The checked proxies, or all problems.
@@ -158,7 +169,7 @@ impl Proxies {
             problem(Rule::ProxiesMissing, "[]");
         }
         let mut networks = Vec::with_capacity(self.networks.len());
-        for text in &self.networks {
+        for text in self.networks.iter().filter(|text| *text != UNIX) {
             match Network::parse(text) {
                 Ok(network) if network.is_everybody() && !self.everybody => {
                     problem(Rule::ProxiesEverybody, text);
@@ -167,11 +178,16 @@ impl Proxies {
                 Err(rule) => problem(rule, text),
             }
         }
+        let sockets = self.name_sockets();
         let Some(way) = self.way else {
             problem(Rule::ProxiesUnsaid, &self.networks.join(", "));
             return Err(problems);
         };
-        if problems.is_empty() { Ok(TrustedProxies { networks, way }) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(TrustedProxies { networks, sockets, way })
+        } else {
+            Err(problems)
+        }
     }
 }
 
@@ -179,17 +195,19 @@ impl Proxies {
 #[derive(Clone, Debug)]
 pub(crate) struct TrustedProxies {
     networks: Vec<Network>,
+    /// Whether the peers of Unix sockets are among them.
+    sockets: bool,
     way: ForwardedFormat,
 }
 
 impl TrustedProxies {
-    /// Whether this peer is one of them.
-    pub(crate) fn has(&self, peer: IpAddr) -> bool {
-        any_contains(&self.networks, peer)
+    /// Whether this peer is one of them; that of a Unix socket has no address.
+    pub(crate) fn has(&self, peer: Option<IpAddr>) -> bool {
+        peer.map_or(self.sockets, |address| any_contains(&self.networks, address))
     }
 
     /// Whether a connection from this peer begins with a header of the PROXY protocol.
-    pub(crate) fn sends_header(&self, peer: IpAddr) -> bool {
+    pub(crate) fn sends_header(&self, peer: Option<IpAddr>) -> bool {
         self.way == ForwardedFormat::ProxyProtocol && self.has(peer)
     }
 
@@ -241,7 +259,8 @@ pub(crate) fn remove_untrusted(headers: &mut HeaderMap, believed: Option<&Truste
 
 impl fmt::Display for TrustedProxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let networks: Vec<_> = self.networks.iter().map(ToString::to_string).collect();
+        let networks = self.networks.iter().map(ToString::to_string);
+        let networks: Vec<_> = networks.chain(self.sockets.then(|| UNIX.to_owned())).collect();
         let way = match self.way {
             ForwardedFormat::Forwarded => "Forwarded",
             ForwardedFormat::XForwarded(Hosts::Ignored) => "X-Forwarded-For and -Proto",
@@ -277,8 +296,31 @@ mod tests {
                 "proxies.unsaid"
             ]
         );
+        assert_eq!(problems(Proxies::new(["unix"]).x_forwarded()), [""; 0]);
+        assert_eq!(problems(Proxies::new(["unix"])), ["proxies.unsaid"]);
         let everybody = Proxies::new(["0.0.0.0/0"]).dangerous_everybody().proxy_protocol();
         assert_eq!(problems(everybody), [""; 0]);
+    }
+
+    #[test]
+    fn peers_of_unix_sockets_are_proxies_where_they_are_named() {
+        let address = Some(IpAddr::from([10, 0, 0, 1]));
+        for (names, by_socket, by_address) in [
+            (&["unix"][..], true, false),
+            (&["10.0.0.0/8"], false, true),
+            (&["unix", "10.0.0.1"], true, true),
+        ] {
+            let proxies = Proxies::new(names.iter().copied()).forwarded();
+            // Without TLS, a connection by TCP is a proxy's only if its network is named.
+            assert_eq!(proxies.say_scheme(), by_address, "{names:?}");
+            assert_eq!(proxies.name_sockets(), by_socket, "{names:?}");
+            let proxies = proxies.check().unwrap();
+            assert_eq!(
+                (proxies.has(None), proxies.has(address)),
+                (by_socket, by_address),
+                "{names:?}"
+            );
+        }
     }
 
     #[test]

@@ -123,7 +123,8 @@ where
         // Behind another server, the app takes the scheme from its public origin.
         let is_tls = self.app.own_origin != OwnOrigin::Development;
         let peer = request.extensions().get::<PeerAddr>();
-        let peer = peer.map(|PeerAddr(address)| Peer { address: *address, client: None, is_tls });
+        let peer =
+            peer.map(|PeerAddr(address)| Peer { address: Some(*address), client: None, is_tls });
         self.respond(request, peer, None, FirstPoll::Later)
     }
 }

@@ -1,7 +1,6 @@
 //! The server: sockets, connection limits and graceful shutdown.
 
 mod activity;
-mod address;
 mod connection;
 mod executor;
 mod h2_frames;
@@ -16,6 +15,7 @@ mod redirect;
 mod shutdown;
 mod socket;
 mod start;
+mod stream;
 #[cfg(feature = "per_core")]
 mod threads;
 #[cfg(feature = "tls")]
@@ -23,7 +23,13 @@ pub(crate) mod tls;
 mod unsent;
 mod websocket;
 
-use std::{fmt, net::SocketAddr, slice, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    net::{Ipv4Addr, SocketAddr},
+    slice,
+    sync::Arc,
+    time::Duration,
+};
 
 use policy_core::{Event, gate::OwnOrigin};
 use tokio::{
@@ -42,8 +48,8 @@ use crate::{
     build::report::{notices, report},
     pipeline::service::AppService,
 };
-pub use address::ListenAddress;
-use listen::Role;
+pub use listen::ListenAddress;
+use listen::{LocalAddress, Role};
 use shutdown::{Shutdown, Signal};
 use start::Listeners;
 #[cfg(feature = "per_core")]
@@ -58,7 +64,7 @@ const AT_ONCE: Duration = Duration::from_millis(100);
 /// A bound server, created by [`App::bind`](crate::App::bind).
 pub struct Server {
     service: AppService,
-    address: SocketAddr,
+    address: LocalAddress,
     listeners: Listeners,
     /// The HTTP/3 listener.
     #[cfg(feature = "http3")]
@@ -71,9 +77,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// The address, with the port that was chosen for port 0.
+    /// The address, with the port that was chosen for port 0. A Unix socket has none: it is the
+    /// unspecified one, `0.0.0.0:0`.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.address.tcp().unwrap_or(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0))
     }
 
     /// The address that [redirects](crate::Tls::redirect_http) to `https`, with the port that was
@@ -81,7 +88,7 @@ impl Server {
     #[cfg(feature = "tls")]
     pub fn redirect_addr(&self) -> Option<SocketAddr> {
         let redirect = self.listeners.iter().find(|(_, role)| matches!(role, Role::Redirect(_)));
-        redirect.map(|(listener, _)| listener.address)
+        redirect.and_then(|(listener, _)| listener.address.tcp())
     }
 
     /// Serves until ctrl-c or SIGTERM, then completes the requests in flight. In development, without a
@@ -136,7 +143,11 @@ impl Server {
         let runtimes = cores.as_ref().map_or(runtimes, Cores::runtimes);
         #[cfg(feature = "tls")]
         fresh.into_iter().for_each(|fresh| drop(accepting.spawn(fresh)));
+        #[cfg(unix)]
+        let mut files = Vec::new();
         for (listener, role) in listeners {
+            #[cfg(unix)]
+            files.extend(listener.file);
             let serving = Serving {
                 service: service.clone(),
                 role: Arc::new(role),
@@ -169,6 +180,9 @@ impl Server {
             http3.stop_accepting();
         }
         log!(ShuttingDown, %address);
+        // From now on, a proxy sees that nobody listens.
+        #[cfg(unix)]
+        drop(files);
         // Listeners end by themselves, when they have taken those that had connected.
         shutdown.begin();
         // Streaming responses may last as long as a session, so they are ended.
@@ -218,13 +232,15 @@ impl Server {
 
     /// One line for each address.
     fn listening(&self) -> Vec<String> {
-        self.listeners.iter().map(|(listener, role)| role.told(listener.address)).collect()
+        self.listeners.iter().map(|(listener, role)| role.told(&listener.address)).collect()
     }
 }
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("address", &format_args!("{}", self.address))
+            .finish_non_exhaustive()
     }
 }
 

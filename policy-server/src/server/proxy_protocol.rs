@@ -3,7 +3,9 @@
 use std::{io, net::SocketAddr};
 
 use policy_core::forwarded::proxy_protocol::{MAX_LENGTH, Malformed, Progress, read};
-use tokio::{io::AsyncReadExt, net::TcpStream};
+use tokio::io::AsyncReadExt;
+
+use super::stream::Stream;
 
 /// Reads the header of the PROXY protocol from a connection, exactly its bytes, and returns the
 /// address of the client if the header has one.
@@ -13,7 +15,7 @@ use tokio::{io::AsyncReadExt, net::TcpStream};
 /// # Errors
 ///
 /// There is no header, or the connection ended within it.
-pub(super) async fn take(stream: &mut TcpStream) -> io::Result<Option<SocketAddr>> {
+pub(super) async fn take(stream: &mut Stream) -> io::Result<Option<SocketAddr>> {
     let mut header = Vec::new();
     let mut peeked = [0; 256];
     loop {

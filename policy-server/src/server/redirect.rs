@@ -27,10 +27,11 @@ pub(super) struct Redirect {
 
 impl Redirect {
     /// To the public origin, or in development to `localhost` at `port`.
-    pub(super) fn new(own_origin: &OwnOrigin, port: u16) -> Self {
-        let target = match own_origin {
-            OwnOrigin::Public(origin) => origin.as_str().to_owned(),
-            OwnOrigin::Development => format!("https://localhost:{port}"),
+    pub(super) fn new(own_origin: &OwnOrigin, port: Option<u16>) -> Self {
+        let target = match (own_origin, port) {
+            (OwnOrigin::Public(origin), _) => origin.as_str().to_owned(),
+            (OwnOrigin::Development, Some(port)) => format!("https://localhost:{port}"),
+            (OwnOrigin::Development, None) => "https://localhost".to_owned(),
         };
         Self { own_origin: own_origin.clone(), target }
     }
@@ -113,7 +114,7 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        Redirect::new(own, 8443).response(&request.body(()).unwrap())
+        Redirect::new(own, Some(8443)).response(&request.body(()).unwrap())
     }
 
     fn location(response: &Response) -> Option<&str> {

@@ -6,38 +6,26 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[cfg(feature = "tls")]
 use tokio_rustls::server::TlsStream;
 
-/// A socket with or without TLS, as one type, so that everything above is compiled once.
+use super::stream::Stream;
+
+/// A connection with or without TLS, as one type, so that everything above is compiled once.
 #[derive(Debug)]
 pub(super) enum Socket {
-    Tcp(TcpStream),
-    /// A socket whose first bytes were taken before its protocol was known.
-    Begun {
-        stream: TcpStream,
-        /// What is read of these bytes before the rest.
-        unread: &'static [u8],
-    },
+    Plain(Stream),
     #[cfg(feature = "tls")]
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Stream>>),
 }
 
 impl Socket {
-    /// A socket without TLS from which these bytes were taken.
-    pub(super) fn begun(stream: TcpStream, unread: &'static [u8]) -> Self {
-        if unread.is_empty() { Self::Tcp(stream) } else { Self::Begun { stream, unread } }
-    }
-
     /// Ready when there is something to read, or the peer has closed the connection. What TLS has
     /// decrypted already does not count.
     pub(super) fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Self::Tcp(stream) | Self::Begun { stream, .. } => stream.poll_read_ready(context),
+            Self::Plain(stream) => stream.poll_read_ready(context),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => stream.get_ref().0.poll_read_ready(context),
         }
@@ -45,7 +33,7 @@ impl Socket {
 
     pub(super) fn is_tls(&self) -> bool {
         match self {
-            Self::Tcp(_) | Self::Begun { .. } => false,
+            Self::Plain(_) => false,
             #[cfg(feature = "tls")]
             Self::Tls(_) => true,
         }
@@ -56,7 +44,7 @@ impl Socket {
 macro_rules! either {
     ($self:ident, $stream:ident => $call:expr) => {
         match $self.get_mut() {
-            Socket::Tcp($stream) | Socket::Begun { stream: $stream, .. } => $call,
+            Socket::Plain($stream) => $call,
             #[cfg(feature = "tls")]
             Socket::Tls($stream) => $call,
         }
@@ -65,17 +53,10 @@ macro_rules! either {
 
 impl AsyncRead for Socket {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Self::Begun { unread, .. } = &mut *self
-            && let (now @ [_, ..], later) = unread.split_at(unread.len().min(buffer.remaining()))
-        {
-            buffer.put_slice(now);
-            *unread = later;
-            return Poll::Ready(Ok(()));
-        }
         either!(self, stream => Pin::new(stream).poll_read(context, buffer))
     }
 }
@@ -99,7 +80,7 @@ impl AsyncWrite for Socket {
 
     fn is_write_vectored(&self) -> bool {
         match self {
-            Self::Tcp(stream) | Self::Begun { stream, .. } => stream.is_write_vectored(),
+            Self::Plain(stream) => stream.is_write_vectored(),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => stream.is_write_vectored(),
         }

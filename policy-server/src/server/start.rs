@@ -16,8 +16,7 @@ use super::http3::{self, Http3};
 use super::threads::Cores;
 use super::{
     Server,
-    address::{ListenAddress, Place},
-    listen::{Listener, Role},
+    listen::{ListenAddress, Listener, Role},
 };
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
@@ -58,7 +57,7 @@ impl Server {
         };
         match listeners.first() {
             Some((listener, _)) if problems.is_empty() => {
-                let address = listener.address;
+                let address = listener.address.clone();
                 #[cfg(feature = "per_core")]
                 let per_core = plan.assembled.settings.per_core;
                 #[cfg(feature = "per_core")]
@@ -85,6 +84,8 @@ struct Start {
     own_origin: OwnOrigin,
     /// Whether requests can carry credentials and no proxy in front is known to use TLS for them.
     has_credentials: bool,
+    /// Whether the peers of Unix sockets are named as proxies.
+    trusts_sockets: bool,
     problems: Vec<StartProblem>,
     notices: Vec<StartProblem>,
     #[cfg(feature = "http3")]
@@ -105,6 +106,7 @@ impl Start {
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
             has_credentials: app.has_credentials()
                 && !app.proxies.as_ref().is_some_and(Proxies::say_scheme),
+            trusts_sockets: app.proxies.as_ref().is_some_and(Proxies::name_sockets),
             problems: Vec::new(),
             notices: few_files.into_iter().collect(),
             #[cfg(feature = "http3")]
@@ -119,20 +121,19 @@ impl Start {
     ) -> Option<Listener> {
         let address = address.into();
         let named = address.to_string();
-        let listener = match address.0 {
-            Place::Text(text) => Listener::bind(&text, default_port, &self.settings).await,
-            Place::Bound(listener) => Listener::bound(listener, &self.settings),
-            Place::Failed(error) => Err(Listener::unusable(error)),
-        };
-        let listener = match listener {
+        let listener = match Listener::open(address, default_port, &self.settings).await {
             Ok(listener) => listener,
             Err(problem) => {
                 self.problems.push(problem);
                 return None;
             }
         };
-        if self.own_origin == OwnOrigin::Development && !listener.address.ip().is_loopback() {
+        if self.own_origin == OwnOrigin::Development && !listener.address.is_of_this_machine() {
             self.problem(Rule::PublicOriginMissing, &named);
+        }
+        let is_deployed = self.own_origin != OwnOrigin::Development;
+        if is_deployed && listener.address.tcp().is_none() && !self.trusts_sockets {
+            self.notices.push(StartProblem::new(Rule::SocketUntrusted, "listener", named));
         }
         Some(listener)
     }
@@ -147,7 +148,7 @@ impl Start {
         let named = address.to_string();
         let Some(listener) = self.listen(address, 80).await else { return Vec::new() };
         let is_public = self.own_origin != OwnOrigin::Development;
-        if is_public && self.has_credentials && !listener.address.ip().is_loopback() {
+        if is_public && self.has_credentials && !listener.address.is_of_this_machine() {
             self.problem(Rule::PlainCredentials, &named);
         }
         vec![(listener, Role::Plain)]
@@ -190,7 +191,8 @@ impl Start {
         #[cfg(not(feature = "http3"))]
         let role = Role::tls(certificates);
         let redirect = redirect.map(|redirect| {
-            (redirect, Role::Redirect(Redirect::new(&self.own_origin, listener.address.port())))
+            let port = listener.address.tcp().map(|address| address.port());
+            (redirect, Role::Redirect(Redirect::new(&self.own_origin, port)))
         });
         [(listener, role)].into_iter().chain(redirect).collect()
     }
@@ -217,10 +219,16 @@ impl Start {
         let mut attempts = if address.ends_with(":0") { ATTEMPTS } else { 1 };
         loop {
             attempts -= 1;
+            let Some(bound) = listener.address.tcp() else {
+                let problem = StartProblem::new(Rule::Listen, "listener", address);
+                self.problems
+                    .push(problem.caused_by("HTTP/3 needs a port, and a Unix socket has none"));
+                return None;
+            };
             let tls = Arc::clone(&certificates).config(&[http3::ALPN]);
-            match Http3::bind(listener.address, tls, &self.settings) {
+            match Http3::bind(bound, tls, &self.settings) {
                 Ok(http3) => {
-                    let port = self.public_port().unwrap_or(listener.address.port());
+                    let port = self.public_port().unwrap_or(bound.port());
                     let role = Role::tls(certificates).with(http3::alternative(port));
                     self.http3 = Some(http3);
                     return Some((listener, role));
@@ -229,7 +237,7 @@ impl Start {
                     listener = self.listen(address, 443).await?;
                 }
                 Err(error) => {
-                    let address = format!("{} (UDP)", listener.address);
+                    let address = format!("{bound} (UDP)");
                     let problem = StartProblem::new(Rule::Listen, "listener", address);
                     self.problems.push(problem.caused_by(error));
                     return None;

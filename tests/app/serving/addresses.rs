@@ -1,7 +1,5 @@
 //! The address on which a server listens.
 
-use policy_server::ListenAddress;
-
 use super::*;
 
 #[tokio::test]

@@ -8,6 +8,8 @@ mod logs;
 mod responses;
 mod shutdown;
 mod timeouts;
+#[cfg(unix)]
+mod unix_sockets;
 mod unread;
 mod websockets;
 
@@ -16,7 +18,7 @@ use std::{convert::Infallible, future::pending, io, sync::Arc, time::Duration};
 use axum::response::{Redirect, Sse, sse::Event};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use policy_server::{Body, ServerSettings, prelude::*};
+use policy_server::{Body, ListenAddress, ServerSettings, prelude::*};
 use policy_tests::http::{Connection, RawResponse, Running, StoppedTime, request, soon};
 use serde::Deserialize;
 use tokio::net::TcpSocket;

@@ -11,7 +11,8 @@ use super::context::{Context, ContextRejection, optional};
 /// the server. It does not depend on headers; [`ClientAddr`](super::ClientAddr) is the client that
 /// sent the request.
 ///
-/// Requests of the test client have no socket. Neither have those to an app inside another server,
+/// The peer of a [Unix socket](crate::ListenAddress#unix-sockets) has no address. Requests of the
+/// test client have no socket. Neither have those to an app inside another server,
 /// unless that server puts a `PeerAddr` into the extensions of the request. Without one it fails
 /// with 500, and `Option<PeerAddr>` is `None`.
 ///

@@ -1,8 +1,8 @@
 //! Whether a client without TLS speaks HTTP/2, by its first bytes.
 
-use tokio::{io::AsyncReadExt, net::TcpStream};
+use tokio::io::AsyncReadExt;
 
-use crate::server::socket::Socket;
+use crate::server::stream::Stream;
 
 /// The first bytes of HTTP/2 with prior knowledge (RFC 9113 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -16,9 +16,9 @@ pub(in crate::server) enum Protocol {
 
 /// Chooses the protocol by the first bytes. They stay unread, unless they are only the beginning of
 /// the preface: readiness for more can be awaited only once they are read.
-pub(super) async fn by_first_bytes(stream: TcpStream) -> Option<(Socket, Protocol)> {
+pub(super) async fn by_first_bytes(mut stream: Stream) -> Option<(Stream, Protocol)> {
     let mut bytes = [0; PREFACE.len()];
-    let (mut stream, mut missing) = (stream, PREFACE);
+    let mut missing = PREFACE;
     loop {
         let len = stream.peek(&mut bytes).await.ok().filter(|len| *len > 0)?;
         let peeked = bytes.get_mut(..len.min(missing.len()))?;
@@ -31,8 +31,10 @@ pub(super) async fn by_first_bytes(stream: TcpStream) -> Option<(Socket, Protoco
             }
             None => Protocol::Http1,
         };
-        let begun = PREFACE.strip_suffix(missing)?;
-        return Some((Socket::begun(stream, begun), protocol));
+        if let Some(begun @ [_, ..]) = PREFACE.strip_suffix(missing) {
+            stream.put_back(begun);
+        }
+        return Some((stream, protocol));
     }
 }
 
@@ -40,15 +42,26 @@ pub(super) async fn by_first_bytes(stream: TcpStream) -> Option<(Socket, Protoco
 mod tests {
     use std::time::Duration;
 
-    use tokio::{io::AsyncWriteExt, net::TcpListener, task::spawn_blocking, time::Instant};
+    use tokio::{
+        io::AsyncWriteExt,
+        net::{TcpListener, TcpStream},
+        task::spawn_blocking,
+        time::Instant,
+    };
 
     use super::*;
 
-    /// The protocol of a connection whose first bytes arrive one by one, and what it reads then.
-    async fn found(first: &'static [u8]) -> (Protocol, Vec<u8>) {
+    async fn over_tcp() -> (TcpStream, Stream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (server, _) = listener.accept().await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (client, listener.accept().await.unwrap().0.into())
+    }
+
+    /// The protocol of a connection whose first bytes arrive one by one, and what it reads then.
+    async fn found<C: AsyncWriteExt + Unpin>(
+        (mut client, server): (C, Stream),
+        first: &'static [u8],
+    ) -> (Protocol, Vec<u8>) {
         let begun = tokio::spawn(by_first_bytes(server));
         for byte in first {
             client.write_all(&[*byte]).await.unwrap();
@@ -73,7 +86,13 @@ mod tests {
             (b"POST", Protocol::Http1),
             (b"G", Protocol::Http1),
         ] {
-            assert_eq!(found(first).await, (protocol, [first, b"more"].concat()));
+            let all = [first, b"more"].concat();
+            assert_eq!(found(over_tcp().await, first).await, (protocol, all.clone()));
+            #[cfg(unix)]
+            {
+                let (client, server) = tokio::net::UnixStream::pair().unwrap();
+                assert_eq!(found((client, server.into()), first).await, (protocol, all));
+            }
         }
         assert_eq!(begun.elapsed(), Duration::ZERO);
     }

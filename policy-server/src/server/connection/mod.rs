@@ -17,7 +17,6 @@ use std::{
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    net::TcpStream,
     sync::OwnedSemaphorePermit,
     time::{Sleep, sleep},
 };
@@ -33,6 +32,7 @@ use super::{
     proxy_protocol,
     shutdown::{FIRST_BYTES, Phase, Shutdown},
     socket::Socket,
+    stream::Stream,
 };
 use crate::{
     auth::LastCredential,
@@ -42,16 +42,15 @@ use crate::{
 
 /// Serves one connection to its end, which drops `permit` and `alive`.
 pub(super) async fn serve_connection(
-    stream: TcpStream,
-    address: SocketAddr,
+    stream: Stream,
+    address: Option<SocketAddr>,
     serving: Serving,
     permit: OwnedSemaphorePermit,
 ) {
     let Serving { service, role, unsent, shutdown, alive } = serving;
     let app = Arc::clone(service.app());
     let settings = &app.settings;
-    // Responses are written whole, so Nagle's algorithm would only delay them.
-    let _ = stream.set_nodelay(true);
+    let stream = stream.without_delay();
     // Boxed, so that its memory is freed when it completes, instead of staying part of the task.
     let established = Box::pin(establish(stream, address, &role, app.proxies.as_ref()));
     let established = tokio::select! {
@@ -100,13 +99,13 @@ struct Established {
 /// Handles what precedes HTTP: the PROXY protocol, TLS if the listener uses it, and the choice of
 /// the HTTP version. `None` if the peer speaks another protocol or disconnects.
 async fn establish(
-    mut stream: TcpStream,
-    address: SocketAddr,
+    mut stream: Stream,
+    address: Option<SocketAddr>,
     role: &Role,
     proxies: Option<&TrustedProxies>,
 ) -> Option<Established> {
     let mut client = None;
-    if proxies.is_some_and(|proxies| proxies.sends_header(address.ip())) {
+    if proxies.is_some_and(|proxies| proxies.sends_header(address.map(|address| address.ip()))) {
         let taken = proxy_protocol::take(&mut stream).await;
         let no_header =
             |error: &io::Error| tracing::debug!(%error, "no header of the PROXY protocol");
@@ -115,7 +114,10 @@ async fn establish(
     let (socket, protocol) = match role {
         #[cfg(feature = "tls")]
         Role::Tls { acceptor, .. } => super::tls::handshake(acceptor, stream).await?,
-        _ => by_first_bytes(stream).await?,
+        _ => {
+            let (stream, protocol) = by_first_bytes(stream).await?;
+            (Socket::Plain(stream), protocol)
+        }
     };
     Some(Established { client, socket, protocol })
 }

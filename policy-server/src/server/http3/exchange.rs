@@ -108,7 +108,8 @@ impl Common {
             return sender.stream.reset(code);
         }
         let is_head = head.method == Method::HEAD;
-        let peer = Peer { address: self.quic.remote_address(), client: None, is_tls: true };
+        let address = Some(self.quic.remote_address());
+        let peer = Peer { address, client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
             let (service, last) = (&self.serving.service, Some(&self.last));

@@ -6,10 +6,9 @@ mod pair;
 
 use std::path::{Path, PathBuf};
 
-use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::{connection::Protocol, socket::Socket};
+use super::{connection::Protocol, socket::Socket, stream::Stream};
 use crate::app::tls::Source;
 
 pub(super) use certificates::Certificates;
@@ -38,7 +37,7 @@ impl Source {
 /// (RFC 9113 3.3).
 pub(super) async fn handshake(
     acceptor: &TlsAcceptor,
-    stream: TcpStream,
+    stream: Stream,
 ) -> Option<(Socket, Protocol)> {
     // Boxed, since the task of every connection would otherwise be that much larger.
     match Box::pin(acceptor.accept(stream)).await {

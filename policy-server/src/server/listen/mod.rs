@@ -1,5 +1,12 @@
 //! Listeners, and what they do with new connections.
 
+mod address;
+mod bound;
+#[cfg(unix)]
+mod socket_file;
+
+#[cfg(unix)]
+use std::path::Path;
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 #[cfg(feature = "http3")]
@@ -8,16 +15,21 @@ use policy_core::Rule;
 use socket2::{Domain, Protocol, Socket, Type};
 #[cfg(target_os = "linux")]
 use socket2::{SockFilter, SockRef};
-use tokio::{
-    net::{TcpListener, TcpStream, lookup_host},
-    sync::Semaphore,
-};
+use tokio::{net::lookup_host, sync::Semaphore};
 #[cfg(feature = "tls")]
 use tokio_rustls::TlsAcceptor;
 
+pub use self::address::ListenAddress;
+pub(super) use self::bound::LocalAddress;
+#[cfg(unix)]
+use self::socket_file::SocketFile;
+use self::{
+    address::Place,
+    bound::{Accepting, BoundSocket},
+};
 #[cfg(feature = "per_core")]
 use super::threads;
-use super::{Serving, connection::serve_connection, shutdown::Phase};
+use super::{Serving, connection::serve_connection, shutdown::Phase, stream::Stream};
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
 use crate::{
@@ -32,8 +44,11 @@ const BACKLOG: i32 = 1024;
 #[derive(Debug)]
 pub(super) struct Listener {
     /// One for each runtime that serves connections.
-    pub(super) sockets: Vec<std::net::TcpListener>,
-    pub(super) address: SocketAddr,
+    pub(super) sockets: Vec<BoundSocket>,
+    pub(super) address: LocalAddress,
+    /// The file of a Unix socket that is ours.
+    #[cfg(unix)]
+    pub(super) file: Option<SocketFile>,
 }
 
 /// What a listener does with connections.
@@ -85,92 +100,106 @@ impl Role {
     }
 
     /// The start message of a listener.
-    pub(super) fn told(&self, address: SocketAddr) -> String {
+    pub(super) fn told(&self, address: &LocalAddress) -> String {
+        let with = |scheme: &str| match address {
+            LocalAddress::Tcp(address) => format!("{scheme}://{address}"),
+            #[cfg(unix)]
+            LocalAddress::Unix(_) => format!("{address} ({scheme})"),
+        };
         match self {
-            Self::Plain => format!("listening on http://{address}"),
+            Self::Plain => format!("listening on {}", with("http")),
             #[cfg(feature = "http3")]
             Self::Tls { alternative: Some(_), .. } => {
-                format!("listening on https://{address}, over QUIC too")
+                format!("listening on {}, over QUIC too", with("https"))
             }
             #[cfg(feature = "tls")]
-            Self::Tls { .. } => format!("listening on https://{address}"),
+            Self::Tls { .. } => format!("listening on {}", with("https")),
             #[cfg(feature = "tls")]
             Self::Redirect(redirect) => {
-                format!("redirecting http://{address} to {}", redirect.target())
+                format!("redirecting {} to {}", with("http"), redirect.target())
             }
         }
     }
 }
 
 impl Listener {
-    /// Binds an address, with a default port.
-    pub(super) async fn bind(
-        address: &str,
+    /// Binds an address, with a default port, unless it is bound already.
+    pub(super) async fn open(
+        address: ListenAddress,
         default_port: u16,
         settings: &ServerSettings,
     ) -> Result<Self, StartProblem> {
-        let bound = async {
-            let mut failed = io::ErrorKind::AddrNotAvailable.into();
-            for address in lookup_host(with_port(address, default_port)).await? {
-                match Self::at(address, settings) {
-                    Ok(listener) => return Ok(listener),
-                    Err(error) => failed = error,
-                }
-            }
-            Err(failed)
+        let named = address.to_string();
+        let listener = match address.0 {
+            Place::Text(text) => Self::bind(&text, default_port, settings).await,
+            #[cfg(unix)]
+            Place::Unix(path) => Self::in_file(Path::new(&path), settings),
+            #[cfg(not(unix))]
+            Place::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+            Place::Bound(socket) => Self::bound(socket, settings),
+            Place::Failed(error) => Err(error),
         };
-        bound.await.map_err(|error: io::Error| {
-            StartProblem::new(Rule::Listen, "listener", address).caused_by(error)
-        })
+        listener
+            .map_err(|error| StartProblem::new(Rule::Listen, "listener", named).caused_by(error))
+    }
+
+    async fn bind(address: &str, default_port: u16, settings: &ServerSettings) -> io::Result<Self> {
+        let mut failed = io::ErrorKind::AddrNotAvailable.into();
+        for address in lookup_host(with_port(address, default_port)).await? {
+            match Self::at(address, settings) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    #[cfg(unix)]
+    fn in_file(path: &Path, settings: &ServerSettings) -> io::Result<Self> {
+        let (socket, file) = SocketFile::bind(path)?;
+        Ok(Self { file: Some(file), ..Self::bound(BoundSocket::Unix(socket), settings)? })
     }
 
     /// Uses a listener that is bound.
-    pub(super) fn bound(
-        listener: std::net::TcpListener,
-        settings: &ServerSettings,
-    ) -> Result<Self, StartProblem> {
-        let checked = || {
-            listener.set_nonblocking(true)?;
-            let address = listener.local_addr()?;
-            // All runtimes take from one queue, since the port may not be shared.
-            #[cfg(feature = "per_core")]
-            let count = if settings.per_core { threads::count() } else { 1 };
-            #[cfg(not(feature = "per_core"))]
-            let (count, _) = (1, settings);
-            let mut sockets = Vec::new();
-            for _ in 1..count {
-                sockets.push(listener.try_clone()?);
-            }
-            Ok((sockets, address))
-        };
-        match checked() {
-            Ok((mut sockets, address)) => {
-                sockets.push(listener);
-                Ok(Self { sockets, address })
-            }
-            Err(error) => Err(Self::unusable(error)),
+    fn bound(socket: BoundSocket, settings: &ServerSettings) -> io::Result<Self> {
+        socket.set_nonblocking()?;
+        let address = socket.local_address()?;
+        // All runtimes take from one queue, since the address may not be shared.
+        #[cfg(feature = "per_core")]
+        let count = if settings.per_core { threads::count() } else { 1 };
+        #[cfg(not(feature = "per_core"))]
+        let (count, _) = (1, settings);
+        let mut sockets = Vec::new();
+        for _ in 1..count {
+            sockets.push(socket.try_clone()?);
         }
+        sockets.push(socket);
+        Ok(Self::new(sockets, address))
     }
 
-    /// The problem of a listener that cannot be used.
-    pub(super) fn unusable(error: io::Error) -> StartProblem {
-        StartProblem::new(Rule::Listen, "listener", "a listener").caused_by(error)
+    fn new(sockets: Vec<BoundSocket>, address: LocalAddress) -> Self {
+        Self {
+            sockets,
+            address,
+            #[cfg(unix)]
+            file: None,
+        }
     }
 
     fn at(address: SocketAddr, settings: &ServerSettings) -> io::Result<Self> {
         let first = socket(address, settings)?;
         let address = first.local_addr()?;
         #[cfg(not(feature = "per_core"))]
-        let sockets = vec![first];
+        let sockets = vec![BoundSocket::Tcp(first)];
         #[cfg(feature = "per_core")]
-        let mut sockets = vec![first];
+        let mut sockets = vec![BoundSocket::Tcp(first)];
         #[cfg(feature = "per_core")]
         if settings.per_core {
             for _ in 1..threads::count() {
-                sockets.push(socket(address, settings)?);
+                sockets.push(BoundSocket::Tcp(socket(address, settings)?));
             }
         }
-        Ok(Self { sockets, address })
+        Ok(Self::new(sockets, LocalAddress::Tcp(address)))
     }
 }
 
@@ -191,12 +220,8 @@ fn socket(address: SocketAddr, settings: &ServerSettings) -> io::Result<std::net
 
 /// Accepts connections up to the limit; the others wait in the kernel's queue. When the server
 /// stops, those that have connected by then are still served.
-pub(super) async fn accept(
-    socket: std::net::TcpListener,
-    serving: Serving,
-    connections: Arc<Semaphore>,
-) {
-    let listener = match TcpListener::from_std(socket) {
+pub(super) async fn accept(socket: BoundSocket, serving: Serving, connections: Arc<Semaphore>) {
+    let listener = match socket.into_accepting() {
         Ok(listener) => listener,
         Err(error) => return log!(AcceptFailed, %error),
     };
@@ -230,10 +255,14 @@ pub(super) async fn accept(
 /// reset when the listener is closed, and waits for the handshakes that clients take for complete.
 /// The client of a dropped packet sends it again after a second, and is refused or reaches another
 /// process that shares the port.
+///
+/// A Unix socket has no handshakes: its file is gone, so that nobody connects any more, and the runtime
+/// has to look once more at who has.
 #[cfg(target_os = "linux")]
-fn last_handshakes(listener: &TcpListener) -> impl Future<Output = ()> {
+fn last_handshakes(listener: &Accepting) -> impl Future<Output = ()> {
     /// A round trip of a slow network.
     const HANDSHAKES: Duration = Duration::from_millis(300);
+    const LAST_LOOK: Duration = Duration::from_millis(10);
     /// A packet begins with its TCP header, whose flags are at this offset.
     const FLAGS: u32 = 13;
     const SYN: u32 = 0x02;
@@ -244,17 +273,22 @@ fn last_handshakes(listener: &TcpListener) -> impl Future<Output = ()> {
         SockFilter::new(0x06, 0, 0, 0),
         SockFilter::new(0x06, 0, 0, u32::MAX),
     ];
-    let is_attached = SockRef::from(listener).attach_filter(&filter).is_ok();
-    tokio::time::sleep(if is_attached { HANDSHAKES } else { Duration::ZERO })
+    tokio::time::sleep(match listener {
+        Accepting::Tcp(listener) if SockRef::from(listener).attach_filter(&filter).is_ok() => {
+            HANDSHAKES
+        }
+        Accepting::Tcp(_) => Duration::ZERO,
+        Accepting::Unix(_) => LAST_LOOK,
+    })
 }
 
 /// Connections that the kernel has not queued yet are lost.
 #[cfg(not(target_os = "linux"))]
-fn last_handshakes(_listener: &TcpListener) -> impl Future<Output = ()> {
+fn last_handshakes(_listener: &Accepting) -> impl Future<Output = ()> {
     std::future::ready(())
 }
 
-async fn next(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+async fn next(listener: &Accepting) -> (Stream, Option<SocketAddr>) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,

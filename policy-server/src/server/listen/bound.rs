@@ -1,0 +1,118 @@
+//! Bound sockets, and the connections that they accept.
+
+use std::{fmt, io, net::SocketAddr};
+#[cfg(unix)]
+use std::{os::unix, path::PathBuf};
+
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::net::UnixListener;
+
+use crate::server::stream::Stream;
+
+/// A bound socket, which no runtime has yet.
+#[derive(Debug)]
+pub(in crate::server) enum BoundSocket {
+    Tcp(std::net::TcpListener),
+    #[cfg(unix)]
+    Unix(unix::net::UnixListener),
+}
+
+/// The address of a bound socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::server) enum LocalAddress {
+    Tcp(SocketAddr),
+    /// The file of a Unix socket; `None` for one without a file.
+    #[cfg(unix)]
+    Unix(Option<PathBuf>),
+}
+
+impl BoundSocket {
+    pub(super) fn local_address(&self) -> io::Result<LocalAddress> {
+        Ok(match self {
+            Self::Tcp(listener) => LocalAddress::Tcp(listener.local_addr()?),
+            #[cfg(unix)]
+            Self::Unix(listener) => {
+                LocalAddress::Unix(listener.local_addr()?.as_pathname().map(Into::into))
+            }
+        })
+    }
+
+    pub(super) fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) => listener.set_nonblocking(true),
+            #[cfg(unix)]
+            Self::Unix(listener) => listener.set_nonblocking(true),
+        }
+    }
+
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
+            #[cfg(unix)]
+            Self::Unix(listener) => Self::Unix(listener.try_clone()?),
+        })
+    }
+
+    /// Gives the socket to the current runtime.
+    pub(super) fn into_accepting(self) -> io::Result<Accepting> {
+        Ok(match self {
+            Self::Tcp(listener) => Accepting::Tcp(TcpListener::from_std(listener)?),
+            #[cfg(unix)]
+            Self::Unix(listener) => Accepting::Unix(UnixListener::from_std(listener)?),
+        })
+    }
+}
+
+impl LocalAddress {
+    /// The address of TCP.
+    pub(in crate::server) fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(*address),
+            #[cfg(unix)]
+            Self::Unix(_) => None,
+        }
+    }
+
+    /// Whether only processes of this machine reach it.
+    pub(in crate::server) fn is_of_this_machine(&self) -> bool {
+        self.tcp().is_none_or(|address| address.ip().is_loopback())
+    }
+}
+
+/// As problems and logs name it.
+impl fmt::Display for LocalAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            #[cfg(unix)]
+            Self::Unix(Some(path)) => write!(f, "unix:{}", path.display()),
+            #[cfg(unix)]
+            Self::Unix(None) => f.write_str("a Unix socket without a file"),
+        }
+    }
+}
+
+/// A bound socket of a runtime.
+pub(super) enum Accepting {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener),
+}
+
+impl Accepting {
+    /// The next connection, and the address of its peer; those of Unix sockets have none.
+    pub(super) async fn accept(&self) -> io::Result<(Stream, Option<SocketAddr>)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                Ok((stream.into(), Some(peer)))
+            }
+            #[cfg(unix)]
+            Self::Unix(listener) => {
+                let (stream, _unnamed) = listener.accept().await?;
+                Ok((stream.into(), None))
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The file of a Unix socket.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind},
+    os::unix::{
+        fs::{FileTypeExt, MetadataExt},
+        net::UnixListener,
+    },
+    path::{Path, PathBuf},
+};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::BACKLOG;
+
+/// The file of a Unix socket that this server has bound. It is removed when this is dropped, unless
+/// it is another file by then.
+#[derive(Debug)]
+pub(in crate::server) struct SocketFile {
+    path: PathBuf,
+    /// The device and the inode.
+    id: (u64, u64),
+}
+
+impl SocketFile {
+    /// Binds a socket to a file. One that no process listens on any more is replaced.
+    ///
+    /// # Errors
+    ///
+    /// A process listens on it, it is a file of another kind, or it cannot be made.
+    pub(super) fn bind(path: &Path) -> io::Result<(UnixListener, Self)> {
+        match path.as_os_str().as_encoded_bytes() {
+            // An empty name would be one that the kernel chooses.
+            [] => return Err(invalid("the path is missing")),
+            [b'@', ..] => {
+                let reason = "an abstract name (`@`) has no permissions: write the path of a file";
+                return Err(invalid(reason));
+            }
+            _ => (),
+        }
+        // The working directory may be another one when the file is removed.
+        let path = std::path::absolute(path)?;
+        let _alone = lock_folder(&path);
+        let listener = match listen(&path) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                remove_stale(&path)?;
+                listen(&path)?
+            }
+            listener => listener?,
+        };
+        let made = fs::symlink_metadata(&path)?;
+        Ok((listener, Self { id: (made.dev(), made.ino()), path }))
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _alone = lock_folder(&self.path);
+        let found = fs::symlink_metadata(&self.path);
+        if found.is_ok_and(|found| (found.dev(), found.ino()) == self.id) {
+            // A file that stays is replaced at the next start.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Removes the socket of a process that has ended.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.file_type().is_socket() {
+        let reason = "there is a file with this name that is no socket";
+        return Err(io::Error::new(ErrorKind::AlreadyExists, reason));
+    }
+    let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    // It must not wait where the queue of the other process is full.
+    probe.set_nonblocking(true)?;
+    match probe.connect(&SockAddr::unix(path)?) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
+        Ok(()) | Err(_) => {
+            let reason = "a process listens on this socket, perhaps another instance of this app";
+            Err(io::Error::new(ErrorKind::AddrInUse, reason))
+        }
+    }
+}
+
+/// Two processes that start together must not each take the socket of the other for one that nobody
+/// listens on. A file system without locks is used without.
+fn lock_folder(path: &Path) -> Option<File> {
+    let folder = File::open(path.parent()?).ok()?;
+    folder.lock().is_ok().then_some(folder)
+}
+
+fn invalid(reason: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, reason)
+}

@@ -1,0 +1,344 @@
+//! Unix sockets: their files, their peers, and a proxy in front of one.
+
+use std::{
+    env, fs,
+    os::unix::fs::{FileTypeExt, PermissionsExt},
+    path::{Path, PathBuf},
+    process,
+};
+
+use http::HeaderMap;
+use policy_server::{Error, Proxies, Server, Tls};
+use policy_tests::{log::Log, program::Program};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpStream, UnixListener, UnixStream},
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+use super::*;
+
+/// A folder of its own, removed when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// Paths of sockets are short, so the name is.
+    fn new(name: &str) -> Self {
+        let folder = env::temp_dir().join(format!("policy-{name}-{}", process::id()));
+        // Left over from an earlier run.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("app.sock")
+    }
+
+    fn address(&self) -> String {
+        format!("unix:{}", self.file().display())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Serves until the sender is used.
+fn serve(server: Server) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    let (stop, stopped) = oneshot::channel();
+    (stop, tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) })))
+}
+
+/// What a server sends on a connection of its own until it closes it.
+async fn exchange(socket: &Path, bytes: &str) -> String {
+    let mut stream = soon(UnixStream::connect(socket)).await.expect("a server that listens");
+    stream.write_all(bytes.as_bytes()).await.expect("a server that takes bytes");
+    let mut received = Vec::new();
+    soon(stream.read_to_end(&mut received)).await.expect("a response");
+    String::from_utf8_lossy(&received).into_owned()
+}
+
+fn asking(path: &str, fields: &[&str]) -> String {
+    let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
+    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{fields}\r\n")
+}
+
+/// Who is known to have sent a request, and the fields of proxies that are left.
+#[get("/sender")]
+#[auth(public)]
+async fn sender(client: Option<ClientAddr>, peer: Option<PeerAddr>, fields: HeaderMap) -> String {
+    let client = client.map(|ClientAddr(address)| address.to_string());
+    let left = fields.keys().filter(|name| name.as_str().contains("forwarded")).count();
+    format!("{} {} {left}", client.unwrap_or_default(), peer.is_some())
+}
+
+#[get("/rated")]
+#[limit(rate = "1/min per address")]
+#[auth(public)]
+async fn rated() {}
+
+fn of_senders() -> App<()> {
+    App::new(()).routes(routes![sender, rated])
+}
+
+#[tokio::test]
+async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
+    let folder = Folder::new("served");
+    for address in [folder.address().into(), ListenAddress::from(&*folder.address())] {
+        assert_eq!(address.to_string(), folder.address());
+        let server = app().bind(address).await.expect("an app that starts");
+        assert_eq!(server.local_addr().to_string(), "0.0.0.0:0");
+        let (stop, stopped) = serve(server);
+        let response = exchange(&folder.file(), &asking("/hello", &[])).await;
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+        // The first bytes decide about the protocol, also where they come one by one.
+        let mut slow = UnixStream::connect(folder.file()).await.expect("a server that listens");
+        for byte in "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".bytes() {
+            slow.write_all(&[byte]).await.expect("a server that takes bytes");
+            tokio::task::yield_now().await;
+        }
+        let mut settings = [0; 9];
+        soon(slow.read_exact(&mut settings)).await.expect("the settings of HTTP/2");
+        assert_eq!(settings[3], 4);
+        drop(slow);
+        stop.send(()).unwrap();
+        soon(stopped).await.unwrap();
+        assert!(!folder.file().exists());
+    }
+    // Also where a server is never run.
+    drop(app().bind(folder.address()).await.expect("an app that starts"));
+    assert!(!folder.file().exists());
+}
+
+#[tokio::test]
+async fn unix_sockets_of_dead_processes_are_replaced_and_those_in_use_are_not() {
+    let folder = Folder::new("stale");
+    let listener = UnixListener::bind(folder.file()).expect("a socket");
+    let refused = async || {
+        let Err(Error::Start(problems)) = app().bind(folder.address()).await else { panic!() };
+        let [problem] = &*problems else { panic!("{problems:?}") };
+        assert_eq!((problem.code(), problem.value()), ("app.listen", Some(&*folder.address())));
+        problem.to_string()
+    };
+    let text = refused().await;
+    assert!(text.contains(": a process listens on this socket"), "{text}");
+    assert!(folder.file().exists());
+    // The file stays when the process is gone.
+    drop(listener);
+    let (stop, stopped) = serve(app().bind(folder.address()).await.expect("an app that starts"));
+    let text = refused().await;
+    assert!(text.contains(": a process listens on this socket"), "{text}");
+    exchange(&folder.file(), &asking("/hello", &[])).await;
+    // What another process has put in its place is not removed.
+    fs::remove_file(folder.file()).expect("the socket");
+    fs::write(folder.file(), "precious").expect("a file");
+    stop.send(()).unwrap();
+    soon(stopped).await.unwrap();
+    let text = refused().await;
+    assert!(text.contains(": there is a file with this name that is no socket"), "{text}");
+    assert_eq!(fs::read(folder.file()).expect("the file"), b"precious");
+}
+
+#[tokio::test]
+async fn unix_sockets_that_cannot_be_made_are_named() {
+    let folder = Folder::new("none");
+    let long = format!("unix:{}/{}", folder.0.display(), "x".repeat(120));
+    let missing = format!("unix:{}/missing/app.sock", folder.0.display());
+    for (address, reason) in [
+        ("unix:", "the path is missing"),
+        ("unix:@app", "an abstract name (`@`) has no permissions"),
+        (&*long, "path must be shorter than"),
+        (&missing, "No such file or directory"),
+    ] {
+        let error = app().bind(address).await.unwrap_err().to_string();
+        assert!(error.contains(&format!("- listener: `{address}`: the server cannot")), "{error}");
+        assert!(error.contains(reason) && error.contains("a folder that exists"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn unix_sockets_that_others_have_bound_stay_theirs() {
+    let folder = Folder::new("bound");
+    let listener = std::os::unix::net::UnixListener::bind(folder.file()).expect("a socket");
+    fs::set_permissions(folder.file(), fs::Permissions::from_mode(0o660)).expect("permissions");
+    let kept = listener.try_clone().expect("a socket");
+    for listener in [ListenAddress::from(listener), {
+        kept.set_nonblocking(true).expect("a socket");
+        UnixListener::from_std(kept.try_clone().unwrap()).expect("a socket").into()
+    }] {
+        assert_eq!(listener.to_string(), folder.address());
+        let (stop, stopped) = serve(app().bind(listener).await.expect("an app that starts"));
+        let response = exchange(&folder.file(), &asking("/hello", &[])).await;
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+        stop.send(()).unwrap();
+        soon(stopped).await.unwrap();
+        let file = fs::metadata(folder.file()).expect("the file");
+        assert!(file.file_type().is_socket());
+        assert_eq!(file.permissions().mode() & 0o777, 0o660);
+    }
+}
+
+/// As those of any other file: under the usual umask, nobody but the own user may write to it.
+#[tokio::test]
+async fn unix_sockets_have_the_permissions_that_the_umask_leaves() {
+    let folder = Folder::new("mode");
+    let other = folder.0.join("other");
+    fs::File::create(&other).expect("a file");
+    let server = app().bind(folder.address()).await.expect("an app that starts");
+    let mode = |file| fs::metadata(file).expect("the file").permissions().mode() & 0o666;
+    assert_eq!(mode(folder.file()), mode(other));
+    drop(server);
+}
+
+#[tokio::test]
+async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
+    let folder = Folder::new("peers");
+    let said = ["x-forwarded-for: 203.0.113.7", "x-forwarded-proto: https"];
+    let hosted = |app: App<()>| app.public_origin("https://localhost");
+    let proxies = |names: &[&'static str]| Proxies::new(names.iter().copied());
+    for (app, fields, expected, notices) in [
+        // During development, as on loopback.
+        (of_senders(), &[][..], " false 0", 0),
+        (hosted(of_senders()), &said[..], " false 0", 1),
+        (hosted(of_senders().behind(proxies(&["127.0.0.1"]).x_forwarded())), &said, " false 0", 1),
+        (hosted(of_senders().behind(proxies(&["unix"]).x_forwarded())), &[], " false 0", 0),
+        (
+            hosted(of_senders().behind(proxies(&["unix"]).x_forwarded())),
+            &said,
+            "203.0.113.7 false 2",
+            0,
+        ),
+        (
+            hosted(of_senders().behind(proxies(&["unix", "10.0.0.0/8"]).forwarded())),
+            &["forwarded: for=203.0.113.7;proto=https, for=10.0.0.1"],
+            "203.0.113.7 false 1",
+            0,
+        ),
+    ] {
+        let (log, _guard) = Log::of("policy_server");
+        let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+        let response = exchange(&folder.file(), &asking("/sender", fields)).await;
+        assert!(response.ends_with(&format!("\r\n\r\n{expected}")), "{fields:?}: {response}");
+        assert_eq!(log.of_code("proxies.socket").len(), notices, "{:?}", log.with(""));
+        stop.send(()).unwrap();
+        soon(stopped).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn rates_by_address_tell_the_clients_of_a_unix_socket_apart_by_its_proxy() {
+    let folder = Folder::new("rates");
+    let status = async |client: &str| {
+        let said = format!("x-forwarded-for: {client}");
+        let fields = [&*said, "x-forwarded-proto: https"];
+        let response = exchange(&folder.file(), &asking("/rated", &fields)).await;
+        response[9..12].parse::<u16>().expect("a status")
+    };
+    let hosted = || of_senders().public_origin("https://localhost");
+    for (app, expected) in [
+        (hosted().behind(Proxies::new(["unix"]).x_forwarded()), [200, 200, 429]),
+        // Nobody knows better.
+        (hosted(), [200, 429, 429]),
+    ] {
+        let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+        let found = [status("203.0.113.7").await, status("203.0.113.8").await];
+        assert_eq!([found[0], found[1], status("203.0.113.7").await], expected);
+        stop.send(()).unwrap();
+        soon(stopped).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
+    let folder = Folder::new("header");
+    let app = of_senders()
+        .public_origin("https://localhost")
+        .behind(Proxies::new(["unix"]).proxy_protocol());
+    let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+    let request = asking("/sender", &[]);
+    let header = "PROXY TCP4 203.0.113.7 10.0.0.1 4000 443\r\n";
+    let response = exchange(&folder.file(), &format!("{header}{request}")).await;
+    assert!(response.ends_with("\r\n\r\n203.0.113.7 false 0"), "{response}");
+    assert_eq!(exchange(&folder.file(), &request).await, "");
+}
+
+#[tokio::test]
+async fn unix_sockets_count_as_this_machine_and_have_no_port() {
+    let folder = Folder::new("starts");
+    // Sessions travel without TLS, as on loopback.
+    let sessions = || of_senders().sessions(policy_server::Sessions::memory());
+    for app in [sessions(), sessions().public_origin("https://api.example")] {
+        assert!(app.bind(folder.address()).await.is_ok());
+    }
+    // A proxy that is reached by a socket says nothing about connections by TCP.
+    let open = sessions()
+        .public_origin("https://api.example")
+        .behind(Proxies::new(["unix"]).x_forwarded());
+    let error = open.bind("0.0.0.0:0").await.unwrap_err().to_string();
+    assert!(error.contains("(app.plain-credentials)"), "{error}");
+    let tls = of_senders().tls(Tls::development(&folder.0).http3());
+    let error = tls.bind(folder.address()).await.unwrap_err().to_string();
+    assert!(error.contains("HTTP/3 needs a port, and a Unix socket has none"), "{error}");
+    assert!(!folder.file().exists());
+}
+
+#[tokio::test]
+async fn shutdowns_serve_who_has_connected_to_a_unix_socket() {
+    let folder = Folder::new("stop");
+    let gate = gate();
+    let app = app_with(&gate).settings(ServerSettings::default().max_connections(1));
+    let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+    let (socket, waiting) = (folder.file(), asking("/wait", &[]));
+    let first = {
+        let (socket, waiting) = (socket.clone(), waiting.clone());
+        tokio::spawn(async move { exchange(&socket, &waiting).await })
+    };
+    // It is in the queue of the kernel, since there may be one connection only.
+    let mut second = UnixStream::connect(&socket).await.expect("a server that listens");
+    second.write_all(asking("/hello", &[]).as_bytes()).await.expect("a queue");
+    stop.send(()).unwrap();
+    while socket.exists() {
+        tokio::task::yield_now().await;
+    }
+    assert!(UnixStream::connect(&socket).await.is_err());
+    gate.add_permits(2);
+    let first = soon(first).await.expect("a response");
+    assert!(first.ends_with("\r\n\r\nwaited"), "{first}");
+    let mut response = String::new();
+    soon(second.read_to_string(&mut response)).await.expect("a response");
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    soon(stopped).await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_reaches_a_unix_socket_and_says_who_asks() {
+    let folder = Folder::new("nginx");
+    let app = of_senders()
+        .public_origin("https://api.shop.example")
+        .behind(Proxies::new(["unix"]).x_forwarded());
+    let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));
+    let server = format!(
+        "server {{
+             listen ADDRESS;
+             location / {{
+                 proxy_pass http://unix:{}:;
+                 proxy_http_version 1.1;
+                 proxy_set_header Host api.shop.example;
+                 proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+                 proxy_set_header X-Forwarded-Proto https;
+             }}
+         }}",
+        folder.file().display()
+    );
+    let nginx = Program::nginx(&server).await;
+    let mut stream = soon(TcpStream::connect(nginx.address)).await.expect("nginx");
+    stream.write_all(asking("/sender", &[]).as_bytes()).await.expect("a request");
+    let mut response = String::new();
+    soon(stream.read_to_string(&mut response)).await.expect("a response");
+    assert!(response.ends_with("\r\n\r\n127.0.0.1 false 2"), "{response}");
+}
