@@ -26,6 +26,7 @@ chapters! {
     streams "how-to/streams.md";
     files "how-to/files.md";
     databases "how-to/databases.md";
+    lists "how-to/lists.md";
     proxies "how-to/proxies.md";
     axum_words "how-to/axum.md";
     words "how-to/words.md";

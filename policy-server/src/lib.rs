@@ -45,6 +45,7 @@
 //! - [`layer`](macro@layer) and [`Group::layer`] put `tower` layers behind the gates of a route.
 //! - [`response`] has the validators for caches and conditional requests: [`ETag`](response::ETag),
 //!   [`LastModified`](response::LastModified), [`ByteRanges`](response::ByteRanges).
+//! - [`extract::PageQuery`] and [`response::Page`] are the pages of a list.
 //! - [`Problem`] is an error response, [`Invalid`] the validation errors of a request, [`Error`] a
 //!   failed start.
 //! - [`operation`] describes how to run an app: probes, logs, runtimes, limits.
@@ -71,6 +72,10 @@
 //! | `tls` | `App::tls`: HTTPS, and certificates for development |
 //! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
 //! | `files` | `Files`: a folder, its indexes, a single-page application, by tower-http |
+//! | `multipart` | `extract::multipart`: forms with files, by axum |
+//! | `ws` | `extract::ws`: WebSockets, by axum |
+//! | `sse` | `response::sse`: streams of events, by axum |
+//! | `cookies` | `extract::cookie`: cookies of an app's own, by axum-extra |
 //! | `gateway` | `App::proxy`, `App::tunnel` and `App::trace`: a reverse proxy, CONNECT tunnels, TRACE |
 //! | `per_core` | `ServerSettings::per_core`: a runtime for each core, in place of one for all |
 //! | `asym` | keys of ES256 and Ed25519, and the tokens of external issuers |

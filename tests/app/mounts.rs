@@ -199,3 +199,38 @@ async fn all_methods_get_the_csrf_check() {
         assert_eq!(response.status(), 200, "{path}");
     }
 }
+
+#[tokio::test]
+async fn mounts_make_problems_of_errors_in_plain_text_where_they_say_so() {
+    let service = || {
+        Mount::new(service_fn(async |request: Request| {
+            let allow = [("allow", "GET")];
+            Ok::<_, Infallible>(match request.uri().path() {
+                "/old/gone" => (StatusCode::GONE, "sold out").into_response(),
+                "/old/bare" => (StatusCode::METHOD_NOT_ALLOWED, allow).into_response(),
+                "/old/down" => (StatusCode::SERVICE_UNAVAILABLE, "disk 3 is gone").into_response(),
+                "/old/json" => (StatusCode::GONE, Json("sold out")).into_response(),
+                _ => "hello".into_response(),
+            })
+        }))
+        .public()
+    };
+    let client = App::new(()).mount("/old", service().problems()).test();
+    for (path, status, title, detail) in [
+        ("/old/gone", 410, "Gone", Some("sold out")),
+        ("/old/bare", 405, "Method Not Allowed", None),
+        ("/old/down", 503, "Service Unavailable", None),
+    ] {
+        let response = client.get(path).send().await;
+        assert_eq!(response.header("content-type"), Some("application/problem+json"), "{path}");
+        let problem: serde_json::Value = response.json();
+        assert_eq!((response.status().as_u16(), problem["title"].as_str()), (status, Some(title)));
+        assert_eq!(problem["detail"].as_str(), detail, "{path}");
+        assert_eq!(response.header("allow").is_some(), path == "/old/bare");
+    }
+    for (path, text) in [("/old/json", "\"sold out\""), ("/old/", "hello")] {
+        assert_eq!(client.get(path).send().await.text(), text);
+    }
+    let unchanged = App::new(()).mount("/old", service()).test();
+    assert_eq!(unchanged.get("/old/gone").send().await.text(), "sold out");
+}

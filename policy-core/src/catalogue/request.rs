@@ -16,6 +16,8 @@ area! { $ request
         JsonMismatch 422 "request.json-mismatch", "The JSON in the body does not have the expected shape";
         /// A form that its type does not parse.
         FormInvalid 422 "request.form-invalid", "The form is invalid";
+        /// What an extractor of another crate does not take, with its status and its text.
+        Rejected 400 "request.rejected", "The request does not have what it needs";
         /// A value of the expected type that breaks a rule of the application.
         RequestInvalid 422 "request.invalid", "The request breaks a rule";
         /// RFC 9110 15.5.7: no representation has a media type that the request accepts.

@@ -9,6 +9,7 @@ use crate::{
         defaults::{Defaults, policy_methods},
         mounted_paths::{MountedPaths, path_methods},
     },
+    base::problem::{is_text, of_text},
     handler::service::{HttpService, SharedService},
 };
 
@@ -101,6 +102,36 @@ impl Mount {
     /// ```
     pub fn strip_prefix(mut self) -> Self {
         self.strips_prefix = true;
+        self
+    }
+
+    /// Makes problems of its errors that have no body or one in plain text, such as the rejections of
+    /// axum's extractors: `application/problem+json` with the same status, and with the text as
+    /// `detail`. The text of a server error is only logged. All other responses stay as they are.
+    ///
+    /// ```
+    /// use policy_server::prelude::*;
+    ///
+    /// let add = axum::routing::get(async |axum::extract::Query(_): axum::extract::Query<u32>| ());
+    /// let old = axum::Router::new().route("/old/add", add);
+    /// let app = App::new(()).mount("/old", Mount::new(old).public().problems());
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let response = app.test().get("/old/add?x").send().await;
+    /// assert_eq!(response.status(), 400);
+    /// assert_eq!(response.header("content-type"), Some("application/problem+json"));
+    /// assert!(response.text().contains("Failed to deserialize query string"));
+    /// # });
+    /// ```
+    pub fn problems(mut self) -> Self {
+        let service = self.service;
+        self.service = SharedService::boxed(move |request| {
+            let response = service.run(request);
+            Box::pin(async move {
+                let response = response.await;
+                if is_text(&response) { of_text(response, None).await } else { response }
+            })
+        });
         self
     }
 

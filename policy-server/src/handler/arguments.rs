@@ -6,34 +6,21 @@ use axum_core::{
     extract::{FromRequest, FromRequestParts, Request},
     response::{IntoResponse, Response},
 };
-use http::{StatusCode, header::CONTENT_TYPE};
-use http_body_util::{BodyExt, Collected, Limited};
 use policy_core::{Refusal, route::MAX_EXTRACTORS};
 
 use crate::{
     auth::principal::Principal,
-    base::problem::{MEDIA_TYPE, Problem},
+    base::problem::{Problem, is_text, of_text},
     handler::{
         BoxFuture, Call, Respond,
         extract::{ClientAddr, MatchedRoute},
     },
 };
 
-/// The response of an extractor that failed. Extractors of other crates have their own texts; what
-/// those state about a server error is only logged.
+/// The response of an extractor that failed. Those of other crates state errors in plain text, which
+/// becomes a problem.
 async fn rejected(response: Response) -> Response {
-    let is_problem = response.headers().get(CONTENT_TYPE).is_some_and(|kind| *kind == MEDIA_TYPE);
-    match response.status() {
-        StatusCode::PAYLOAD_TOO_LARGE if !is_problem => {
-            Problem::from(Refusal::BodyTooLarge).into_response()
-        }
-        status if status.is_server_error() && !is_problem => {
-            let text = Limited::new(response.into_body(), 1024).collect().await;
-            let text = text.map(Collected::to_bytes).unwrap_or_default();
-            Problem::internal(String::from_utf8_lossy(&text)).into_response()
-        }
-        _ => response,
-    }
+    if is_text(&response) { of_text(response, Some(Refusal::Rejected)).await } else { response }
 }
 
 /// All extracted arguments of a handler, in order: all but the last from the request head, the last

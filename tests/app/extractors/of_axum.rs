@@ -2,10 +2,10 @@
 
 use axum::{
     Extension,
-    extract::{Multipart, RawQuery, Request, WebSocketUpgrade},
+    extract::{FromRequestParts, Multipart, RawQuery, Request, WebSocketUpgrade},
 };
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, Method, Uri, request::Parts};
 
 use super::*;
 
@@ -110,13 +110,21 @@ fn all() -> TestClient {
 }
 
 #[tokio::test]
-async fn json_works_with_axums_rejections() {
+async fn json_works_and_its_rejections_are_problems() {
     let client = all();
     assert_eq!(
         client.post("/json").json(&Order { lamps: 2 }).send().await.json::<Order>().lamps,
         2
     );
-    assert_eq!(client.post("/json").body("{}").send().await.status(), 415);
+    let untyped = client.post("/json").body("{}").send().await;
+    assert_eq!(refusal(&untyped), (415, "request.media-type".to_owned()));
+    let broken = client.post("/json").header("content-type", "application/json").body("{");
+    let broken = broken.send().await;
+    assert_eq!(refusal(&broken), (400, "request.rejected".to_owned()));
+    let text = "Failed to parse the request body as JSON: EOF while parsing an object";
+    assert!(broken.text().contains(text), "{}", broken.text());
+    let shaped = client.post("/json").json(&"wrong").send().await;
+    assert_eq!(refusal(&shaped), (422, "request.rejected".to_owned()));
     assert_eq!(client.post("/json/optional").send().await.text(), "false");
     let some = client.post("/json/optional").json(&Order { lamps: 2 }).send().await;
     assert_eq!(some.text(), "true");
@@ -128,6 +136,12 @@ async fn json_works_with_axums_rejections() {
 async fn query_form_and_state_work() {
     let client = all();
     assert_eq!(client.get("/query?lamps=2").send().await.text(), "2 lamps=2");
+    let wrong = client.get("/query?lamps=two").header("accept", "text/plain").send().await;
+    assert_eq!(
+        (wrong.status().as_u16(), wrong.header("content-type")),
+        (400, Some("text/plain; charset=utf-8"))
+    );
+    assert!(wrong.text().contains("request.rejected"), "{}", wrong.text());
     assert_eq!(client.post("/form").form(&Order { lamps: 3 }).send().await.text(), "3");
     assert_eq!(client.get("/state").send().await.text(), "lamps");
 }
@@ -150,14 +164,19 @@ async fn a_websocket_needs_a_connection_that_can_be_upgraded() {
         .header("upgrade", "websocket")
         .header("sec-websocket-version", "13")
         .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
-    assert_eq!(request.send().await.status(), 426);
+    let response = request.send().await;
+    assert_eq!(refusal(&response), (426, "request.rejected".to_owned()));
 }
 
 #[tokio::test]
 async fn an_extension_comes_from_a_layer() {
     let app = App::new(Shop { db: Db { name: "x" } }).routes(routes![extension]);
     assert_eq!(app.layer(Extension(9u8)).test().get("/extension").send().await.text(), "9");
-    assert_eq!(all().get("/extension").send().await.status(), 500);
+    // What the server lacks is no business of its clients.
+    let response = all().get("/extension").send().await;
+    assert_eq!(response.header("content-type"), Some("application/problem+json"));
+    assert_eq!(response.status(), 500);
+    assert!(!response.text().contains("Extension"), "{}", response.text());
 }
 
 #[tokio::test]
@@ -180,4 +199,65 @@ async fn the_limit_of_the_app_holds_for_axums_extractors() {
     let response =
         app.routes(routes![head_and_bytes]).test().post("/bytes").body(vec![0; 2_500_000]);
     assert_eq!(response.send().await.text(), "POST /bytes  2500000");
+}
+
+/// An extractor of an application, which is refused with a status alone, or with JSON.
+struct Refused;
+
+impl<S: Send + Sync> FromRequestParts<S> for Refused {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        match parts.uri.query() {
+            Some("json") => Err((StatusCode::FORBIDDEN, Json("no")).into_response()),
+            _ => Err((StatusCode::UNAUTHORIZED, [("www-authenticate", "Own")]).into_response()),
+        }
+    }
+}
+
+#[get("/refused")]
+#[auth(public)]
+async fn refused(_refused: Refused) {}
+
+#[tokio::test]
+async fn rejections_without_a_form_of_their_own_are_problems() {
+    let client = client(routes![refused]);
+    let bare = client.get("/refused").send().await;
+    assert_eq!(refusal(&bare), (401, "request.rejected".to_owned()));
+    assert_eq!(bare.header("www-authenticate"), Some("Own"));
+    assert!(!bare.text().contains("detail"));
+    let json = client.get("/refused?json").send().await;
+    assert_eq!((json.status().as_u16(), &*json.text()), (403, "\"no\""));
+}
+
+#[post("/upload")]
+#[auth(public)]
+async fn upload(mut form: policy_server::extract::multipart::Multipart) -> Result<String, Problem> {
+    let mut sizes = Vec::new();
+    while let Some(field) = form.next_field().await? {
+        sizes.push(field.bytes().await?.len().to_string());
+    }
+    Ok(sizes.join(","))
+}
+
+#[tokio::test]
+async fn errors_of_forms_with_files_are_problems_by_a_question_mark() {
+    let client = client(routes![upload]);
+    let form = |body: String| {
+        let request = client.post("/upload").body(body);
+        request.header("content-type", "multipart/form-data; boundary=X").send()
+    };
+    let part = "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n";
+    assert_eq!(form(format!("{part}123\r\n--X--\r\n")).await.text(), "3");
+    let broken = form(format!("{part}123")).await;
+    assert_eq!(refusal(&broken), (400, "request.rejected".to_owned()));
+    assert!(broken.text().contains("incomplete data"), "{}", broken.text());
+    let large = format!("{part}{}\r\n--X--\r\n", "x".repeat(1001));
+    let large = client.post("/upload").body(policy_server::Body::from_stream(
+        futures_util::stream::iter([Ok::<_, std::convert::Infallible>(large)]),
+    ));
+    let large = large.header("content-type", "multipart/form-data; boundary=X").send().await;
+    assert_eq!(refusal(&large), (413, "request.body-too-large".to_owned()));
+    let no_form = client.post("/upload").body("a=1").send().await;
+    assert_eq!(refusal(&no_form), (400, "request.rejected".to_owned()));
 }

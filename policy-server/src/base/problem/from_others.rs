@@ -74,3 +74,18 @@ impl<T> OrNotFound for Option<T> {
         self.ok_or_else(Problem::not_found)
     }
 }
+
+/// A form that its client did not send as it should. The text says what of it cannot be read.
+#[cfg(feature = "multipart")]
+impl From<axum::extract::multipart::MultipartError> for Problem {
+    fn from(error: axum::extract::multipart::MultipartError) -> Self {
+        use http::StatusCode;
+        use policy_core::Refusal;
+
+        match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Self::from(Refusal::BodyTooLarge),
+            status if status.is_server_error() => Self::internal(error),
+            status => Self::from(Refusal::Rejected).with_status(status).detail(error.body_text()),
+        }
+    }
+}

@@ -25,7 +25,7 @@ use own::{Own, RESERVED, listed_body, status_of};
 use policy_core::Refusal;
 use serde::Serialize;
 
-pub(crate) use rejection::{rejection, unsupported};
+pub(crate) use rejection::{is_text, of_text, rejection, unsupported};
 
 use crate::base::{escape::printable, event::log};
 
@@ -258,6 +258,11 @@ impl Problem {
         Self::from(Refusal::Internal)
     }
 
+    /// The same with another status.
+    fn with_status(self, status: StatusCode) -> Self {
+        self.change(|own| own.status = status)
+    }
+
     /// Sets the code by which programs identify this problem, such as `orders.unknown`. It should
     /// never change.
     #[must_use]
@@ -380,8 +385,8 @@ impl Problem {
 /// write instead it says only of a trait of ours. With `?` it shows the label, else the note.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this error has no response (handler.error-not-a-problem)",
-    label = "write `.map_err(Problem::internal)?` to log it and respond with 500, or implement `From` of it for `Problem`",
-    note = "write `.map_err(Problem::internal)` to log it and respond with 500, or implement `From` of it for `Problem`"
+    label = "write `.or_internal()?` to log it and respond with 500, or implement `From` of it for `Problem`",
+    note = "write `.or_internal()` to log it and respond with 500, or implement `From` of it for `Problem`"
 )]
 pub trait ErrorForClients {
     /// Its problem.

@@ -1,9 +1,18 @@
 //! Conversions that all rejections share.
 
 use axum_core::response::{IntoResponse, Response};
-use http::{HeaderValue, header::ACCEPT};
+use http::{
+    HeaderValue, StatusCode,
+    header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE},
+};
+use http_body_util::{BodyExt, Collected, Limited};
+use policy_core::Refusal;
 
 use super::Problem;
+use crate::base::{escape::printable, event::log};
+
+/// How much of a text is kept.
+const LONGEST_TEXT: usize = 1024;
 
 /// Makes a rejection a response, and convertible by `?`, through the problem that its method
 /// `problem` returns. A variant for an unsupported `Content-Type` names the one that is read.
@@ -34,5 +43,43 @@ pub(crate) use rejection;
 pub(crate) fn unsupported(problem: Problem, media_type: &'static str) -> Response {
     let mut response = problem.into_response();
     response.headers_mut().insert(ACCEPT, HeaderValue::from_static(media_type));
+    response
+}
+
+/// Whether a response is an error that other crates state in plain text, or without a body.
+pub(crate) fn is_text(response: &Response) -> bool {
+    let (status, kind) = (response.status(), response.headers().get(CONTENT_TYPE));
+    (status.is_client_error() || status.is_server_error())
+        && kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"))
+}
+
+/// An error in plain text as a problem of the same status. Its text is the `detail`; that of a server
+/// error is written for developers, and only logged. A client error without a code of its own gets that
+/// of `refusal`.
+pub(crate) async fn of_text(response: Response, refusal: Option<Refusal>) -> Response {
+    let (parts, body) = response.into_parts();
+    let text = Limited::new(body, LONGEST_TEXT).collect().await;
+    let text = text.map(Collected::to_bytes).unwrap_or_default();
+    let text = printable(&String::from_utf8_lossy(&text));
+    let mut problem = match (parts.status, refusal) {
+        (StatusCode::PAYLOAD_TOO_LARGE, _) => Problem::from(Refusal::BodyTooLarge),
+        (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => Problem::from(Refusal::MediaType),
+        (status, Some(refusal)) if status.is_client_error() => {
+            Problem::from(refusal).with_status(status)
+        }
+        (status, _) => Problem::new(status),
+    };
+    match &*text {
+        "" => (),
+        _ if parts.status.is_server_error() => log!(HandlerError, error = %text),
+        _ => problem = problem.detail(text),
+    }
+    let mut response = problem.into_response();
+    let of_text = [CONTENT_LENGTH, CONTENT_TYPE];
+    for (name, value) in &parts.headers {
+        if !of_text.contains(name) {
+            response.headers_mut().append(name, value.clone());
+        }
+    }
     response
 }

@@ -9,6 +9,7 @@
 //! | [`Json`] | the body | 400, 408, 413, 415, 422 |
 //! | [`Form`] | the body, or the query of GET and HEAD | 400, 408, 413, 415, 422 |
 //! | [`Query`] | the query | 400 |
+//! | [`PageQuery`] | which page of a list is asked for | 400 |
 //! | [`Valid`] | one of these, checked by [`Validate`] | 422, and the statuses of the inner one |
 //! | [`State`] | a part of the app's state | |
 //! | [`MatchedRoute`] | the route that matched | |
@@ -23,6 +24,10 @@
 //! | [`PeerAddr`] | the address of the connection's peer | |
 //! | [`SentTarget`] | the request target as it was sent | |
 //!
+//! With features of their names there are `multipart`, `ws` and `cookie`, which are axum's. An
+//! extractor of axum, or of others, that rejects a request in plain text responds with a problem, too:
+//! `request.rejected`, with its status, and its text as `detail`.
+//!
 //! A handler that responds to a failure itself takes `Result<Json<T>, JsonRejection>`.
 
 mod accept;
@@ -31,6 +36,7 @@ pub(crate) mod content;
 mod context;
 mod csp_nonce;
 mod matched_route;
+mod page_query;
 mod peer_addr;
 mod preconditions;
 mod principal;
@@ -52,7 +58,80 @@ pub use context::ContextRejection;
 pub(crate) use context::optional;
 pub use csp_nonce::CspNonce;
 pub use matched_route::MatchedRoute;
+pub use page_query::PageQuery;
 pub use peer_addr::PeerAddr;
 pub use preconditions::{Current, Preconditions};
 pub use session::CsrfToken;
 pub use state::State;
+
+/// Forms with files (RFC 7578), by axum: [`Multipart`](multipart::Multipart) has to be the last argument
+/// (feature `multipart`).
+///
+/// `?` makes a [`Problem`](crate::Problem) of its errors, with their status.
+///
+/// ```
+/// use policy_server::{extract::multipart::Multipart, prelude::*};
+///
+/// #[post("/photos")]
+/// #[limit(body = "20 MiB")]
+/// #[auth(public)]
+/// async fn upload(mut form: Multipart) -> Result<String, Problem> {
+///     let mut names = Vec::new();
+///     while let Some(field) = form.next_field().await? {
+///         names.push(field.name().unwrap_or_default().to_owned());
+///     }
+///     Ok(names.join(" "))
+/// }
+/// # assert!(App::new(()).routes(routes![upload]).build().is_ok());
+/// ```
+#[cfg(feature = "multipart")]
+pub mod multipart {
+    pub use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartRejection};
+}
+
+/// WebSockets, by axum (feature `ws`).
+///
+/// ```
+/// use policy_server::{extract::ws::WebSocketUpgrade, prelude::*};
+///
+/// #[get("/echo")]
+/// #[auth(public)]
+/// async fn echo(upgrade: WebSocketUpgrade) -> Response {
+///     upgrade.on_upgrade(async |mut socket| {
+///         while let Some(Ok(message)) = socket.recv().await {
+///             if socket.send(message).await.is_err() {
+///                 return;
+///             }
+///         }
+///     })
+/// }
+/// # assert!(App::new(()).routes(routes![echo]).build().is_ok());
+/// ```
+#[cfg(feature = "ws")]
+pub mod ws {
+    pub use axum::extract::ws::{
+        CloseCode, CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code,
+        rejection::WebSocketUpgradeRejection,
+    };
+}
+
+/// Cookies of an app's own, by axum-extra (feature `cookies`). The cookie of a session is no concern of
+/// a handler: see [`Session`](crate::Session).
+///
+/// A changed [`CookieJar`](cookie::CookieJar) is a part of the response.
+///
+/// ```
+/// use policy_server::{extract::cookie::{Cookie, CookieJar}, prelude::*};
+///
+/// #[put("/theme/{name}")]
+/// #[auth(public)]
+/// async fn theme(name: String, cookies: CookieJar) -> (CookieJar, StatusCode) {
+///     let theme = Cookie::build(("theme", name)).path("/").secure(true).http_only(true);
+///     (cookies.add(theme), StatusCode::NO_CONTENT)
+/// }
+/// # assert!(App::new(()).routes(routes![theme]).build().is_ok());
+/// ```
+#[cfg(feature = "cookies")]
+pub mod cookie {
+    pub use axum_extra::extract::cookie::{Cookie, CookieJar, Expiration, SameSite};
+}

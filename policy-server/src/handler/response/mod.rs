@@ -10,12 +10,37 @@
 //! | [`ByteRanges`] | that ranges may be requested |
 //! | [`Chosen`](crate::handler::extract::Chosen) | which of several media types was chosen |
 //!
+//! [`Page`] is a page of a list. With the feature `sse` there are streams of events, `sse`.
+//!
 //! [`Json::etag`](crate::handler::extract::Json::etag) derives the tag from the bytes of the JSON.
 
 mod byte_ranges;
+mod page;
 mod tagged_json;
 mod validators;
 
 pub use byte_ranges::ByteRanges;
+pub use page::Page;
 pub use tagged_json::TaggedJson;
 pub use validators::{ETag, LastModified};
+
+/// Streams of events (HTML, Server-sent events), by axum (feature `sse`).
+///
+/// ```
+/// use std::convert::Infallible;
+///
+/// use futures_util::{Stream, stream};
+/// use policy_server::{prelude::*, response::sse::{Event, KeepAlive, Sse}};
+///
+/// #[get("/events")]
+/// #[auth(public)]
+/// async fn events() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+///     let events = stream::iter(["one", "two"].map(|data| Ok(Event::default().data(data))));
+///     Sse::new(events).keep_alive(KeepAlive::default())
+/// }
+/// # assert!(App::new(()).routes(routes![events]).build().is_ok());
+/// ```
+#[cfg(feature = "sse")]
+pub mod sse {
+    pub use axum::response::sse::{Event, KeepAlive, Sse};
+}

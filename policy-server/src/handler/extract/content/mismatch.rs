@@ -35,6 +35,11 @@ impl Mismatch {
         &self.reason
     }
 
+    /// A field whose value is wrong.
+    pub(super) fn at(name: &str, reason: &str) -> Self {
+        Self { path: name.to_owned(), pointer: format!("/{name}"), reason: reason.to_owned() }
+    }
+
     /// Deserializes the data a second time, with tracking of the location. The first time it is not
     /// tracked, since most data is valid and tracking costs more than deserializing.
     pub(super) fn locate<'de, T, D>(deserializer: D, error: &impl fmt::Display) -> Self

@@ -12,5 +12,6 @@ pub use form::{Form, FormRejection};
 pub(crate) use json::answer as json_answer;
 pub use json::{Json, JsonRejection};
 pub use mismatch::Mismatch;
+pub(super) use query::parse_query;
 pub use query::{Query, QueryRejection};
 pub use valid::{Valid, ValidRejection, Validate};

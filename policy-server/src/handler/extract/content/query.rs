@@ -55,6 +55,11 @@ impl QueryRejection {
         &self.0
     }
 
+    /// A value of the query that is not as expected.
+    pub(in crate::handler::extract) fn at(name: &str, reason: &str) -> Self {
+        Self(Mismatch::at(name, reason))
+    }
+
     pub(super) fn problem(&self) -> Problem {
         let problem = Problem::from(Refusal::QueryInvalid).detail(self.0.to_string());
         self.0.fault().in_fields().list_in(problem)
@@ -93,7 +98,9 @@ where
     }
 }
 
-pub(super) fn parse_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, QueryRejection> {
+pub(in crate::handler::extract) fn parse_query<T: DeserializeOwned>(
+    uri: &Uri,
+) -> Result<T, QueryRejection> {
     parse_pairs(uri.query().unwrap_or_default().as_bytes()).map_err(QueryRejection)
 }
 

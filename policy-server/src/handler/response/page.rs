@@ -1,0 +1,57 @@
+//! A page of a list.
+
+use axum_core::response::{IntoResponse, Response};
+use http::{HeaderValue, header::LINK};
+use serde::Serialize;
+
+use crate::{base::problem::Problem, handler::extract::json_answer};
+
+/// A page of a list, made by [`PageQuery::of`](crate::extract::PageQuery::of).
+///
+/// It is JSON with the rows in `items`, and in `next` the cursor of the next page, or `null` on the last
+/// one. The address of the next page is in `Link` with `rel="next"`, too (RFC 8288), relative to the
+/// address of this one: the query with the new cursor. Pages of other origins see that header where the
+/// route exposes it, `#[cors(.., expose = ["link"])]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    items: Vec<T>,
+    next: Option<String>,
+    link: Option<HeaderValue>,
+}
+
+impl<T> Page<T> {
+    /// The page with the cursor of the next one, which is asked for with the rest of this query.
+    pub(crate) fn new(items: Vec<T>, next: Option<String>, query: &str) -> Self {
+        let link = next.as_ref().and_then(|cursor| {
+            let and = if query.is_empty() { "" } else { "&" };
+            HeaderValue::try_from(format!("<?{query}{and}cursor={cursor}>; rel=\"next\"")).ok()
+        });
+        Self { items, next, link }
+    }
+
+    /// The rows.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// The cursor of the next page; `None` for the last one.
+    pub fn next(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a, T> {
+    items: &'a [T],
+    next: Option<&'a str>,
+}
+
+impl<T: Serialize> IntoResponse for Page<T> {
+    fn into_response(self) -> Response {
+        let body = Body { items: &self.items, next: self.next.as_deref() };
+        match serde_json::to_vec(&body) {
+            Ok(body) => (self.link.map(|link| [(LINK, link)]), json_answer(body)).into_response(),
+            Err(error) => Problem::internal(error).into_response(),
+        }
+    }
+}
