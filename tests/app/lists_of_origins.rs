@@ -1,5 +1,8 @@
 //! Lists of origins that are only known at run time.
 
+use policy_server::Rule;
+use policy_tests::log::Log;
+
 use super::*;
 
 #[get("/prices")]
@@ -171,5 +174,100 @@ async fn lists_of_origins_come_from_the_environment() {
                 if role == "bad" { "cors.origin-outside-bound" } else { "app.variable-unset" };
             assert!(error.to_string().contains(code), "{error}");
         }
+    }
+}
+
+/// A product on the domains of its customers.
+#[get("/me")]
+#[cors(origins = config("customer"), credentials, dangerous_configured_bound)]
+#[auth(public)]
+async fn me() {}
+
+fn problems(app: App<()>) -> Vec<(&'static str, String)> {
+    match app.build() {
+        Ok(_) => Vec::new(),
+        Err(Error::Start(problems)) => {
+            problems.iter().map(|problem| (problem.code(), problem.to_string())).collect()
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn lists_of_origins_are_within_the_bound_of_the_configuration() {
+    let pages = SharedOrigins::new();
+    let app = App::new(()).routes(routes![me]).shared_origins("customer", &pages);
+    let (log, _guard) = Log::of("policy_server");
+    let app = app.origin_bound("customer", ["https://*.acme.example", "https://acme.example"]);
+    let server = Running::start(app).await;
+    let sharing = async |origin: &str| {
+        server.response(request("GET /me", &[&format!("origin: {origin}")])).await.sharing().len()
+    };
+    assert_eq!(sharing("https://tasks.acme.example").await, 0);
+    pages.replace(&["https://tasks.acme.example"]).expect("within the bound");
+    assert_eq!(sharing("https://tasks.acme.example").await, 2);
+    let error = pages.replace(&["https://tasks.other.example"]).unwrap_err();
+    assert_eq!(error.errors()[0].rule(), Rule::OriginOutsideBound);
+    let notices = log.of_code("cors.bound-configured");
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].contains("https://*.acme.example https://acme.example"), "{notices:?}");
+}
+
+#[test]
+fn bounds_of_the_configuration_that_are_wrong_or_nobodys_do_not_start() {
+    let app = || App::new(()).routes(routes![me]).origins("customer", [""; 0]);
+    for (bound, codes) in [
+        (&["https://*.acme.example"][..], &[][..]),
+        (&[], &["cors.origins-missing"]),
+        (&["*"], &["cors.any-origin-with-credentials"]),
+        (&["http://acme.example"], &["cors.insecure-origin-with-credentials"]),
+        (&["https://*.co.uk"], &["cors.public-suffix-with-credentials"]),
+        (&["https://Acme.example/"], &["cors.origin-upper-case"]),
+    ] {
+        let found = problems(app().origin_bound("customer", bound.iter().copied()));
+        let found_codes: Vec<_> = found.iter().map(|(code, _)| *code).collect();
+        assert_eq!(found_codes, codes, "{found:?}");
+        let is_located = |(_, text): &(_, String)| {
+            text.contains(", configured bound of list `customer`: within")
+        };
+        assert!(found.iter().all(is_located), "{found:?}");
+    }
+    let unset = problems(app());
+    assert_eq!(unset.len(), 1, "{unset:?}");
+    assert!(unset[0].1.contains(": within `customer`: "), "{unset:?}");
+    assert_eq!(unset[0].0, "cors.bound-unset");
+    let unused = App::new(()).routes(routes![prices]).origins("partners", [""; 0]);
+    let unused = problems(unused.origin_bound("partners", ["https://acme.example"]));
+    assert_eq!(unused.iter().map(|(code, _)| *code).collect::<Vec<_>>(), ["cors.bound-unused"]);
+    let missing = problems(app().origin_bound_from_env("customer", "POLICY_TEST_NO_VARIABLE"));
+    let codes: Vec<_> = missing.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, ["app.variable-unset"], "{missing:?}");
+    assert!(missing[0].1.starts_with("App::origin_bound_from_env: "), "{missing:?}");
+}
+
+#[tokio::test]
+async fn bounds_come_from_a_file_or_the_environment() {
+    const NAME: &str = "lists_of_origins::bounds_come_from_a_file_or_the_environment";
+    const VARIABLE: &str = "POLICY_TEST_BOUND";
+    let app = || App::new(()).routes(routes![me]);
+    let origin = "https://tasks.acme.example";
+    if process::role().is_some() {
+        let app = app().origin_bound_from_env("customer", VARIABLE);
+        assert_eq!(problems(app.origins("customer", [origin])), []);
+        return;
+    }
+    let bound = "https://acme.example, https://*.acme.example";
+    process::succeeds(process::again(NAME, "variable").env(VARIABLE, bound));
+    for (bound, codes) in [
+        ("https://*.acme.example", &[][..]),
+        ("https://*.other.example", &["cors.origin-outside-bound"]),
+    ] {
+        // As an editor of Windows writes it.
+        let text = format!(
+            "\u{feff}[bounds]\r\ncustomer = [\"{bound}\"]\r\n[origins]\r\ncustomer = [\"{origin}\"]\r\n"
+        );
+        let file = File::new("bounds", &text);
+        let found = problems(app().config_file(&file.0));
+        assert_eq!(found.iter().map(|(code, _)| *code).collect::<Vec<_>>(), codes, "{found:?}");
     }
 }

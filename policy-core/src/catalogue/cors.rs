@@ -101,8 +101,20 @@ area! { $ cors
         /// Run-time origins without a bound, with credentials.
         BoundMissing Error "cors.bound-missing",
             "origins that are given at run time need a bound if they may send cookies",
-            "add `within = [\"https://*.your-domain.example\"]`",
-            builder "add `.within(&[\"https://*.your-domain.example\"])`";
+            "add `within = [\"https://*.your-domain.example\"]`; a product that its customers install on their own domains states `dangerous_configured_bound`",
+            builder "add `.within(&[\"https://*.your-domain.example\"])`; a product that its customers install on their own domains states `.dangerous_configured_bound()`";
+        /// A route that takes the bound of its origins from a configuration that has none.
+        BoundUnset Error "cors.bound-unset",
+            "the bound of this list of origins comes from the configuration, which states none",
+            "set it with `App::origin_bound`, `App::origin_bound_from_env` or `[bounds]` in the configuration file";
+        /// A bound in the configuration that no route takes.
+        BoundUnused Error "cors.bound-unused",
+            "no route takes the bound of this list of origins from the configuration",
+            "state `dangerous_configured_bound` in the `#[cors]` that names the list, or remove the bound";
+        /// A bound that comes from the configuration.
+        BoundConfigured Warning "cors.bound-configured",
+            "the bound of these origins comes from the configuration, so that whoever writes it decides whose pages read responses",
+            "keep the configuration with those who may change the app, or state the bound with `within`";
         /// A run-time origin outside of its bound.
         OriginOutsideBound Error "cors.origin-outside-bound",
             "this origin is outside of the bound that the route states with `within`",

@@ -34,7 +34,9 @@ impl<'a> CorsSpec<'a> {
             Part::MaxAge => self.check_max_age(),
             Part::Origins if list.is_empty() => Some(Rule::OriginsMissing),
             Part::Within => match self.origins {
-                Origins::AtRunTime { within: None, .. } if self.credentials => {
+                Origins::AtRunTime { within: None, .. }
+                    if self.credentials && !self.dangerous_configured_bound =>
+                {
                     Some(Rule::BoundMissing)
                 }
                 Origins::AtRunTime { within: Some([]), .. } => Some(Rule::OriginsMissing),

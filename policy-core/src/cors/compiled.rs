@@ -8,9 +8,9 @@ use super::{
     names,
     policy::CorsPolicy,
     shared::{OriginLists, SharedOrigins},
-    spec::{CorsSpec, Origins},
+    spec::{CorsSpec, Origins, Part},
 };
-use crate::origin::OriginSet;
+use crate::{catalogue::Rule, origin::OriginSet};
 
 /// A CORS policy, ready to decide.
 ///
@@ -83,6 +83,12 @@ impl Cors {
         lists: &OriginLists,
     ) -> Result<Self, PolicyErrors> {
         PolicyErrors::from_violations(location, spec.violations())?;
+        if let Origins::AtRunTime { name, within: None } = spec.origins
+            && spec.dangerous_configured_bound
+            && let Some(bound) = lists.bound(location, name)?
+        {
+            return Self::within_configured(location, spec, lists, (name, bound));
+        }
         let (audience, run_time) = match spec.origins {
             Origins::Listed(["*"]) => (Audience::Any, None),
             Origins::Listed(list) => (Audience::Listed(set(list)), None),
@@ -104,6 +110,24 @@ impl Cors {
             run_time,
             notices: notices(location, spec),
         })
+    }
+
+    /// Compiles a spec whose bound the configuration states.
+    fn within_configured(
+        location: &str,
+        spec: &CorsSpec<'_>,
+        lists: &OriginLists,
+        (name, bound): (&str, &[String]),
+    ) -> Result<Self, PolicyErrors> {
+        let within: Vec<_> = bound.iter().map(String::as_str).collect();
+        let origins = Origins::AtRunTime { name, within: Some(&within) };
+        let spec = CorsSpec { origins, ..*spec };
+        let place = format!("{location}, configured bound of list `{name}`");
+        PolicyErrors::from_violations(&place, spec.violations())?;
+        let mut compiled = Self::compile(location, &spec, lists)?;
+        let rule = Rule::BoundConfigured;
+        compiled.notices.push(PolicyError::new(location, rule, Part::Within, &bound.join(" ")));
+        Ok(compiled)
     }
 
     /// Warnings about the policy.

@@ -58,6 +58,7 @@ impl CorsConfig {
             max_age: self.max_age,
             dangerous_insecure_origins: self.dangerous_insecure_origins,
             dangerous_public_suffix: self.dangerous_public_suffix,
+            dangerous_configured_bound: false,
         })
     }
 }

@@ -126,6 +126,14 @@ impl CorsPolicyBuilder {
         self
     }
 
+    /// Takes the bound of run-time origins from the configuration of the app: whoever writes that
+    /// decides whose pages act with the cookies of their visitors. Without effect where
+    /// [`within`](Self::within) states the bound.
+    pub const fn dangerous_configured_bound(mut self) -> Self {
+        self.0.dangerous_configured_bound = true;
+        self
+    }
+
     /// The checked policy.
     ///
     /// # Errors

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arc_swap::{ArcSwap, Guard};
@@ -219,9 +222,20 @@ impl fmt::Debug for SharedOrigins {
     }
 }
 
-/// The named lists of origins of an app.
+/// The named lists of origins of an app, and the bounds that its configuration states for them.
 #[derive(Clone, Debug, Default)]
-pub struct OriginLists(BTreeMap<String, SharedOrigins>);
+pub struct OriginLists {
+    lists: BTreeMap<String, SharedOrigins>,
+    bounds: BTreeMap<String, Bound>,
+}
+
+/// The bound of a list in the configuration.
+#[derive(Clone, Debug)]
+struct Bound {
+    /// `None` if nothing is known of it.
+    patterns: Option<Vec<String>>,
+    is_used: Arc<AtomicBool>,
+}
 
 impl OriginLists {
     /// No lists.
@@ -231,22 +245,80 @@ impl OriginLists {
 
     /// Names a list; a later list with the same name replaces it.
     pub fn insert(&mut self, name: impl Into<String>, origins: SharedOrigins) {
-        self.0.insert(name.into(), origins);
+        self.lists.insert(name.into(), origins);
+    }
+
+    /// States the bound of a list for policies that take it from the configuration
+    /// ([`CorsPolicyBuilder::dangerous_configured_bound`](super::CorsPolicyBuilder::dangerous_configured_bound)).
+    /// It is checked with each of them.
+    ///
+    /// ```
+    /// use policy_core::{Rule, cors::{Cors, CorsPolicy, OriginLists, SharedOrigins}};
+    ///
+    /// const CUSTOMER: CorsPolicy = CorsPolicy::origins_at_run_time("customer")
+    ///     .credentials()
+    ///     .dangerous_configured_bound()
+    ///     .build();
+    ///
+    /// let (mut lists, pages) = (OriginLists::new(), SharedOrigins::new());
+    /// lists.insert("customer", pages.clone());
+    /// let errors = Cors::new("GET /me", &CUSTOMER, &lists).unwrap_err();
+    /// assert_eq!(errors.errors()[0].rule(), Rule::BoundUnset);
+    ///
+    /// lists.set_bound("customer", vec!["https://*.acme.example".to_owned()]);
+    /// assert!(Cors::new("GET /me", &CUSTOMER, &lists).is_ok());
+    /// assert!(pages.replace(&["https://shop.acme.example"]).is_ok());
+    /// assert!(pages.replace(&["https://evil.example"]).is_err());
+    /// ```
+    pub fn set_bound(&mut self, name: impl Into<String>, patterns: Vec<String>) {
+        let bound = Bound { patterns: Some(patterns), is_used: Arc::default() };
+        self.bounds.insert(name.into(), bound);
+    }
+
+    /// States that nothing is known of the bound of a list.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn set_unknown_bound(&mut self, name: &str) {
+        self.bounds.insert(name.to_owned(), Bound { patterns: None, is_used: Arc::default() });
+    }
+
+    /// The bound that the configuration states for a list; `None` if nothing is known of it.
+    pub(super) fn bound(
+        &self,
+        location: &str,
+        name: &str,
+    ) -> Result<Option<&[String]>, PolicyErrors> {
+        let Some(bound) = self.bounds.get(name) else {
+            let unset = PolicyError::new(location, Rule::BoundUnset, Part::Within, name);
+            return Err(PolicyErrors::from_iter([unset]));
+        };
+        bound.is_used.store(true, Ordering::Relaxed);
+        Ok(bound.patterns.as_deref())
+    }
+
+    /// The lists whose bound in the configuration no policy takes.
+    pub fn unused_bounds(&self) -> impl Iterator<Item = &str> {
+        let unused = self.bounds.iter().filter(|(_, bound)| !bound.is_used.load(Ordering::Relaxed));
+        unused.map(|(name, _)| name.as_str())
     }
 
     /// All lists with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &SharedOrigins)> {
-        self.0.iter().map(|(name, list)| (name.as_str(), list))
+        self.lists.iter().map(|(name, list)| (name.as_str(), list))
     }
 
     /// The list of this name.
     pub fn get(&self, name: &str) -> Option<&SharedOrigins> {
-        self.0.get(name)
+        self.lists.get(name)
     }
 
     /// The names that no policy uses.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|(_, list)| !list.is_used()).map(|(name, _)| name.as_str())
+        let has_bound = |name: &str| {
+            self.bounds.get(name).is_some_and(|bound| bound.is_used.load(Ordering::Relaxed))
+        };
+        let unused =
+            self.lists.iter().filter(move |(name, list)| !list.is_used() && !has_bound(name));
+        unused.map(|(name, _)| name.as_str())
     }
 
     /// The list that a policy names, after its demands were registered.

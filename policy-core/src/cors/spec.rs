@@ -56,6 +56,8 @@ pub struct CorsSpec<'a> {
     pub dangerous_insecure_origins: bool,
     /// Allows credentials for every name under a public suffix.
     pub dangerous_public_suffix: bool,
+    /// Takes the bound of run-time origins from the configuration of the app, where none is stated.
+    pub dangerous_configured_bound: bool,
 }
 
 impl<'a> CorsSpec<'a> {
@@ -70,6 +72,7 @@ impl<'a> CorsSpec<'a> {
             max_age: None,
             dangerous_insecure_origins: false,
             dangerous_public_suffix: false,
+            dangerous_configured_bound: false,
         }
     }
 

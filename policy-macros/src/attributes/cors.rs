@@ -48,11 +48,15 @@ enum OriginsArg {
 }
 
 impl Inline for InlineCors {
-    const FLAGS: &'static [&'static str] =
-        &["credentials", "dangerous_insecure_origins", "dangerous_public_suffix"];
+    const FLAGS: &'static [&'static str] = &[
+        "credentials",
+        "dangerous_configured_bound",
+        "dangerous_insecure_origins",
+        "dangerous_public_suffix",
+    ];
     const PARTS: &'static [&'static str] = &["origins", "headers", "expose", "methods", "max_age"];
     const POSSIBLE: &'static str = "possible are `origins`, `credentials`, `headers`, `expose`, `methods`, `max_age`, \
-         `dangerous_insecure_origins` and `dangerous_public_suffix`; or the name of a \
+         `dangerous_configured_bound`, `dangerous_insecure_origins` and `dangerous_public_suffix`; or the name of a \
          `CorsPolicy`, or `none`";
 
     fn flag(&mut self, flag: Ident) -> bool {
@@ -223,6 +227,7 @@ impl InlineCors {
             max_age: self.max_age.as_ref().and_then(number_of),
             dangerous_insecure_origins: self.has("dangerous_insecure_origins"),
             dangerous_public_suffix: self.has("dangerous_public_suffix"),
+            dangerous_configured_bound: self.has("dangerous_configured_bound"),
         };
         for Violation { rule, part, index, value, .. } in spec.violations() {
             if self.is_visible(part) {

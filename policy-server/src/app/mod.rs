@@ -164,6 +164,9 @@ pub(crate) enum OriginsFrom {
     Handle(SharedOrigins),
     Stored(StoredOrigins),
     Environment(String),
+    /// No list: the bound of one.
+    Bound(Vec<String>),
+    BoundInEnvironment(String),
 }
 
 impl<S: Send + Sync + 'static> App<S> {
@@ -388,11 +391,61 @@ impl<S> App<S> {
         self
     }
 
-    /// Reads lists of origins from a TOML file when the app starts:
+    /// States the bound of a list of origins, for routes with `dangerous_configured_bound`: a product
+    /// that its customers install on domains of their own does not know them when it is compiled.
+    ///
+    /// **Whoever writes the bound decides whose pages act with the cookies of their visitors**, as far as
+    /// the list reaches; the compiler sees nothing of it. A notice at start says so
+    /// (`cors.bound-configured`). The rules are those of `within`: `*` does not start with `credentials`,
+    /// nor does `http:`, nor a wildcard over a public suffix.
+    ///
+    /// ```
+    /// use policy_server::{SharedOrigins, prelude::*};
+    ///
+    /// #[get("/me")]
+    /// #[cors(origins = config("customer"), credentials, dangerous_configured_bound)]
+    /// #[auth(public)]
+    /// async fn me() {}
+    ///
+    /// let pages = SharedOrigins::new();
+    /// let app = App::new(())
+    ///     .routes(routes![me])
+    ///     .shared_origins("customer", &pages)
+    ///     .origin_bound("customer", ["https://*.acme.example"]);
+    /// assert!(app.build().is_ok());
+    /// assert!(pages.replace(&["https://tasks.acme.example"]).is_ok());
+    /// assert!(pages.replace(&["https://tasks.evil.example"]).is_err());
+    /// ```
+    pub fn origin_bound<T: Into<String>>(
+        mut self,
+        name: impl Into<String>,
+        patterns: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let patterns = patterns.into_iter().map(Into::into).collect();
+        self.parts.origins.push((name.into(), OriginsFrom::Bound(patterns)));
+        self
+    }
+
+    /// Reads the [bound](Self::origin_bound) of a list of origins from an environment variable, separated
+    /// by commas or white space.
+    pub fn origin_bound_from_env(
+        mut self,
+        name: impl Into<String>,
+        variable: impl Into<String>,
+    ) -> Self {
+        self.parts.origins.push((name.into(), OriginsFrom::BoundInEnvironment(variable.into())));
+        self
+    }
+
+    /// Reads lists of origins, and [bounds](Self::origin_bound) of lists, from a TOML file when the app
+    /// starts:
     ///
     /// ```toml
     /// [origins]
     /// partners = ["https://a.partner.example", "https://b.partner.example"]
+    ///
+    /// [bounds]
+    /// customer = ["https://*.acme.example"]
     /// ```
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.parts.config_file = Some(path.into());

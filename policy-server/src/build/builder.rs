@@ -107,11 +107,20 @@ impl<'a> Builder<'a> {
         named: &NamedLists,
     ) -> (RouterBuilder, Vec<Arc<CompiledRoute>>, Vec<StartProblem>) {
         self.problems.extend(named.fill());
+        // A policy without its bound does not come to use its list.
+        let unset = self.problems.iter().filter(|problem| problem.rule() == Rule::BoundUnset);
+        let unset: Vec<_> =
+            unset.filter_map(|problem| problem.value().map(str::to_owned)).collect();
         if !named.is_complete {
-            // Lists may be missing because the configuration file is.
-            self.problems.retain(|problem| problem.code() != Rule::OriginListMissing.code());
+            // Lists and bounds may be missing because their source is.
+            let follows = [Rule::OriginListMissing, Rule::BoundUnset];
+            self.problems.retain(|problem| !follows.contains(&problem.rule()));
         }
-        self.problems.extend(named.lists.unused().map(|name| {
+        self.problems.extend(named.lists.unused_bounds().map(|name| {
+            StartProblem::new(Rule::BoundUnused, "app", name).of_part(cors::Part::Within.name())
+        }));
+        let unused = named.lists.unused().filter(|name| unset.iter().all(|unset| unset != name));
+        self.problems.extend(unused.map(|name| {
             StartProblem::new(Rule::OriginListUnused, "app", name)
                 .of_part(cors::Part::Origins.name())
         }));

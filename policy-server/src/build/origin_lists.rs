@@ -17,6 +17,8 @@ use crate::{app::OriginsFrom, base::error::StartProblem, store::stored_origins::
 struct ConfigFile {
     #[serde(default)]
     origins: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    bounds: BTreeMap<String, Vec<String>>,
 }
 
 /// The lists of an app. They are created empty by name and filled once all routes have registered
@@ -53,19 +55,31 @@ impl NamedLists {
                 }
                 OriginsFrom::Code(origins) => this.add(name, "", origins),
                 OriginsFrom::Environment(variable) => {
-                    let origins = read_variable(&variable).unwrap_or_else(|problem| {
+                    let origins = read_variable("App::origins_from_env", &variable);
+                    let origins = origins.unwrap_or_else(|problem| {
                         problems.push(problem);
                         Vec::new()
                     });
                     this.add(name, &format!(" from the variable {variable}"), origins);
                 }
+                OriginsFrom::Bound(patterns) => this.lists.set_bound(name, patterns),
+                OriginsFrom::BoundInEnvironment(variable) => {
+                    match read_variable("App::origin_bound_from_env", &variable) {
+                        Ok(patterns) => this.lists.set_bound(name, patterns),
+                        Err(problem) => {
+                            this.is_complete = false;
+                            problems.push(problem);
+                        }
+                    }
+                }
             }
         }
         match file.map(|path| (path, read_file(path))) {
             None => (),
-            Some((path, Ok(lists))) => {
+            Some((path, Ok(ConfigFile { origins, bounds }))) => {
                 let source = format!(" in {}", path.display());
-                lists.into_iter().for_each(|(name, origins)| this.add(name, &source, origins));
+                origins.into_iter().for_each(|(name, origins)| this.add(name, &source, origins));
+                bounds.into_iter().for_each(|(name, bound)| this.lists.set_bound(name, bound));
             }
             Some((_, Err(problem))) => {
                 this.is_complete = false;
@@ -90,23 +104,23 @@ impl NamedLists {
     }
 }
 
-fn read_file(path: &Path) -> Result<BTreeMap<String, Vec<String>>, StartProblem> {
+fn read_file(path: &Path) -> Result<ConfigFile, StartProblem> {
     let unreadable = |cause: BoxError| {
         let path = path.display().to_string();
         StartProblem::new(Rule::ConfigFile, "App::config_file", path).caused_by(cause)
     };
     let text = fs::read_to_string(path).map_err(|error| unreadable(error.into()))?;
-    let file: ConfigFile = toml::from_str(&text).map_err(|error| {
+    // Editors of Windows begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.lines().count().max(1);
         unreadable(format!("line {line}: {}", error.message()).into())
-    })?;
-    Ok(file.origins)
+    })
 }
 
-fn read_variable(variable: &str) -> Result<Vec<String>, StartProblem> {
-    let unset =
-        |_not_set| StartProblem::new(Rule::VariableUnset, "App::origins_from_env", variable);
+fn read_variable(reader: &str, variable: &str) -> Result<Vec<String>, StartProblem> {
+    let unset = |_not_set| StartProblem::new(Rule::VariableUnset, reader, variable);
     let text = env::var(variable).map_err(unset)?;
     let words = text.split(|char: char| char == ',' || char.is_ascii_whitespace());
     Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())

@@ -364,10 +364,13 @@ fn compile(
         max_age: cors.max_age,
         dangerous_insecure_origins: cors.dangers.insecure_origins,
         dangerous_public_suffix: cors.dangers.public_suffix,
+        // A manifest does not say what the configuration says.
+        dangerous_configured_bound: true,
         ..CorsSpec::new(origins)
     };
     let mut named = OriginLists::new();
     let Some(list) = list else { return Cors::compile(location, &spec, &named) };
+    named.set_unknown_bound(&list.list);
     match lists {
         Lists::Running(lists) => {
             if let Some(present) = lists.get(&list.list) {
