@@ -223,6 +223,9 @@ mod tests {
         let text = lock.to_json();
         assert_eq!(Lock::parse(&text).unwrap(), lock);
         assert_eq!(Lock::parse(&lock.manifest.to_json()).unwrap().accepted, []);
+        // As an editor of Windows writes it.
+        let of_windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        assert_eq!(Lock::parse(&of_windows).unwrap(), lock);
         let other = text.replace("\"who\"", "\"whom\"");
         assert!(Lock::parse(&other).is_err());
     }

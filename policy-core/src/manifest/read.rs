@@ -114,6 +114,8 @@ impl File {
             format: u32,
         }
 
+        // Editors of Windows begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
         if format > FORMAT {
             return Err(ReadError::Newer { format });

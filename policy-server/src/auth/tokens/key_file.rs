@@ -92,7 +92,9 @@ fn read_lines(path: &Path) -> Result<KeyFile, KeyFileReason> {
     let digest = Sha256::digest(&bytes).into();
     let mut file = KeyFile { keys: Vec::new(), revoked: Vec::new(), readable: Vec::new(), digest };
     file.check_permissions(path).ok_or(KeyFileReason::Writable)?;
-    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+    // Editors of Windows begin a file with a byte order mark.
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
         file.line(line, folder).map_err(|error| KeyFileReason::Line { line: index + 1, error })?;
     }
     file.keys.retain(|key| file.revoked.iter().all(|id| **id != *key.id()));

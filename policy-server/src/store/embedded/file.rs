@@ -56,9 +56,17 @@ pub(super) fn open(
         // A new one would have none of the sessions, and another secret.
         return Err(StoreError::new(format!("`{shown}` was taken away")));
     }
-    let file = options()
-        .open(path)
-        .map_err(|error| StoreError::new(format!("`{shown}` cannot be opened: {error}")))?;
+    let file = options().open(path).map_err(|error| {
+        let help = match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                "; the process must be allowed to write the file and its folder: change the owner, mount \
+                 a volume, or name another path"
+            }
+            ErrorKind::IsADirectory => "; name a file in it",
+            _ => "",
+        };
+        StoreError::new(format!("`{shown}` cannot be opened: {error}{help}"))
+    })?;
     let database = remove_unfinished(&file)
         .map_err(DatabaseError::from)
         .and_then(|()| Builder::new().set_cache_size(page_cache).create_file(file))

@@ -158,7 +158,7 @@ const TWO: &str = "/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=";
 
 #[test]
 fn keys_are_read_from_a_file_and_again() {
-    let file = KeyFile::new("again", format!("# keys\n\none {ONE}\r\n"));
+    let file = KeyFile::new("again", format!("\u{feff}# keys\r\n\r\none {ONE}\r\n"));
     let keys = TokenKeys::read(&file.0).unwrap();
     let (instance, clock) = app(&keys);
     assert_eq!(signer(&instance), "one");

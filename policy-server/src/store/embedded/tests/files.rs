@@ -164,3 +164,25 @@ async fn a_file_that_others_may_write_is_not_opened() {
     set(0o604);
     opened(folder.file()).await;
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn where_a_file_cannot_be_made_the_error_says_what_to_do() {
+    let folder = Folder::new("place");
+    let refused = async |path: &std::path::Path| {
+        SessionStore::open(&EmbeddedStore::new(path)).await.unwrap_err().to_string()
+    };
+    // Nobody makes files there, not even root.
+    let error = refused("/sys/sessions.redb".as_ref()).await;
+    assert!(error.contains("`/sys/sessions.redb` cannot be opened: "), "{error}");
+    assert!(
+        error.contains("; the process must be allowed to write the file and its folder"),
+        "{error}"
+    );
+    let file = folder.file();
+    std::fs::create_dir(&file).unwrap();
+    let error = refused(&file).await;
+    assert!(error.contains("; name a file in it"), "{error}");
+    let error = refused(&file.join("missing/sessions.redb")).await;
+    assert!(error.contains("does not exist"), "{error}");
+}
