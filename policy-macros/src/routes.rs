@@ -25,7 +25,12 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
         let entry: Expr = input.parse()?;
         match strip_groups(&entry) {
             Expr::Path(ExprPath { attrs, qself: None, path }) if attrs.is_empty() => {
-                handlers.push(path.clone());
+                match path.segments.iter().rev().nth(1) {
+                    Some(of) if is_type(&of.ident) => {
+                        diagnostics.rule(path, Rule::HandlerMethod, "");
+                    }
+                    _ => handlers.push(path.clone()),
+                }
             }
             other => diagnostics.rule(other, Rule::RoutesEntry, ""),
         }
@@ -49,4 +54,10 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     }
     let errors = diagnostics.errors();
     quote!({ #errors #list }).into_token_stream()
+}
+
+/// Whether a name is that of a type, by its first letter: the compiler says of a function of one that a type
+/// is ambiguous, which helps nobody.
+fn is_type(name: &Ident) -> bool {
+    name.unraw().to_string().starts_with(char::is_uppercase)
 }

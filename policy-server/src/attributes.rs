@@ -773,7 +773,14 @@ pub use policy_macros::layer;
 /// # Compile errors
 ///
 /// Everything that is not the name of a function with a route attribute, and handlers with an
-/// argument that cannot be extracted with the app's state.
+/// argument that cannot be extracted with the app's state. The list looks for a type that the route
+/// attribute makes beside the function, so that the compiler says of a function without one:
+///
+/// | the compiler | what is wrong |
+/// |---|---|
+/// | "expected struct, variant or union type, found function `plain`" | `plain` has no route attribute |
+/// | "cannot find struct, variant or union type `price` in this scope" | there is no `price`, or it is not imported |
+/// | "struct `all` is private" | `all` is in another module, and not `pub` |
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;

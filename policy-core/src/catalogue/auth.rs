@@ -78,6 +78,10 @@ area! { $ auth
         RequirementRepeated Warning "auth.requirement-repeated",
             "this is listed twice",
             "remove one of them";
+        /// Rights that routes ask sessions for; what logins grant is known at run time only.
+        SessionRights Warning "auth.session-rights",
+            "routes ask sessions for these rights, which a session has only if its login grants them",
+            "log in with `Identity::new(user).scopes([..]).roles([..])`; a session without them gets 403 `auth.rights-missing`";
         /// A maximum age of a login without a known unit.
         FreshMalformed Error "auth.fresh-malformed",
             "this is not a duration: a whole number and a unit, without a space",

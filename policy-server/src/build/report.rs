@@ -1,7 +1,7 @@
 //! The route table that a server prints when it starts in development.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     fmt::{self, Write},
 };
 
@@ -116,6 +116,9 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         }
     }
     notices.extend(guarded_below(app));
+    if !is_deployment {
+        notices.extend(rights_of_sessions(app));
+    }
     #[cfg(feature = "gateway")]
     if app.traces {
         notices.push(StartProblem::without_value(Rule::TraceOn, "App::trace"));
@@ -147,6 +150,23 @@ fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProbl
         StartProblem::new(Rule::SessionWithheld, route.path().to_string(), others.join(" "))
             .of_part(cors::Part::Origins.name())
     })
+}
+
+/// The rights that routes ask sessions for. Whoever writes the first login learns it at the start, and
+/// not by a 403 after it.
+fn rights_of_sessions(app: &CompiledApp) -> Option<StartProblem> {
+    let mut rights = BTreeSet::new();
+    for route in app.routes() {
+        if let AuthPolicy::Required(policy) = &route.auth.auth
+            && policy.session
+        {
+            rights.extend(policy.scopes.iter().map(|scope| format!("scope {scope}")));
+            rights.extend(policy.roles.iter().map(|role| format!("role {role}")));
+        }
+    }
+    let rights: Vec<_> = rights.into_iter().collect();
+    let problem = || StartProblem::new(Rule::SessionRights, "sessions", rights.join(", "));
+    (!rights.is_empty()).then(problem)
 }
 
 /// Whether the CSRF protection of a route decides about anything.
@@ -210,6 +230,35 @@ mod tests {
             (Rule::TunnelPublic, "App::tunnel"),
         ];
         assert_eq!(told, expected.map(|(rule, location)| (rule, location.to_owned())));
+    }
+
+    #[test]
+    fn rights_that_only_a_login_can_grant_are_told_in_development() {
+        #[get("/reports")]
+        #[auth(session | token, scopes = ["reports:read"], roles = ["auditor", "admin"])]
+        async fn reports() {}
+
+        #[get("/prices")]
+        #[auth(token, scopes = ["prices:read"])]
+        async fn prices() {}
+
+        #[get("/me")]
+        #[auth(session)]
+        async fn me() {}
+
+        let told = |origin: Option<&str>, routes| {
+            let key = policy_core::secret::SecretKey::drawn([7; 32]);
+            let app = App::new(()).tokens(Tokens::hs256([("k", key)]).unwrap()).routes(routes);
+            let app = app.sessions(Sessions::memory());
+            let app = origin.into_iter().fold(app, App::public_origin);
+            let notices = notices(app.into_service().app());
+            let of_rights = notices.iter().filter(|notice| notice.rule() == Rule::SessionRights);
+            of_rights.map(|it| it.value().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        };
+        let rights = "role admin, role auditor, scope reports:read";
+        assert_eq!(told(None, routes![reports, prices, me]), [rights]);
+        assert_eq!(told(Some("https://api.example"), routes![reports]), [""; 0]);
+        assert_eq!(told(None, routes![prices, me]), [""; 0]);
     }
 
     #[cfg(feature = "asym")]
@@ -310,6 +359,7 @@ mod tests {
 
         let told = |mount: Mount| -> Vec<String> {
             let app = App::new(())
+                .public_origin("https://shop.example")
                 .sessions(Sessions::memory())
                 .routes(routes![payroll, beside])
                 .mount("/files", mount)
