@@ -64,10 +64,11 @@ pub(crate) async fn of_text(response: Response, refusal: Option<Refusal>) -> Res
     let mut problem = match (parts.status, refusal) {
         (StatusCode::PAYLOAD_TOO_LARGE, _) => Problem::from(Refusal::BodyTooLarge),
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => Problem::from(Refusal::MediaType),
-        (status, Some(refusal)) if status.is_client_error() => {
-            Problem::from(refusal).with_status(status)
+        (status, Some(_)) if status.is_server_error() => {
+            Problem::from(Refusal::Internal).with_status(status)
         }
-        (status, _) => Problem::new(status),
+        (status, Some(refusal)) => Problem::from(refusal).with_status(status),
+        (status, None) => Problem::new(status),
     };
     match &*text {
         "" => (),
