@@ -84,7 +84,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         fs::write(file, filled(text, name)).map_err(written)?;
     }
     output.write(&format!(
-        "made {}\nnext: read its README.md, then run `cargo test` in it\n",
+        "made {}\nnext: read its README.md, then run `cargo test` in it, which takes Rust 1.90 and, the \
+         first time, the network\n",
         folder.display()
     ));
     Ok(ExitCode::SUCCESS)
