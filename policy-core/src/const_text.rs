@@ -55,15 +55,19 @@ impl ConstText {
         }
     }
 
-    /// Appends a violated rule: its message, its code and, on a separate line, the fix `help`.
+    /// Appends a violated rule: its message, its code and, on separate lines, the fix `help` and the
+    /// address of its page.
     #[must_use]
     pub const fn rule(self, rule: Rule, help: &str) -> Self {
-        self.text(": ")
+        let text = self
+            .text(": ")
             .text(rule.message())
             .text(" (")
             .text(rule.code())
             .text(")\nhelp: ")
             .text(help)
+            .text("\nsee: ");
+        rule.page().append(text)
     }
 
     /// The text so far.

@@ -81,7 +81,9 @@ mod validator;
 #[cfg(feature = "engine")]
 pub mod vary;
 
-pub use catalogue::{Confidence, Entry, Event, EventLevel, Lint, Refusal, Rule, Severity};
+pub use catalogue::{
+    CodePage, Confidence, Entry, Event, EventLevel, Lint, Refusal, Rule, Severity,
+};
 pub use const_text::ConstText;
 pub use grammar::is_token;
 pub use validator::{PolicyPart, Violation};

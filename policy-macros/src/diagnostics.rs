@@ -69,7 +69,11 @@ impl Diagnostics {
                 Some((found, help)) => (found, help),
                 None => (&*found, Rule::Malformed.help()),
             };
-            Error::new(error.span(), format!("{message}: {found} ({code})\nhelp: {help}"))
+            let page = Rule::Malformed.page();
+            Error::new(
+                error.span(),
+                format!("{message}: {found} ({code})\nhelp: {help}\nsee: {page}"),
+            )
         }));
     }
 
@@ -94,8 +98,8 @@ impl Diagnostics {
         value: &str,
         help: &str,
     ) {
-        let text = text(rule, value, rule.help());
-        self.errors.push(Error::new_spanned(at, format!("{text}\nhelp: {help}")));
+        let help = format!("{}\nhelp: {help}", rule.help());
+        self.errors.push(Error::new_spanned(at, text(rule, value, help)));
     }
 
     pub(crate) fn error_count(&self) -> usize {
@@ -135,5 +139,5 @@ fn text(rule: Rule, value: impl Display, help: impl Display) -> String {
     // A quote needs no escape between backticks.
     let value = value.to_string().escape_debug().to_string().replace("\\'", "'");
     let value = if value.is_empty() { value } else { format!("`{value}`: ") };
-    format!("{value}{} ({})\nhelp: {help}", rule.message(), rule.code())
+    format!("{value}{} ({})\nhelp: {help}\nsee: {}", rule.message(), rule.code(), rule.page())
 }

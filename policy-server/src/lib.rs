@@ -264,10 +264,8 @@ pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service:
 #[cfg(feature = "manifest")]
 #[doc(inline)]
 pub use policy_core::manifest;
-#[cfg(feature = "manifest")]
-pub use policy_core::{Confidence, Lint};
 pub use policy_core::{
-    Refusal, Rule, Severity,
+    CodePage, Refusal, Rule, Severity,
     cache::CachePolicy,
     cors::{CorsConfig, CorsPolicy, SharedOrigins},
     csrf::CsrfPolicy,
@@ -277,6 +275,8 @@ pub use policy_core::{
     session::Identity,
     time::Timestamp,
 };
+#[cfg(feature = "manifest")]
+pub use policy_core::{Confidence, Lint};
 pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
 pub use server::{ListenAddress, Server};
 pub use store::stored_origins::{StoredOrigins, StoredOriginsError};

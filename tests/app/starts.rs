@@ -73,8 +73,12 @@ fn starts_are_refused_with_every_problem_at_once() {
         .origins("forgotten", ["https://a.example"])
         .build()
         .expect_err("problems");
+    let text = text(&error);
+    let (pages, text): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.contains("  see: "));
+    assert_eq!(pages.len(), 7);
+    assert!(pages[0].ends_with("/docs/codes/app.md#app.public-origin-insecure"), "{pages:?}");
     assert_eq!(
-        text(&error),
+        text.join("\n"),
         "\
 the app does not start: 7 problems
 - public origin: `http://api.example`: a public origin must use `https` (app.public-origin-insecure)

@@ -48,6 +48,7 @@ mod headers;
 mod jsonp;
 mod limit;
 mod lint;
+mod page;
 mod proxy;
 mod request;
 mod route;
@@ -58,12 +59,12 @@ mod token;
 mod tunnel;
 mod wire;
 
-pub use self::entry::Entry;
 use self::{
     app::app, auth::auth, cache::cache, cors::cors, csrf::csrf, handler::handler, headers::headers,
     jsonp::jsonp, limit::limit, lint::lint, proxy::proxy, request::request, route::route,
     session::session, syntax::syntax, tls::tls, token::token, tunnel::tunnel, wire::wire,
 };
+pub use self::{entry::Entry, page::CodePage};
 
 /// The effect of a violated rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -116,7 +116,7 @@ impl fmt::Display for StartProblem {
         if let Some(cause) = cause {
             write!(f, ": {cause}")?;
         }
-        write!(f, " ({})\n  help: {}", rule.code(), rule.help())
+        write!(f, " ({})\n  help: {}\n  see: {}", rule.code(), rule.help(), rule.page())
     }
 }
 

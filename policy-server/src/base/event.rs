@@ -1,6 +1,7 @@
 //! Log events of the catalogue.
 
-use policy_core::EventLevel;
+use policy_core::{CodePage, EventLevel};
+use tracing::field::{DisplayValue, display};
 
 /// Logs an event with its code, its text and these fields; `text: value` is appended to the text.
 macro_rules! log {
@@ -17,12 +18,21 @@ macro_rules! log {
             $crate::base::event::level(::policy_core::Event::$event.level());
         ::tracing::event!(
             LEVEL,
-            { code = ::policy_core::Event::$event.code(), $($field)* },
+            {
+                code = ::policy_core::Event::$event.code(),
+                see = $crate::base::event::page(::policy_core::Event::$event),
+                $($field)*
+            },
             $($text)+
         )
     }};
 }
 pub(crate) use log;
+
+/// The page about an event to which somebody should look.
+pub(crate) fn page(event: policy_core::Event) -> Option<DisplayValue<CodePage>> {
+    (event.level() != EventLevel::Info).then(|| display(event.page()))
+}
 
 pub(crate) const fn level(level: EventLevel) -> tracing::Level {
     match level {

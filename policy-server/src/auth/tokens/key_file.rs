@@ -208,7 +208,8 @@ impl fmt::Display for KeyFileError {
             KeyFileReason::Line { line, error } => write!(f, "line {line}: {error}")?,
             KeyFileReason::Keys(error) => error.fmt(f)?,
         }
-        write!(f, " ({})\n  help: {}", self.rule().code(), self.rule().help())
+        let rule = self.rule();
+        write!(f, " ({})\n  help: {}\n  see: {}", rule.code(), rule.help(), rule.page())
     }
 }
 
