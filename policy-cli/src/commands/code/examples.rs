@@ -66,8 +66,11 @@ mod tests {
     /// Rules of these areas that no example shows: those about the app as a whole, what is given to
     /// it at run time, those of layers in front of other services, and four that are about a list of
     /// routes or take a page to break.
-    const WITHOUT: [&str; 28] = [
+    const WITHOUT: [&str; 32] = [
         "cors.any-origin-at-run-time",
+        "cors.bound-unset",
+        "cors.bound-unused",
+        "cors.bound-configured",
         "cors.origin-outside-bound",
         "cors.origin-list-missing",
         "cors.origin-list-unused",
@@ -81,6 +84,7 @@ mod tests {
         "auth.issuer-not-accepted",
         "auth.issuers-missing",
         "auth.issuer-unused",
+        "auth.session-rights",
         "auth.realm-invalid",
         "csrf.exempt-by-default",
         "csrf.token-of-layer",
