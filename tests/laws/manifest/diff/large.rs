@@ -62,6 +62,7 @@ fn t25_many_requests_to_large_apps() {
 }
 
 /// What occurred in a pair of apps with so many requests.
+#[expect(clippy::print_stdout, reason = "a run that is stopped has said how far it came")]
 fn compared(seed: u64, number: u64, requests: u64) -> BTreeMap<&'static str, u64> {
     let seed = RngSeed::Fixed(seed.wrapping_mul(1_000_003).wrapping_add(number));
     let mut runner = TestRunner::new(Config { rng_seed: seed, ..Config::default() });
