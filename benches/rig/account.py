@@ -12,6 +12,9 @@ REST = "the rest"
 GROUPS = [
     ("copies", r"memcpy|memmove|memset"),
     ("memory", r"malloc|calloc|realloc|memalign|\bfree$|_int_free|unlink_chunk"),
+    # hyper's client is compiled into the task of the connection.
+    ("connections to an upstream", r"proxy::pool::Pool::connect|hyper::client|hyper::body|sync::(mpsc|oneshot)"),
+    ("reverse proxy", r"policy_server::gateway|policy_core::(reverse_proxy|headers::groups|gate::head::Single)"),
     ("gates 1 to 11", r"pipeline::(gates|normal_path)|policy_core::(gate|origin|cors::(preflight|compiled)|percent)|decide_origin|route::router|policy_server::client"),
     ("path parameters", r"handler::parameters|matchit"),
     ("gate 13", r"pipeline::respond|response_future::finished|remove_cors|keep_cookie|policy_core::(cors|cache|vary|headers)"),
@@ -41,11 +44,16 @@ def of_rows(policy, raw, rows):
 def of_row(server, row):
     with tempfile.TemporaryDirectory() as folder, started(server, folder):
         sent = request(*ROWS[row], fields(row, server), BODIES.get(row, ""))
-        costs = {}
-        for symbol, cost in own_costs(dump_of(server, sent, folder)).items():
-            group = next((group for group, pattern in GROUPS if re.search(pattern, symbol)), REST)
-            costs[group] = costs.get(group, 0) + cost / COUNT
-        return costs
+        return in_groups(dump_of(server, sent, folder))
+
+
+def in_groups(dump, groups=GROUPS, count=COUNT):
+    """Of one of so many requests, by group."""
+    costs = {}
+    for symbol, cost in own_costs(dump).items():
+        group = next((group for group, pattern in groups if re.search(pattern, symbol)), REST)
+        costs[group] = costs.get(group, 0) + cost / count
+    return costs
 
 
 def own_costs(path):

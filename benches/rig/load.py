@@ -66,7 +66,7 @@ def of_method(row, is_http2, folder):
 
 
 def burst(server, row, seconds, is_http2, folder):
-    """The results of one burst, and the CPUs that neither server nor client used."""
+    """What `under` gives for the load of a row."""
     _, path = ROWS[row]
     headers = [word for name, value in fields(row, server).items() for word in ("-H", f"{name}: {value}")]
     url = f"http://127.0.0.1:{server.port}{path}"
@@ -75,6 +75,11 @@ def burst(server, row, seconds, is_http2, folder):
     else:
         options = ["-t", "1", "-c", "32", "-d", f"{seconds}s", "--latency"]
     command = ["h2load" if is_http2 else "wrk", *options, *headers, *of_method(row, is_http2, folder), url]
+    return under(command, server, is_http2)
+
+
+def under(command, server, is_http2=False):
+    """The results of a server under the load of a command, and the CPUs that neither of them used."""
     cores = os.sched_getaffinity(0)
     # Beside the server, where there is another core.
     client_cores = cores - {min(cores)} or cores
@@ -93,7 +98,7 @@ def burst(server, row, seconds, is_http2, folder):
         rate = float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
         p99 = in_seconds(*re.search(r"^ +99% +([\d.]+)(\w+)", out, re.M).groups())
     if sum(failed) or not done:
-        raise SystemExit(f"{server.name}, {row}: {sum(failed)} of {done} failed\n{out}")
+        raise SystemExit(f"{server.name}, {command[-1]}: {sum(failed)} of {done} failed\n{out}")
     return {"rate": rate, "p99": p99, "user": user / done, "system": system / done}, (busy - client - user - system) / wall
 
 

@@ -70,15 +70,20 @@ class Server:
     def floor(self, has_timer=True):
         return "raw" + "-per-core" * self.is_per_core + "-no-timer" * (not has_timer)
 
+    def command(self):
+        return [self.path, str(self.port), *self.flags]
+
+    def core(self):
+        return min(os.sched_getaffinity(0))
+
     def start(self, before=(), flags=(), seconds=10):
         """On one core, behind another program if one is given."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        core = min(os.sched_getaffinity(0))
         self.process = subprocess.Popen(
-            [*before, self.path, str(self.port), *self.flags, *flags],
+            [*before, *self.command(), *flags],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+            preexec_fn=lambda: os.sched_setaffinity(0, {self.core()}))
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             try:
