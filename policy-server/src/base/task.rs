@@ -10,6 +10,11 @@ impl BackgroundTask {
     pub(crate) fn new(task: AbortHandle) -> Self {
         Self(task)
     }
+
+    #[cfg(feature = "gateway")]
+    pub(crate) fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
 }
 
 impl Drop for BackgroundTask {

@@ -9,7 +9,6 @@ use std::{
     task::Context,
 };
 
-use hyper_util::client::legacy::connect::{self, Connected};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::base::observed_io::{IoObserver, ObservedIo};
@@ -45,6 +44,10 @@ struct Seen {
 }
 
 impl Usage {
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2
+    }
+
     /// A response has arrived on this connection.
     pub(super) fn note_response(&self) {
         self.seen.is_reused.store(true, Relaxed);
@@ -69,12 +72,5 @@ impl IoObserver for Usage {
     fn before_write(&mut self, _context: &mut Context<'_>) -> io::Result<()> {
         self.seen.is_answered.store(false, Relaxed);
         Ok(())
-    }
-}
-
-impl connect::Connection for Connection {
-    fn connected(&self) -> Connected {
-        let connected = Connected::new().extra(self.observer.clone());
-        if self.observer.is_http2 { connected.negotiated_h2() } else { connected }
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn forward(
     count_hop(&parts.method, &mut fields);
     frame(&parts.headers, &body, &mut fields);
     sender(serving.own_origin, &parts, asking).write(&mut fields);
-    let client = if upgrade.is_some() { &gateway.websockets } else { &gateway.client };
+    let pool = if upgrade.is_some() { &gateway.websockets } else { &gateway.pool };
     if let Some(upgrade) = &mut upgrade {
         fields.insert(CONNECTION, UPGRADES);
         fields.insert(UPGRADE, WEBSOCKET);
@@ -105,10 +105,10 @@ pub(crate) fn forward(
                 }
             }
         }
-    } else if fields.contains_key(TE) && !client.speaks_http2() {
+    } else if fields.contains_key(TE) && !pool.speaks_http2() {
         fields.insert(CONNECTION, HeaderValue::from_static("te"));
     }
-    let client = client.clone();
+    let pool = Arc::clone(pool);
     let is_of_head = parts.method == Method::HEAD;
     let returning = Returning {
         gateway: Arc::clone(gateway),
@@ -118,7 +118,7 @@ pub(crate) fn forward(
     };
     let outgoing = Outgoing { method: parts.method, target, fields };
     Box::pin(async move {
-        match outgoing.send(&returning.gateway, &client, body, upgrade.is_some()).await {
+        match outgoing.send(&returning.gateway, &pool, body, upgrade.is_some()).await {
             Ok(response) => returning.answer(response, upgrade).await,
             Err(refusal) => Problem::from(refusal).into_response(),
         }

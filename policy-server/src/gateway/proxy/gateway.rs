@@ -7,7 +7,7 @@ use policy_core::{
     reverse_proxy::{Mapping, Upstream},
 };
 
-use super::client::{Client, Transport};
+use super::{connector::Transport, pool::Pool};
 use crate::{
     app::proxy::{Proxy, Timeouts},
     base::error::StartProblem,
@@ -17,9 +17,9 @@ use crate::{
 /// Forwards requests to one upstream.
 pub(crate) struct Gateway {
     pub(super) mapping: Mapping,
-    pub(super) client: Client,
+    pub(super) pool: Arc<Pool>,
     /// HTTP/1.1 connections, each for one WebSocket.
-    pub(super) websockets: Client,
+    pub(super) websockets: Arc<Pool>,
     /// The WebSockets that are open.
     pub(super) at_once: Arc<Concurrency>,
     pub(super) timeouts: Timeouts,
@@ -73,11 +73,14 @@ impl Gateway {
         };
         match upstream {
             Ok((upstream, transport)) if problems.is_empty() => {
+                let connector = transport.connector(proxy.is_http2);
+                let pool = Pool::new(&upstream, connector, true);
+                let websockets = Pool::new(&upstream, transport.connector_of_websockets(), false);
                 let mapping = Mapping::new(&proxy.prefix, upstream);
                 Ok(Self {
                     mapping: if proxy.strips { mapping.strip_prefix() } else { mapping },
-                    client: transport.client(proxy.is_http2),
-                    websockets: transport.for_websockets(),
+                    pool: Arc::new(pool),
+                    websockets: Arc::new(websockets),
                     at_once: Concurrency::new(proxy.websockets),
                     timeouts: proxy.timeouts,
                     forwards_session: proxy.forwards_session,

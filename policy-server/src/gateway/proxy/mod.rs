@@ -2,11 +2,12 @@
 
 mod begun;
 mod body;
-mod client;
 mod connection;
+mod connector;
 mod exchange;
 mod gateway;
 mod outgoing;
+mod pool;
 mod websocket;
 
 pub(crate) use exchange::{Serving, forward};

@@ -1,25 +1,30 @@
 //! A request to the upstream, which may be sent twice, and why there is no response to it.
 
-use std::{error::Error, fmt, io, pin::pin};
+use std::{
+    error::Error,
+    fmt, io,
+    pin::{Pin, pin},
+    sync::Arc,
+};
 
 use axum_core::body::Body;
-use http::{Extensions, HeaderMap, Method, Request, Uri};
+use http::{HeaderMap, Method, Request, Uri};
 use hyper::body::Incoming;
-use hyper_util::client::legacy;
 use policy_core::{Refusal, method};
 use tokio::{
     select,
-    time::{Instant, sleep_until},
+    time::{Instant, Sleep, timeout_at},
 };
 
 use super::{
     Gateway,
     body::{Progress, RequestBody, no_request_body, request_body},
-    client::Client,
     connection::Usage,
+    pool::{Lease, Pool, SendError, Sender},
 };
 
 /// A request as it is sent to the upstream.
+#[derive(Clone)]
 pub(super) struct Outgoing {
     pub(super) method: Method,
     pub(super) target: Uri,
@@ -48,7 +53,7 @@ impl Outgoing {
     pub(super) async fn send(
         self,
         gateway: &Gateway,
-        client: &Client,
+        pool: &Arc<Pool>,
         body: Body,
         has_upgrade: bool,
     ) -> Result<http::Response<Incoming>, Refusal> {
@@ -56,19 +61,16 @@ impl Outgoing {
         let is_idempotent = method::is_idempotent(self.method.as_str());
         // A body cannot be sent twice.
         let may_repeat = progress.is_none() && !has_upgrade;
-        let again = may_repeat.then(|| {
-            let Self { method, target, fields } = &self;
-            let (method, target, fields) = (method.clone(), target.clone(), fields.clone());
-            Self { method, target, fields }.request(no_request_body())
-        });
+        let again = may_repeat.then(|| self.clone());
         let progress = progress.as_deref();
-        let first = gateway.exchange(client, self.request(body), progress).await;
+        let first = gateway.exchange(pool, self.request(body), progress).await;
         match (first, again) {
             (Ok(response), _) => Ok(response),
             (Err(Failure { fate, .. }), Some(again))
                 if fate == Fate::Refused || (fate == Fate::ConnectionDead && is_idempotent) =>
             {
-                let second = gateway.exchange(client, again, None).await;
+                let again = again.request(no_request_body());
+                let second = gateway.exchange(pool, again, None).await;
                 second.map_err(|failure| failure.refusal)
             }
             (Err(failure), _) => Err(failure.refusal),
@@ -88,59 +90,108 @@ impl Gateway {
     /// Sends a request, and waits for the head of the response.
     async fn exchange(
         &self,
-        client: &Client,
-        request: Request<RequestBody>,
+        pool: &Arc<Pool>,
+        mut request: Request<RequestBody>,
         progress: Option<&Progress>,
     ) -> Result<http::Response<Incoming>, Failure> {
         let begun = Instant::now();
-        let mut response = pin!(client.pool.request(request));
+        loop {
+            let mut lease = match pool.waiting(begun) {
+                Some(lease) => lease,
+                None => {
+                    // Boxed: with a handshake in it, each request would take a kilobyte more.
+                    let open = Box::pin(pool.open());
+                    match timeout_at(begun + self.timeouts.response, open).await {
+                        Ok(opened) => opened.map_err(|error| self.judge(&error, progress))?,
+                        Err(_elapsed) => return Err(self.late(false)),
+                    }
+                }
+            };
+            pool.address(&mut request, &lease);
+            let Lease { sender, timer, .. } = &mut lease;
+            let answered = match sender {
+                Sender::Http1(sender) => {
+                    let response = pin!(sender.try_send_request(request));
+                    self.in_time(response, timer.as_mut(), begun, progress).await?
+                }
+                Sender::Http2(sender) => {
+                    let response = pin!(sender.try_send_request(request));
+                    self.in_time(response, timer.as_mut(), begun, progress).await?
+                }
+            };
+            match answered {
+                Ok(response) => {
+                    lease.usage.note_response();
+                    pool.keep(lease);
+                    return Ok(response);
+                }
+                // The upstream closed it before it was used again.
+                Err(mut error) => match error.take_message().filter(|_| lease.is_reused) {
+                    Some(unsent) => request = unsent,
+                    None => {
+                        let error = SendError::on(lease.usage, error.into_error());
+                        return Err(self.judge(&error, progress));
+                    }
+                },
+            }
+        }
+    }
+
+    /// Waits for a response as long as that may take.
+    async fn in_time<T>(
+        &self,
+        mut response: Pin<&mut impl Future<Output = T>>,
+        mut timer: Pin<&mut Sleep>,
+        begun: Instant,
+        progress: Option<&Progress>,
+    ) -> Result<T, Failure> {
+        let mut passed = None;
         loop {
             let state = progress.map(Progress::state);
             let waits_for_client = state.is_some_and(|state| state.waits_for_client);
             let patience =
                 if waits_for_client { self.timeouts.idle } else { self.timeouts.response };
             let deadline = state.map_or(begun, |state| state.since) + patience;
-            if deadline <= Instant::now() {
-                let refusal = match waits_for_client {
-                    true => Refusal::BodyTimedOut,
-                    false => Refusal::UpstreamTimedOut,
-                };
-                return Err(self.failed(refusal, &"no response in time", Fate::Unknown));
+            // A body that moved meanwhile has moved the deadline.
+            if passed == Some(deadline) {
+                return Err(self.late(waits_for_client));
             }
+            timer.as_mut().reset(deadline);
             select! {
-                response = &mut response => {
-                    let mut response = response.map_err(|error| self.judge(&error, progress))?;
-                    if let Some(usage) = response.extensions_mut().remove::<Usage>() {
-                        usage.note_response();
-                    }
-                    return Ok(response);
-                }
-                () = sleep_until(deadline) => (),
+                biased;
+                response = &mut response => return Ok(response),
+                () = &mut timer => passed = Some(deadline),
             }
         }
     }
 
-    fn judge(&self, error: &legacy::Error, progress: Option<&Progress>) -> Failure {
+    /// There was no response in time.
+    fn late(&self, waits_for_client: bool) -> Failure {
+        let refusal = match waits_for_client {
+            true => Refusal::BodyTimedOut,
+            false => Refusal::UpstreamTimedOut,
+        };
+        self.failed(refusal, &"no response in time", Fate::Unknown)
+    }
+
+    fn judge(&self, error: &SendError, progress: Option<&Progress>) -> Failure {
         if let Some(refusal) = progress.and_then(|progress| progress.state().failure) {
             let cause = "the body of the request is incomplete";
             return self.failed(refusal, &cause, Fate::Unknown);
         }
-        let refusal = match error.is_connect() {
-            true if is_late(error) => Refusal::UpstreamTimedOut,
+        let cause: &(dyn Error + 'static) = &*error.cause;
+        let refusal = match error.is_unreachable {
+            true if is_late(cause) => Refusal::UpstreamTimedOut,
             true => Refusal::UpstreamUnreachable,
             false => Refusal::UpstreamAnswer,
         };
-        let usage = error.connect_info().and_then(|connected| {
-            let mut extensions = Extensions::new();
-            connected.get_extras(&mut extensions);
-            extensions.remove::<Usage>()
-        });
-        let fate = match http2_error(error) {
+        let was_dead = error.usage.as_ref().is_some_and(Usage::was_dead);
+        let fate = match http2_error(cause) {
             Some(error) if is_refused(error) => Fate::Refused,
-            None if usage.is_some_and(|usage| usage.was_dead()) => Fate::ConnectionDead,
+            None if was_dead => Fate::ConnectionDead,
             _ => Fate::Unknown,
         };
-        self.failed(refusal, &Causes(error), fate)
+        self.failed(refusal, &Causes(cause), fate)
     }
 
     pub(super) fn failed(&self, refusal: Refusal, cause: &dyn fmt::Display, fate: Fate) -> Failure {
@@ -157,8 +208,8 @@ impl Gateway {
 }
 
 /// What HTTP/2 says about a stream or a connection, unless the connection simply ended.
-fn http2_error(error: &legacy::Error) -> Option<&h2::Error> {
-    let mut current: Option<&(dyn Error + 'static)> = Some(error);
+fn http2_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a h2::Error> {
+    let mut current = Some(error);
     while let Some(error) = current {
         if let Some(error) = error.downcast_ref() {
             return Some(error);
@@ -191,8 +242,8 @@ impl fmt::Display for Causes<'_> {
 }
 
 /// Whether connecting took too long.
-fn is_late(error: &legacy::Error) -> bool {
-    let mut current: Option<&(dyn Error + 'static)> = Some(error);
+fn is_late(error: &(dyn Error + 'static)) -> bool {
+    let mut current = Some(error);
     while let Some(error) = current {
         let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
         if error.downcast_ref::<io::Error>().is_some_and(is_late) {

@@ -1,0 +1,330 @@
+//! Connections to one upstream, kept for further requests.
+
+use std::{
+    error::Error,
+    mem,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use http::{HeaderValue, Request, Uri, header::HOST, uri::Authority};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use policy_core::reverse_proxy::Upstream;
+use tokio::time::{Instant, Sleep};
+
+use super::{
+    body::RequestBody,
+    connection::{Connection, Usage},
+    connector::Connector,
+};
+use crate::base::{task::BackgroundTask, timers};
+
+/// The most bytes of a response head, and of data read ahead of a slow client over HTTP/1.1.
+const BUFFER: usize = 64 * 1024;
+
+/// The flow-control window of one HTTP/2 stream, in bytes and per direction.
+const STREAM_WINDOW: u32 = 128 * 1024;
+
+/// The flow-control window of an HTTP/2 connection (RFC 9113 6.9.1). Each stream is limited by its
+/// own window; a smaller one for the connection would let slow clients block the others.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+
+/// How many idle connections are kept, and for how long.
+const IDLE_CONNECTIONS: usize = 128;
+const IDLE_TIME: Duration = Duration::from_secs(60);
+
+/// How often PING is sent to an HTTP/2 upstream while requests are in flight, and how long the
+/// reply may take.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connections to one upstream.
+pub(super) struct Pool {
+    connector: Connector,
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+    address: Address,
+    /// Whether a connection is kept after its first response.
+    keeps: bool,
+    kept: Mutex<Kept>,
+    /// Held while a connection is opened that will be shared.
+    opening: tokio::sync::Mutex<()>,
+    /// How many of these could not be opened.
+    failures: AtomicUsize,
+}
+
+/// How an upstream is named in requests.
+struct Address {
+    scheme: http::uri::Scheme,
+    authority: Authority,
+    host: HeaderValue,
+}
+
+/// The connections that wait for a request.
+#[derive(Default)]
+struct Kept {
+    /// Of HTTP/1.1: each has one request at a time. The one used last comes last.
+    idle: Vec<(Lease, Instant)>,
+    /// The one of HTTP/2, which all requests share.
+    shared: Option<(http2::SendRequest<RequestBody>, Usage, Instant)>,
+    /// Closes what nobody uses.
+    sweeper: Option<BackgroundTask>,
+}
+
+/// A connection for one request.
+pub(super) struct Lease {
+    pub(super) sender: Sender,
+    pub(super) usage: Usage,
+    pub(super) is_reused: bool,
+    /// The timer of the exchange. It stays with a connection of HTTP/1.1: to move one that is set
+    /// costs less than to set one for each request.
+    pub(super) timer: Pin<Box<Sleep>>,
+}
+
+pub(super) enum Sender {
+    Http1(http1::SendRequest<RequestBody>),
+    Http2(http2::SendRequest<RequestBody>),
+}
+
+/// Why a request got no response.
+pub(super) struct SendError {
+    pub(super) cause: Box<dyn Error + Send + Sync>,
+    /// The connection that it was sent on, if there was one.
+    pub(super) usage: Option<Usage>,
+    /// Whether no connection could be opened.
+    pub(super) is_unreachable: bool,
+}
+
+impl SendError {
+    fn unreachable(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { cause: error.into(), usage: None, is_unreachable: true }
+    }
+
+    pub(super) fn on(usage: Usage, error: hyper::Error) -> Self {
+        Self { cause: error.into(), usage: Some(usage), is_unreachable: false }
+    }
+}
+
+impl Pool {
+    /// A pool whose connections are kept if `keeps` says so.
+    pub(super) fn new(upstream: &Upstream, connector: Connector, keeps: bool) -> Self {
+        let mut http1 = http1::Builder::new();
+        http1.max_buf_size(BUFFER);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        http2
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_send_buf_size(STREAM_WINDOW as usize)
+            .max_header_list_size(BUFFER as u32)
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT);
+        Self {
+            connector,
+            http1,
+            http2,
+            address: Address::of(upstream),
+            keeps,
+            kept: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+            failures: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether a request will use HTTP/2, as far as known before there is a connection.
+    pub(super) fn speaks_http2(&self) -> bool {
+        self.connector.speaks_http2()
+    }
+
+    /// A connection that is open and waits for a request.
+    pub(super) fn waiting(&self, now: Instant) -> Option<Lease> {
+        let mut kept = self.kept();
+        if let Some((sender, usage, used)) = &mut kept.shared
+            && sender.is_ready()
+        {
+            *used = now;
+            return Some(Lease::new(Sender::Http2(sender.clone()), usage.clone(), true));
+        }
+        while let Some((lease, since)) = kept.idle.pop() {
+            if lease.sender.is_ready() && now < since + IDLE_TIME {
+                return Some(lease);
+            }
+        }
+        None
+    }
+
+    /// Opens a connection, or waits for one that another request opens and shares.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub(super) async fn open(self: &Arc<Self>) -> Result<Lease, SendError> {
+        if !self.speaks_http2() {
+            return self.connect().await;
+        }
+        let failures = self.failures.load(Relaxed);
+        let opening = self.opening.lock().await;
+        if let Some(lease) = self.waiting(Instant::now()) {
+            return Ok(lease);
+        }
+        // Those who have waited do not wait again, one behind another.
+        if self.failures.load(Relaxed) != failures {
+            return Err(SendError::unreachable("another request could not connect"));
+        }
+        if !self.speaks_http2() {
+            drop(opening);
+            return self.connect().await;
+        }
+        let connected = self.connect().await;
+        if connected.is_err() {
+            self.failures.fetch_add(1, Relaxed);
+        }
+        connected
+    }
+
+    async fn connect(self: &Arc<Self>) -> Result<Lease, SendError> {
+        let connection = self.connector.connect().await.map_err(SendError::unreachable)?;
+        let usage = connection.observer.clone();
+        let broken = |error| SendError::on(usage.clone(), error);
+        let sender = if usage.is_http2() {
+            let sender = self.share(connection, &usage).await.map_err(broken)?;
+            Sender::Http2(sender)
+        } else {
+            let (sender, driver) =
+                self.http1.handshake(TokioIo::new(connection)).await.map_err(broken)?;
+            // Its errors are those of the request in flight.
+            tokio::spawn(async move { drop(driver.with_upgrades().await) });
+            Sender::Http1(sender)
+        };
+        Ok(Lease::new(sender, usage, false))
+    }
+
+    async fn share(
+        self: &Arc<Self>,
+        connection: Connection,
+        usage: &Usage,
+    ) -> hyper::Result<http2::SendRequest<RequestBody>> {
+        let (sender, driver) = self.http2.handshake(TokioIo::new(connection)).await?;
+        tokio::spawn(async move { drop(driver.await) });
+        let mut kept = self.kept();
+        if self.keeps && !kept.shared.as_ref().is_some_and(|(sender, ..)| sender.is_ready()) {
+            kept.shared = Some((sender.clone(), usage.clone(), Instant::now()));
+            self.sweep(&mut kept);
+        }
+        Ok(sender)
+    }
+
+    /// Keeps the connection of a request whose response has begun, for when that is over.
+    pub(super) fn keep(self: &Arc<Self>, mut lease: Lease) {
+        let Sender::Http1(sender) = &mut lease.sender else { return };
+        if !self.keeps || sender.is_closed() {
+            return;
+        }
+        if sender.is_ready() {
+            return self.put(lease);
+        }
+        let pool = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Sender::Http1(sender) = &mut lease.sender
+                && sender.ready().await.is_ok()
+            {
+                pool.put(lease);
+            }
+        });
+    }
+
+    fn put(self: &Arc<Self>, mut lease: Lease) {
+        lease.is_reused = true;
+        let mut kept = self.kept();
+        if kept.idle.len() < IDLE_CONNECTIONS {
+            kept.idle.push((lease, Instant::now()));
+            self.sweep(&mut kept);
+        }
+    }
+
+    /// Begins to close what nobody uses.
+    fn sweep(self: &Arc<Self>, kept: &mut Kept) {
+        if kept.sweeper.as_ref().is_some_and(|sweeper| !sweeper.is_finished()) {
+            return;
+        }
+        let pool = Arc::downgrade(self);
+        let task = tokio::spawn(async move {
+            loop {
+                timers::sleep(IDLE_TIME).await;
+                let Some(pool) = Weak::upgrade(&pool) else { return };
+                pool.kept().close_unused();
+            }
+        });
+        kept.sweeper = Some(BackgroundTask::new(task.abort_handle()));
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the address into a request, as it is on this connection.
+    pub(super) fn address(&self, request: &mut Request<RequestBody>, lease: &Lease) {
+        self.address.write(request, &lease.sender);
+    }
+}
+
+impl Address {
+    fn of(upstream: &Upstream) -> Self {
+        let authority = upstream.authority().clone();
+        let host = HeaderValue::from_str(authority.as_str());
+        Self {
+            scheme: upstream.scheme().clone(),
+            // An authority has no byte that a field may not have.
+            host: host.unwrap_or(HeaderValue::from_static("")),
+            authority,
+        }
+    }
+
+    /// A path and `Host` (RFC 9112 3.2.1), or everything in the target (RFC 9113 8.3.1).
+    fn write(&self, request: &mut Request<RequestBody>, sender: &Sender) {
+        match sender {
+            Sender::Http1(_) => {
+                if request.uri().authority().is_some() {
+                    let path = request.uri().path_and_query().cloned();
+                    *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
+                }
+                request.headers_mut().insert(HOST, self.host.clone());
+            }
+            Sender::Http2(_) => {
+                let mut target = mem::take(request.uri_mut()).into_parts();
+                target.scheme = Some(self.scheme.clone());
+                target.authority = Some(self.authority.clone());
+                *request.uri_mut() = Uri::from_parts(target).unwrap_or_default();
+                request.headers_mut().remove(HOST);
+            }
+        }
+    }
+}
+
+impl Kept {
+    fn close_unused(&mut self) {
+        let is_used = |since: Instant| since.elapsed() < IDLE_TIME;
+        self.idle.retain(|(lease, since)| lease.sender.is_ready() && is_used(*since));
+        self.shared.take_if(|(sender, _, used)| !sender.is_ready() || !is_used(*used));
+    }
+}
+
+impl Lease {
+    fn new(sender: Sender, usage: Usage, is_reused: bool) -> Self {
+        Self { sender, usage, is_reused, timer: Box::pin(timers::sleep(IDLE_TIME)) }
+    }
+}
+
+impl Sender {
+    fn is_ready(&self) -> bool {
+        match self {
+            Self::Http1(sender) => sender.is_ready(),
+            Self::Http2(sender) => sender.is_ready(),
+        }
+    }
+}
