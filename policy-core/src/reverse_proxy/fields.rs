@@ -28,24 +28,21 @@ fn named(headers: &HeaderMap) -> Vec<HeaderName> {
 /// forwarding headers).
 ///
 /// `te: trailers` stays; before HTTP/2 `Connection` has to name it (RFC 9110 10.1.4).
-pub fn end_to_end(headers: &HeaderMap) -> HeaderMap {
-    let named = named(headers);
-    let mut kept = HeaderMap::with_capacity(headers.len() + 8);
-    for (name, value) in headers {
+pub fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
+    let takes_trailers = takes_trailers(&headers);
+    let named = named(&headers);
+    retain(&mut headers, |name| {
         let is_said_anew =
             matches!(*name, HOST | CONTENT_LENGTH | COOKIE) || name == http::header::EXPECT;
-        if !is_said_anew
+        !is_said_anew
             && !is_hop_by_hop(name.as_str())
             && !is_about_sender(name.as_str())
             && !named.contains(name)
-        {
-            kept.append(name, value.clone());
-        }
+    });
+    if takes_trailers {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
     }
-    if takes_trailers(headers) {
-        kept.insert(TE, HeaderValue::from_static("trailers"));
-    }
-    kept
+    headers
 }
 
 fn takes_trailers(headers: &HeaderMap) -> bool {
@@ -182,12 +179,12 @@ mod tests {
         ]));
         let ours = [("accept", "a"), ("accept", "b"), ("authorization", "Bearer x"), ("x", "y")];
         received.extend(headers(&ours));
-        assert_eq!(end_to_end(&received), headers(&ours));
+        assert_eq!(end_to_end(received), headers(&ours));
     }
 
     #[test]
     fn trailers_may_be_asked_for() {
-        let kept = end_to_end(&headers(&[("te", "gzip, Trailers"), ("connection", "te, close")]));
+        let kept = end_to_end(headers(&[("te", "gzip, Trailers"), ("connection", "te, close")]));
         assert_eq!(kept, headers(&[("te", "trailers")]));
     }
 

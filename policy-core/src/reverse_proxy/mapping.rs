@@ -61,6 +61,20 @@ impl Mapping {
     /// segment, at any depth of encoding, or one that begins with two slashes after the prefix is
     /// removed, which would be an authority (RFC 3986 4.2).
     pub fn target(&self, requested: &PathAndQuery) -> Result<Uri, Refusal> {
+        Uri::builder()
+            .scheme(self.upstream.scheme().clone())
+            .authority(self.upstream.authority().clone())
+            .path_and_query(self.path(requested)?)
+            .build()
+            .map_err(|_not_one| Refusal::TargetForm)
+    }
+
+    /// The path and the query of [`Mapping::target`].
+    ///
+    /// # Errors
+    ///
+    /// Those of `target`.
+    pub fn path(&self, requested: &PathAndQuery) -> Result<PathAndQuery, Refusal> {
         let whole = requested.path();
         let stripped = whole.strip_prefix(&*self.prefix).filter(|rest| is_rest(rest.as_bytes()));
         let stripped = stripped.ok_or(Refusal::TargetForm)?;
@@ -72,16 +86,10 @@ impl Mapping {
         let base = self.upstream.base();
         let slash = if begins && path.is_empty() { "/" } else { "" };
         let target = match requested.query() {
-            Some(query) => format!("{base}{slash}{path}?{query}"),
-            None => format!("{base}{slash}{path}"),
+            Some(query) => [base, slash, path, "?", query].concat(),
+            None => [base, slash, path].concat(),
         };
-        let target = PathAndQuery::try_from(target).map_err(|_not_one| Refusal::TargetForm)?;
-        Uri::builder()
-            .scheme(self.upstream.scheme().clone())
-            .authority(self.upstream.authority().clone())
-            .path_and_query(target)
-            .build()
-            .map_err(|_not_one| Refusal::TargetForm)
+        PathAndQuery::try_from(target).map_err(|_not_one| Refusal::TargetForm)
     }
 
     /// The path of this server for a path of the upstream, which may have a query or a fragment;

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,
     header::{FORWARDED, VIA},
@@ -46,26 +47,40 @@ impl Sender<'_> {
         let Self { client, host, scheme, version } = *self;
         // An address that came over IPv6 may be an IPv4-mapped one.
         let client = client.map(|client| client.to_canonical());
-        let address = client.map(|client| client.to_string());
-        let address = address.as_deref();
         // A colon, such as that before a port, is allowed only in quoted strings.
         let quote = if host.contains([':', '[']) { "\"" } else { "" };
         let (begin, end) = match client {
             Some(IpAddr::V6(_)) => ("for=\"[", "]\""),
             _ => ("for=", ""),
         };
-        let for_whom = address.unwrap_or("unknown");
-        let forwarded =
-            [begin, for_whom, end, ";host=", quote, host, quote, ";proto=", scheme].concat();
-        let mut put = |name: HeaderName, value: &str| match HeaderValue::from_str(value) {
-            Ok(value) => drop(headers.insert(name, value)),
-            Err(_) => drop(headers.remove(name)),
+        // One allocation: the other values are parts of the first.
+        let mut text = String::with_capacity(host.len() + 80);
+        text.push_str(begin);
+        let address = text.len();
+        match client {
+            Some(client) => push_address(&mut text, client),
+            None => text.push_str("unknown"),
+        }
+        let address = address..text.len();
+        text.extend([end, ";host=", quote]);
+        let named = text.len()..text.len() + host.len();
+        text.extend([host, quote, ";proto="]);
+        let spoken = text.len()..text.len() + scheme.len();
+        text.push_str(scheme);
+        let forwarded = Bytes::from(text);
+        let mut put = |name: HeaderName, value: Bytes| {
+            let is_ascii = value.is_ascii();
+            match HeaderValue::from_maybe_shared(value) {
+                Ok(value) if is_ascii => drop(headers.insert(name, value)),
+                _ => drop(headers.remove(name)),
+            }
         };
-        put(FORWARDED, &forwarded);
-        put(X_FORWARDED_HOST, host);
-        put(X_FORWARDED_PROTO, scheme);
-        match address {
-            Some(address) => put(X_FORWARDED_FOR, address),
+        put(X_FORWARDED_HOST, forwarded.slice(named));
+        put(X_FORWARDED_PROTO, forwarded.slice(spoken));
+        let address = forwarded.slice(address);
+        put(FORWARDED, forwarded);
+        match client {
+            Some(_) => put(X_FORWARDED_FOR, address),
             None => drop(headers.remove(X_FORWARDED_FOR)),
         }
         let via = match version {
@@ -75,6 +90,26 @@ impl Sender<'_> {
             _ => "1.1 policy",
         };
         headers.append(VIA, HeaderValue::from_static(via));
+    }
+}
+
+/// What its `Display` writes, which takes twenty times the instructions for an address of IPv4.
+fn push_address(text: &mut String, address: IpAddr) {
+    let IpAddr::V4(address) = address else {
+        return text.push_str(&address.to_string());
+    };
+    let digit = |value: u8| char::from(b'0' + value % 10);
+    for (at, octet) in address.octets().into_iter().enumerate() {
+        if at > 0 {
+            text.push('.');
+        }
+        if octet >= 100 {
+            text.push(digit(octet / 100));
+        }
+        if octet >= 10 {
+            text.push(digit(octet / 10));
+        }
+        text.push(digit(octet));
     }
 }
 
@@ -108,6 +143,9 @@ mod tests {
     #[test]
     fn an_address_is_written_in_one_form() {
         assert_eq!(written(Some("::ffff:192.0.2.7"), "a")[X_FORWARDED_FOR], "192.0.2.7");
+        for address in ["0.0.0.0", "1.20.100.255", "9.10.99.101", "2001:db8::7"] {
+            assert_eq!(written(Some(address), "a")[X_FORWARDED_FOR], address);
+        }
         let unknown = written(None, "a");
         assert_eq!(unknown[FORWARDED], "for=unknown;host=a;proto=http");
         assert!(!unknown.contains_key(X_FORWARDED_FOR));

@@ -7,12 +7,12 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode,
+    HeaderMap, HeaderValue, Method, Request, StatusCode, Uri,
     header::{
         CONNECTION, CONTENT_LENGTH, COOKIE, Entry, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
         SET_COOKIE, TE, TRANSFER_ENCODING, UPGRADE,
     },
-    request,
+    uri::Authority,
 };
 use http_body::Body as _;
 use hyper::{body::Incoming, upgrade::OnUpgrade};
@@ -58,8 +58,8 @@ pub(crate) fn forward(
     request: Request<Body>,
     asking: &client::Client,
 ) -> BoxFuture {
-    let target = match request.uri().path_and_query().map(|path| gateway.mapping.target(path)) {
-        Some(Ok(target)) => target,
+    let target = match request.uri().path_and_query().map(|path| gateway.mapping.path(path)) {
+        Some(Ok(target)) => Uri::from(target),
         Some(Err(refusal)) => return Box::pin(ready(serving.auth.refuse(refusal, &request))),
         None => return Box::pin(ready(serving.auth.refuse(Refusal::TargetForm, &request))),
     };
@@ -82,14 +82,20 @@ pub(crate) fn forward(
     }
     let own_cookie =
         serving.auth.sessions.as_ref().map(|sessions| sessions.cookie_name().to_owned());
-    let mut fields = end_to_end(&parts.headers);
     let withheld = own_cookie.as_deref().filter(|_| !gateway.forwards_session);
-    if let Some(cookies) = without_cookies(&parts.headers, withheld.as_slice()) {
+    let cookies = without_cookies(&parts.headers, withheld.as_slice());
+    let has_length = parts.headers.contains_key(CONTENT_LENGTH);
+    let host = parts.headers.get(HOST).cloned();
+    let mut fields = end_to_end(parts.headers);
+    if let Some(cookies) = cookies {
         fields.insert(COOKIE, cookies);
     }
     count_hop(&parts.method, &mut fields);
-    frame(&parts.headers, &body, &mut fields);
-    sender(serving.own_origin, &parts, asking).write(&mut fields);
+    frame(has_length, &body, &mut fields);
+    let host = host_of(serving.own_origin, &parts.uri, host.as_ref());
+    let scheme = if asking.is_secure(serving.own_origin) { "https" } else { "http" };
+    let version = parts.version;
+    Sender { client: asking.address(), host, scheme, version }.write(&mut fields);
     let pool = if upgrade.is_some() { &gateway.websockets } else { &gateway.pool };
     if let Some(upgrade) = &mut upgrade {
         fields.insert(CONNECTION, UPGRADES);
@@ -150,9 +156,9 @@ impl Upgrade {
 
 /// Writes the framing headers from the body itself: a header that disagrees with the body would
 /// enable request smuggling (RFC 9112 6.3).
-fn frame(received: &HeaderMap, body: &Body, fields: &mut HeaderMap) {
+fn frame(has_length: bool, body: &Body, fields: &mut HeaderMap) {
     if body.is_end_stream() {
-        if received.contains_key(CONTENT_LENGTH) {
+        if has_length {
             fields.insert(CONTENT_LENGTH, HeaderValue::from(0));
         }
     } else if body.size_hint().exact().is_none() {
@@ -160,28 +166,22 @@ fn frame(received: &HeaderMap, body: &Body, fields: &mut HeaderMap) {
     }
 }
 
-/// Who sent a request, and which of our hosts they named.
-fn sender<'a>(
-    own: &'a OwnOrigin,
-    parts: &'a request::Parts,
-    asking: &client::Client,
-) -> Sender<'a> {
-    let host = match own {
+/// Which of our hosts a request names.
+fn host_of<'a>(own: &'a OwnOrigin, target: &'a Uri, host: Option<&'a HeaderValue>) -> &'a str {
+    match own {
         OwnOrigin::Public(origin) => origin.authority(),
         // A loopback host, which gate 2 has checked.
         OwnOrigin::Development => {
-            let named = || parts.headers.get(HOST)?.to_str().ok();
-            let host = parts.uri.authority().map(http::uri::Authority::as_str).or_else(named);
-            host.unwrap_or("localhost")
+            let named = || host?.to_str().ok();
+            target.authority().map(Authority::as_str).or_else(named).unwrap_or("localhost")
         }
-    };
-    let scheme = if asking.is_secure(own) { "https" } else { "http" };
-    Sender { client: asking.address(), host, scheme, version: parts.version }
+    }
 }
 
 /// What must be kept of a request to process its response.
 struct Returning {
     gateway: Arc<Gateway>,
+    /// A copy: a part of the URI would keep hyper from using its read buffer again.
     path: String,
     own_cookie: Option<String>,
     is_of_head: bool,
