@@ -1,8 +1,8 @@
 //! The beginning of a response, as far as the upstream has sent it.
 
 use std::{
-    collections::VecDeque,
     future::poll_fn,
+    mem,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -18,7 +18,7 @@ const FRAMES: usize = 2;
 
 /// A body whose first frames were read.
 pub(super) struct Begun<B> {
-    frames: VecDeque<Frame<Bytes>>,
+    frames: [Option<Frame<Bytes>>; FRAMES],
     rest: B,
 }
 
@@ -30,11 +30,11 @@ impl<B: Body<Data = Bytes> + Unpin> Begun<B> {
     ///
     /// That of the body.
     pub(super) async fn read(body: B) -> Result<Self, B::Error> {
-        let mut begun = Self { frames: VecDeque::new(), rest: body };
+        let mut begun = Self { frames: Default::default(), rest: body };
         let mut has_yielded = false;
-        while begun.frames.len() < FRAMES && !begun.rest.is_end_stream() {
+        while begun.has_room() && !begun.rest.is_end_stream() {
             match poll_fn(|context| Poll::Ready(begun.poll_rest(context))).await {
-                Poll::Ready(Some(frame)) => begun.frames.push_back(frame?),
+                Poll::Ready(Some(frame)) => begun.push(frame?),
                 Poll::Ready(None) => break,
                 // The connection has its own task, which may be about to pass on what it has read.
                 Poll::Pending if !has_yielded => {
@@ -45,6 +45,28 @@ impl<B: Body<Data = Bytes> + Unpin> Begun<B> {
             }
         }
         Ok(begun)
+    }
+
+    fn has_room(&self) -> bool {
+        self.frames.iter().any(Option::is_none)
+    }
+
+    fn push(&mut self, frame: Frame<Bytes>) {
+        if let Some(room) = self.frames.iter_mut().find(|room| room.is_none()) {
+            *room = Some(frame);
+        }
+    }
+
+    /// Takes the data of a body that is one frame and was read.
+    pub(super) fn take_whole(&mut self) -> Option<Bytes> {
+        match &mut self.frames {
+            [Some(only), rest @ ..]
+                if self.rest.is_end_stream() && rest.iter().all(Option::is_none) =>
+            {
+                only.data_mut().map(mem::take)
+            }
+            _ => None,
+        }
     }
 
     fn poll_rest(
@@ -63,19 +85,19 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Begun<B> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        match self.frames.pop_front() {
+        match self.frames.iter_mut().find_map(Option::take) {
             Some(frame) => Poll::Ready(Some(Ok(frame))),
             None => self.poll_rest(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.frames.is_empty() && self.rest.is_end_stream()
+        self.frames.iter().all(Option::is_none) && self.rest.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read =
-            self.frames.iter().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum();
+        let data = self.frames.iter().flatten().filter_map(Frame::data_ref);
+        let read = data.map(|data| data.len() as u64).sum();
         longer(self.rest.size_hint(), read)
     }
 }
@@ -90,17 +112,35 @@ mod tests {
 
     use super::*;
 
+    impl<B> Begun<B> {
+        fn read_frames(&self) -> usize {
+            self.frames.iter().flatten().count()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_there_needs_no_more_reading() {
+        let read =
+            async |body: &'static str| Begun::read(Full::new(Bytes::from(body))).await.unwrap();
+        assert_eq!(read("hello").await.take_whole().as_deref(), Some(&b"hello"[..]));
+        assert_eq!(read("").await.take_whole(), None);
+        let two = ["a", "b"].map(|data| Ok::<_, Infallible>(Frame::data(Bytes::from(data))));
+        let mut two = Begun::read(StreamBody::new(stream::iter(two))).await.unwrap();
+        assert_eq!(two.take_whole(), None);
+        assert_eq!(two.collect().await.unwrap().to_bytes(), "ab");
+    }
+
     #[tokio::test]
     async fn what_is_there_is_read_and_given_again() {
         let begun = Begun::read(Full::new(Bytes::from_static(b"hello"))).await.unwrap();
-        assert_eq!((begun.frames.len(), begun.size_hint().exact()), (1, Some(5)));
+        assert_eq!((begun.read_frames(), begun.size_hint().exact()), (1, Some(5)));
         assert!(!begun.is_end_stream());
         assert_eq!(begun.collect().await.unwrap().to_bytes(), "hello");
 
         let frames =
             ["a", "b", "c"].map(|data| Ok::<_, Infallible>(Frame::data(Bytes::from(data))));
         let begun = Begun::read(StreamBody::new(stream::iter(frames))).await.unwrap();
-        assert_eq!(begun.frames.len(), FRAMES);
+        assert_eq!(begun.read_frames(), FRAMES);
         assert_eq!(begun.collect().await.unwrap().to_bytes(), "abc");
     }
 
@@ -122,7 +162,7 @@ mod tests {
             Some((Ok::<_, Infallible>(Frame::data(data)), receiver))
         });
         let begun = Begun::read(StreamBody::new(Box::pin(later))).await.unwrap();
-        assert!(begun.frames.is_empty());
+        assert_eq!(begun.read_frames(), 0);
         sender.send("late").await.unwrap();
         drop(sender);
         assert_eq!(begun.collect().await.unwrap().to_bytes(), "late");

@@ -104,7 +104,10 @@ impl BodyObserver<Body> for RequestObserver {
 }
 
 /// The body of a response on its way to the client.
-pub(super) fn response_body(body: Begun<Incoming>, is_of_head: bool, idle: Duration) -> Body {
+pub(super) fn response_body(mut body: Begun<Incoming>, is_of_head: bool, idle: Duration) -> Body {
+    if let Some(data) = body.take_whole() {
+        return Body::from(data);
+    }
     let observer = ResponseObserver { is_of_head, idle, deadline: None, is_waiting: false };
     Body::new(ObservedBody::new(body.map_err(BrokenOff::Upstream), observer))
 }
