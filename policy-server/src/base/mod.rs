@@ -6,6 +6,7 @@ pub(crate) mod error;
 pub(crate) mod escape;
 pub(crate) mod event;
 pub(crate) mod exit;
+pub(crate) mod kept_timer;
 pub(crate) mod log;
 pub(crate) mod message_body;
 pub(crate) mod observed_io;

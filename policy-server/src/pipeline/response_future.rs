@@ -15,16 +15,13 @@ use std::{
 
 use axum_core::response::{IntoResponse, Response};
 use policy_core::{Refusal, cache::ResponseFacts};
-use tokio::{
-    runtime::Handle,
-    time::{Sleep, sleep},
-};
+use tokio::runtime::Handle;
 use tracing::Span;
 
 use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::Outcome},
-    base::{event::log, problem::Problem},
+    base::{event::log, kept_timer::KeptTimer, problem::Problem},
     handler::BoxFuture,
     observe::observation::Observation,
 };
@@ -95,6 +92,16 @@ impl ResponseFuture {
         Self(Stage::Layered(response))
     }
 
+    /// The timer of a request that waits, where its connection puts one that it has kept, and takes it
+    /// from for the next.
+    pub(crate) fn timer(&mut self) -> Option<&mut KeptTimer> {
+        match &mut self.0 {
+            Stage::Running(running) => Some(&mut running.timer),
+            Stage::Observed(observed) => observed.0.timer(),
+            Stage::Ready(_) | Stage::Layered(_) => None,
+        }
+    }
+
     pub(crate) fn observed(self, observation: Observation) -> Self {
         Self(Stage::Observed(Box::new((self, Some(observation)))))
     }
@@ -135,8 +142,9 @@ struct Running {
     auth: Option<Arc<RequestAuth>>,
     body: BodyProgress,
     timeout: Duration,
-    /// Armed when the handler first waits, since most handlers never do.
-    deadline: Option<Pin<Box<Sleep>>>,
+    timer: KeptTimer,
+    /// Whether the timer is set: when the handler first waits, since most handlers never do.
+    has_deadline: bool,
     span: Span,
 }
 
@@ -222,7 +230,16 @@ impl Running {
         span: &Span,
     ) -> Self {
         let (policy, span) = (Some(policy), span.clone());
-        Self { stage, policy, auth, body, timeout, deadline: None, span }
+        Self {
+            stage,
+            policy,
+            auth,
+            body,
+            timeout,
+            timer: KeptTimer::default(),
+            has_deadline: false,
+            span,
+        }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
@@ -271,9 +288,11 @@ impl Running {
         match polled {
             Ok(Poll::Ready(done)) => Poll::Ready(Ok(done)),
             Ok(Poll::Pending) => {
-                let timeout = self.timeout;
-                let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
-                ready!(deadline.as_mut().poll(context));
+                if !self.has_deadline {
+                    self.has_deadline = true;
+                    self.timer.set(self.timeout);
+                }
+                ready!(self.timer.poll(context));
                 Poll::Ready(Err(self.timed_out()))
             }
             Err(panic) => Poll::Ready(Err(panicked(&*panic))),

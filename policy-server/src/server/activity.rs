@@ -2,8 +2,9 @@
 //! periodically.
 
 use std::{
+    mem,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
     task::Context,
@@ -12,7 +13,7 @@ use std::{
 use futures_util::task::AtomicWaker;
 
 use super::unsent::{Unsent, UnsentBudget};
-use crate::route::limits::Permit;
+use crate::{base::kept_timer::KeptTimer, route::limits::Permit};
 
 /// A connection with this many more cancelled than completed requests is closed. The number of
 /// concurrent requests is limited by the streams; this limits how fast they come and go: each may
@@ -44,6 +45,8 @@ pub(super) struct Activity {
     /// Of the request that upgraded the connection, for as long as its socket exists.
     permit: OnceLock<Permit>,
     unsent: Arc<Unsent>,
+    /// That of the last request that waited.
+    timer: Mutex<KeptTimer>,
 }
 
 /// A connection that is no longer HTTP can be closed only at its socket.
@@ -77,7 +80,13 @@ impl Activity {
             cut: Cut::default(),
             permit: OnceLock::new(),
             unsent: Unsent::new(unsent),
+            timer: Mutex::default(),
         }
+    }
+
+    /// Exchanges the timer that is kept for another one.
+    pub(super) fn swap_timer(&self, timer: &mut KeptTimer) {
+        mem::swap(timer, &mut self.timer.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// What the client has not read yet.

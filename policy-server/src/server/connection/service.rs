@@ -68,11 +68,14 @@ impl Service<Request<Incoming>> for ConnectionService {
         // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
         // HTTP/2 wait for their client in the executor of their connection.
         let first_poll = if is_http1 { FirstPoll::InCall } else { FirstPoll::Later };
-        let response = match &*self.role {
+        let mut response = match &*self.role {
             #[cfg(feature = "tls")]
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
             _ => self.app.respond(request, Some(self.peer), Some(&self.last), first_poll),
         };
+        if let Some(timer) = response.timer() {
+            self.activity.swap_timer(timer);
+        }
         #[cfg(feature = "http3")]
         let alternative = self.role.alternative().cloned();
         OpenResponse {
@@ -161,6 +164,10 @@ impl Future for OpenResponse {
             ready!(self.poll_admitted(context));
         }
         let Ok(response) = ready!(Pin::new(&mut self.response).poll(context));
+        let this = &mut *self;
+        if let Some(timer) = this.response.timer().filter(|timer| timer.is_set()) {
+            this.activity.swap_timer(timer);
+        }
         #[cfg(feature = "http3")]
         let response = announced(response, self.alternative.take());
         let mut response = response;
