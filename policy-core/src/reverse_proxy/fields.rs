@@ -66,6 +66,8 @@ pub fn keep_end_to_end(status: StatusCode, headers: &mut HeaderMap) -> Result<()
     for name in named(headers) {
         headers.remove(name);
     }
+    // The only one of them that most responses have: without it, no list of names is made.
+    headers.remove(CONNECTION);
     let is_of_connection = |name: &HeaderName| is_hop_by_hop(name.as_str()) || *name == ALT_SVC;
     if headers.keys().any(is_of_connection) {
         retain(headers, |name| !is_of_connection(name));

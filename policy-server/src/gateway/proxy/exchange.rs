@@ -9,8 +9,8 @@ use axum_core::{
 use http::{
     HeaderMap, HeaderValue, Method, Request, StatusCode, Uri,
     header::{
-        CONNECTION, CONTENT_LENGTH, COOKIE, Entry, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
-        SET_COOKIE, TE, TRANSFER_ENCODING, UPGRADE,
+        CONNECTION, CONTENT_LENGTH, CONTENT_LOCATION, COOKIE, Entry, HOST, LOCATION,
+        SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SET_COOKIE, TE, TRANSFER_ENCODING, UPGRADE,
     },
     uri::Authority,
 };
@@ -85,7 +85,7 @@ pub(crate) fn forward(
     let withheld = own_cookie.as_deref().filter(|_| !gateway.forwards_session);
     let cookies = without_cookies(&parts.headers, withheld.as_slice());
     let has_length = parts.headers.contains_key(CONTENT_LENGTH);
-    let host = parts.headers.get(HOST).cloned();
+    let host = parts.headers.remove(HOST);
     let mut fields = end_to_end(parts.headers);
     if let Some(cookies) = cookies {
         fields.insert(COOKIE, cookies);
@@ -244,6 +244,11 @@ impl Returning {
     fn rewrite(&self, status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
         keep_end_to_end(status, headers)?;
         let mapping = &self.gateway.mapping;
+        let is_rewritten = |name| matches!(name, &LOCATION | &CONTENT_LOCATION | &SET_COOKIE);
+        // Few responses have one, and to look at each name costs less than to look each up.
+        if !headers.keys().any(is_rewritten) {
+            return Ok(());
+        }
         mapping.rewrite_locations(headers);
         if let Entry::Occupied(lines) = headers.entry(SET_COOKIE) {
             let (name, lines) = lines.remove_entry_mult();

@@ -328,3 +328,57 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::{join, net::TcpListener};
+
+    use super::{super::connector::Transport, *};
+
+    async fn pool(is_http2: bool) -> (TcpListener, Arc<Pool>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let upstream = Upstream::parse(&address).unwrap();
+        let transport = Transport::new(&upstream, None, Duration::from_secs(10)).unwrap();
+        let pool = Pool::new(&upstream, transport.connector(is_http2), true);
+        (listener, Arc::new(pool))
+    }
+
+    #[tokio::test]
+    async fn an_idle_connection_is_used_again_within_its_time() {
+        let (_listener, pool) = pool(false).await;
+        let keep_one = async || {
+            let mut lease = pool.open().await.ok().unwrap();
+            assert!(!lease.is_reused);
+            let Sender::Http1(sender) = &mut lease.sender else { panic!("HTTP/2") };
+            sender.ready().await.unwrap();
+            pool.keep(lease);
+        };
+        keep_one().await;
+        assert!(pool.waiting(Instant::now()).unwrap().is_reused);
+        assert!(pool.waiting(Instant::now()).is_none());
+        keep_one().await;
+        assert!(pool.waiting(Instant::now() + IDLE_TIME).is_none());
+        assert!(pool.waiting(Instant::now()).is_none());
+    }
+
+    #[tokio::test]
+    async fn requests_at_once_share_a_connection_of_http2() {
+        let (listener, pool) = pool(true).await;
+        let (first, second) = join!(pool.open(), pool.open());
+        assert!(!first.ok().unwrap().is_reused);
+        assert!(second.ok().unwrap().is_reused);
+        listener.accept().await.unwrap();
+        let further = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
+        assert!(further.is_err());
+    }
+
+    #[tokio::test]
+    async fn who_waited_for_a_connection_that_failed_does_not_begin_anew() {
+        let (listener, pool) = pool(true).await;
+        drop(listener);
+        let (first, second) = join!(pool.open(), pool.open());
+        assert!(first.err().unwrap().is_unreachable);
+        assert_eq!(second.err().unwrap().cause.to_string(), "another request could not connect");
+    }
+}
