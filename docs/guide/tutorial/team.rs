@@ -1,17 +1,14 @@
 //! The tasks of a team whose members log in.
 
-use std::{
-    env,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use policy_server::{
-    Proxies,
     prelude::*,
     session::{self, SessionSettings},
 };
 use serde::{Deserialize, Serialize};
 
+// ANCHOR: task
 #[derive(Clone, Deserialize, Serialize)]
 struct Task {
     title: String,
@@ -20,6 +17,7 @@ struct Task {
     #[serde(default)]
     by: String,
 }
+// ANCHOR_END: task
 
 impl Validate for Task {
     fn validate(&self) -> Result<(), Invalid> {
@@ -134,15 +132,16 @@ fn app(sessions: SessionSettings) -> App<Tasks> {
 // ANCHOR: main
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    let store = env::var("SESSION_STORE").unwrap_or("redb:sessions.redb".to_owned());
+    let setting = |name| std::env::var(name).ok();
+    let store = setting("SESSION_STORE").unwrap_or("redb:sessions.redb".to_owned());
     let mut app = app(Sessions::from_url(store));
-    if let Ok(origin) = env::var("PUBLIC_ORIGIN") {
+    if let Some(origin) = setting("PUBLIC_ORIGIN") {
         app = app.public_origin(origin);
     }
-    if let Ok(networks) = env::var("TRUSTED_PROXIES") {
-        app = app.behind(Proxies::new(networks.split(',')).x_forwarded());
+    if let Some(networks) = setting("TRUSTED_PROXIES") {
+        app = app.behind(policy_server::Proxies::new(networks.split(',')).x_forwarded());
     }
-    app.serve(env::var("LISTEN").unwrap_or("127.0.0.1:8080".to_owned())).await?;
+    app.serve(setting("LISTEN").unwrap_or("127.0.0.1:8080".to_owned())).await?;
     Ok(())
 }
 // ANCHOR_END: main
