@@ -12,6 +12,7 @@ mod attack;
 mod crash;
 mod h2spec;
 mod soak;
+mod tutorial;
 
 use tokio::sync::{Mutex, MutexGuard};
 

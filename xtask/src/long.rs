@@ -8,7 +8,8 @@ use crate::{
     compile_time, faults, project,
     run::with_env,
     setup::{
-        self, CHROMEDRIVER, CHROMIUM, FIREFOX, GIT, POSTGRES, REDIS, SLOWHTTPTEST, WEBKIT, XVFB,
+        self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, NGINX, POSTGRES, PYTHON, REDIS,
+        SLOWHTTPTEST, WEBKIT, XVFB,
     },
     test::clippy,
 };
@@ -99,6 +100,12 @@ const RUNS: &[Long] = &[
         purpose: "what cargo-mutants changes in a file or folder is noticed; PATH",
         duration: "30 min",
         run: mutants,
+    },
+    Long {
+        name: "tutorial",
+        purpose: "the tutorial followed to the letter, from nothing to a deployed service",
+        duration: "10 min",
+        run: tutorial,
     },
     Long {
         name: "compile-time",
@@ -353,6 +360,13 @@ fn seeded_faults(arguments: &[&str]) -> Outcome {
         filters => faults::Selection::Matching(filters),
     };
     faults::run(selection, is_resumed)?.into_outcome()
+}
+
+/// Its parts are assembled by every test run as well, and not run.
+fn tutorial(arguments: &[&str]) -> Outcome {
+    no_arguments("tutorial", arguments)?;
+    setup::require(&[CHROMIUM, CHROMEDRIVER, CURL, GIT, NGINX, PYTHON])?;
+    command::run(&mut suite("long", &[], &["tutorial::", "--include-ignored", "--nocapture"]))
 }
 
 fn compile_time(arguments: &[&str]) -> Outcome {

@@ -114,7 +114,8 @@ fn tests(targets: &Targets) -> [Vec<Command>; 2] {
 /// reason, so that it lists them as left out. Here they run, and fail if the program is missing.
 /// All but h2spec, which no distribution has: `cargo xtask long h2spec` takes one that was built; and
 /// WebKit, which `cargo xtask long browser-diff` installs; and small disks, which only root may mount:
-/// `cargo xtask long stores` does.
+/// `cargo xtask long stores` does; and the tutorial, which builds a package of its own twice: `cargo
+/// xtask long tutorial` does.
 ///
 /// Browsers keep the processors busy. The others wait most of the time, for a database to fail over for
 /// example.
@@ -128,6 +129,8 @@ fn tests_with_programs(targets: &Targets) -> [Vec<Command>; 2] {
         "diff::webkit_",
         "--skip",
         "a_full_disk_",
+        "--skip",
+        "a_stranger_gets_from_nothing_",
     ];
     let [browsers, others] = split(targets, &["browser"], &behind);
     let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
