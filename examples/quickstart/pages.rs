@@ -1,11 +1,8 @@
 //! The pages that call the API: one service at two origins, of which the API grants one.
 
-use std::{
-    env,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
-use example_look::{Example, free};
+use example_look::{Example, free, ports};
 use policy_server::prelude::*;
 use serde::Deserialize;
 
@@ -41,7 +38,8 @@ where
 {
     let site = Site { seen, addresses: Arc::default() };
     let page = || App::new(site.clone()).routes(routes![page, script, arrivals]);
-    let [api_port, granted_port, refused_port] = ports();
+    let [api_port, granted_port, refused_port] =
+        ports("POLICY_QUICKSTART_PORTS", [8080, 8081, 8082]);
     let api = api.bind(free(api_port)?).await?;
     let granted = page().bind(free(granted_port)?).await?;
     let refused = page().bind(free(refused_port)?).await?;
@@ -53,13 +51,6 @@ where
     introduce(addresses);
     tokio::try_join!(api.run(), granted.run(), refused.run())?;
     Ok(())
-}
-
-/// 8080 to 8082, or the three ports in `POLICY_QUICKSTART_PORTS`, separated by commas.
-fn ports() -> [u16; 3] {
-    let wanted = env::var("POLICY_QUICKSTART_PORTS").unwrap_or_default();
-    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
-    [8080, 8081, 8082].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
 /// Prints the addresses and what to try.

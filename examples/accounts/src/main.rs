@@ -159,7 +159,7 @@ async fn main() -> Result<(), Report> {
     let folder = env::var_os("POLICY_ACCOUNTS_FOLDER").unwrap_or("target/accounts".into());
     let service = accounts(Path::new(&folder))?;
     // Without the page: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
-    shop::serve_beside(service).await?;
+    shop::serve(service).await?;
     Ok(())
 }
 

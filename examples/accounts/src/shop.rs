@@ -2,14 +2,9 @@
 //! `http://localhost:8080`. They are the same site, so the cookie is sent, but different origins,
 //! so the service has to grant access.
 
-use std::{
-    env,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
-
-use example_look::{Example, STYLE, free};
-use policy_server::{ServerSettings, prelude::*};
+use example_logins::beside::{Known, serve_beside};
+use example_look::{Example, STYLE, ports};
+use policy_server::prelude::*;
 
 const EXAMPLE: Example = Example {
     name: "accounts",
@@ -24,36 +19,14 @@ const EXAMPLE: Example = Example {
     next: "cargo run -p cluster",
 };
 
-/// The origin of the service, known once it listens.
-type Service = Arc<OnceLock<String>>;
-
 /// Serves the service and the page until ctrl-c.
-pub(crate) async fn serve_beside<S>(service: App<S>) -> Result<(), Error>
+pub(crate) async fn serve<S>(service: App<S>) -> Result<(), Error>
 where
     S: Send + Sync + 'static,
 {
-    let [service_port, page_port] = ports();
-    let known = Service::default();
-    let page = App::new(Arc::clone(&known)).routes(routes![page, script, style]);
-    let page = page.bind(free(page_port)?).await?;
-    let page_origin = format!("http://localhost:{}", page.local_addr().port());
-    let service = service
-        .origins("shop", [&page_origin])
-        // Open event streams are cut off after this.
-        .settings(ServerSettings::default().shutdown_timeout(Duration::from_secs(1)))
-        .bind(free(service_port)?)
-        .await?;
-    let service_origin = format!("http://localhost:{}", service.local_addr().port());
-    introduce(known.get_or_init(|| service_origin), &page_origin);
-    tokio::try_join!(service.run(), page.run())?;
-    Ok(())
-}
-
-/// 8080 and 8081, or the two ports in `POLICY_ACCOUNTS_PORTS`, separated by a comma.
-fn ports() -> [u16; 2] {
-    let wanted = env::var("POLICY_ACCOUNTS_PORTS").unwrap_or_default();
-    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
-    [8080, 8081].map(|usual| wanted.next().flatten().unwrap_or(usual))
+    let ports = ports("POLICY_ACCOUNTS_PORTS", [8080, 8081]);
+    let shop = |known| App::new(known).routes(routes![page, script, style]);
+    serve_beside(service, "shop", ports, shop, introduce).await
 }
 
 /// Prints the addresses and what to try.
@@ -78,7 +51,7 @@ POLICY_ACCOUNTS_FOLDER says. Ctrl-C ends it; start again, and whoever was logged
 
 #[get("/")]
 #[auth(public)]
-async fn page(State(service): State<Service>) -> impl IntoResponse {
+async fn page(State(service): State<Known>) -> impl IntoResponse {
     let service = service.get().map_or("", String::as_str);
     // Only scripts and styles of this origin, and requests to the service.
     let csp = format!(

@@ -1,12 +1,9 @@
 //! A partner of the catalogue: a page of another site, `http://127.0.0.1:8081`, which loads it in
 //! every way that a page can.
 
-use std::{
-    env,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
-use example_look::free;
+use example_look::{free, ports};
 use policy_server::prelude::*;
 
 use crate::EXAMPLE;
@@ -19,7 +16,7 @@ pub(crate) async fn serve_beside<S>(catalogue: App<S>) -> Result<(), Error>
 where
     S: Send + Sync + 'static,
 {
-    let [catalogue_port, partner_port] = ports();
+    let [catalogue_port, partner_port] = ports("POLICY_CATALOGUE_PORTS", [8080, 8081]);
     let known = Catalogue::default();
     let catalogue = catalogue.bind(free(catalogue_port)?).await?;
     let partner = App::new(Arc::clone(&known)).routes(routes![page]);
@@ -28,13 +25,6 @@ where
     introduce(known.get_or_init(|| origin), &format!("http://{}", partner.local_addr()));
     tokio::try_join!(catalogue.run(), partner.run())?;
     Ok(())
-}
-
-/// 8080 and 8081, or the two ports in `POLICY_CATALOGUE_PORTS`, separated by a comma.
-fn ports() -> [u16; 2] {
-    let wanted = env::var("POLICY_CATALOGUE_PORTS").unwrap_or_default();
-    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
-    [8080, 8081].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
 /// Prints the addresses and what to try.

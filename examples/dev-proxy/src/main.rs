@@ -5,9 +5,7 @@
 
 mod api;
 
-use std::env;
-
-use example_look::{Example, free};
+use example_look::{Example, free, ports};
 use policy_server::{Proxy, prelude::*};
 use tokio::net::TcpListener;
 
@@ -46,7 +44,7 @@ fn front_end(api: Api) -> App<Api> {
 #[tokio::main]
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 async fn main() -> Result<(), Report> {
-    let [page_port, api_port] = ports();
+    let [page_port, api_port] = ports("POLICY_DEV_PROXY_PORTS", [8080, 9000]);
     let listener = TcpListener::bind(free(api_port)?).await?;
     let api = Api(format!("http://{}", listener.local_addr()?));
     let server = front_end(api.clone()).bind(free(page_port)?).await?;
@@ -67,13 +65,6 @@ what the browser let it see. Ctrl-C ends it.
         served = server.run() => Ok(served?),
         served = axum::serve(listener, api::router()) => Ok(served?),
     }
-}
-
-/// 8080 and 9000, or the two ports in `POLICY_DEV_PROXY_PORTS`, separated by a comma.
-fn ports() -> [u16; 2] {
-    let wanted = env::var("POLICY_DEV_PROXY_PORTS").unwrap_or_default();
-    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
-    [8080, 9000].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
 // `cargo test -p dev-proxy` runs these.

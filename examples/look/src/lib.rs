@@ -1,10 +1,10 @@
 //! What the pages of the examples share: their style, a bar with the mark, their own code with its
-//! attributes, and a free port. Nothing of it is Policy.
+//! attributes, and the ports. Nothing of it is Policy.
 
 mod code;
 
 use std::{
-    io,
+    env, io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
 };
 
@@ -53,6 +53,14 @@ impl Example {
              <pre class=\"code\" tabindex=\"0\">{code}</pre></details>"
         )
     }
+}
+
+/// The ports in a variable, separated by commas; the usual one in place of each that it does not name.
+#[must_use]
+pub fn ports<const N: usize>(variable: &str, usual: [u16; N]) -> [u16; N] {
+    let wanted = env::var(variable).unwrap_or_default();
+    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
+    usual.map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
 /// The loopback address with this port, or with any free one if it is taken.

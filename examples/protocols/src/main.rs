@@ -2,9 +2,7 @@
 //!
 //! Run `cargo run -p protocols` and do what it prints.
 
-use std::env;
-
-use example_look::{Example, free};
+use example_look::{Example, free, ports};
 use policy_server::{Tls, http::Version, prelude::*};
 
 const EXAMPLE: Example = Example {
@@ -54,7 +52,7 @@ fn tls(redirected: &str) -> Tls {
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    let [port, redirected_port] = ports();
+    let [port, redirected_port] = ports("POLICY_PROTOCOLS_PORTS", [8443, 8080]);
     let redirected = free(redirected_port)?;
     let server = app().tls(tls(&redirected)).bind(free(port)?).await?;
     introduce(server.local_addr().port());
@@ -73,13 +71,6 @@ target/development-certificate/authority.pem. The address that serves plain HTTP
   curl --http1.1 --cacert target/development-certificate/authority.pem https://localhost:{port}/version
 "
     );
-}
-
-/// 8443 and 8080, or the two ports in `POLICY_PROTOCOLS_PORTS`, separated by a comma.
-fn ports() -> [u16; 2] {
-    let wanted = env::var("POLICY_PROTOCOLS_PORTS").unwrap_or_default();
-    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
-    [8443, 8080].map(|usual| wanted.next().flatten().unwrap_or(usual))
 }
 
 // `cargo test -p protocols` runs these.

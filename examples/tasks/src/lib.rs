@@ -18,7 +18,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use example_logins::{attempts::Attempts, devices::Devices, keys, passwords::Passwords};
 use live::Live;
-pub use page::serve_beside;
+pub use page::serve;
 use policy_server::{prelude::*, session};
 use store::Store;
 use users::Logins;

@@ -15,12 +15,12 @@ use std::{
     time::Duration,
 };
 
-use axum::{
+use futures_util::{StreamExt, stream};
+use policy_server::{
     extract::ws::{Message, WebSocket, WebSocketUpgrade},
+    prelude::*,
     response::sse::{Event, KeepAlive, Sse},
 };
-use futures_util::{StreamExt, stream};
-use policy_server::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 use sqlx::{AnyPool, postgres::PgListener};

@@ -10,6 +10,6 @@ async fn main() -> Result<(), Report> {
     let database = env::var("DATABASE_URL")
         .unwrap_or_else(|_| format!("sqlite:{}?mode=rwc", folder.join("tasks.sqlite").display()));
     // Without the page: `.origins("apps", [..]).serve("127.0.0.1:8080").await`.
-    tasks::serve_beside(tasks::app(&database, &folder).await?).await?;
+    tasks::serve(tasks::app(&database, &folder).await?).await?;
     Ok(())
 }

@@ -1,14 +1,9 @@
 //! The page: a folder of files on its own origin, which calls the service on another one of the same
 //! site, so that the cookie is sent and the service has to grant access.
 
-use std::{
-    env,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
-
-use example_look::{Example, STYLE, free};
-use policy_server::{Files, ServerSettings, prelude::*};
+use example_logins::beside::{Known, serve_beside};
+use example_look::{Example, STYLE, ports};
+use policy_server::{Files, prelude::*};
 
 const EXAMPLE: Example = Example {
     name: "tasks",
@@ -17,44 +12,23 @@ const EXAMPLE: Example = Example {
     next: "cargo run -p accounts",
 };
 
-/// The origin of the service, known once it listens.
-type Known = Arc<OnceLock<String>>;
-
 /// Serves the service and the page until ctrl-c.
 ///
 /// # Errors
 ///
 /// The app cannot start, or a port cannot be used.
-pub async fn serve_beside<S>(service: App<S>) -> Result<(), Error>
+pub async fn serve<S>(service: App<S>) -> Result<(), Error>
 where
     S: Send + Sync + 'static,
 {
-    let [service_port, page_port] = ports();
-    let known = Known::default();
-    let files = Files::new(concat!(env!("CARGO_MANIFEST_DIR"), "/page"));
-    let page = App::new(Arc::clone(&known))
-        .headers(HeadersPolicy::PAGES)
-        .routes(routes![index, look])
-        .fallback(Fallback::files(files).public());
-    let page = page.bind(free(page_port)?).await?;
-    let page_origin = format!("http://localhost:{}", page.local_addr().port());
-    let service = service
-        .origins("apps", [&page_origin])
-        // Open event streams are cut off after this.
-        .settings(ServerSettings::default().shutdown_timeout(Duration::from_secs(1)))
-        .bind(free(service_port)?)
-        .await?;
-    let service_origin = format!("http://localhost:{}", service.local_addr().port());
-    introduce(known.get_or_init(|| service_origin), &page_origin);
-    tokio::try_join!(service.run(), page.run())?;
-    Ok(())
-}
-
-/// 8080 and 8081, or the two ports in `POLICY_TASKS_PORTS`, separated by a comma.
-fn ports() -> [u16; 2] {
-    let wanted = env::var("POLICY_TASKS_PORTS").unwrap_or_default();
-    let mut wanted = wanted.split(',').map(|port| port.trim().parse().ok());
-    [8080, 8081].map(|usual| wanted.next().flatten().unwrap_or(usual))
+    let page = |known| {
+        let files = Files::new(concat!(env!("CARGO_MANIFEST_DIR"), "/page"));
+        App::new(known)
+            .headers(HeadersPolicy::PAGES)
+            .routes(routes![index, look])
+            .fallback(Fallback::files(files).public())
+    };
+    serve_beside(service, "apps", ports("POLICY_TASKS_PORTS", [8080, 8081]), page, introduce).await
 }
 
 /// Prints the addresses and what to try.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{extract::FromRequestParts, response::AppendHeaders};
+use axum_core::{extract::FromRequestParts, response::AppendHeaders};
 use example_logins::{
     attempts::{Attempts, Guesser},
     devices::{Device, Devices},
