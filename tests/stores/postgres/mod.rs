@@ -21,6 +21,7 @@ use policy_server::store::{
     UpdateSession, conformance,
 };
 use policy_tests::postgres::Postgres;
+use tokio::task::JoinHandle;
 
 use super::{
     histories::are_in_order,
@@ -183,7 +184,7 @@ async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
         until(async || {
             most = most.max(waiting().await);
             let all_wait = asked.load(Ordering::Relaxed) == LOADS && most >= 2;
-            all_wait || loads.iter().all(|load| load.is_finished())
+            all_wait || loads.iter().all(JoinHandle::is_finished)
         })
         .await;
         most = most.max(waiting().await);

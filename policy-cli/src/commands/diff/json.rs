@@ -79,6 +79,7 @@ fn case(compared: &Compared, case: &Case) -> Value {
             "links": senders.links,
             "embeds": senders.embeds,
             "web_socket": senders.web_socket,
+            "other_host": senders.other_host,
             "odd": senders.odd,
         },
         "callers": case.callers,

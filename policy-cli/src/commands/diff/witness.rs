@@ -1,6 +1,6 @@
 //! A witness as what somebody could run.
 
-use http::{HeaderMap, Method, Request, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
 use policy_core::manifest::{
     diff::Case,
     engine::{Decision, Outcome},
@@ -26,23 +26,33 @@ pub(super) fn runner(case: &Case) -> String {
     }
 }
 
+/// The origin of an app in development.
+const DEVELOPMENT: &str = "http://localhost";
+
 /// The request of a witness to the app, with the URL that it has there.
-pub(super) fn url(request: &Request<()>, own: Option<&str>) -> String {
+fn url(request: &Request<()>, own: Option<&str>) -> String {
     match request.uri().scheme() {
         None if *request.method() != Method::CONNECT => {
-            let host = value(request.headers(), "host").unwrap_or_default();
-            let own = own.map_or_else(|| format!("http://{host}"), str::to_owned);
-            format!("{own}{}", request.uri())
+            format!("{}{}", own.unwrap_or(DEVELOPMENT), request.uri())
         }
         _ => request.uri().to_string(),
     }
+}
+
+/// The host of a URL.
+fn host_of(url: &str) -> &str {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    rest.split('/').next().unwrap_or_default()
 }
 
 /// The request as a script sends it. That of a preflight is the request which the preflight announces.
 pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
     let request = &case.witness.request;
     let headers = request.headers();
-    let url = url(request, own);
+    let mut url = url(request, own);
+    if let Some(other) = value(headers, "host").filter(|_| case.senders.other_host) {
+        url = url.replacen(host_of(&url), &other, 1);
+    }
     if headers.contains_key(header::UPGRADE) {
         return format!("new WebSocket({})", quoted(&url.replacen("http", "ws", 1)));
     }
@@ -99,9 +109,13 @@ pub(super) fn curl(request: &Request<()>, own: Option<&str>) -> String {
         "HEAD" => words.push("-I".to_owned()),
         method => words.push(format!("-X {}", in_shell(method))),
     }
-    words.push(in_shell(&url(request, own)));
+    let url = url(request, own);
+    words.push(in_shell(&url));
+    let is_in_url = |name: &HeaderName, value: &HeaderValue| {
+        name == header::HOST && (host_of(&url) == value || *request.method() == Method::CONNECT)
+    };
     for (name, value) in request.headers() {
-        if name != header::HOST {
+        if !is_in_url(name, value) {
             let value = String::from_utf8_lossy(value.as_bytes());
             let value = shortened(&value);
             words.push(format!("-H {}", in_shell(&format!("{name}: {value}"))));
@@ -139,7 +153,27 @@ fn in_shell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use policy_core::manifest::{Auth, Manifest, Route, RouteKind, diff::diff};
+
     use super::*;
+
+    #[test]
+    fn a_witness_under_another_host_name_states_it() {
+        let of = |kind| {
+            let mut manifest = Manifest::new();
+            manifest.app.public_origin = Some("https://api.shop.example".to_owned());
+            manifest.routes.push(Route::new(kind, "/health", ["GET"], Auth::Public));
+            manifest
+        };
+        let found = diff(&of(RouteKind::Handler), &of(RouteKind::Probe)).unwrap();
+        let case = &found.findings[0].cases[0];
+        let own = Some("https://api.shop.example");
+        assert_eq!(fetch(case, own), r#"fetch("https://other.invalid/health")"#);
+        let line = "curl -i https://api.shop.example/health -H 'host: other.invalid'";
+        assert_eq!(curl(&case.witness.request, own), line);
+        let plain = Request::get("/health").header("host", "api.shop.example").body(()).unwrap();
+        assert_eq!(curl(&plain, own), "curl -i https://api.shop.example/health");
+    }
 
     #[test]
     fn a_shell_reads_a_word_as_it_is() {

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     algebra::OriginRegion,
     manifest::{
-        Severity,
+        RouteKind, Severity,
         engine::{CallerFacts, Decision, Inspection, Outcome, SenderFacts},
         severity::{Authority, Effect, Gainer},
     },
@@ -98,7 +98,7 @@ pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>) -> Vec<Sketch> {
         key_of(&before, &after)
     };
     let mut rows: Vec<Row> = Vec::new();
-    for sender in atoms.senders() {
+    for sender in senders(sides, place, &atoms) {
         let (key, _) = inspect(&sender, &Credentials::default());
         match rows.iter_mut().find(|row| row.key == key) {
             Some(row) => row.senders.push(sender),
@@ -139,9 +139,26 @@ pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>) -> Vec<Sketch> {
     sketches
 }
 
-/// Tells of WebSockets, and of what no client sends, only where nobody else gains the same.
+/// All senders that the two routes may tell apart. Only probes answer under another host name.
+fn senders((old, new): (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sender> {
+    let mut senders = atoms.senders();
+    let routes = [old.route(place.routes.0), new.route(place.routes.1)];
+    if routes.into_iter().flatten().any(|route| route.kind == RouteKind::Probe) {
+        let misdirected =
+            senders.iter().map(|sender| Sender { is_misdirected: true, ..sender.clone() });
+        let misdirected: Vec<_> = misdirected.collect();
+        senders.extend(misdirected);
+    }
+    senders
+}
+
+/// Tells of WebSockets, of other host names, and of what no client sends, only where nobody else gains
+/// the same.
 fn without_minor(sketches: Vec<Sketch>) -> Vec<Sketch> {
-    let is_minor = |sketch: &Sketch| sketch.senders.web_socket || sketch.senders.odd;
+    let is_minor = |sketch: &Sketch| {
+        let senders = &sketch.senders;
+        senders.web_socket || senders.other_host || senders.odd
+    };
     let (minor, mut usual): (Vec<_>, Vec<_>) = sketches.into_iter().partition(is_minor);
     for sketch in minor {
         match usual.iter_mut().find(|known| known.gains == sketch.gains) {

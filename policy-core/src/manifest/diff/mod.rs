@@ -56,7 +56,8 @@ pub struct Diff {
 ///
 /// Lists of origins that are given at run time count as all that their bounds allow. Rates, permits and
 /// the length of bodies are no access: their changes are in [`Diff::changes`]. So are those of the app's
-/// own origin and of the name of its cookie: each app is asked under its own.
+/// own origin and of the name of its cookie: each app is asked under its own. A probe, which answers
+/// under every host name, is asked under another one as well.
 ///
 /// # Errors
 ///

@@ -24,6 +24,8 @@ pub(super) struct Sender {
     pub(super) referer: Stated,
     pub(super) is_upgrade: bool,
     pub(super) is_early: bool,
+    /// The host that it names is not that of the app.
+    pub(super) is_misdirected: bool,
 }
 
 /// An origin that a header states.
@@ -89,6 +91,9 @@ pub(super) struct Extra {
 /// Two values of `Sec-Fetch-Site`.
 pub(super) const REPEATED: &str = "repeated";
 
+/// No app is this host.
+const OTHER_HOST: &str = "other.invalid";
+
 /// The target of requests for a tunnel.
 pub(super) const TUNNEL: &str = "db.example:5432";
 
@@ -104,11 +109,19 @@ pub(super) fn request(
 ) -> Request<()> {
     let is_tunnel = path.is_empty();
     let mut fields: Vec<(HeaderName, String)> = Vec::new();
-    let host = if is_tunnel { TUNNEL } else { &identity.host };
+    let own = match sender.is_misdirected && identity.is_development {
+        true => format!("http://{OTHER_HOST}"),
+        false => identity.origin.clone(),
+    };
+    let host = match (is_tunnel, sender.is_misdirected) {
+        (true, _) => TUNNEL,
+        (false, true) => OTHER_HOST,
+        (false, false) => &identity.host,
+    };
     fields.push((header::HOST, host.to_owned()));
     match &sender.origin {
         Stated::Absent => (),
-        Stated::Own => fields.push((header::ORIGIN, identity.origin.clone())),
+        Stated::Own => fields.push((header::ORIGIN, own.clone())),
         Stated::Other(origin, _) => fields.push((header::ORIGIN, origin.clone())),
         Stated::Malformed => fields.push((header::ORIGIN, "malformed".to_owned())),
         Stated::Repeated => {
@@ -130,7 +143,7 @@ pub(super) fn request(
     }
     match &sender.referer {
         Stated::Absent => (),
-        Stated::Own => fields.push((header::REFERER, format!("{}/", identity.origin))),
+        Stated::Own => fields.push((header::REFERER, format!("{own}/"))),
         _ => fields.push(owned((header::REFERER, "https://evil.example/"))),
     }
     if sender.is_upgrade {

@@ -24,6 +24,8 @@ pub struct Senders {
     pub embeds: bool,
     /// They open a WebSocket.
     pub web_socket: bool,
+    /// They call the server by a host name that is not the app's, such as its address.
+    pub other_host: bool,
     /// Their headers contradict each other, or their request may be a replay.
     pub odd: bool,
 }
@@ -127,14 +129,18 @@ impl Atoms {
         method: &str,
     ) -> Senders {
         let senders: Vec<&Sender> = senders.into_iter().collect();
+        let direct: Vec<&Sender> =
+            senders.iter().filter(|sender| !sender.is_misdirected).copied().collect();
+        let other_host = direct.is_empty();
+        let senders = if other_host { senders } else { direct };
         let usual = senders.iter().filter(|sender| !sender.is_odd(method)).copied();
         let usual: Vec<&Sender> = usual.collect();
         let plain: Vec<&Sender> =
             usual.iter().filter(|sender| !sender.is_upgrade).copied().collect();
         match (plain.is_empty(), usual.is_empty()) {
-            (false, _) => self.of_plain(&plain),
-            (true, false) => Senders { web_socket: true, ..self.of_plain(&usual) },
-            (true, true) => Senders { odd: true, ..self.of_plain(&senders) },
+            (false, _) => Senders { other_host, ..self.of_plain(&plain) },
+            (true, false) => Senders { web_socket: true, other_host, ..self.of_plain(&usual) },
+            (true, true) => Senders { odd: true, other_host, ..self.of_plain(&senders) },
         }
     }
 
@@ -249,10 +255,13 @@ impl Senders {
         if words.is_empty() {
             words = "whoever states no valid page".to_owned();
         }
-        match (self.web_socket, self.odd) {
-            (true, _) => format!("{words}, by a WebSocket"),
-            (_, true) => format!("{words}, by a request that no page sends"),
-            _ => words,
+        for (is, how) in [
+            (self.web_socket, ", by a WebSocket"),
+            (self.odd && !self.web_socket, ", by a request that no page sends"),
+            (self.other_host, ", under another host name"),
+        ] {
+            words.push_str(if is { how } else { "" });
         }
+        words
     }
 }

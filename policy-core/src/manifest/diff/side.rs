@@ -24,6 +24,8 @@ pub(super) struct Side {
 pub(super) struct Identity {
     pub(super) host: String,
     pub(super) origin: String,
+    /// In development the own pages are those of the host that a request names.
+    pub(super) is_development: bool,
     /// The name of the cookie of its sessions.
     pub(super) cookie: String,
 }
@@ -33,10 +35,12 @@ impl Side {
         let manifest = manifest.clone().normal();
         let engine = Engine::new(&manifest)?;
         let origin = manifest.app.public_origin.clone();
+        let is_development = origin.is_none();
         let origin = origin.unwrap_or_else(|| "http://localhost".to_owned());
         let host = origin.split_once("://").map_or("", |(_, host)| host).to_owned();
         let cookie = manifest.app.sessions.as_ref().map(|facts| facts.cookie.clone());
-        let identity = Identity { host, origin, cookie: cookie.unwrap_or_else(unknown) };
+        let cookie = cookie.unwrap_or_else(unknown);
+        let identity = Identity { host, origin, is_development, cookie };
         let mut of_form = BTreeMap::new();
         for route in &manifest.routes {
             for text in texts(route) {

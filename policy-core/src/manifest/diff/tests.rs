@@ -297,6 +297,31 @@ fn no_severity_is_more_than_that_of_a_stranger_with_the_session_of_another() {
     assert!(found.findings[0].cases.iter().any(is_anonymous));
 }
 
+/// Orchestrators call probes by an address.
+#[test]
+fn a_route_in_place_of_a_probe_answers_under_the_name_of_the_app_only() {
+    let health = |kind| app(vec![Route::new(kind, "/health", ["GET"], Auth::Public)]);
+    let (probe, route) = (health(RouteKind::Probe), health(RouteKind::Handler));
+    let narrowed =
+        "GET,HEAD /health: everybody, under another host name: no credentials: reach the handler";
+    assert_eq!(told(&probe, &route), [format!("narrowed medium: {narrowed}")]);
+    assert_eq!(told(&route, &probe), [format!("widened medium: {narrowed}")]);
+    let found = diff(&probe, &route).unwrap();
+    let witness = &found.findings[0].cases[0].witness;
+    assert_eq!(witness.request.headers()[header::HOST], "other.invalid");
+    assert!(matches!(witness.after.outcome, Outcome::Refused(refusal) if refusal.status() == 421));
+    let asked = |host: &str| {
+        let request = Request::get("/health").header("host", host).body(()).unwrap();
+        found.at(&request, &Caller::default()).len()
+    };
+    assert_eq!((asked("10.0.0.7:8080"), asked("api.shop.example")), (1, 0));
+    // Of a new probe it goes without saying.
+    assert_eq!(
+        told(&app(vec![]), &probe),
+        ["widened medium: GET,HEAD /health: everybody: no credentials: reach the handler"]
+    );
+}
+
 #[test]
 fn a_witness_that_is_decided_otherwise_is_an_error() {
     let old = order(|_| ());

@@ -162,6 +162,12 @@ impl<'a> Run<'a> {
 
     /// Gates 1 to 3: the index of the route that serves the request.
     fn route(&mut self, path: Result<bool, Refusal>) -> Result<usize, End> {
+        self.wire(path)?;
+        self.own_origin()?;
+        self.find(path == Ok(true))
+    }
+
+    fn wire(&mut self, path: Result<bool, Refusal>) -> Result<(), End> {
         let head = self.head;
         let of_wire = head.well_formed().and_then(|()| match self.is_tunnel {
             true => head.authority().map(drop),
@@ -172,8 +178,7 @@ impl<'a> Run<'a> {
         });
         of_wire.map_err(|refusal| End::Refused(Gate::Wire, refusal))?;
         self.passed(Gate::Wire, true);
-        self.own_origin()?;
-        self.find(path == Ok(true))
+        Ok(())
     }
 
     fn own_origin(&mut self) -> Result<(), End> {

@@ -18,7 +18,7 @@ pub(in crate::manifest) struct Inspection {
     pub(in crate::manifest) has_slash: bool,
     /// The index of the route; `None` if no route gets to decide, or it is a preflight.
     pub(in crate::manifest) route: Option<usize>,
-    /// Which page sent it; `None` if that is refused.
+    /// Which page sent it; `None` if that, or the host that it names, is refused.
     pub(in crate::manifest) sender: Option<SenderFacts>,
     /// Who sent it; `None` if that is refused, whichever page it comes from.
     pub(in crate::manifest) caller: Option<CallerFacts>,
@@ -66,10 +66,13 @@ pub(in super::super) fn inspect(
 ) -> Inspection {
     with_run(engine, head, headers, |mut run, path| {
         let found = engine.paths.find(run.head.path).map(|found| found.index);
+        let is_well_formed = run.wire(path).is_ok();
+        let is_addressed = is_well_formed && run.own_origin().is_ok();
+        let route = is_well_formed.then(|| run.find(path == Ok(true)).ok()).flatten();
         let mut inspection = Inspection {
             found: found.filter(|_| !run.is_tunnel),
             has_slash: path == Ok(true),
-            route: run.route(path).ok(),
+            route,
             sender: None,
             caller: None,
             is_taken: false,
@@ -87,7 +90,7 @@ pub(in super::super) fn inspect(
             Single::Absent | Single::Repeated => false,
         };
         let facts = SenderFacts { is_other_page, is_granted, provenance };
-        inspection.sender = is_admitted.then_some(facts);
+        inspection.sender = (is_addressed && is_admitted).then_some(facts);
         inspection.caller = run.caller_facts(compiled, caller, query);
         inspection.is_too_long = run.is_too_long(compiled);
         inspection.is_taken = run.takes_part(compiled) && run.target(compiled, query).is_ok();
