@@ -20,7 +20,7 @@ use super::{
     Gateway,
     body::{Progress, RequestBody, no_request_body, request_body},
     connection::Usage,
-    pool::{Lease, Pool, SendError, Sender},
+    pool::{Lease, Pool, SendError},
 };
 
 /// A request as it is sent to the upstream.
@@ -96,7 +96,7 @@ impl Gateway {
     ) -> Result<http::Response<Incoming>, Failure> {
         let begun = Instant::now();
         loop {
-            let mut lease = match pool.waiting(begun) {
+            let lease = match pool.waiting(begun) {
                 Some(lease) => lease,
                 None => {
                     // Boxed: with a handshake in it, each request would take a kilobyte more.
@@ -108,28 +108,24 @@ impl Gateway {
                 }
             };
             pool.address(&mut request, &lease);
-            let Lease { sender, timer, .. } = &mut lease;
-            let answered = match sender {
-                Sender::Http1(sender) => {
-                    let response = pin!(sender.try_send_request(request));
-                    self.in_time(response, timer.as_mut(), begun, progress).await?
-                }
-                Sender::Http2(sender) => {
-                    let response = pin!(sender.try_send_request(request));
-                    self.in_time(response, timer.as_mut(), begun, progress).await?
-                }
-            };
-            match answered {
+            let Lease { sender, usage, is_reused, mut timer } = lease;
+            let (response, sender) = sender.send(request);
+            if sender.is_none() {
+                pool.forget_closed();
+            }
+            match self.in_time(pin!(response), timer.as_mut(), begun, progress).await? {
                 Ok(response) => {
-                    lease.usage.note_response();
-                    pool.keep(lease);
+                    usage.note_response();
+                    if let Some(sender) = sender {
+                        pool.keep(Lease { sender, usage, is_reused, timer });
+                    }
                     return Ok(response);
                 }
                 // The upstream closed it before it was used again.
-                Err(mut error) => match error.take_message().filter(|_| lease.is_reused) {
+                Err(mut error) => match error.take_message().filter(|_| is_reused) {
                     Some(unsent) => request = unsent,
                     None => {
-                        let error = SendError::on(lease.usage, error.into_error());
+                        let error = SendError::on(usage, error.into_error());
                         return Err(self.judge(&error, progress));
                     }
                 },

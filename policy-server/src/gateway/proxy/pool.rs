@@ -11,8 +11,12 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Request, Uri, header::HOST, uri::Authority};
-use hyper::client::conn::{http1, http2};
+use futures_util::future::Either;
+use http::{HeaderValue, Request, Response, Uri, header::HOST, uri::Authority};
+use hyper::{
+    body::Incoming,
+    client::conn::{TrySendError, http1, http2},
+};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use policy_core::reverse_proxy::Upstream;
 use tokio::time::{Instant, Sleep};
@@ -90,6 +94,9 @@ pub(super) enum Sender {
     Http1(http1::SendRequest<RequestBody>),
     Http2(http2::SendRequest<RequestBody>),
 }
+
+/// What becomes of a request.
+type Sent = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
 /// Why a request got no response.
 pub(super) struct SendError {
@@ -263,6 +270,11 @@ impl Pool {
         kept.sweeper = Some(BackgroundTask::new(task.abort_handle()));
     }
 
+    /// Lets go of a shared connection that has ended.
+    pub(super) fn forget_closed(&self) {
+        self.kept().shared.take_if(|(sender, ..)| sender.is_closed());
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -321,6 +333,29 @@ impl Lease {
 }
 
 impl Sender {
+    /// Sends a request, and returns what sends the next one unless the connection has ended.
+    ///
+    /// A connection that ends drops the requests that wait for it, but not one that comes at that very
+    /// moment: that lies in the channel to it as long as anybody could send more. So who waits for the
+    /// response must not keep the sender then.
+    pub(super) fn send(
+        self,
+        request: Request<RequestBody>,
+    ) -> (impl Future<Output = Sent>, Option<Self>) {
+        match self {
+            Self::Http1(mut sender) => {
+                let response = sender.try_send_request(request);
+                let is_open = !sender.is_closed();
+                (Either::Left(response), is_open.then_some(Self::Http1(sender)))
+            }
+            Self::Http2(mut sender) => {
+                let response = sender.try_send_request(request);
+                let is_open = !sender.is_closed();
+                (Either::Right(response), is_open.then_some(Self::Http2(sender)))
+            }
+        }
+    }
+
     fn is_ready(&self) -> bool {
         match self {
             Self::Http1(sender) => sender.is_ready(),
@@ -331,9 +366,15 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use tokio::{join, net::TcpListener};
+    use std::{sync::Barrier, thread};
 
-    use super::{super::connector::Transport, *};
+    use futures_util::FutureExt;
+    use tokio::{io::duplex, join, net::TcpListener};
+
+    use super::{
+        super::{body::no_request_body, connector::Transport},
+        *,
+    };
 
     async fn pool(is_http2: bool) -> (TcpListener, Arc<Pool>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -380,5 +421,29 @@ mod tests {
         let (first, second) = join!(pool.open(), pool.open());
         assert!(first.err().unwrap().is_unreachable);
         assert_eq!(second.err().unwrap().cause.to_string(), "another request could not connect");
+    }
+
+    /// A request never waits for a connection that is gone.
+    #[test]
+    fn a_request_that_is_sent_as_its_connection_ends_is_told_so() {
+        let mut ended = 0;
+        for _ in 0..20_000 {
+            let (stream, _upstream) = duplex(64);
+            let opened = http1::handshake(TokioIo::new(stream)).now_or_never();
+            let (sender, driver) = opened.expect("nothing to wait for").unwrap();
+            let at_once = Barrier::new(2);
+            let (response, sender) = thread::scope(|scope| {
+                scope.spawn(|| {
+                    at_once.wait();
+                    drop(driver);
+                });
+                at_once.wait();
+                Sender::Http1(sender).send(Request::new(no_request_body()))
+            });
+            ended += u32::from(sender.is_none());
+            let error = response.now_or_never().expect("what became of it").unwrap_err();
+            assert!(error.message().is_some());
+        }
+        assert!(ended > 200, "{ended}");
     }
 }
