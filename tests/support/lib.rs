@@ -10,6 +10,7 @@
 )]
 
 pub mod authority;
+pub mod axe;
 pub mod bidi;
 pub mod corpus;
 pub mod disk;

@@ -160,6 +160,14 @@ impl Browser {
         text(&self.get(&format!("element/{id}/text"))?)
     }
 
+    /// Sets the size of the page; a phone is narrower than a window may be.
+    pub fn resize(&self, width: u32, height: u32) -> Result<(), Failure> {
+        let params =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let command = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": params });
+        self.post("goog/cdp/execute", &command).map(drop)
+    }
+
     /// Saves a screenshot of the window as a PNG file.
     pub fn screenshot(&self, to: &Path) -> Result<(), Failure> {
         let image = text(&self.get("screenshot")?)?;

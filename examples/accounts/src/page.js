@@ -77,7 +77,7 @@ async function showSessions() {
       say(response, "The session ended.");
       await load();
     }));
-    row.append(cell(words), cell(moment(begun)), cell(moment(last_seen)), cell(end));
+    row.append(cell(words), cell(moment(begun), "Logged in"), cell(moment(last_seen), "Last used"), cell(end));
     return row;
   }));
   await showEvents();
@@ -89,7 +89,7 @@ async function showEvents() {
   if (!ok) return;
   byId("events").replaceChildren(...body.map(({ at, what, device, address }) => {
     const row = document.createElement("tr");
-    row.append(cell(moment(at)), cell(what), cell(`${device}, ${address}`));
+    row.append(cell(moment(at)), cell(what), cell(`${device}, ${address}`, "Device"));
     return row;
   }));
 }
@@ -213,7 +213,7 @@ function say({ ok, body }, words) {
 function note(request, credentials, { ok, status, body }) {
   const row = document.createElement("tr");
   const response = element("span", body?.code ? `${status} ${body.code}` : String(status), ok ? "mono good" : "mono bad");
-  row.append(cell(element("span", request, "mono")), cell(credentials), cell(response));
+  row.append(cell(element("span", request, "mono")), cell(credentials, "With"), cell(response, "Answer"));
   // The attributes of the handler, from its source; paths with parameters are left out.
   const declared = document.querySelector(`template[data-route="${request}"]`);
   if (declared) row.cells[0].append(declared.content.cloneNode(true));
@@ -224,8 +224,10 @@ function element(name, text, className = "") {
   return Object.assign(document.createElement(name), { textContent: text, className });
 }
 
-function cell(child) {
+// The label stands before the text where the table is a list of cards.
+function cell(child, label) {
   const cell = document.createElement("td");
+  if (label) cell.dataset.label = label;
   cell.append(child);
   return cell;
 }

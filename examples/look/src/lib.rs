@@ -39,7 +39,7 @@ impl Example {
     fn bar(&self) -> String {
         let Self { name, next, .. } = self;
         format!(
-            "<div class=\"bar\"><span class=\"mark\" aria-hidden=\"true\">#[ ]</span> \
+            "<div class=\"bar\" role=\"region\" aria-label=\"This example\"><span class=\"mark\" aria-hidden=\"true\">#[ ]</span> \
              <strong>Policy</strong> <span class=\"soft\">example: {name}</span> \
              <span class=\"next\"><a href=\"#source\">source</a> \
              <span class=\"soft\">next: <code>{next}</code></span></span></div>"

@@ -6,7 +6,10 @@
 
 mod example;
 
-use policy_tests::webdriver::{Browser, Failure};
+use policy_tests::{
+    axe,
+    webdriver::{Browser, Failure},
+};
 use serde_json::{Value, json};
 
 use example::Quickstart;
@@ -102,13 +105,13 @@ fn a_refused_page_reads_nothing_and_its_preflighted_requests_never_arrive() -> R
 }
 
 #[test]
-#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+#[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::start()?;
-    for (page, shown, why) in [
-        (quickstart.granted(), "status 200", "which the route exposes"),
-        (quickstart.refused(), "nothing", "the browser hides all of it"),
+    for (view, page, shown, why) in [
+        ("granted", quickstart.granted(), "status 200", "which the route exposes"),
+        ("refused", quickstart.refused(), "nothing", "the browser hides all of it"),
     ] {
         let attribute = "#[cors(origins = PAGES, expose = [\"etag\"])]";
         browser.goto(page)?;
@@ -116,12 +119,7 @@ fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
         assert_eq!(browser.text_of("#rows tr:first-child .verdict")?, shown);
         let reason = browser.text_of("#rows tr:first-child td:last-child")?;
         assert!(reason.contains(why) && reason.contains(attribute), "{reason}");
-    }
-    // `POLICY_SCREENSHOT=page.png` saves a screenshot.
-    if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
-        browser.goto(quickstart.granted())?;
-        browser.run(RESULTS, &Value::Null)?;
-        browser.screenshot(file.as_ref())?;
+        axe::judge(&mut &browser, view)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use policy_tests::{
+    axe,
     folder::Folder,
     pages,
     webdriver::{Browser, Failure},
@@ -73,7 +74,7 @@ impl<'a> User<'a> {
 }
 
 #[test]
-#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+#[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure> {
     let folder = Folder::new()?;
     let accounts = Accounts::start(&folder)?;
@@ -109,10 +110,7 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     }
     let new = laptop.0.text_of("#sessions tr[data-new=true]")?;
     assert!(new.contains("New since you were last here") && new.contains("Chrome"), "{new}");
-    // For a manual look.
-    if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
-        laptop.0.screenshot(file.as_ref())?;
-    }
+    axe::judge(&mut &*laptop.0, "account")?;
     let said = laptop.does(&[], "#sessions tr[data-new=true] button")?;
     assert_eq!(said, "The session ended.");
     assert_eq!(laptop.sessions()?, 1);

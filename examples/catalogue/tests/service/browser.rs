@@ -1,6 +1,9 @@
 //! The page of the catalogue, which shows for each request how it was served.
 
-use policy_tests::webdriver::{Browser, Failure};
+use policy_tests::{
+    axe,
+    webdriver::{Browser, Failure},
+};
 use serde_json::{Value, json};
 
 use super::example::Catalogue;
@@ -82,7 +85,7 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
 }
 
 #[test]
-#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+#[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Failure> {
     let catalogue = Catalogue::start()?;
     let browser = Browser::start()?;
@@ -105,31 +108,13 @@ fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Fail
     }
     let often = browser.text_of("#log li:first-child")?;
     assert!(often.contains("ask again in"), "{often}");
-    // For a manual look: `POLICY_SCREENSHOT=page.png`, and `POLICY_DARK=1` for the dark theme.
-    if let Some(file) = std::env::var_os("POLICY_SCREENSHOT") {
-        let dark = std::env::var_os("POLICY_DARK").map(|_| "--force-dark-mode".to_owned());
-        let flags: Vec<_> =
-            dark.into_iter().chain(["--window-size=1200,1350".to_owned()]).collect();
-        let catalogue = Catalogue::start()?;
-        let browser = Browser::with(&flags, &json!({}))?;
-        browser.goto(catalogue.origin())?;
-        for selector in [
-            "#ask-all",
-            "[data-do=raise]",
-            "[data-do=old]",
-            "[data-do=often]",
-            "#ask-all",
-            "#ask-all",
-        ] {
-            click(&browser, selector)?;
-        }
-        browser.screenshot(file.as_ref())?;
-    }
+    click(&browser, "#ask-all")?;
+    axe::judge(&mut &browser, "catalogue")?;
     Ok(())
 }
 
 #[test]
-#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+#[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_partner_of_the_catalogue_gets_what_is_granted_to_it() -> Result<(), Failure> {
     let catalogue = Catalogue::start()?;
     let browser = Browser::start()?;
@@ -142,6 +127,7 @@ fn the_partner_of_the_catalogue_gets_what_is_granted_to_it() -> Result<(), Failu
     assert_eq!(results["other"], "nothing: TypeError");
     assert_eq!(results["opaque"], "nothing it can read");
     assert_eq!(results["image"], "nothing: an error event");
+    axe::judge(&mut &browser, "partner")?;
     // A link leads to the page, which has its own policy.
     browser.leave("document.querySelector('main a').click()", &Value::Null)?;
     browser.wait_for("document.title === 'Products'")?;

@@ -1,8 +1,9 @@
 //! The page in a browser.
 
-use std::env;
-
-use policy_tests::webdriver::{Browser, Failure};
+use policy_tests::{
+    axe,
+    webdriver::{Browser, Failure},
+};
 use serde_json::Value;
 
 use super::started;
@@ -11,7 +12,7 @@ const READY: &str = "[...document.querySelectorAll('#parts li')].filter(part => 
                      part.textContent.includes('ready,')).length";
 
 #[test]
-#[ignore = "needs Chromium, chromedriver and Redis: `cargo xtask test` runs it"]
+#[ignore = "needs Chromium, chromedriver, axe and Redis: `cargo xtask test` runs it"]
 fn the_page_kills_an_instance_and_its_user_stays_logged_in() -> Result<(), Failure> {
     let cluster = started("redis");
     let browser = Browser::start()?;
@@ -33,9 +34,7 @@ fn the_page_kills_an_instance_and_its_user_stays_logged_in() -> Result<(), Failu
         click("#add")?;
         browser.wait_for(&format!("document.querySelector('#count').textContent === '{count}'"))?;
     }
-    if let Some(path) = env::var_os("POLICY_SCREENSHOT") {
-        browser.screenshot(path.as_ref())?;
-    }
+    axe::judge(&mut &browser, "cluster")?;
     click("[data-key=\"store kill\"]")?;
     browser.wait_for(
         "document.querySelector('#status').textContent.includes('Nobody is logged out')",

@@ -1,9 +1,8 @@
 //! The development proxy example over real sockets and in a browser.
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
-use std::env;
-
 use policy_tests::{
+    axe,
     example::Example,
     http::{Connection, request},
     webdriver::{Browser, Failure},
@@ -40,7 +39,7 @@ async fn the_api_is_a_part_of_the_origin_of_its_page() {
 }
 
 #[test]
-#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+#[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_page_sees_through_the_proxy_what_the_browser_keeps_from_it_without() -> Result<(), Failure> {
     let example = started();
     let browser = Browser::start()?;
@@ -58,8 +57,5 @@ fn the_page_sees_through_the_proxy_what_the_browser_keeps_from_it_without() -> R
     let messages = "message 1, message 2, message 3";
     assert_eq!(results["live"]["proxied"]["body"], messages);
     assert_eq!(results["live"]["direct"]["body"], messages);
-    if let Some(path) = env::var_os("POLICY_SCREENSHOT") {
-        browser.screenshot(path.as_ref())?;
-    }
-    Ok(())
+    axe::judge(&mut &browser, "dev-proxy")
 }

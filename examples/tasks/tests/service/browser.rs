@@ -1,10 +1,8 @@
 //! The page, in Chromium and Firefox, as two people use it; and whether everybody can use it.
 
-use std::{env, fs, io, path::Path};
+use std::io;
 
-use policy_tests::{
-    bidi::Bidi, example::Example, folder::Folder, peers::installed, webdriver::Failure,
-};
+use policy_tests::{axe, bidi::Bidi, example::Example, folder::Folder, webdriver::Failure};
 use serde_json::{Value, json};
 
 /// The running example.
@@ -149,30 +147,6 @@ fn a_team_works_together_in_firefox() -> Result<(), Failure> {
     a_team_works_together(Bidi::firefox(&[])?)
 }
 
-/// Has axe judge what the page shows, in both themes and on a phone.
-fn judged(browser: &mut Bidi, view: &str) -> Result<(), Failure> {
-    const JUDGE: &str = "async (theme) => {
-        document.documentElement.style.colorScheme = theme;
-        for (const animation of document.getAnimations()) animation.finish();
-        const { violations } = await axe.run();
-        const wide = document.documentElement.scrollWidth > innerWidth ? ['it scrolls sideways'] : [];
-        return [...wide, ...violations.flatMap(({ id, nodes }) =>
-            nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`))];
-    }";
-    for (width, theme) in [(1280, "light"), (1280, "dark"), (390, "dark"), (390, "light")] {
-        browser.resize(width, 900)?;
-        let found = browser.run(JUDGE, &json!(theme))?;
-        assert_eq!(found, json!([]), "{view}, {width} wide, {theme}");
-        // For a manual look.
-        if let Some(folder) = env::var_os("POLICY_SCREENSHOT") {
-            fs::create_dir_all(&folder)?;
-            let name = format!("{view}-{width}-{theme}.png");
-            browser.screenshot(&Path::new(&folder).join(name))?;
-        }
-    }
-    Ok(())
-}
-
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn axe_finds_nothing_on_any_view_in_light_and_dark() -> Result<(), Failure> {
@@ -180,19 +154,15 @@ fn axe_finds_nothing_on_any_view_in_light_and_dark() -> Result<(), Failure> {
     let tasks = started(&folder)?;
     let browser = &mut Bidi::chromium(&[], &json!({}))?;
     browser.goto(&format!("{}/#invitation=0", tasks.printed("page")))?;
-    let axe = fs::read_to_string(installed("node/node_modules/axe-core/axe.min.js"))?;
-    let axe = format!("async () => {{\n{axe}\n}}");
-    browser.run(&axe, &Value::Null)?;
     until(browser, "!document.getElementById('invited').hidden")?;
-    judged(browser, "invited")?;
+    axe::judge(browser, "invited")?;
     browser.goto(tasks.printed("page"))?;
-    browser.run(&axe, &Value::Null)?;
     until(browser, "!document.getElementById('uninvited').hidden")?;
     send(browser, "login", &json!({ "login": "nobody", "password": "a wrong one" }))?;
-    judged(browser, "outside")?;
+    axe::judge(browser, "outside")?;
 
     sign_up(browser, "ada", "Ada Lovelace", "Compilers")?;
-    judged(browser, "empty")?;
+    axe::judge(browser, "empty")?;
     for title in ["Write a compiler", "Find the moth", "Publish the notes on the engine"] {
         send(browser, "add", &json!({ "title": title }))?;
     }
@@ -205,16 +175,16 @@ fn axe_finds_nothing_on_any_view_in_light_and_dark() -> Result<(), Failure> {
     click(browser, "#list li:nth-child(2) .title")?;
     browser.run(edit, &Value::Null)?;
     send(browser, "edit", &json!({ "note": "It is in relay 70 of panel F." }))?;
-    judged(browser, "tasks")?;
+    axe::judge(browser, "tasks")?;
     click(browser, "#list li:nth-child(2) .title")?;
-    judged(browser, "task")?;
+    axe::judge(browser, "task")?;
     browser
         .run("async () => { document.getElementById('conflict').hidden = false; }", &Value::Null)?;
-    judged(browser, "conflict")?;
+    axe::judge(browser, "conflict")?;
     click(browser, "#close")?;
 
     invite(browser)?;
     send(browser, "machine", &json!({ "name": "nightly" }))?;
     until(browser, "document.querySelectorAll('#machines li').length === 1")?;
-    judged(browser, "team")
+    axe::judge(browser, "team")
 }
