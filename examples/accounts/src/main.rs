@@ -1,9 +1,11 @@
-//! Accounts: sign-up, sessions and tokens, and a shop on another origin whose pages use them.
+//! Accounts: sign-up, sessions and tokens, a shop on another origin whose pages use them, and a page of another
+//! site, which gets no cookie.
 //!
-//! Run `cargo run -p accounts` and open the address that it prints.
+//! Run `cargo run -p accounts` and open the addresses that it prints.
 
 mod by_password;
 mod events;
+mod other_site;
 mod shop;
 mod tokens;
 mod users;
@@ -28,6 +30,10 @@ use users::Users;
 const SHOP: CorsPolicy =
     CorsPolicy::origins_at_run_time("shop").within(&["http://localhost:*"]).credentials().build();
 
+/// The pages that may use tokens: the shop, and pages of another site. To a browser
+/// `http://127.0.0.1:8082` is another site than `http://localhost:8080`, although both are this machine.
+const PAGES: &[&str] = &["http://localhost:*", "http://127.0.0.1:*"];
+
 /// Of every route that hashes a password: an address guesses slowly, whatever accounts it tries.
 /// `example_logins` limits how often an account is tried, and how many passwords wait for a core.
 const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30));
@@ -39,7 +45,9 @@ struct Profile {
     by: &'static str,
 }
 
+/// Pages of another site may call this with cookies too. They have none, since the cookie is `Lax`.
 #[get("/profile")]
+#[cors(origins = PAGES, credentials)]
 #[auth(session | token)]
 async fn profile(me: Principal) -> Json<Profile> {
     let by = if me.token().is_some() { "token" } else { "session" };
@@ -158,7 +166,7 @@ fn open(path: &Path) -> io::Result<Database> {
 async fn main() -> Result<(), Report> {
     let folder = env::var_os("POLICY_ACCOUNTS_FOLDER").unwrap_or("target/accounts".into());
     let service = accounts(Path::new(&folder))?;
-    // Without the page: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
+    // Without the pages: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
     shop::serve(service).await?;
     Ok(())
 }

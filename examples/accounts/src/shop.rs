@@ -1,12 +1,16 @@
 //! The shop: a page on its own origin, `http://localhost:8081`, which calls the service at
 //! `http://localhost:8080`. They are the same site, so the cookie is sent, but different origins,
-//! so the service has to grant access.
+//! so the service has to grant access. Beside it stands a page of another site.
+
+use std::sync::Arc;
 
 use example_logins::beside::{Known, serve_beside};
-use example_look::{Example, STYLE, ports};
+use example_look::{Example, STYLE, free, ports};
 use policy_server::prelude::*;
 
-const EXAMPLE: Example = Example {
+use super::other_site;
+
+pub(crate) const EXAMPLE: Example = Example {
     name: "accounts",
     file: "examples/accounts/src",
     code: concat!(
@@ -19,26 +23,36 @@ const EXAMPLE: Example = Example {
     next: "cargo run -p cluster",
 };
 
-/// Serves the service and the page until ctrl-c.
+/// Serves the service and both pages until ctrl-c.
 pub(crate) async fn serve<S>(service: App<S>) -> Result<(), Error>
 where
     S: Send + Sync + 'static,
 {
-    let ports = ports("POLICY_ACCOUNTS_PORTS", [8080, 8081]);
+    let [service_port, shop_port, other_port] = ports("POLICY_ACCOUNTS_PORTS", [8080, 8081, 8082]);
+    let known = Known::default();
+    let other = other_site::page(Arc::clone(&known)).bind(free(other_port)?).await?;
+    let other_origin = format!("http://{}", other.local_addr());
     let shop = |known| App::new(known).routes(routes![page, script, style]);
-    serve_beside(service, "shop", ports, shop, introduce).await
+    let introduce = |service: &str, page: &str| {
+        introduce(known.get_or_init(|| service.to_owned()), page, &other_origin);
+    };
+    let beside = serve_beside(service, "shop", [service_port, shop_port], shop, introduce);
+    tokio::try_join!(beside, other.run())?;
+    Ok(())
 }
 
 /// Prints the addresses and what to try.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
-fn introduce(service: &str, page: &str) {
+fn introduce(service: &str, page: &str, other: &str) {
     println!(
         "
 service: {service}
 page:    {page}
+other:   {other}
 
-Open the page, sign up, and open it once more in another browser or a private window.
-Or get tokens, as a program would:
+Open the page, sign up, and open it once more in another browser or a private window. Then open the
+other, which is of another site: it gets no cookie, and works with a token. Or get tokens, as a
+program would:
 
   curl {service}/token -H 'content-type: application/json' \\
        -d '{{\"name\": \"ada\", \"password\": \"correct horse\"}}'

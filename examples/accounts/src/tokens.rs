@@ -10,13 +10,14 @@ use policy_server::{prelude::*, tokens::Issued};
 use serde::Deserialize;
 
 use super::{
-    PASSWORDS,
+    PAGES, PASSWORDS,
     events::Events,
     users::{Credentials, Users},
 };
 
 /// An access token, and a refresh token for the next one.
 #[post("/token")]
+#[cors(origins = PAGES)]
 #[auth(public)]
 #[limit(PASSWORDS)]
 pub(crate) async fn token(
@@ -40,6 +41,7 @@ pub(crate) struct Refresh {
 /// Every refresh token is used once. If one is used a second time, it was stolen, by this client or
 /// from it, and its whole login ends.
 #[post("/token/refresh")]
+#[cors(origins = PAGES)]
 #[auth(public)]
 pub(crate) async fn token_refresh(
     tokens: Tokens,
@@ -50,6 +52,7 @@ pub(crate) async fn token_refresh(
 
 /// Ends the login and revokes its access tokens.
 #[post("/token/logout")]
+#[cors(origins = PAGES)]
 #[auth(public)]
 pub(crate) async fn token_logout(
     tokens: Tokens,

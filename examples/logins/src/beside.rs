@@ -11,8 +11,8 @@ use policy_server::{ServerSettings, prelude::*};
 /// The origin of the service, known once it listens.
 pub type Known = Arc<OnceLock<String>>;
 
-/// Serves both on `localhost` until ctrl-c, and introduces them by their origins. The page's is the one
-/// of this list of origins.
+/// Serves both on `localhost` until ctrl-c, and introduces them by their origins, that of the service first. The
+/// page's is the one of this list of origins.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ pub async fn serve_beside<S, P>(
     list: &str,
     [service_port, page_port]: [u16; 2],
     page: impl FnOnce(Known) -> App<P>,
-    introduce: fn(service: &str, page: &str),
+    introduce: impl FnOnce(&str, &str),
 ) -> Result<(), Error>
 where
     S: Send + Sync + 'static,

@@ -168,6 +168,50 @@ fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
     Ok(())
 }
 
+/// The site is the host here, and a link from another site leads there with the cookie.
+#[test]
+#[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
+fn a_page_of_another_site_gets_no_cookie_and_works_with_a_token() -> Result<(), Failure> {
+    let folder = Folder::new()?;
+    let accounts = Accounts::start(&folder)?;
+    let browser = Browser::start()?;
+    let user = User::opens(&browser, &accounts)?;
+    assert_eq!(user.logs_in(PASSWORD, "#signup")?, "Welcome.");
+    user.is_shown("ada")?;
+
+    browser.goto(accounts.other_site())?;
+    browser.wait_for("window.__results")?;
+    let alone = browser.text_of("#cookie")?;
+    for text in ["status 401", "auth.credentials-missing", "cookie withheld: SameSite=Lax"] {
+        assert!(alone.contains(text), "{text} in {alone}");
+    }
+    let fill = "
+        document.getElementById('name').value = 'ada';
+        document.getElementById('password').value = input;
+        document.getElementById('form').requestSubmit();";
+    browser.run(fill, &json!(PASSWORD))?;
+    browser.wait_for("window.__results.profile")?;
+    let results = browser.run("return window.__results;", &Value::Null)?;
+    assert_eq!(results["cookie"]["body"]["code"], "auth.credentials-missing");
+    assert_eq!(results["login"], json!({ "ok": false, "error": "TypeError" }), "not granted");
+    assert_eq!(results["token"]["status"], 200);
+    assert_eq!(results["profile"]["body"], json!({ "name": "ada", "by": "token" }));
+    // What decided stands beside each.
+    for (row, attribute) in [
+        ("#cookie", "#[auth(session | token)]"),
+        ("#login", "origins_at_run_time(\"shop\")"),
+        ("#token", "#[cors(origins = PAGES)]"),
+        ("#profile", "#[cors(origins = PAGES, credentials)]"),
+    ] {
+        let shown = browser.text_of(row)?;
+        assert!(shown.contains(attribute), "{attribute} in {shown}");
+    }
+    axe::judge(&mut &browser, "other-site")?;
+
+    browser.leave("document.getElementById('link').click()", &Value::Null)?;
+    browser.wait_for("document.body.innerText.includes('\"by\":\"session\"')")
+}
+
 /// Cookies ignore ports, so the browser sends the same one to the service at its new port.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
