@@ -1,8 +1,11 @@
 //! One attribute, expanded: the function as it was, its marker, and its endpoint.
 
+use std::env;
+
 use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Visibility;
 
 use crate::{
     attributes::Directive,
@@ -81,9 +84,14 @@ fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
 /// error in the list.
 ///
 /// It has the span of the handler, so the compiler's warning about types that are never constructed
-/// points at a handler that no list names, even if other code calls it.
+/// points at a handler that no list names, even if other code calls it. In a program no other crate could
+/// name it, so `pub` must not silence the warning there.
 fn marker(Function { vis, sig }: &Function) -> TokenStream {
     let name = &sig.ident;
+    let vis = match vis {
+        Visibility::Public(public) if is_program() => quote_spanned!(public.span=> pub(crate)),
+        other => other.to_token_stream(),
+    };
     let item = quote_spanned!(name.span()=> struct #name {});
     quote! {
         #[doc(hidden)]
@@ -97,4 +105,9 @@ fn marker(Function { vis, sig }: &Function) -> TokenStream {
         )]
         #vis #item
     }
+}
+
+/// Whether cargo builds a program, and not a library. Other tools do not say; then nothing is known.
+fn is_program() -> bool {
+    env::var_os("CARGO_BIN_NAME").is_some()
 }

@@ -754,7 +754,8 @@ pub use policy_macros::layer;
 /// ```
 ///
 /// Nothing registers itself: linking code opens no endpoint. A handler that no list names gets the
-/// compiler's unused warning, unless it is exported.
+/// compiler's unused warning, unless a library exports it: somebody else might list it. Handlers of a
+/// library are better `pub(crate)`.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -781,6 +782,7 @@ pub use policy_macros::layer;
 /// | "expected struct, variant or union type, found function `plain`" | `plain` has no route attribute |
 /// | "cannot find struct, variant or union type `price` in this scope" | there is no `price`, or it is not imported |
 /// | "struct `all` is private" | `all` is in another module, and not `pub` |
+/// | "struct `naked` is never constructed", at a function (a warning) | no list names the handler `naked`; where other code calls it, that is without its policy |
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;

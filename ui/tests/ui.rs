@@ -124,6 +124,7 @@ fn every_error_of_ours_ends_in_a_code() {
         "error: expected `fn`",
         "error: function `forgotten` is never used",
         "error: future cannot be sent between threads safely",
+        "error: struct `exported` is never constructed",
         "error: struct `forgotten` is never constructed",
         "error: struct `naked` is never constructed",
         "error[E0015]: cannot call non-const function `load` in constants",

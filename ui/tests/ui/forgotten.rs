@@ -1,4 +1,4 @@
-//! A handler that no list names, and one that is mounted without its policy.
+//! Handlers that no list names, one of them `pub`, and one that is mounted without its policy.
 #![deny(dead_code)]
 use policy_server::prelude::*;
 
@@ -9,6 +9,14 @@ async fn listed() {}
 #[get("/forgotten")]
 #[auth(public)]
 async fn forgotten() {}
+
+pub mod open {
+    use policy_server::prelude::*;
+
+    #[get("/open")]
+    #[auth(public)]
+    pub async fn exported() {}
+}
 
 #[get("/naked")]
 #[auth(public)]
