@@ -1,6 +1,6 @@
 //! Handler arguments from axum-core's extractors.
 
-use std::{any::Any, marker::PhantomData, sync::Arc};
+use std::{any::Any, future::ready, marker::PhantomData, sync::Arc};
 
 use axum_core::{
     extract::{FromRequest, FromRequestParts, Request},
@@ -19,8 +19,13 @@ use crate::{
 
 /// The response of an extractor that failed. Those of other crates state errors in plain text, which
 /// becomes a problem.
-async fn rejected(response: Response) -> Response {
-    if is_text(&response) { of_text(response, Some(Refusal::Rejected)).await } else { response }
+///
+/// In a box, so that the future of a handler stays below 1 KiB, where the allocator is fast.
+fn rejected(response: Response) -> BoxFuture {
+    match is_text(&response) {
+        true => Box::pin(of_text(response, Some(Refusal::Rejected))),
+        false => Box::pin(ready(response)),
+    }
 }
 
 /// All extracted arguments of a handler, in order: all but the last from the request head, the last

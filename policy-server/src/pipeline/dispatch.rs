@@ -160,6 +160,7 @@ impl Started {
     }
 
     /// Hands what the gates found out to the response policy, and gives the response future.
+    #[inline(always)]
     pub(crate) fn note(self, policy: Option<&mut ResponsePolicy>) -> BoxFuture {
         if let Some(policy) = policy {
             policy.note_taken(self.taken);

@@ -110,6 +110,7 @@ impl ResponsePolicy {
     }
 
     /// Draws the nonce of the page if the policy asks for one, and states it to the handler, too.
+    #[inline(always)]
     pub(crate) fn draw_nonce(
         &mut self,
         random: &Random,
@@ -170,10 +171,10 @@ impl ResponsePolicy {
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
         problem::negotiate(&accept, rules.problem_types.as_deref(), &mut response);
-        if rules.tells_codes {
+        let status = response.status();
+        if rules.tells_codes && !status.is_success() {
             problem::tell_code(&mut response);
         }
-        let status = response.status();
         let exchange = CacheExchange { method: &method, status, facts };
         let headers = response.headers_mut();
         if rules.fields > 0 {

@@ -60,9 +60,10 @@ impl Service<Request<Incoming>> for ConnectionService {
     fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
         let is_http1 = request.version() < Version::HTTP_2;
-        let is_tunnel = is_connect(&request) && is_http1;
+        let is_connect = is_connect(&request);
+        let is_tunnel = is_connect && is_http1;
         let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
-        let stream = if is_connect(&request) { self.stream(&mut request) } else { None };
+        let stream = if is_connect { self.stream(&mut request) } else { None };
         // Over HTTP/2 this question takes a lock, and nobody needs the answer.
         self.activity.has_body(is_http1 && !request.body().is_end_stream());
         // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
