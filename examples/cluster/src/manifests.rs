@@ -1,5 +1,7 @@
 //! What `compose.yaml` and the manifests of Kubernetes say is what the app reads.
 
+use std::path::Path;
+
 use yaml_rust2::{Yaml, YamlLoader};
 
 use crate::instance::{
@@ -97,6 +99,30 @@ fn the_service_and_the_budget_mean_the_pods_of_the_deployment() {
     assert!(least.as_i64() < replicas.as_i64(), "{least:?} {replicas:?}");
 }
 
+/// The program and the user of the image, and the port that it names.
+#[test]
+fn the_image_is_what_the_deployment_runs() {
+    let lines: Vec<&str> = include_str!("../Dockerfile").lines().collect();
+    let says = |line: String| assert!(lines.contains(&&*line), "no `{line}`: {lines:?}");
+    let deployment = deployment();
+    let container = container(&deployment);
+    let arguments = container["args"].as_vec().expect("arguments").iter();
+    let arguments: Vec<String> = arguments.map(|one| format!("{:?}", text(one))).collect();
+    says(format!("CMD [{}]", arguments.join(", ")));
+    let security = &deployment["spec"]["template"]["spec"]["securityContext"];
+    assert_eq!(security["runAsNonRoot"].as_bool(), Some(true));
+    let user = security["runAsUser"].as_i64().expect("a user");
+    says(format!("USER {user}:{user}"));
+    says(format!("EXPOSE {}", container["ports"][0]["containerPort"].as_i64().expect("a port")));
+    // The binary is that of this package.
+    let name = env!("CARGO_PKG_NAME");
+    assert!(lines.iter().any(|line| line.ends_with(&format!("--package {name}"))), "{lines:?}");
+    says(format!("COPY --from=build /policy/target/release/{name} /usr/local/bin/{name}"));
+    let build = &document(include_str!("../compose.yaml"))["services"]["instance"]["build"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(text(&build["context"]));
+    assert!(root.join(text(&build["dockerfile"])).is_file() && root.join("Cargo.lock").is_file());
+}
+
 /// The drain of the app and its requests in flight fit into the time before the process is killed.
 #[test]
 fn an_instance_has_time_to_stop() {
@@ -130,7 +156,20 @@ fn compose_sets_what_the_app_reads_and_runs_as_many() {
     let store = &compose["services"]["store"]["environment"]["POSTGRES_PASSWORD"];
     assert!(text(store).starts_with("${POSTGRES_PASSWORD:?"), "{store:?}");
     assert!(text(&instance["environment"][SESSION_STORE]).contains(text(store)));
-    for dependency in ["front", "instance", "store"] {
-        assert!(compose["services"][dependency].as_hash().is_some(), "{dependency}");
+    // The user and the database are those that the server makes, and those that it is asked for.
+    let store = &compose["services"]["store"];
+    let (user, database) =
+        ["POSTGRES_USER", "POSTGRES_DB"].map(|name| text(&store["environment"][name])).into();
+    let url = text(&instance["environment"][SESSION_STORE]);
+    assert!(url.starts_with(&format!("postgres://{user}:")), "{url}");
+    assert!(url.contains(&format!("@store/{database}?")), "{url}");
+    let check = store["healthcheck"]["test"].as_vec().expect("a command");
+    for option in [format!("--username={user}"), format!("--dbname={database}")] {
+        assert!(check.iter().any(|word| text(word) == option), "{check:?}");
     }
+    for name in ["front", "instance", "store"] {
+        assert!(compose["services"][name].as_hash().is_some(), "{name}");
+    }
+    let waits_for = &instance["depends_on"]["store"]["condition"];
+    assert_eq!(text(waits_for), "service_healthy");
 }
