@@ -1,5 +1,6 @@
-//! Faults of the network while visitors use three instances: what they notice, and that nothing which
-//! was acknowledged is lost, nothing comes back, and nobody is logged out.
+//! Faults of the network, of the store and of an instance while visitors use three instances: what they
+//! notice, and that nothing which was acknowledged is lost, nothing comes back, and nobody is logged
+//! out.
 
 use std::{
     env,
@@ -10,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use policy_server::Clock;
 use policy_tests::{
     disk::Disk,
     relay::{Network, Relay},
@@ -17,8 +19,9 @@ use policy_tests::{
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
+    killed::KillableInstance,
     outages::{Process, Server},
-    site::{Counted, Instance, Visitor, is_away, until},
+    site::{Counted, Instance, NO_RESPONSE, Visitor, is_away, until},
 };
 
 /// How many requests all visitors send in a second, if none has to wait.
@@ -26,6 +29,10 @@ const RATE: f64 = 2500.0;
 
 /// How many times a visitor counts before logging out.
 const COUNTS: u64 = 12;
+
+const GONE: u16 = NO_RESPONSE.as_u16();
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// What visitors noticed of a response: when it was complete, and its status.
 type Noticed = Arc<Mutex<Vec<(Instant, u16)>>>;
@@ -71,7 +78,7 @@ impl Client {
             self.notice(login.as_ref().err().copied().unwrap_or(200)).await;
             let visitor = match login {
                 Ok(visitor) => visitor,
-                Err(503) => continue,
+                Err(503 | GONE) => continue,
                 Err(status) => panic!("a login: {status}"),
             };
             let counted = self.counts(&visitor).await;
@@ -109,12 +116,15 @@ impl Client {
     }
 }
 
-/// What happens to a server or to the network in front of it.
+/// What happens to a server, to the network in front of it, or to one of the instances.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     Network(Network),
     Killed,
     Paused,
+    InstanceKilled,
+    /// From an hour ahead to an hour behind.
+    ClockMoved,
 }
 
 impl Fault {
@@ -126,27 +136,42 @@ impl Fault {
             Self::Network(Network::Silent) => "the network swallows everything",
             Self::Killed => "the store is killed",
             Self::Paused => "the store hangs",
+            Self::InstanceKilled => "one of the instances is killed",
+            Self::ClockMoved => {
+                "the clock of an instance goes back from an hour ahead to an hour behind"
+            }
         }
     }
 
-    /// Whether the app serves on.
-    fn is_served(self) -> bool {
-        matches!(self, Self::Network(Network::Well | Network::Slow(..)))
+    /// What visitors see of it, if anything.
+    fn leads_to(self) -> Option<u16> {
+        match self {
+            Self::Network(Network::Well | Network::Slow(..)) | Self::ClockMoved => None,
+            Self::Network(Network::Cut | Network::Silent) | Self::Killed | Self::Paused => {
+                Some(503)
+            }
+            Self::InstanceKilled => Some(GONE),
+        }
     }
 
-    async fn begin(self, relay: &Relay, server: &(impl Server + Process)) {
+    async fn begin(self, relay: &Relay, server: &(impl Server + Process), crowd: &Crowd) {
         match self {
             Self::Network(network) => relay.set(network),
             Self::Killed => server.kill().await,
             Self::Paused => server.signal("STOP"),
+            Self::InstanceKilled => crowd.killable.kill(),
+            Self::ClockMoved => crowd.clock.turn_back(2 * HOUR),
         }
     }
 
-    async fn end(self, relay: &Relay, server: &(impl Server + Process)) {
+    async fn end(self, relay: &Relay, server: &(impl Server + Process), crowd: &Crowd) {
         match self {
             Self::Network(_) => relay.set(Network::Well),
             Self::Killed => server.begin().await,
             Self::Paused => server.signal("CONT"),
+            Self::InstanceKilled => crowd.killable.begin().await,
+            // It stays so.
+            Self::ClockMoved => (),
         }
     }
 }
@@ -155,7 +180,10 @@ const SLOW: Network = Network::Slow(Duration::from_millis(10), 1_000_000);
 
 /// Visitors at work.
 struct Crowd {
+    /// One like others, one whose clock is an hour ahead, and one that is a process.
     instances: [Instance; 3],
+    clock: Clock,
+    killable: KillableInstance,
     noticed: Noticed,
     ended: Ended,
     is_over: Arc<AtomicBool>,
@@ -164,7 +192,13 @@ struct Crowd {
 
 impl Crowd {
     async fn begin(store: &str, visitors: usize) -> Self {
-        let instances = Instance::three(store).await;
+        let clock = Clock::at(Clock::system().now().after(HOUR).seconds());
+        let (usual, ahead, killable) = tokio::join!(
+            Instance::start(store),
+            Instance::start_at(store, &clock),
+            KillableInstance::start(store),
+        );
+        let instances = [usual, ahead, killable.instance.clone()];
         let (noticed, ended, is_over) = (Noticed::default(), Ended::default(), Arc::default());
         let mut visits = JoinSet::new();
         for number in 0..visitors {
@@ -178,7 +212,7 @@ impl Crowd {
             };
             visits.spawn(client.visits());
         }
-        Self { instances, noticed, ended, is_over, visits }
+        Self { instances, clock, killable, noticed, ended, is_over, visits }
     }
 
     fn has_noticed(&self, status: u16) -> bool {
@@ -217,29 +251,30 @@ pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &st
     let crowd = Crowd::begin(&url, seconds.map_or(50, |_| 500)).await;
     let networks = [Network::Well, SLOW, Network::Cut, Network::Silent].map(Fault::Network);
     // Other tests do these to a few visitors.
-    let others = [Fault::Killed, Fault::Paused];
+    let others = [Fault::Killed, Fault::Paused, Fault::InstanceKilled, Fault::ClockMoved];
     let faults = networks.into_iter().chain(others.into_iter().filter(|_| seconds.is_some()));
     // Beyond the 3 seconds that a call waits.
     let lasts = Duration::from_secs(seconds.map_or(4, |seconds| (seconds / 12).max(4)));
-    let mut table = "| fault | requests | 200 | 503 | longest without a 200 | recovery |\n\
-                     |---|--:|--:|--:|--:|--:|\n"
-        .to_owned();
+    let mut table =
+        "| fault | requests | 200 | 503 | no response | longest without a 200 | recovery |\n\
+                     |---|--:|--:|--:|--:|--:|--:|\n"
+            .to_owned();
     for fault in faults {
-        fault.begin(&relay, server).await;
+        fault.begin(&relay, server, &crowd).await;
         let mut begun;
         let mut stretches = 0;
         loop {
             crowd.noticed.lock().unwrap().clear();
             begun = Instant::now();
             sleep(lasts).await;
-            if !fault.is_served() || !crowd.has_noticed(503) {
+            if fault.leads_to() == Some(503) || !crowd.has_noticed(503) {
                 break;
             }
             // On a machine that does much else, a call may take too long in any network.
             stretches += 1;
             assert!(stretches < 10, "{}: nobody is served well", fault.name());
         }
-        fault.end(&relay, server).await;
+        fault.end(&relay, server, &crowd).await;
         let healed = Instant::now();
         crowd.recovers().await;
         let recovery = healed.elapsed();
@@ -247,7 +282,8 @@ pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &st
         table.push_str(&row(fault.name(), begun, healed, recovery, &noticed));
         assert!(crowd.has_noticed(200), "{}", fault.name());
         // Of a fault that nobody notices, nothing is learned.
-        assert!(fault.is_served() || crowd.has_noticed(503), "{}", fault.name());
+        assert!(fault.leads_to().is_none_or(|of| crowd.has_noticed(of)), "{}", fault.name());
+        assert_eq!(crowd.has_noticed(GONE), fault == Fault::InstanceKilled, "{}", fault.name());
     }
     crowd.end().await;
     println!("{table}");
@@ -289,11 +325,12 @@ fn row(
     good.sort_unstable();
     let gaps = good.iter().zip(&good[1..]).map(|(one, next)| *next - *one);
     format!(
-        "| {name}, for {} s | {} | {} | {} | {:.1} s | {:.1} s |\n",
+        "| {name}, for {} s | {} | {} | {} | {} | {:.1} s | {:.1} s |\n",
         (healed - begun).as_secs(),
         during.len(),
         with(200),
         with(503),
+        with(GONE),
         gaps.max().unwrap_or_default().as_secs_f64(),
         recovery.as_secs_f64(),
     )

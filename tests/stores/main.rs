@@ -11,6 +11,7 @@ mod faults;
 mod histories;
 mod history;
 mod instances;
+mod killed;
 mod moving;
 mod origins;
 mod outages;

@@ -8,7 +8,7 @@ use std::{
 use http_body_util::BodyExt;
 use policy_core::secret::SecretKey;
 use policy_server::{
-    AppService, Clock, Error, SharedLimits,
+    Clock, Error, Request, Response, SharedLimits,
     prelude::*,
     session::SessionSettings,
     store::MemoryStore,
@@ -20,9 +20,14 @@ use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
-use tower::ServiceExt;
+use tower::{ServiceExt, util::BoxCloneSyncService};
 
 const OWN: &str = "https://api.example";
+
+pub(crate) const HOST: &str = "api.example";
+
+/// What a proxy says in place of an instance from which no response came. Instances never say it.
+pub(crate) const NO_RESPONSE: StatusCode = StatusCode::BAD_GATEWAY;
 
 /// How long tests wait before they look again.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -125,6 +130,11 @@ async fn by_ticket() {}
 #[auth(public)]
 async fn rated() {}
 
+#[get("/plenty")]
+#[limit(rate = "300/h per principal")]
+#[auth(session)]
+async fn plenty() {}
+
 #[get("/crowded/{how}")]
 #[limit(concurrency = 3)]
 #[auth(public)]
@@ -134,11 +144,35 @@ async fn crowded(how: String) {
     }
 }
 
+/// With a store for everything that is not sessions, or with one for all.
+pub(crate) fn app(
+    sessions: SessionSettings,
+    of_others: Option<MemoryStore>,
+    clock: Clock,
+) -> App<()> {
+    let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
+    let tokens = keys.issuer("https://auth.example").audience("api");
+    let (tokens, limits) = match of_others {
+        Some(store) => (tokens.store(store.clone()), SharedLimits::store(store)),
+        None => (tokens, SharedLimits::with_sessions()),
+    };
+    App::new(())
+        .public_origin(OWN)
+        .clock(clock)
+        .readiness("/ready")
+        .sessions(sessions)
+        .tokens(tokens)
+        .routes(routes![public, login, logout, revoke_all, me, csrf_token, count, set, has, events])
+        .routes(routes![issue, refresh, token, revoke, ticket, by_ticket])
+        .routes(routes![rated, plenty, crowded])
+        .shared_limits(limits)
+}
+
 /// One of the instances.
 #[derive(Clone)]
 pub(crate) struct Instance {
     pub(crate) client: TestClient,
-    service: AppService,
+    pub(crate) service: BoxCloneSyncService<Request, Response, Infallible>,
 }
 
 impl Instance {
@@ -150,7 +184,6 @@ impl Instance {
         Self::open(Sessions::from_url(store), None).await
     }
 
-    /// With a store for everything that is not sessions, or with one for all.
     pub(crate) async fn open(
         sessions: SessionSettings,
         of_others: Option<MemoryStore>,
@@ -164,25 +197,26 @@ impl Instance {
         of_others: Option<MemoryStore>,
         clock: Clock,
     ) -> Result<Self, Error> {
-        let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
-        let tokens = keys.issuer("https://auth.example").audience("api");
-        let (tokens, limits) = match of_others {
-            Some(store) => (tokens.store(store.clone()), SharedLimits::store(store)),
-            None => (tokens, SharedLimits::with_sessions()),
-        };
-        let app = App::new(())
-            .public_origin(OWN)
-            .clock(clock)
-            .readiness("/ready")
-            .sessions(sessions)
-            .tokens(tokens)
-            .routes(routes![
-                public, login, logout, revoke_all, me, csrf_token, count, set, has, events
-            ])
-            .routes(routes![issue, refresh, token, revoke, ticket, by_ticket, rated, crowded])
-            .shared_limits(limits);
-        let service = app.open().await?;
-        Ok(Self { client: TestClient::new(service.clone(), "api.example"), service })
+        let service = app(sessions, of_others, clock).open().await?;
+        Ok(Self {
+            client: TestClient::new(service.clone(), HOST),
+            service: BoxCloneSyncService::new(service),
+        })
+    }
+
+    /// One whose machine shows another time, which passes as it does elsewhere.
+    pub(crate) async fn start_at(store: &str, clock: &Clock) -> Self {
+        let (clock, mut last) = (clock.clone(), Instant::now());
+        let passing = clock.clone();
+        tokio::spawn(async move {
+            loop {
+                sleep(PAUSE).await;
+                let now = Instant::now();
+                passing.advance(now - last);
+                last = now;
+            }
+        });
+        Self::open_at(Sessions::from_url(store), None, clock).await.unwrap()
     }
 
     /// Three of them, which start at the same time.
@@ -292,7 +326,7 @@ impl Visitor {
     /// Opens a stream. The task returns whether it was cut off.
     pub(crate) async fn open(&self, instance: &Instance) -> JoinHandle<bool> {
         let request = policy_server::http::Request::get("/events")
-            .header("host", "api.example")
+            .header("host", HOST)
             .header("cookie", &self.cookie)
             .body(policy_server::Body::empty())
             .unwrap();
@@ -350,8 +384,11 @@ pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
 }
 
 /// What a route does that needs a session, while the store is away: it says when to ask again, and
-/// the client keeps its cookie.
+/// the client keeps its cookie. An instance that is away says nothing.
 pub(crate) fn is_away(response: &TestResponse) -> bool {
+    if response.status() == NO_RESPONSE {
+        return true;
+    }
     let is_away = response.status() == 503;
     if is_away {
         assert!(response.header("retry-after").is_some(), "{response:?}");

@@ -149,7 +149,7 @@ impl ServerProcess {
 
 /// The origin behind `listening on`.
 fn address_in(line: &str) -> Option<SocketAddr> {
-    line.split("://").nth(1)?.split(' ').next()?.parse().ok()
+    line.split("://").nth(1)?.split_whitespace().next()?.parse().ok()
 }
 
 /// A process, killed when it is dropped.

@@ -67,7 +67,7 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "stores",
-        purpose: "what clients see of shared stores that die, hang and are out of reach is in order; [SECONDS]",
+        purpose: "what clients see of stores and instances that die, hang and are out of reach is in order; [SECONDS]",
         duration: "20 min",
         run: stores,
     },

@@ -5,6 +5,7 @@ use policy_tests::{disk::Disk, redis_sentinel::replicas};
 use super::*;
 use crate::{
     faults::{fill_the_disk, keep_nobody_out},
+    killed::{block_of_a_rate, what_it_held},
     outages::{killed, paused},
     site::{is_away, until},
 };
@@ -28,6 +29,18 @@ async fn a_server_that_hangs_holds_up_nobody_for_long() {
 async fn what_a_bad_network_does_to_visitors_ends_with_it() {
     let server = Redis::start(&[]).await;
     keep_nobody_out(&server, &server.prefix()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_a_killed_instance_held_is_free_and_what_it_acknowledged_is_there() {
+    what_it_held(&Redis::shared().await.prefix()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_killed_instance_takes_one_block_of_a_rate_with_it() {
+    block_of_a_rate(&Redis::shared().await.prefix()).await;
 }
 
 /// Redis refuses changes until it can write again.
