@@ -99,6 +99,26 @@ async fn what_clients_see_could_have_happened_one_call_after_the_other() {
     are_in_order(&server, [&*url, &*url, &*url].map(PostgresStore::new)).await;
 }
 
+/// An app that moves to another store counts once a minute.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn few_sessions_are_counted_and_of_many_the_server_knows_about_how_many() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let store = PostgresStore::new(&*url);
+    SessionStore::open(&store).await.unwrap();
+    store_of_user(&store).await;
+    assert_eq!(store.count(NOW).await.unwrap(), Some(1));
+    let schema = url.split_once("schema=").unwrap().1;
+    let many = format!(
+        "UPDATE pg_class SET reltuples = 5000000 WHERE oid = '{schema}.sessions'::regclass"
+    );
+    server.sql(&many).await;
+    assert_eq!(store.count(NOW).await.unwrap(), Some(5_000_000));
+    server.sql(&format!("VACUUM {schema}.sessions")).await;
+    assert_eq!(store.count(NOW).await.unwrap(), Some(1));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
