@@ -1,6 +1,7 @@
 //! The tutorial of the guide, followed to the letter by a program. A sentence that it does not
 //! understand, or that leaves something out, fails as it would leave a reader behind.
 
+mod axum;
 mod chapter;
 mod deployment;
 mod reader;
@@ -64,9 +65,13 @@ fn what_a_reader_assembles_is_what_is_compiled() {
         assert_eq!(sources.get(MAIN).len(), text.len(), "the last lines after {name}.md");
     }
     let stated = fs::read_to_string(chapter("index")).expect("a chapter");
-    let stated = stated.split(" lines without its tests").next();
-    let stated = stated.and_then(|text| text.split_whitespace().last()?.parse().ok());
-    assert_eq!(stated, Some(lines_without_tests(sources.get(MAIN))), "what index.md says");
+    let stated = |of_what: &str| {
+        let (before, _) = stated.split_once(of_what)?;
+        before.split_whitespace().last()?.parse::<usize>().ok()
+    };
+    let lines = (lines_without_tests(sources.get(MAIN)), axum::lines());
+    let stated = (stated(" lines without its tests"), stated(" lines by axum"));
+    assert_eq!(stated, (Some(lines.0), Some(lines.1)), "what index.md says");
     deployment::check(&sources);
 }
 
@@ -84,4 +89,6 @@ async fn a_stranger_gets_from_nothing_to_a_deployed_service() {
         }
     }
     println!("the finished service: {} lines", lines_without_tests(reader.sources.get(MAIN)));
+    axum::answers_alike(&reader);
+    println!("by axum: {} lines", axum::lines());
 }
