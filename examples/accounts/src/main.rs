@@ -10,12 +10,12 @@ mod shop;
 mod tokens;
 mod users;
 
-use std::{env, fs, io, path::Path, sync::Arc};
+use std::{env, io, path::Path, sync::Arc};
 
 use axum::response::IntoResponse;
 use by_password::{change_password, confirm, login, sign_up};
 use events::{Events, SecurityEvent};
-use example_logins::{devices::Devices, keys};
+use example_logins::{devices::Devices, files, keys};
 use policy_server::{
     prelude::*,
     session::{self, Handle, SessionError},
@@ -29,6 +29,9 @@ use users::Users;
 /// has a `#[cors(..)]` of its own.
 const SHOP: CorsPolicy =
     CorsPolicy::origins_at_run_time("shop").within(&["http://localhost:*"]).credentials().build();
+
+/// The variable that names the folder of all files.
+const FOLDER: &str = "POLICY_ACCOUNTS_FOLDER";
 
 /// The pages that may use tokens: the shop, and pages of another site. To a browser
 /// `http://127.0.0.1:8082` is another site than `http://localhost:8080`, although both are this machine.
@@ -135,7 +138,7 @@ async fn news(me: Principal, State(events): State<Events>) -> impl IntoResponse 
 }
 
 fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
-    fs::create_dir_all(folder)?;
+    files::folder(folder, FOLDER)?;
     let database = Arc::new(open(&folder.join("users.redb"))?);
     let state = Accounts {
         users: Users::new(Arc::clone(&database))?,
@@ -158,13 +161,13 @@ fn open(path: &Path) -> io::Result<Database> {
             "another process has `{}` open: one process at a time",
             path.display()
         )),
-        error => io::Error::other(error),
+        error => files::at(path, io::Error::other(error)),
     })
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    let folder = env::var_os("POLICY_ACCOUNTS_FOLDER").unwrap_or("target/accounts".into());
+    let folder = env::var_os(FOLDER).unwrap_or("target/accounts".into());
     let service = accounts(Path::new(&folder))?;
     // Without the pages: `service.origins("shop", [..]).serve("127.0.0.1:8080").await`.
     shop::serve(service).await?;
@@ -201,7 +204,7 @@ impl FromRef<Accounts> for Devices {
 fn tested() -> App<Accounts> {
     let folder = env::temp_dir().join(format!("policy-accounts-proof-{}", std::process::id()));
     let accounts = accounts(&folder).map(|app| app.origins("shop", ["http://localhost:8081"]));
-    let _ = fs::remove_dir_all(folder);
+    let _ = std::fs::remove_dir_all(folder);
     accounts.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -11,6 +11,8 @@ use policy_server::{
     tokens::{SecretKey, TokenKeys},
 };
 
+use crate::files::at;
+
 /// The keys that sign tokens. The first start creates one, which suits a single machine; in
 /// production they come from a secret store, and `TokenKeys::reload` rotates them.
 ///
@@ -29,7 +31,8 @@ pub fn of_tokens(path: &Path) -> Result<TokenKeys, Error> {
 /// The file can neither be written nor read, or has no key.
 pub fn of_devices(path: &Path) -> Result<SecretKey, Error> {
     create(path, "")?;
-    Ok(SecretKey::decode(fs::read_to_string(path)?.trim()).map_err(io::Error::other)?)
+    let text = fs::read_to_string(path).map_err(|error| at(path, error))?;
+    Ok(SecretKey::decode(text.trim()).map_err(|error| at(path, io::Error::other(error)))?)
 }
 
 /// Writes a new key behind `label`, unless the file exists. Only its owner may read it.
@@ -45,6 +48,6 @@ fn create(path: &Path, label: &str) -> io::Result<()> {
             writeln!(file, "{label}{key}")
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+        Err(error) => Err(at(path, error)),
     }
 }

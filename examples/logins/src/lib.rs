@@ -5,5 +5,6 @@
 pub mod attempts;
 pub mod beside;
 pub mod devices;
+pub mod files;
 pub mod keys;
 pub mod passwords;

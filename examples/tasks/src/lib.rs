@@ -14,14 +14,17 @@ mod store;
 mod tasks;
 mod users;
 
-use std::{fs, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
-use example_logins::{attempts::Attempts, devices::Devices, keys, passwords::Passwords};
+use example_logins::{attempts::Attempts, devices::Devices, files, keys, passwords::Passwords};
 use live::Live;
 pub use page::serve;
 use policy_server::{prelude::*, session};
 use store::Store;
 use users::Logins;
+
+/// The variable that names the folder of all files.
+pub const FOLDER: &str = "POLICY_TASKS_FOLDER";
 
 /// The pages that may act with the cookies of their user.
 const APPS: CorsPolicy = CorsPolicy::origins_at_run_time("apps")
@@ -53,7 +56,7 @@ pub struct Service {
 ///
 /// The database cannot be opened, or a file of the folder.
 pub async fn app(database: &str, folder: &Path) -> Result<App<Service>, Error> {
-    fs::create_dir_all(folder)?;
+    files::folder(folder, FOLDER)?;
     let store = Store::open(database).await?;
     let sessions = match &store.postgres {
         Some(url) => Sessions::postgres(url.as_str()),
@@ -108,7 +111,7 @@ async fn tested() -> App<Service> {
     let app = app("sqlite::memory:", &folder)
         .await
         .map(|app| app.origins("apps", ["http://localhost:8081"]));
-    let _ = fs::remove_dir_all(folder);
+    let _ = std::fs::remove_dir_all(folder);
     app.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -6,7 +6,7 @@ use policy_server::Report;
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    let folder = env::var_os("POLICY_TASKS_FOLDER").map_or("target/tasks".into(), PathBuf::from);
+    let folder = env::var_os(tasks::FOLDER).map_or("target/tasks".into(), PathBuf::from);
     let database = env::var("DATABASE_URL")
         .unwrap_or_else(|_| format!("sqlite:{}?mode=rwc", folder.join("tasks.sqlite").display()));
     // Without the page: `.origins("apps", [..]).serve("127.0.0.1:8080").await`.
