@@ -322,6 +322,34 @@ fn a_route_in_place_of_a_probe_answers_under_the_name_of_the_app_only() {
     );
 }
 
+/// Whatever else the request has: a cookie, a page.
+#[test]
+fn a_proxy_in_place_of_a_fallback_answers_the_last_hop_itself() {
+    let public = |kind, path, methods: &[&str]| {
+        Route::new(kind, path, methods.iter().copied(), Auth::Public)
+    };
+    let fallback = || public(RouteKind::Fallback, "*", &[]);
+    let proxy = public(RouteKind::Proxy, "/up", &["GET", "OPTIONS"]);
+    let found = diff(&app(vec![fallback()]), &app(vec![fallback(), proxy])).unwrap();
+    for fields in [&[][..], &[("cookie", "theme=dark")], &[("sec-fetch-site", "cross-site")]] {
+        let request = |hops: &str| {
+            let request = Request::options("/up/x").header("host", "api.shop.example");
+            let request = request.header("max-forwards", hops);
+            let with = |request: http::request::Builder, (name, value): &(&str, &str)| {
+                request.header(*name, *value)
+            };
+            fields.iter().fold(request, with).body(()).unwrap()
+        };
+        let (last, further) = (request("0"), request("1"));
+        let anybody = Caller::default();
+        assert_eq!(found.at(&further, &anybody).len(), 0, "{fields:?}");
+        let at = found.at(&last, &anybody);
+        let [(finding, case)] = at.as_slice() else { panic!("{fields:?}: {at:?}") };
+        assert_eq!(finding.axis, Axis::Narrowed);
+        assert_eq!(found.gains(&last, &anybody), (Gains::default(), case.gains.clone()));
+    }
+}
+
 #[test]
 fn a_witness_that_is_decided_otherwise_is_an_error() {
     let old = order(|_| ());

@@ -1,11 +1,16 @@
 //! What each part of a request means to the route that serves it, apart from the other parts.
 
-use http::{HeaderMap, header::COOKIE};
+use http::{
+    HeaderMap,
+    header::{COOKIE, MAX_FORWARDS},
+};
 
 use super::{Caller, CompiledRoute, CsrfToken, Engine, Known, Run, with_run};
 use crate::{
     csrf::{OriginFacts, Provenance},
     gate::{Head, Single},
+    manifest::RouteKind,
+    reverse_proxy::is_last_hop,
 };
 
 /// The parts of a request on which its decision depends. Two requests for which these are equal are
@@ -22,7 +27,7 @@ pub(in crate::manifest) struct Inspection {
     pub(in crate::manifest) sender: Option<SenderFacts>,
     /// Who sent it; `None` if that is refused, whichever page it comes from.
     pub(in crate::manifest) caller: Option<CallerFacts>,
-    /// The target can take it: its media type, its range, the function of JSONP.
+    /// The target can take it: its media type, its range, the function of JSONP, and the hops that are left.
     pub(in crate::manifest) is_taken: bool,
     /// The body is longer than the route allows.
     pub(in crate::manifest) is_too_long: bool,
@@ -64,6 +69,15 @@ pub(in super::super) fn inspect(
     headers: &HeaderMap,
     caller: &Caller,
 ) -> Inspection {
+    // A request that goes no further than this server is one that the target does not take, whoever sends
+    // it and from whichever page.
+    let is_last = is_last_hop(head.method, headers);
+    let further = is_last.then(|| {
+        let mut further = headers.clone();
+        further.remove(MAX_FORWARDS);
+        further
+    });
+    let headers = further.as_ref().unwrap_or(headers);
     with_run(engine, head, headers, |mut run, path| {
         let found = engine.paths.find(run.head.path).map(|found| found.index);
         let is_well_formed = run.wire(path).is_ok();
@@ -93,7 +107,9 @@ pub(in super::super) fn inspect(
         inspection.sender = (is_addressed && is_admitted).then_some(facts);
         inspection.caller = run.caller_facts(compiled, caller, query);
         inspection.is_too_long = run.is_too_long(compiled);
-        inspection.is_taken = run.takes_part(compiled) && run.target(compiled, query).is_ok();
+        let ends_here = is_last && compiled.route.kind == RouteKind::Proxy;
+        inspection.is_taken =
+            !ends_here && run.takes_part(compiled) && run.target(compiled, query).is_ok();
         inspection
     })
 }
