@@ -69,7 +69,7 @@ async function showSessions() {
     row.dataset.handle = handle;
     row.dataset.this = is_this;
     row.dataset.new = is_new;
-    const words = element("span", `${device}, ${address}`);
+    const words = element("span", `${named(device)}, ${address}`);
     if (is_new) words.prepend(element("strong", "New since you were last here: ", "bad"));
     const end = element("button", is_this ? "End (this one)" : "End");
     end.addEventListener("click", () => act(async () => {
@@ -89,7 +89,7 @@ async function showEvents() {
   if (!ok) return;
   byId("events").replaceChildren(...body.map(({ at, what, device, address }) => {
     const row = document.createElement("tr");
-    row.append(cell(moment(at)), cell(what), cell(`${device}, ${address}`, "Device"));
+    row.append(cell(moment(at)), cell(what), cell(`${named(device)}, ${address}`, "Device"));
     return row;
   }));
 }
@@ -218,6 +218,18 @@ function note(request, credentials, { ok, status, body }) {
   const declared = document.querySelector(`template[data-route="${request}"]`);
   if (declared) row.cells[0].append(declared.content.cloneNode(true));
   byId("calls").prepend(row);
+}
+
+// A browser and its system, from its `User-Agent`; other programs as they call themselves.
+function named(agent) {
+  const first = (marks) => marks.find(([mark]) => agent.includes(mark))?.[1];
+  const browser = first([
+    ["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrome/", "Chrome"], ["Safari/", "Safari"],
+  ]);
+  const system = first([
+    ["Android", "Android"], ["iPhone", "iPhone"], ["iPad", "iPad"], ["Windows", "Windows"], ["Mac OS", "macOS"], ["Linux", "Linux"],
+  ]);
+  return browser && system ? `${browser} on ${system}` : agent;
 }
 
 function element(name, text, className = "") {

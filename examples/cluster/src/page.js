@@ -4,7 +4,7 @@
 const byId = (id) => document.getElementById(id);
 const operator = document.querySelector("meta[name=operator]").content;
 // How many requests the page shows.
-const SHOWN = 12;
+const SHOWN = 8;
 
 // The CSRF token of the session, required for unsafe requests.
 let csrf = null;
@@ -37,7 +37,10 @@ function note(request, { status, instance, body }) {
   if (instance) responses.set(instance, (responses.get(instance) ?? 0) + 1);
   const row = document.createElement("tr");
   const words = status === 0 ? "no response" : `${status} ${body?.code ?? ""}`;
-  row.append(cell(request, "mono"), cell(instance), cell(words, status >= 200 && status < 300 ? "good" : "bad"));
+  row.append(cell(request, "mono"), cell(instance, "", "Instance"), cell(words, status >= 200 && status < 300 ? "good" : "bad", "Response"));
+  // The attributes of the handler, from its source; `session::csrf` has none there.
+  const declared = document.querySelector(`template[data-route="${request}"]`);
+  if (declared) row.cells[0].append(declared.content.cloneNode(true));
   byId("calls").prepend(row);
   while (byId("calls").children.length > SHOWN) byId("calls").lastChild.remove();
 }
@@ -132,7 +135,7 @@ async function draw() {
     const isWell = state === "ready" || state === "running" || state === "elsewhere";
     const title = name === "store" ? "Store" : `Instance ${name}`;
     const count = responses.get(name) ?? 0;
-    const words = name === "store" ? state : [state, `${count} responses`].filter(Boolean).join(", ");
+    const words = name === "store" ? state : [state, `${count} ${count === 1 ? "response" : "responses"}`].filter(Boolean).join(", ");
     item.append(element("span", title, "name"), element("span", words, isWell ? "good" : state ? "bad" : "soft"));
     const row = element("div", "", "row");
     for (const action of possible[state] ?? []) {
@@ -164,8 +167,11 @@ function element(name, text, className = "") {
   return Object.assign(document.createElement(name), { textContent: text, className });
 }
 
-function cell(text, className = "") {
-  return element("td", text, className);
+// The label stands above the cell where the table is a list of cards.
+function cell(text, className = "", label = "") {
+  const cell = element("td", text, className);
+  if (label) cell.dataset.label = label;
+  return cell;
 }
 
 for (const [id, action] of Object.entries(actions)) {
