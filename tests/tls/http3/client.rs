@@ -8,6 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::{Buf, Bytes};
@@ -93,10 +94,15 @@ impl Server {
         Session::over(soon(quic).await.expect("a handshake")).await
     }
 
-    /// A QUIC connection without HTTP/3.
+    /// A QUIC connection without HTTP/3, which the client keeps alive: its end is told once, in a datagram
+    /// that may be lost, and told again to a client that sends something.
     pub(crate) async fn raw(&self) -> quinn::Connection {
-        let quic = self.client().connect(self.address(), "localhost").expect("an address");
-        soon(quic).await.expect("a handshake")
+        let mut transport = quinn::TransportConfig::default();
+        transport.keep_alive_interval(Some(Duration::from_millis(50)));
+        let mut config = self.client_config();
+        config.transport_config(Arc::new(transport));
+        let quic = self.client().connect_with(config, self.address(), "localhost");
+        soon(quic.expect("an address")).await.expect("a handshake")
     }
 
     pub(crate) async fn response(&self, method: &str, path: &str) -> TestResponse {
