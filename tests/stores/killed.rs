@@ -91,8 +91,12 @@ impl Connections {
             Some(sender) => sender,
             None => self.connect().await?,
         };
-        let response = sender.send_request(request).await?;
-        self.idle.lock().unwrap().push(sender);
+        let response = sender.send_request(request);
+        // hyper may lose a request that is sent as its connection ends, until nobody can send more
+        // (`docs/upstream/hyper-lost-request.md`).
+        let sender = Some(sender).filter(|sender| !sender.is_closed());
+        let response = response.await?;
+        self.idle.lock().unwrap().extend(sender);
         Ok(response.map(Body::new))
     }
 

@@ -1,6 +1,7 @@
 //! A well-behaved client: it keeps its connection, and if that ends without a response, repeats
 //! requests that may be repeated (RFC 9110 9.2.2).
 
+use futures_util::future::Either;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Response,
@@ -39,11 +40,24 @@ impl Sender {
         }
     }
 
-    /// No response is an error, whatever the reason.
-    async fn send(&mut self, request: ::http::Request<Body>) -> hyper::Result<Response<Incoming>> {
+    /// Sends a request, and returns what sends the next one unless the connection has ended: hyper may
+    /// lose a request that is sent as its connection ends, until nobody can send more
+    /// (`docs/upstream/hyper-lost-request.md`). No response is an error, whatever the reason.
+    fn send(
+        self,
+        request: ::http::Request<Body>,
+    ) -> (impl Future<Output = hyper::Result<Response<Incoming>>>, Option<Self>) {
         match self {
-            Self::Http1(sender) => sender.send_request(request).await,
-            Self::Http2(sender) => sender.send_request(request).await,
+            Self::Http1(mut sender) => {
+                let response = sender.send_request(request);
+                let is_open = !sender.is_closed();
+                (Either::Left(response), is_open.then_some(Self::Http1(sender)))
+            }
+            Self::Http2(mut sender) => {
+                let response = sender.send_request(request);
+                let is_open = !sender.is_closed();
+                (Either::Right(response), is_open.then_some(Self::Http2(sender)))
+            }
         }
     }
 }
@@ -88,15 +102,14 @@ impl Client {
     /// Sends requests until there is a response, which must be right to its last byte.
     async fn ask(&mut self, method: &str, path: &str, expected: &str, tally: &Tally) {
         loop {
-            let sender = match &mut self.sender {
+            let mut sender = match self.sender.take() {
                 Some(sender) => sender,
                 None => {
                     tally.connected();
-                    self.sender.insert(connect(self.address, &self.tls, self.is_http2).await)
+                    connect(self.address, &self.tls, self.is_http2).await
                 }
             };
             if !soon(sender.is_ready()).await {
-                self.sender = None;
                 continue;
             }
             let body = if method == "POST" { expected } else { "" };
@@ -108,7 +121,9 @@ impl Client {
                 .body(Full::from(body.to_owned()))
                 .expect("a request");
             let changes = tally.upstream_changes();
-            match soon(sender.send(request)).await {
+            let (response, sender) = sender.send(request);
+            self.sender = sender;
+            match soon(response).await {
                 // There is no response from an upstream that is down.
                 Ok(response)
                     if response.status() == 502
