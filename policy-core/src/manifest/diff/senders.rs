@@ -137,11 +137,12 @@ impl Atoms {
         let usual: Vec<&Sender> = usual.collect();
         let plain: Vec<&Sender> =
             usual.iter().filter(|sender| !sender.is_upgrade).copied().collect();
-        match (plain.is_empty(), usual.is_empty()) {
-            (false, _) => Senders { other_host, ..self.of_plain(&plain) },
-            (true, false) => Senders { web_socket: true, other_host, ..self.of_plain(&usual) },
-            (true, true) => Senders { odd: true, other_host, ..self.of_plain(&senders) },
-        }
+        let found = match (plain.is_empty(), usual.is_empty()) {
+            (false, _) => self.of_plain(&plain),
+            (true, false) => Senders { web_socket: true, ..self.of_plain(&usual) },
+            (true, true) => Senders { odd: true, ..self.of_plain(&senders) },
+        };
+        Senders { other_host, ..found }
     }
 
     fn of_plain(&self, senders: &[&Sender]) -> Senders {
