@@ -23,28 +23,21 @@ impl AuthService {
     /// Starts the background tasks that the app needs, if a runtime is running.
     pub(crate) fn start_background_tasks(&mut self) {
         let Ok(runtime) = Handle::try_current() else { return };
+        let tasks = &mut self.background_tasks;
         if let Some(sessions) = &self.sessions {
-            let task = runtime.spawn(purge(Arc::clone(sessions)));
-            self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
-            let task = runtime.spawn(learn_cut_offs(Arc::clone(sessions)));
-            self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
+            tasks.push(BackgroundTask::spawn(&runtime, purge(Arc::clone(sessions))));
+            tasks.push(BackgroundTask::spawn(&runtime, learn_cut_offs(Arc::clone(sessions))));
             if let Some(news) = sessions.store().news() {
-                let task = runtime.spawn(hear(Arc::clone(sessions), news));
-                self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
+                tasks.push(BackgroundTask::spawn(&runtime, hear(Arc::clone(sessions), news)));
             }
         }
         if let Some(tokens) = &self.tokens {
             #[cfg(feature = "asym")]
-            for keys in tokens.keep_keys() {
-                self.background_tasks.push(BackgroundTask::new(runtime.spawn(keys).abort_handle()));
-            }
-            if let Some(following) = tokens.follow_keys() {
-                let task = runtime.spawn(following);
-                self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
-            }
+            tasks.extend(tokens.keep_keys().map(|keys| BackgroundTask::spawn(&runtime, keys)));
+            let following = tokens.follow_keys();
+            tasks.extend(following.map(|following| BackgroundTask::spawn(&runtime, following)));
             let tokens = Arc::clone(tokens);
-            let task = runtime.spawn(async move { tokens.run().await });
-            self.background_tasks.push(BackgroundTask::new(task.abort_handle()));
+            tasks.push(BackgroundTask::spawn(&runtime, async move { tokens.run().await }));
         }
     }
 }

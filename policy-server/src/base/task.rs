@@ -1,12 +1,30 @@
-//! Tasks that last as long as their owner.
+//! Tasks, compiled once: tokio's code for a task is some sixty functions for each type of future, so
+//! futures are boxed unless there is one for each connection.
 
-use tokio::task::AbortHandle;
+use std::pin::Pin;
+
+use tokio::{runtime::Handle, task::AbortHandle};
+
+/// The future of a task.
+pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Spawns a task that ends by itself.
+pub(crate) fn spawn(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
+    let work: Work = Box::pin(work);
+    runtime.spawn(work);
+}
 
 /// A task that is aborted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct BackgroundTask(AbortHandle);
 
 impl BackgroundTask {
+    pub(crate) fn spawn(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) -> Self {
+        let work: Work = Box::pin(work);
+        Self(runtime.spawn(work).abort_handle())
+    }
+
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn new(task: AbortHandle) -> Self {
         Self(task)
     }

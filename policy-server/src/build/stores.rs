@@ -149,8 +149,8 @@ impl Opened {
         self.guard.background_tasks.extend(of_limits.into_iter().flatten());
         if let Ok(runtime) = Handle::try_current() {
             for list in &self.origins {
-                let task = runtime.spawn(list.clone().follow(self.guard.clock.clone()));
-                self.guard.background_tasks.push(BackgroundTask::new(task.abort_handle()));
+                let following = list.clone().follow(self.guard.clock.clone());
+                self.guard.background_tasks.push(BackgroundTask::spawn(&runtime, following));
             }
         }
         let auth = Arc::new(self.guard);

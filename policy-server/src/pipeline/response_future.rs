@@ -21,7 +21,7 @@ use tracing::Span;
 use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::Outcome},
-    base::{event::log, kept_timer::KeptTimer, problem::Problem},
+    base::{event::log, kept_timer::KeptTimer, problem::Problem, task},
     handler::BoxFuture,
     observe::observation::Observation,
 };
@@ -326,7 +326,7 @@ impl Drop for Running {
             Work::Done => return,
         };
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(commit);
+            task::spawn(&runtime, async move { drop(commit.await) });
         }
     }
 }

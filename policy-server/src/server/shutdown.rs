@@ -14,7 +14,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::base::timers;
+use crate::base::{task, timers};
 
 /// How long a connection on which nothing was received stays open when the server stops: its client
 /// may have sent a request that has not arrived.
@@ -119,7 +119,7 @@ fn note_signals() -> io::Result<watch::Receiver<Option<Signal>>> {
     let (request, requested) = watch::channel(None);
     let _entered = runtime.enter();
     let signal = signal()?;
-    runtime.spawn(async move {
+    task::spawn(runtime, async move {
         request.send_replace(Some(signal.await));
     });
     Ok(requested)

@@ -19,7 +19,10 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use policy_core::reverse_proxy::Upstream;
-use tokio::time::{Instant, Sleep};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, Sleep},
+};
 
 use super::{
     body::RequestBody,
@@ -260,14 +263,14 @@ impl Pool {
             return;
         }
         let pool = Arc::downgrade(self);
-        let task = tokio::spawn(async move {
+        let sweep = async move {
             loop {
                 timers::sleep(IDLE_TIME).await;
                 let Some(pool) = Weak::upgrade(&pool) else { return };
                 pool.kept().close_unused();
             }
-        });
-        kept.sweeper = Some(BackgroundTask::new(task.abort_handle()));
+        };
+        kept.sweeper = Some(BackgroundTask::spawn(&Handle::current(), sweep));
     }
 
     /// Lets go of a shared connection that has ended.

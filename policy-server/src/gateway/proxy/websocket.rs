@@ -7,11 +7,11 @@ use http::HeaderValue;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use sha1::{Digest, Sha1};
-use tokio::try_join;
+use tokio::{runtime::Handle, try_join};
 
 use crate::{
     base::clock::{Random, RandomError},
-    base::relay::relay,
+    base::{relay::relay, task},
     route::limits::Permit,
 };
 
@@ -30,7 +30,7 @@ pub(super) fn accept(key: &HeaderValue) -> String {
 /// Relays bytes in both directions until both sides have ended, one fails, or both are silent for
 /// the idle time. The permit is held until then.
 pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade, idle: Duration, permit: Permit) {
-    tokio::spawn(async move {
+    task::spawn(&Handle::current(), async move {
         if let Ok((client, upstream)) = try_join!(client, upstream) {
             relay(TokioIo::new(client), TokioIo::new(upstream), Some(idle), pending()).await;
         }

@@ -22,11 +22,16 @@ use policy_core::{
     forwarded::any_contains,
     tunnel::{Host, TunnelTarget, is_special},
 };
-use tokio::net::{TcpStream, lookup_host};
+use tokio::{
+    net::{TcpStream, lookup_host},
+    runtime::Handle,
+};
 
 use super::OpenTunnels;
 use crate::{
-    base::problem::Problem, base::relay::relay, handler::upgrade::OpenStream, route::limits::Permit,
+    base::{problem::Problem, relay::relay, task},
+    handler::upgrade::OpenStream,
+    route::limits::Permit,
 };
 
 /// Moves the credential for this server to where the gates read it, and removes those for other
@@ -121,7 +126,7 @@ impl OpenTunnels {
         let opened = request.extensions_mut().remove::<OpenStream>();
         let idle = self.idle_timeout;
         let _ = stream.set_nodelay(true);
-        tokio::spawn(async move {
+        task::spawn(&Handle::current(), async move {
             match upgrade.await {
                 Ok(client) => relay(TokioIo::new(client), stream, Some(idle), ended).await,
                 Err(error) => tracing::debug!(%error, "the client of a tunnel went away"),

@@ -188,10 +188,8 @@ impl LimitBook {
         let runtime = Handle::try_current().ok()?;
         let (one, two) = (Arc::clone(self), Arc::clone(self));
         Some([
-            BackgroundTask::new(
-                runtime.spawn(async move { one.keep_permits().await }).abort_handle(),
-            ),
-            BackgroundTask::new(runtime.spawn(async move { two.purge().await }).abort_handle()),
+            BackgroundTask::spawn(&runtime, async move { one.keep_permits().await }),
+            BackgroundTask::spawn(&runtime, async move { two.purge().await }),
         ])
     }
 

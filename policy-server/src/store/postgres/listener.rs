@@ -4,6 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_postgres::{AsyncMessage, Client};
 
+use tokio::runtime::Handle;
+
 use super::connection::{Database, Failure};
 use crate::{
     base::{task::BackgroundTask, timers},
@@ -52,11 +54,10 @@ pub(super) fn spawn(
     news: NewsFeed,
 ) -> BackgroundTask {
     let listen = listen(database, first, news);
-    let task = match timers::runtime() {
-        Ok(runtime) => runtime.spawn(listen),
-        Err(_) => tokio::spawn(listen),
-    };
-    BackgroundTask::new(task.abort_handle())
+    match timers::runtime() {
+        Ok(runtime) => BackgroundTask::spawn(runtime, listen),
+        Err(_) => BackgroundTask::spawn(&Handle::current(), listen),
+    }
 }
 
 async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {

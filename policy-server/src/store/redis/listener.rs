@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
 use redis::{Msg, Value};
-use tokio::select;
+use tokio::{runtime::Handle, select};
 
 use super::connection::{Database, Subscription};
 use crate::{
@@ -29,11 +29,10 @@ pub(super) fn spawn(
     news: NewsFeed,
 ) -> BackgroundTask {
     let listen = listen(database, first, news);
-    let task = match timers::runtime() {
-        Ok(runtime) => runtime.spawn(listen),
-        Err(_) => tokio::spawn(listen),
-    };
-    BackgroundTask::new(task.abort_handle())
+    match timers::runtime() {
+        Ok(runtime) => BackgroundTask::spawn(runtime, listen),
+        Err(_) => BackgroundTask::spawn(&Handle::current(), listen),
+    }
 }
 
 async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {
