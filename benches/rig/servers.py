@@ -38,13 +38,13 @@ def build(*arguments):
 def build_server(program):
     """By itself: together with others, cargo would unite the features of what they share."""
     if program == "policy":
-        return build("--package", "policy-benches", "--bin", "peer", "--features", "per_core")
+        return build("--package", "policy-benches", "--bin", "peer", "--features", "http2,per_core")
     return build("--manifest-path", PEERS, "--target-dir", os.path.join(TARGET, "peers"), "--package", program + "-peer")
 
 
 def build_observing():
     """The program of mode `observe`: by itself, since the others have no manifests in them."""
-    return build("--package", "policy-benches", "--bin", "peer", "--features", "per_core,observe")
+    return build("--package", "policy-benches", "--bin", "peer", "--features", "http2,per_core,observe")
 
 
 def build_held(program):

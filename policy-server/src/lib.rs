@@ -69,8 +69,10 @@
 //! | `postgres` | sessions, refresh tokens and revocations in PostgreSQL, for several [`instances`] |
 //! | `redis` | the same in Redis or Valkey |
 //! | `encryption` | `SessionSettings::encrypted`: the values of sessions are encrypted in the store |
-//! | `tls` | `App::tls`: HTTPS, and certificates for development |
+//! | `http2` | HTTP/2 without TLS, for proxies and gRPC: no browser speaks it |
+//! | `tls` | `App::tls`: HTTPS with HTTP/2, and certificates for development |
 //! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
+//! | `config_file` | `App::config_file`: lists of origins from a file of TOML |
 //! | `files` | `Files`: a folder, its indexes, a single-page application, by tower-http |
 //! | `multipart` | `extract::multipart`: forms with files, by axum |
 //! | `ws` | `extract::ws`: WebSockets, by axum |

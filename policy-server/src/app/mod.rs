@@ -21,7 +21,9 @@ pub(crate) mod tls;
 #[cfg(feature = "gateway")]
 pub(crate) mod tunnel;
 
-use std::{any::Any, fmt, marker::PhantomData, path::PathBuf};
+#[cfg(feature = "config_file")]
+use std::path::PathBuf;
+use std::{any::Any, fmt, marker::PhantomData};
 
 use policy_core::{cors::SharedOrigins, limits::RateCapacity};
 use tower_layer::Layer;
@@ -89,8 +91,8 @@ use crate::{
 /// - Callers of mounts, proxies and the fallback without their own: [`auth`](Self::auth),
 ///   [`public`](Self::public), [`csrf`](Self::csrf).
 /// - Lists of origins: [`origins`](Self::origins), [`shared_origins`](Self::shared_origins),
-///   [`stored_origins`](Self::stored_origins), [`origins_from_env`](Self::origins_from_env),
-///   [`config_file`](Self::config_file).
+///   [`stored_origins`](Self::stored_origins), [`origins_from_env`](Self::origins_from_env); with the
+///   feature `config_file` also `config_file`.
 /// - Authentication: [`sessions`](Self::sessions), [`tokens`](Self::tokens),
 ///   [`scheme`](Self::scheme).
 /// - Address and connections: [`public_origin`](Self::public_origin), [`behind`](Self::behind),
@@ -125,7 +127,6 @@ pub(crate) struct AppParts {
     pub(crate) gateway: GatewayParts,
     pub(crate) fallback: Option<Fallback>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
-    pub(crate) config_file: Option<PathBuf>,
     pub(crate) settings: ServerSettings,
     pub(crate) rate_capacity: RateCapacity,
     /// The beginning of `type` in problems.
@@ -167,6 +168,9 @@ pub(crate) enum OriginsFrom {
     /// No list: the bound of one.
     Bound(Vec<String>),
     BoundInEnvironment(String),
+    /// All lists and bounds of a file, whose path is shown as the name.
+    #[cfg(feature = "config_file")]
+    File(PathBuf),
 }
 
 impl<S: Send + Sync + 'static> App<S> {
@@ -184,7 +188,6 @@ impl<S: Send + Sync + 'static> App<S> {
             gateway: GatewayParts::default(),
             fallback: None,
             origins: Vec::new(),
-            config_file: None,
             settings: ServerSettings::default(),
             rate_capacity: RateCapacity::DEFAULT,
             problem_types: None,
@@ -447,8 +450,10 @@ impl<S> App<S> {
     /// [bounds]
     /// customer = ["https://*.acme.example"]
     /// ```
+    #[cfg(feature = "config_file")]
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.parts.config_file = Some(path.into());
+        let path = path.into();
+        self.parts.origins.push((path.display().to_string(), OriginsFrom::File(path)));
         self
     }
 

@@ -18,6 +18,9 @@ use http::HeaderValue;
 ///
 /// # HTTP/2
 ///
+/// It is served over TLS (feature `tls`), and without TLS to clients that know it in advance (feature
+/// `http2`); with neither, such a client is told to use HTTP/1.1.
+///
 /// These limits are fixed, since no well-behaved client reaches them. Per connection: 200
 /// concurrent requests, 1 MiB of body data that no handler has read yet, 64 KiB per response that
 /// the client has not read (more of it waits in the handler's body, which

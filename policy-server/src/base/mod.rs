@@ -11,6 +11,7 @@ pub(crate) mod log;
 pub(crate) mod message_body;
 pub(crate) mod observed_io;
 pub(crate) mod problem;
+#[cfg(feature = "http2")]
 pub(crate) mod relay;
 pub(crate) mod secret_file;
 pub(crate) mod sent_target;

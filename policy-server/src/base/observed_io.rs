@@ -44,6 +44,7 @@ impl<S, O> ObservedIo<S, O> {
 }
 
 impl<S: AsyncRead + Unpin, O: IoObserver + Unpin> AsyncRead for ObservedIo<S, O> {
+    #[inline]
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -61,6 +62,7 @@ impl<S: AsyncRead + Unpin, O: IoObserver + Unpin> AsyncRead for ObservedIo<S, O>
 }
 
 impl<S: AsyncWrite + Unpin, O: IoObserver + Unpin> AsyncWrite for ObservedIo<S, O> {
+    #[inline]
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -72,6 +74,7 @@ impl<S: AsyncWrite + Unpin, O: IoObserver + Unpin> AsyncWrite for ObservedIo<S, 
         written
     }
 
+    #[inline]
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -38,7 +38,7 @@ impl PolicyLayerBuilder {
     pub fn build(self) -> Result<PolicyLayer, Error> {
         let Self { defaults, public_origin, origins, problem_types, csrf, peer } = self;
         let mut problems = Vec::new();
-        let named = NamedLists::read(origins, None, &mut problems);
+        let named = NamedLists::read(origins, &mut problems);
         let schemes = Schemes::default();
         let available = Available { sessions: false, tokens: false, schemes: &schemes };
         let random = Random::system();

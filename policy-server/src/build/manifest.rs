@@ -33,7 +33,7 @@ pub(crate) fn read(app: &AppParts) -> (Manifest, Sources) {
     manifest.app = facts(app, &own);
     let mut sources = Sources::default();
     // Errors of a list are reported at start.
-    let named = NamedLists::read(app.origins.clone(), app.config_file.as_deref(), &mut Vec::new());
+    let named = NamedLists::read(app.origins.clone(), &mut Vec::new());
     named.fill().for_each(drop);
     sources.lists =
         named.lists.iter().map(|(name, list)| (name.to_owned(), list.patterns())).collect();

@@ -3,6 +3,8 @@
 
 mod builder;
 pub(crate) mod callers;
+#[cfg(feature = "config_file")]
+mod config_file;
 mod handlers;
 mod layer;
 #[cfg(feature = "manifest")]
@@ -52,7 +54,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         .decision_records
         .map(|sample| Arc::new(Decisions::new(manifest::read(&app).0.digest(), sample)));
     let mut problems = Vec::new();
-    let named = NamedLists::read(app.origins, app.config_file.as_deref(), &mut problems);
+    let named = NamedLists::read(app.origins, &mut problems);
     let available = Available {
         sessions: app.sessions.is_some(),
         tokens: app.tokens.is_some(),

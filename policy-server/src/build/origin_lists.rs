@@ -1,25 +1,15 @@
 //! Lists of origins from files and environment variables.
 
-use std::{collections::BTreeMap, env, fs, path::Path};
+use std::env;
 
-use axum_core::BoxError;
 use policy_core::{
     Rule,
     cors::{OriginLists, SharedOrigins},
 };
-use serde::Deserialize;
 
+#[cfg(feature = "config_file")]
+use super::config_file::ConfigFile;
 use crate::{app::OriginsFrom, base::error::StartProblem, store::stored_origins::StoredOrigins};
-
-/// The tables of a configuration file; unknown ones are errors.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConfigFile {
-    #[serde(default)]
-    origins: BTreeMap<String, Vec<String>>,
-    #[serde(default)]
-    bounds: BTreeMap<String, Vec<String>>,
-}
 
 /// The lists of an app. They are created empty by name and filled once all routes have registered
 /// their bounds, so that all problems of a list are found together.
@@ -37,7 +27,6 @@ impl NamedLists {
     /// Reads all sources; problems are added to `problems`.
     pub(crate) fn read(
         sources: Vec<(String, OriginsFrom)>,
-        file: Option<&Path>,
         problems: &mut Vec<StartProblem>,
     ) -> Self {
         let mut this = Self {
@@ -62,6 +51,22 @@ impl NamedLists {
                     });
                     this.add(name, &format!(" from the variable {variable}"), origins);
                 }
+                #[cfg(feature = "config_file")]
+                OriginsFrom::File(path) => match ConfigFile::read(&path) {
+                    Ok(ConfigFile { origins, bounds }) => {
+                        let source = format!(" in {name}");
+                        for (name, origins) in origins {
+                            this.add(name, &source, origins);
+                        }
+                        for (name, bound) in bounds {
+                            this.lists.set_bound(name, bound);
+                        }
+                    }
+                    Err(problem) => {
+                        this.is_complete = false;
+                        problems.push(problem);
+                    }
+                },
                 OriginsFrom::Bound(patterns) => this.lists.set_bound(name, patterns),
                 OriginsFrom::BoundInEnvironment(variable) => {
                     match read_variable("App::origin_bound_from_env", &variable) {
@@ -72,18 +77,6 @@ impl NamedLists {
                         }
                     }
                 }
-            }
-        }
-        match file.map(|path| (path, read_file(path))) {
-            None => (),
-            Some((path, Ok(ConfigFile { origins, bounds }))) => {
-                let source = format!(" in {}", path.display());
-                origins.into_iter().for_each(|(name, origins)| this.add(name, &source, origins));
-                bounds.into_iter().for_each(|(name, bound)| this.lists.set_bound(name, bound));
-            }
-            Some((_, Err(problem))) => {
-                this.is_complete = false;
-                problems.push(problem);
             }
         }
         this
@@ -102,21 +95,6 @@ impl NamedLists {
             errors.map(|error| StartProblem::from(error.or_location(location)))
         })
     }
-}
-
-fn read_file(path: &Path) -> Result<ConfigFile, StartProblem> {
-    let unreadable = |cause: BoxError| {
-        let path = path.display().to_string();
-        StartProblem::new(Rule::ConfigFile, "App::config_file", path).caused_by(cause)
-    };
-    let text = fs::read_to_string(path).map_err(|error| unreadable(error.into()))?;
-    // Editors of Windows begin a file with a byte order mark.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    toml::from_str(text).map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let line = before.lines().count().max(1);
-        unreadable(format!("line {line}: {}", error.message()).into())
-    })
 }
 
 fn read_variable(reader: &str, variable: &str) -> Result<Vec<String>, StartProblem> {

@@ -7,7 +7,10 @@ use std::{
 };
 
 use axum_core::response::{IntoResponse, Response};
-use http::{Method, Request};
+#[cfg(feature = "http2")]
+use http::Method;
+use http::Request;
+#[cfg(feature = "http2")]
 use hyper::ext::Protocol;
 use policy_core::{Refusal, cache::ResponseFacts, gate::Head};
 
@@ -80,6 +83,7 @@ where
     client.note(&mut head, &app.own_origin);
     #[cfg(feature = "gateway")]
     let has_content = *head.method == Method::TRACE && !request.body().is_end_stream();
+    #[cfg(feature = "http2")]
     if *head.method == Method::CONNECT {
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }

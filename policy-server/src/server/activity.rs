@@ -18,6 +18,7 @@ use crate::{base::kept_timer::KeptTimer, route::limits::Permit};
 /// A connection with this many more cancelled than completed requests is closed. The number of
 /// concurrent requests is limited by the streams; this limits how fast they come and go: each may
 /// have begun one at an upstream, which goes on (HTTP/2's rapid reset, CVE-2023-44487).
+#[cfg(feature = "http2")]
 const MOST_GIVEN_UP: i32 = 500;
 
 /// Shared by the socket, the service and the timer of one connection. They are one task, so the
@@ -114,6 +115,7 @@ impl Activity {
     }
 
     /// Records bytes that belong to no request but may need a reply.
+    #[cfg(feature = "http2")]
     pub(super) fn owes(&self, bytes: u32) {
         if bytes > 0 {
             self.balance.fetch_sub(i64::from(bytes), Relaxed);
@@ -167,6 +169,7 @@ impl Activity {
     }
 
     /// Whether the client cancels so many requests that its connection is closed.
+    #[cfg(feature = "http2")]
     pub(super) fn gives_up_too_much(&self) -> bool {
         self.given_up.load(Relaxed) > MOST_GIVEN_UP
     }

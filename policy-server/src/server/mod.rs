@@ -2,9 +2,6 @@
 
 mod activity;
 mod connection;
-mod executor;
-mod h2_frames;
-mod http2;
 #[cfg(feature = "http3")]
 mod http3;
 mod listen;
@@ -21,7 +18,6 @@ mod threads;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 mod unsent;
-mod websocket;
 
 use std::{
     fmt,

@@ -8,9 +8,10 @@ use std::{
 
 use tokio::sync::OwnedSemaphorePermit;
 
+#[cfg(feature = "http2")]
+use super::connection::Frames;
 use super::{
     activity::{Activity, Side},
-    h2_frames::Frames,
     socket::Socket,
 };
 use crate::base::observed_io::{IoObserver, ObservedIo};
@@ -24,16 +25,23 @@ pub(super) type MonitoredIo = ObservedIo<Socket, Monitor>;
 pub(super) struct Monitor {
     activity: Arc<Activity>,
     /// For HTTP/2, where not all bytes belong to requests.
+    #[cfg(feature = "http2")]
     frames: Option<Box<Frames>>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Monitor {
     pub(super) fn new(activity: Arc<Activity>, permit: OwnedSemaphorePermit) -> Self {
-        Self { activity, frames: None, _permit: permit }
+        Self {
+            activity,
+            #[cfg(feature = "http2")]
+            frames: None,
+            _permit: permit,
+        }
     }
 
     /// The same, for an HTTP/2 connection.
+    #[cfg(feature = "http2")]
     pub(super) fn in_frames(self) -> Self {
         Self { frames: Some(Box::new(Frames::new())), ..self }
     }
@@ -50,22 +58,17 @@ impl IoObserver for Monitor {
         self.unless_cut(Side::Read, context)
     }
 
+    #[cfg_attr(
+        not(feature = "http2"),
+        expect(unused_variables, reason = "only frames have to be read")
+    )]
+    #[inline]
     fn after_read(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Some(frames) = &mut self.frames else {
-            self.activity.read();
-            return Ok(());
-        };
-        let weight = frames.read(bytes);
-        if frames.are_too_many() {
-            return Err(flooded("too many frames that belong to no request"));
+        #[cfg(feature = "http2")]
+        if let Some(frames) = &mut self.frames {
+            return frames.count(bytes, &self.activity);
         }
-        if self.activity.gives_up_too_much() {
-            return Err(flooded("too many requests that the client gave up"));
-        }
-        if weight.useful > 0 {
-            self.activity.read();
-        }
-        self.activity.owes(weight.overhead);
+        self.activity.read();
         Ok(())
     }
 
@@ -78,23 +81,20 @@ impl IoObserver for Monitor {
         self.activity.ends();
     }
 
+    #[inline]
     fn after_write(&mut self, written: &Poll<io::Result<usize>>) {
         match written {
             Poll::Pending => self.activity.waits_to_write(),
             Poll::Ready(written) => {
                 let written = *written.as_ref().unwrap_or(&0);
                 self.activity.wrote(written);
+                #[cfg(feature = "http2")]
                 if let Some(frames) = &mut self.frames {
                     frames.wrote(written);
                 }
             }
         }
     }
-}
-
-/// Closes a connection whose client floods it (RFC 9113 10.5).
-fn flooded(by: &'static str) -> io::Error {
-    io::Error::other(by)
 }
 
 /// The read error of an upgraded connection whose credential has ended.

@@ -52,6 +52,7 @@ macro_rules! either {
 }
 
 impl AsyncRead for Socket {
+    #[inline]
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -62,6 +63,7 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
+    #[inline]
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -70,6 +72,7 @@ impl AsyncWrite for Socket {
         either!(self, stream => Pin::new(stream).poll_write(context, bytes))
     }
 
+    #[inline]
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

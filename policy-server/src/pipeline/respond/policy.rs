@@ -172,7 +172,7 @@ impl ResponsePolicy {
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);
         problem::negotiate(&accept, rules.problem_types.as_deref(), &mut response);
         let status = response.status();
-        if rules.tells_codes {
+        if rules.tells_codes && !response.extensions().is_empty() {
             problem::tell_code(&mut response);
         }
         let exchange = CacheExchange { method: &method, status, facts };

@@ -2,6 +2,8 @@
 
 mod first_bytes;
 mod http1;
+#[cfg(feature = "http2")]
+mod http2;
 mod service;
 mod timer;
 
@@ -14,21 +16,25 @@ use std::{
     task::{Context, Poll},
 };
 
-use hyper::server::conn::http2;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Sleep, sleep},
 };
 
+#[cfg(not(feature = "http2"))]
+use self::first_bytes::refuse_http2;
+#[cfg(feature = "http2")]
+pub(super) use self::http2::Frames;
+#[cfg(feature = "http2")]
+use self::http2::Http2;
 pub(super) use self::{first_bytes::Protocol, timer::Timer};
 use self::{first_bytes::by_first_bytes, http1::Http1, service::ConnectionService};
 use super::{
     Serving,
     activity::Activity,
-    executor::{StreamExecutor, WithStreams},
     listen::Role,
-    monitor::{Monitor, MonitoredIo},
+    monitor::Monitor,
     proxy_protocol,
     shutdown::{FIRST_BYTES, Phase, Shutdown},
     socket::Socket,
@@ -70,20 +76,24 @@ pub(super) async fn serve_connection(
         shutdown: shutdown.clone(),
     };
     let monitor = Monitor::new(Arc::clone(&activity), permit);
-    if protocol == Protocol::Http2 {
-        let timer = Timer::new(settings, None);
-        let connection = WithStreams::new(|executor| {
-            let mut builder = http2::Builder::new(executor);
-            builder.timer(TokioTimer::new());
-            super::http2::limit(&mut builder, settings);
+    match protocol {
+        Protocol::Http1 => {
+            let timer = Timer::new(settings, Some(settings.header_timeout));
+            let io = TokioIo::new(ObservedIo::new(socket, monitor));
+            drive(Http1::new(io, service), timer, activity, shutdown).await;
+        }
+        #[cfg(feature = "http2")]
+        Protocol::Http2 => {
+            let timer = Timer::new(settings, None);
             let io = ObservedIo::new(socket, monitor.in_frames());
-            builder.serve_connection(TokioIo::new(io), service)
-        });
-        drive(Box::pin(connection), timer, activity, shutdown).await;
-    } else {
-        let timer = Timer::new(settings, Some(settings.header_timeout));
-        let io = TokioIo::new(ObservedIo::new(socket, monitor));
-        drive(Http1::new(io, service), timer, activity, shutdown).await;
+            drive(Http2::new(io, service), timer, activity, shutdown).await;
+        }
+        #[cfg(not(feature = "http2"))]
+        Protocol::Http2 => {
+            let time = settings.header_timeout;
+            // It is over at the latest then.
+            let _ = tokio::time::timeout(time, refuse_http2(socket)).await;
+        }
     }
     drop(alive);
 }
@@ -133,23 +143,6 @@ trait Graceful: Future<Output = hyper::Result<()>> {
     /// Gives back what it does not need until its client sends something. It is between two
     /// requests, and has to be polled again.
     fn rest(self: Pin<&mut Self>, context: &mut Context<'_>);
-}
-
-/// It keeps its state (HPACK, flow control) and can receive on any stream.
-impl Graceful
-    for Pin<
-        Box<
-            WithStreams<http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>>,
-        >,
-    >
-{
-    const TELLS: bool = true;
-
-    fn end(self: Pin<&mut Self>) {
-        self.get_mut().as_mut().connection().graceful_shutdown();
-    }
-
-    fn rest(self: Pin<&mut Self>, _context: &mut Context<'_>) {}
 }
 
 /// Who holds the activity of a connection without a request: its service, its socket and its task.

@@ -12,22 +12,26 @@ use axum_core::body::Body;
 #[cfg(feature = "http3")]
 use http::header::ALT_SVC;
 use http::{
-    HeaderValue, Request, Response, StatusCode, Version,
+    HeaderValue, Method, Request, Response, StatusCode, Version,
     header::{CONNECTION, SERVER},
 };
 use hyper::{
     body::{Body as _, Incoming},
     service::Service,
 };
+use tokio::runtime::Handle;
 
+#[cfg(feature = "http2")]
+use super::http2::Stream;
+#[cfg(feature = "http2")]
+use crate::handler::upgrade::OpenStream;
 use crate::{
     auth::{LastCredential, RevocationSignal},
     base::{
         body::{BodyObserver, ObservedBody, Polled},
-        timers,
+        task, timers,
     },
     client::peer::Peer,
-    handler::upgrade::OpenStream,
     pipeline::{
         response_future::{FirstPoll, ResponseFuture},
         service::AppService,
@@ -38,7 +42,6 @@ use crate::{
         listen::Role,
         shutdown::{Phase, Shutdown},
         unsent::CountedBody,
-        websocket::{Stream, is_connect},
     },
 };
 
@@ -57,12 +60,17 @@ impl Service<Request<Incoming>> for ConnectionService {
     type Error = Infallible;
     type Future = OpenResponse;
 
+    #[cfg_attr(
+        not(feature = "http2"),
+        expect(unused_mut, reason = "only a stream changes its request")
+    )]
     fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
         let is_http1 = request.version() < Version::HTTP_2;
-        let is_connect = is_connect(&request);
+        let is_connect = request.method() == Method::CONNECT;
         let is_tunnel = is_connect && is_http1;
         let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
+        #[cfg(feature = "http2")]
         let stream = if is_connect { self.stream(&mut request) } else { None };
         // Over HTTP/2 this question takes a lock, and nobody needs the answer.
         self.activity.has_body(is_http1 && !request.body().is_end_stream());
@@ -85,6 +93,7 @@ impl Service<Request<Incoming>> for ConnectionService {
             activity,
             is_admitted: is_http1,
             room: None,
+            #[cfg(feature = "http2")]
             stream,
             is_tunnel,
             server: self.app.app().settings.server_header.clone(),
@@ -95,6 +104,7 @@ impl Service<Request<Incoming>> for ConnectionService {
     }
 }
 
+#[cfg(feature = "http2")]
 impl ConnectionService {
     /// The HTTP/2 stream of a request that its response may upgrade.
     fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
@@ -117,6 +127,7 @@ pub(super) struct OpenResponse {
     /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
+    #[cfg(feature = "http2")]
     stream: Option<Box<Stream>>,
     /// Whether the connection itself was to become a tunnel.
     is_tunnel: bool,
@@ -190,6 +201,7 @@ impl Future for OpenResponse {
         {
             self.activity.hold(permit);
         }
+        #[cfg(feature = "http2")]
         if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
             stream.begin(&response);
         }
@@ -226,7 +238,7 @@ fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
     activity.upgrade();
     // The socket holds the activity; once it is gone there is nothing to close.
     let activity = Arc::downgrade(activity);
-    tokio::spawn(async move {
+    task::spawn(&Handle::current(), async move {
         let mut ended = pin!(ended);
         loop {
             tokio::select! {

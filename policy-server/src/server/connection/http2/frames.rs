@@ -3,6 +3,10 @@
 //! The parser replies to SETTINGS and PING and drops PRIORITY without a limit, although each costs
 //! more to handle than to send.
 
+use std::io;
+
+use crate::server::activity::Activity;
+
 /// How many bytes of such frames a client may send beyond what its requests and their responses
 /// account for: 20,000 PINGs. Keeping a connection open for an hour takes a hundredth of that.
 const CREDIT: u32 = 256 * 1024;
@@ -18,7 +22,7 @@ const CONTINUATION: u8 = 9;
 
 /// Parses the frame headers of one connection.
 #[derive(Debug)]
-pub(super) struct Frames {
+pub(in crate::server) struct Frames {
     head: [u8; HEAD_LEN],
     /// The number of header bytes read so far.
     begun: usize,
@@ -30,21 +34,37 @@ pub(super) struct Frames {
 
 /// The classification of some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Weight {
+struct Weight {
     /// The content of requests.
-    pub(super) useful: u32,
+    useful: u32,
     /// Everything about the connection itself.
-    pub(super) overhead: u32,
+    overhead: u32,
 }
 
 impl Frames {
     /// Starts at the preface.
-    pub(super) fn new() -> Self {
+    pub(in crate::server) fn new() -> Self {
         Self { head: [0; HEAD_LEN], begun: 0, rest: PREFACE_LEN, is_of_request: true, debt: 0 }
     }
 
-    /// Counts received bytes.
-    pub(super) fn read(&mut self, mut bytes: &[u8]) -> Weight {
+    /// Counts received bytes, and records them. A client that floods its connection loses it (RFC
+    /// 9113 10.5).
+    pub(in crate::server) fn count(&mut self, bytes: &[u8], activity: &Activity) -> io::Result<()> {
+        let weight = self.read(bytes);
+        if self.are_too_many() {
+            return Err(io::Error::other("too many frames that belong to no request"));
+        }
+        if activity.gives_up_too_much() {
+            return Err(io::Error::other("too many requests that the client gave up"));
+        }
+        if weight.useful > 0 {
+            activity.read();
+        }
+        activity.owes(weight.overhead);
+        Ok(())
+    }
+
+    fn read(&mut self, mut bytes: &[u8]) -> Weight {
         let mut weight = Weight::default();
         while !bytes.is_empty() {
             if self.rest == 0 {
@@ -85,12 +105,12 @@ impl Frames {
     }
 
     /// Counts sent bytes. A reply to PING is as long as the PING, so it counts half.
-    pub(super) fn wrote(&mut self, bytes: usize) {
+    pub(in crate::server) fn wrote(&mut self, bytes: usize) {
         self.debt = self.debt.saturating_sub(u32::try_from(bytes / 2).unwrap_or(u32::MAX));
     }
 
     /// Whether the client exceeded the limit.
-    pub(super) fn are_too_many(&self) -> bool {
+    fn are_too_many(&self) -> bool {
         self.debt > CREDIT
     }
 }

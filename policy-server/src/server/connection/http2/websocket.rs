@@ -9,25 +9,28 @@ use std::{
 
 use axum_core::body::Body;
 use futures_util::FutureExt;
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use hyper::{
     body::Incoming, ext::Protocol, server::conn::http1, service::service_fn, upgrade::OnUpgrade,
 };
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+    runtime::Handle,
     task::unconstrained,
 };
 
-use super::shutdown::{Phase, Shutdown};
 use crate::{
-    auth::RevocationSignal, base::relay::relay, handler::upgrade::OpenStream,
+    auth::RevocationSignal,
+    base::{relay::relay, task},
+    handler::upgrade::OpenStream,
     route::limits::UpgradePermit,
+    server::shutdown::{Phase, Shutdown},
 };
 
 /// An HTTP/2 stream that may become a WebSocket, and the end of the pipe that its handler does not
 /// have.
-pub(super) struct Stream {
+pub(in crate::server::connection) struct Stream {
     client: OnUpgrade,
     handler: DuplexStream,
     opened: OpenStream,
@@ -36,7 +39,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Gives the handler of an extended CONNECT a pipe in place of the stream itself.
-    pub(super) fn intercept(
+    pub(in crate::server::connection) fn intercept(
         request: &mut Request<Incoming>,
         opened: &OpenStream,
         shutdown: &Shutdown,
@@ -52,11 +55,11 @@ impl Stream {
 
     /// Relays bytes once the response is sent, until the credential that opened the stream ends or
     /// the server stops.
-    pub(super) fn begin<B>(self: Box<Self>, response: &Response<B>) {
+    pub(in crate::server::connection) fn begin<B>(self: Box<Self>, response: &Response<B>) {
         let ended =
             response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
         let permit = UpgradePermit::take(response);
-        tokio::spawn(async move {
+        task::spawn(&Handle::current(), async move {
             let Self { client, handler, opened, shutdown } = *self;
             let Ok(client) = client.await else { return };
             let credential = async {
@@ -75,11 +78,6 @@ impl Stream {
             drop((opened, permit));
         });
     }
-}
-
-/// Whether the response can turn the request into a byte stream.
-pub(super) fn is_connect<B>(request: &Request<B>) -> bool {
-    *request.method() == Method::CONNECT
 }
 
 /// The buffer of each direction.

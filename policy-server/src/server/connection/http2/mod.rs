@@ -1,8 +1,22 @@
-//! The limits of HTTP/2, in addition to those of every connection.
+//! An HTTP/2 connection, with limits in addition to those of every connection.
 
-use hyper::server::conn::http2::Builder;
+mod executor;
+mod frames;
+mod websocket;
 
-use crate::app::settings::ServerSettings;
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use hyper::server::conn::http2::{self, Builder};
+use hyper_util::rt::{TokioIo, TokioTimer};
+
+use self::executor::{StreamExecutor, WithStreams};
+pub(in crate::server) use self::frames::Frames;
+pub(super) use self::websocket::Stream;
+use super::{Graceful, service::ConnectionService};
+use crate::{app::settings::ServerSettings, server::monitor::MonitoredIo};
 
 /// Concurrent requests: RFC 9113 6.5.2 recommends at least 100, and browsers use no more.
 const STREAMS: u32 = 200;
@@ -26,13 +40,53 @@ const EARLY_RESETS: usize = 20;
 /// Well-behaved clients stay far below this, so it applies to the whole life of a connection.
 const OWN_RESETS: usize = 200;
 
+/// Boxed: unlike one of HTTP/1.1, it keeps its state (HPACK, flow control), and can receive on any
+/// stream.
+pub(super) struct Http2(Pin<Box<WithStreams<Connection>>>);
+
+type Connection = http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>;
+
+/// All of it is `#[inline]`, as in [`Http1`](super::http1::Http1).
+impl Http2 {
+    #[inline]
+    pub(super) fn new(io: MonitoredIo, service: ConnectionService) -> Self {
+        Self(Box::pin(WithStreams::new(|executor| {
+            let mut builder = Builder::new(executor);
+            builder.timer(TokioTimer::new());
+            limit(&mut builder, &service.app.app().settings);
+            builder.serve_connection(TokioIo::new(io), service)
+        })))
+    }
+}
+
+impl Future for Http2 {
+    type Output = hyper::Result<()>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(context)
+    }
+}
+
+impl Graceful for Http2 {
+    const TELLS: bool = true;
+
+    #[inline]
+    fn end(mut self: Pin<&mut Self>) {
+        self.0.as_mut().connection().graceful_shutdown();
+    }
+
+    #[inline]
+    fn rest(self: Pin<&mut Self>, _context: &mut Context<'_>) {}
+}
+
 /// Configures the limits of the parser, and permits WebSockets (RFC 8441). The parser's own limits
 /// for empty and small DATA frames, for CONTINUATION frames and for the size of decoded header
 /// blocks are kept.
 ///
 /// We send no PING to keep a connection alive: idle ones are closed by [`ServerSettings::idle_timeout`],
 /// and a PING would wake phones.
-pub(super) fn limit<E>(builder: &mut Builder<E>, settings: &ServerSettings) {
+fn limit<E>(builder: &mut Builder<E>, settings: &ServerSettings) {
     builder
         .enable_connect_protocol()
         .max_header_list_size(u32::try_from(settings.header_limit).unwrap_or(u32::MAX))

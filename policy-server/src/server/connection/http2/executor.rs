@@ -20,8 +20,7 @@ use hyper::rt::Executor;
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
-/// A request with its response, or another future that hyper spawns.
-type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+use crate::base::task::Work;
 
 /// How long requests may compute in sequence before the rest is spawned for other workers.
 const SHARE: Duration = Duration::from_micros(500);
@@ -56,13 +55,14 @@ impl StreamExecutor {
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, future: F) {
+        let work = Box::pin(future);
         let mut collected = self.collected();
         if collected.is_open {
-            collected.work.push(Box::pin(future));
+            collected.work.push(work);
         } else {
             // A request that became a task has more to run, such as a tunnel.
             drop(collected);
-            tokio::spawn(future);
+            spawn(work);
         }
     }
 }
