@@ -1,6 +1,6 @@
 //! Opens the stores of a checked app.
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use futures_util::FutureExt;
 use policy_core::Rule;
@@ -73,7 +73,12 @@ impl Plan {
         Ok(opened.begin())
     }
 
-    async fn open_stores(self) -> Result<Opened, Error> {
+    /// Boxed here, so that it is compiled once: with this crate, and not with every service.
+    fn open_stores(self) -> Pin<Box<dyn Future<Output = Result<Opened, Error>> + Send>> {
+        Box::pin(self.opened())
+    }
+
+    async fn opened(self) -> Result<Opened, Error> {
         let Self { mut assembled, layers, sessions, tokens, limits, origins, values, random } =
             self;
         let mut problems = Vec::new();

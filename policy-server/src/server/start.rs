@@ -1,5 +1,6 @@
 //! Acquires and binds everything that a server needs, before it serves.
 
+use std::pin::Pin;
 #[cfg(feature = "http3")]
 use std::{io::ErrorKind, sync::Arc};
 
@@ -33,7 +34,16 @@ use crate::{
 impl Server {
     /// Checks the app, reads certificates and binds, and reports all problems together. Stores are
     /// opened only if there are none, since opening creates files.
-    pub(crate) async fn bind(app: AppParts, address: ListenAddress) -> Result<Self, Error> {
+    ///
+    /// Boxed here, so that it is compiled once: with this crate, and not with every service.
+    pub(crate) fn bind(
+        app: AppParts,
+        address: ListenAddress,
+    ) -> Pin<Box<dyn Future<Output = Result<Self, Error>> + Send>> {
+        Box::pin(Self::bound(app, address))
+    }
+
+    async fn bound(app: AppParts, address: ListenAddress) -> Result<Self, Error> {
         let mut start = Start::new(&app);
         #[cfg(feature = "tls")]
         let mut app = app;

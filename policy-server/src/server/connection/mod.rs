@@ -89,11 +89,11 @@ pub(super) async fn serve_connection(
             drive(Http2::new(io, service), timer, activity, shutdown).await;
         }
         #[cfg(not(feature = "http2"))]
-        Protocol::Http2 => {
-            let time = settings.header_timeout;
-            // It is over at the latest then.
-            let _ = tokio::time::timeout(time, refuse_http2(socket)).await;
-        }
+        Protocol::Http2 => tokio::select! {
+            () = refuse_http2(socket) => (),
+            () = sleep(settings.header_timeout) => (),
+            () = shutdown.left(Phase::Serve) => (),
+        },
     }
     drop(alive);
 }
