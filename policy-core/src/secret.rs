@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use data_encoding::{BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
+use base64ct::{Base64Unpadded, Base64UrlUnpadded, Encoding};
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
@@ -94,10 +94,12 @@ impl SecretKey {
     /// assert!(SecretKey::decode("not a key").is_err());
     /// ```
     pub fn decode(text: &str) -> Result<Self, SecretError> {
-        let text = text.trim().trim_end_matches('=').as_bytes();
-        let encodings = [HEXLOWER_PERMISSIVE, BASE64_NOPAD, BASE64URL_NOPAD];
-        let decoded = encodings.iter().find_map(|encoding| encoding.decode(text).ok());
-        Self::new(&Zeroizing::new(decoded.ok_or(SecretError::Encoding)?))
+        let text = text.trim().trim_end_matches('=');
+        let decoded = base16ct::mixed::decode_vec(text)
+            .or_else(|_no_hex| Base64Unpadded::decode_vec(text))
+            .or_else(|_other_alphabet| Base64UrlUnpadded::decode_vec(text))
+            .map_err(|_no_base64| SecretError::Encoding)?;
+        Self::new(&Zeroizing::new(decoded))
     }
 
     /// Bytes that a random source filled.

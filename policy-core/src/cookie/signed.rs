@@ -1,11 +1,10 @@
 //! Cookies that the client can read and keep, but not change.
 
-use data_encoding::BASE64URL_NOPAD;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 use super::CookieError;
-use crate::{grammar::is_token, secret::SecretKey, time::Timestamp};
+use crate::{base64url, grammar::is_token, secret::SecretKey, time::Timestamp};
 
 /// Signs the values of cookies, for data that is not secret and grants no rights: a preference, a
 /// draft, the page where a login began. Sessions use their own cookies.
@@ -65,7 +64,7 @@ impl SignedCookies {
     pub fn seal(&self, name: &str, payload: &[u8], expires: Timestamp) -> String {
         let seconds = expires.seconds();
         let tag = self.mac(&self.signs, name, payload, seconds).finalize().into_bytes();
-        let (payload, tag) = (BASE64URL_NOPAD.encode(payload), BASE64URL_NOPAD.encode(&tag));
+        let (payload, tag) = (base64url::encode(payload), base64url::encode(&tag));
         format!("{payload}.{seconds}.{}.{tag}", self.signs.id)
     }
 
@@ -96,12 +95,10 @@ impl SignedCookies {
         let expires = std::str::from_utf8(expires).ok()?;
         let seconds: u64 = expires.parse().ok()?;
         (parts.next().is_none() && seconds.to_string() == expires).then_some(())?;
-        Some(Sealed {
-            payload: BASE64URL_NOPAD.decode(payload).ok()?,
-            expires: seconds,
-            key: self.key(id)?,
-            tag: BASE64URL_NOPAD.decode(tag).ok()?,
-        })
+        let mut bytes = Vec::new();
+        base64url::decode(payload, &mut bytes)?;
+        let key = self.key(id)?;
+        Some(Sealed { payload: bytes, expires: seconds, key, tag: base64url::decode_exact(tag)? })
     }
 
     fn key(&self, id: &[u8]) -> Option<&Key> {
@@ -143,5 +140,5 @@ struct Sealed<'a> {
     payload: Vec<u8>,
     expires: u64,
     key: &'a Key,
-    tag: Vec<u8>,
+    tag: [u8; 32],
 }

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use data_encoding::BASE64URL_NOPAD;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use crate::secret::SecretKey;
+use crate::{base64url, secret::SecretKey};
 
 /// Makes and checks CSRF tokens:
 /// `base64url(nonce ‖ HMAC-SHA-256(key, "csrf" ‖ 01 ‖ binding ‖ nonce))`.
@@ -51,16 +50,14 @@ impl CsrfKey {
     /// A token for this binding; `nonce` is random, and another one each time.
     pub fn token(&self, binding: &[u8; 32], nonce: [u8; 16]) -> String {
         let tag = self.mac(binding, &nonce).finalize().into_bytes();
-        BASE64URL_NOPAD.encode(&[&nonce[..], &tag[..]].concat())
+        base64url::encode(&[&nonce[..], &tag[..]].concat())
     }
 
     /// Checks a token, in constant time.
     pub fn verify(&self, binding: &[u8; 32], token: &[u8]) -> TokenVerdict {
-        let mut bytes = [0; 48];
-        if token.len() != Self::TOKEN_LEN || BASE64URL_NOPAD.decode_mut(token, &mut bytes).is_err()
-        {
+        let Some(bytes) = base64url::decode_exact::<48>(token) else {
             return TokenVerdict::Malformed;
-        }
+        };
         let (nonce, tag) = bytes.split_at(16);
         match self.mac(binding, nonce).verify_slice(tag) {
             Ok(()) => TokenVerdict::Valid,

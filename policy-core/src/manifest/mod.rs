@@ -112,7 +112,7 @@ impl Default for Manifest {
 
 /// SHA-256 of a text, in hexadecimal digits.
 fn digest_of(text: &str) -> String {
-    data_encoding::HEXLOWER.encode(&sha2::Sha256::digest(text.as_bytes()))
+    base16ct::lower::encode_string(&sha2::Sha256::digest(text.as_bytes()))
 }
 
 #[cfg(test)]

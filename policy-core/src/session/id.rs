@@ -2,7 +2,6 @@
 
 use std::{fmt, str::FromStr};
 
-use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
@@ -40,7 +39,7 @@ impl SessionId {
 
     /// The text that the cookie carries.
     pub fn text(&self) -> String {
-        BASE64URL_NOPAD.encode(&self.0)
+        base64url::encode(&self.0)
     }
 
     /// The bytes, for deriving from them.
@@ -115,6 +114,6 @@ impl std::error::Error for HandleError {}
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&BASE64URL_NOPAD.encode(&self.0))
+        f.write_str(&base64url::encode(&self.0))
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
+
+use crate::base64url;
 
 /// The purpose of an opaque token. Its text begins with a prefix for the purpose, so that one kind
 /// is not accepted as another and secret scanners find it.
@@ -55,20 +56,14 @@ impl OpaqueToken {
     /// Reads the canonical text of a token of this kind; `None` for any other text.
     pub fn parse(kind: OpaqueKind, text: &str) -> Option<Self> {
         let encoded = text.strip_prefix(kind.prefix())?;
-        if encoded.len() != 43 {
-            return None;
-        }
-        let mut bytes = [0; 32];
-        // Strict: no padding, and no trailing bits after the last byte.
-        BASE64URL_NOPAD.decode_mut(encoded.as_bytes(), &mut bytes).ok()?;
-        Some(Self { kind, bytes })
+        Some(Self { kind, bytes: base64url::decode_exact(encoded.as_bytes())? })
     }
 
     /// The text that the client gets.
     pub fn text(&self) -> String {
         let mut text = String::with_capacity(46);
         text.push_str(self.kind.prefix());
-        BASE64URL_NOPAD.encode_append(&self.bytes, &mut text);
+        base64url::append(&self.bytes, &mut text);
         text
     }
 

@@ -2,7 +2,7 @@
 
 use std::{future::pending, time::Duration};
 
-use data_encoding::BASE64;
+use base64ct::{Base64, Encoding};
 use http::HeaderValue;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -17,14 +17,14 @@ use crate::{
 
 /// A `Sec-WebSocket-Key` for the upstream (RFC 6455 4.1), since an HTTP/2 client sends none.
 pub(super) fn key(random: &Random) -> Result<HeaderValue, RandomError> {
-    let key = BASE64.encode(&random.draw::<16>()?);
+    let key = Base64::encode_string(&random.draw::<16>()?);
     Ok(HeaderValue::try_from(key).unwrap_or(HeaderValue::from_static("")))
 }
 
 /// The `Sec-WebSocket-Accept` that belongs to a key (RFC 6455 4.2.2).
 pub(super) fn accept(key: &HeaderValue) -> String {
     const OF_THE_STANDARD: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    BASE64.encode(&Sha1::new().chain_update(key).chain_update(OF_THE_STANDARD).finalize())
+    Base64::encode_string(&Sha1::new().chain_update(key).chain_update(OF_THE_STANDARD).finalize())
 }
 
 /// Relays bytes in both directions until both sides have ended, one fails, or both are silent for

@@ -1,7 +1,7 @@
 //! Which page of a list a client asks for.
 
 use axum_core::extract::FromRequestParts;
-use data_encoding::BASE64URL_NOPAD;
+use base64ct::{Base64UrlUnpadded, Encoding};
 use form_urlencoded::Serializer;
 use http::request::Parts;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -98,7 +98,7 @@ impl<C, const MAX: usize> PageQuery<C, MAX> {
         let next = match rows.last().filter(|_| !is_last) {
             Some(row) => {
                 let cursor = serde_json::to_vec(&cursor(row)).map_err(Problem::internal)?;
-                Some(BASE64URL_NOPAD.encode(&cursor))
+                Some(Base64UrlUnpadded::encode_string(&cursor))
             }
             None => None,
         };
@@ -134,7 +134,7 @@ where
 }
 
 fn read<C: DeserializeOwned>(text: &str) -> Option<C> {
-    serde_json::from_slice(&BASE64URL_NOPAD.decode(text.as_bytes()).ok()?).ok()
+    serde_json::from_slice(&Base64UrlUnpadded::decode_vec(text).ok()?).ok()
 }
 
 #[cfg(test)]
