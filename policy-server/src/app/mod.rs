@@ -441,7 +441,7 @@ impl<S> App<S> {
     }
 
     /// Reads lists of origins, and [bounds](Self::origin_bound) of lists, from a TOML file when the app
-    /// starts:
+    /// starts (feature `config_file`):
     ///
     /// ```toml
     /// [origins]
