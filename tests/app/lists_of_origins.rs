@@ -112,6 +112,27 @@ async fn lists_of_origins_come_from_a_file() {
     assert!(!granted(&client, "https://b.partner.example").await);
 }
 
+#[tokio::test]
+async fn of_lists_with_one_name_the_last_counts_wherever_it_is_from() {
+    let file = |letter: &str| {
+        let list = format!("[origins]\npartners = [\"https://{letter}.partner.example\"]\n");
+        File::new(&format!("last-{letter}"), &list)
+    };
+    let (one, other) = (file("a"), file("b"));
+    let app = || App::new(()).routes(routes![prices]).config_file(&one.0);
+    for (app, last) in [
+        (app().config_file(&other.0), "b"),
+        (app().origins("partners", ["https://c.partner.example"]), "c"),
+        (app().origins("partners", ["https://c.partner.example"]).config_file(&other.0), "b"),
+    ] {
+        let client = app.test();
+        for letter in ["a", "b", "c"] {
+            let origin = format!("https://{letter}.partner.example");
+            assert_eq!(granted(&client, &origin).await, letter == last, "{letter}, not {last}");
+        }
+    }
+}
+
 #[test]
 fn lists_of_origins_of_a_bad_file_are_refused() {
     const UNREADABLE: &str = "app.config-file";

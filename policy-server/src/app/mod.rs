@@ -450,6 +450,8 @@ impl<S> App<S> {
     /// [bounds]
     /// customer = ["https://*.acme.example"]
     /// ```
+    ///
+    /// Several files may be given. Of lists with one name the last counts, wherever it is from.
     #[cfg(feature = "config_file")]
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
