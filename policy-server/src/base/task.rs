@@ -3,15 +3,21 @@
 
 use std::pin::Pin;
 
-use tokio::{runtime::Handle, task::AbortHandle};
+use tokio::{
+    runtime::Handle,
+    task::{AbortHandle, JoinHandle},
+};
 
 /// The future of a task.
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Spawns a task that ends by itself.
-pub(crate) fn spawn(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
+pub(crate) fn spawn(
+    runtime: &Handle,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> JoinHandle<()> {
     let work: Work = Box::pin(work);
-    runtime.spawn(work);
+    runtime.spawn(work)
 }
 
 /// A task that is aborted when this is dropped.
@@ -20,8 +26,7 @@ pub(crate) struct BackgroundTask(AbortHandle);
 
 impl BackgroundTask {
     pub(crate) fn spawn(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) -> Self {
-        let work: Work = Box::pin(work);
-        Self(runtime.spawn(work).abort_handle())
+        Self(spawn(runtime, work).abort_handle())
     }
 
     #[cfg(any(feature = "postgres", feature = "redis"))]

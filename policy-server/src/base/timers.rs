@@ -60,6 +60,12 @@ pub(crate) async fn beside_requests<T: Send + 'static>(
     }
 }
 
+/// A runtime for what outlasts requests: that of the thread, or the current one if it did not start.
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub(crate) fn lasting_runtime() -> Handle {
+    runtime().as_ref().map_or_else(|_error| Handle::current(), Handle::clone)
+}
+
 /// The runtime of the thread, which ends with the process. The error is that of its start.
 pub(crate) fn runtime() -> &'static io::Result<Handle> {
     static RUNTIME: LazyLock<io::Result<Handle>> = LazyLock::new(|| {

@@ -1,8 +1,6 @@
 //! Whether a client without TLS speaks HTTP/2, by its first bytes.
 
 use tokio::io::AsyncReadExt;
-#[cfg(any(test, not(feature = "http2")))]
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, sink};
 
 use crate::server::stream::Stream;
 
@@ -40,31 +38,12 @@ pub(super) async fn by_first_bytes(mut stream: Stream) -> Option<(Stream, Protoc
     }
 }
 
-/// An empty SETTINGS frame, with which a server begins (RFC 9113 3.4), and a GOAWAY: no stream was
-/// processed, and HTTP/1.1 is required (RFC 9113 6.8 and 7).
-#[cfg(any(test, not(feature = "http2")))]
-const HTTP1_REQUIRED: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0d";
-
-/// How much a client sends before it reads that.
-#[cfg(any(test, not(feature = "http2")))]
-const SENT_AHEAD: u64 = 64 * 1024;
-
-/// Tells a client of HTTP/2 that only HTTP/1.1 is served. What it sends meanwhile is read: a socket
-/// that is closed before that is reset, and the client would not hear it.
-#[cfg(any(test, not(feature = "http2")))]
-pub(super) async fn refuse_http2<S: AsyncRead + AsyncWrite + Unpin>(mut socket: S) {
-    tracing::debug!("a client speaks HTTP/2, and the feature `http2` of policy-server is off");
-    if socket.write_all(HTTP1_REQUIRED).await.is_ok() && socket.shutdown().await.is_ok() {
-        // The connection ends, whatever became of the client.
-        let _ = copy(&mut socket.take(SENT_AHEAD), &mut sink()).await;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use tokio::{
+        io::AsyncWriteExt,
         net::{TcpListener, TcpStream},
         task::spawn_blocking,
         time::Instant,
@@ -116,25 +95,5 @@ mod tests {
             }
         }
         assert_eq!(begun.elapsed(), Duration::ZERO);
-    }
-
-    #[tokio::test]
-    async fn a_client_of_http2_is_told_where_only_http1_is_served() {
-        let (mut client, server) = over_tcp().await;
-        client.write_all(PREFACE).await.unwrap();
-        let (server, protocol) = by_first_bytes(server).await.expect("a protocol");
-        assert_eq!(protocol, Protocol::Http2);
-        let refused = tokio::spawn(refuse_http2(server));
-        // Its settings, before it reads.
-        client.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
-        let mut told = Vec::new();
-        client.read_to_end(&mut told).await.unwrap();
-        let (settings, goaway) = told.split_at(9);
-        assert_eq!(settings, [0, 0, 0, 4, 0, 0, 0, 0, 0]);
-        assert_eq!(goaway[..9], [0, 0, 8, 7, 0, 0, 0, 0, 0], "a GOAWAY of 8 bytes");
-        assert_eq!(goaway[9..], [0, 0, 0, 0, 0, 0, 0, 0xd], "HTTP_1_1_REQUIRED, after no stream");
-        assert!(!refused.is_finished(), "the client may still write");
-        drop(client);
-        refused.await.unwrap();
     }
 }

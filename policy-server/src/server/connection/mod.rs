@@ -2,6 +2,8 @@
 
 mod first_bytes;
 mod http1;
+#[cfg(any(test, not(feature = "http2")))]
+mod http1_required;
 #[cfg(feature = "http2")]
 mod http2;
 mod service;
@@ -22,12 +24,8 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-#[cfg(not(feature = "http2"))]
-use self::first_bytes::refuse_http2;
 #[cfg(feature = "http2")]
 pub(super) use self::http2::Frames;
-#[cfg(feature = "http2")]
-use self::http2::Http2;
 pub(super) use self::{first_bytes::Protocol, timer::Timer};
 use self::{first_bytes::by_first_bytes, http1::Http1, service::ConnectionService};
 use super::{
@@ -86,11 +84,11 @@ pub(super) async fn serve_connection(
         Protocol::Http2 => {
             let timer = Timer::new(settings, None);
             let io = ObservedIo::new(socket, monitor.in_frames());
-            drive(Http2::new(io, service), timer, activity, shutdown).await;
+            drive(http2::serve(io, service), timer, activity, shutdown).await;
         }
         #[cfg(not(feature = "http2"))]
         Protocol::Http2 => tokio::select! {
-            () = refuse_http2(socket) => (),
+            () = http1_required::refuse(socket) => (),
             () = sleep(settings.header_timeout) => (),
             () = shutdown.left(Phase::Serve) => (),
         },

@@ -23,8 +23,6 @@ use tokio::runtime::Handle;
 
 #[cfg(feature = "http2")]
 use super::http2::Stream;
-#[cfg(feature = "http2")]
-use crate::handler::upgrade::OpenStream;
 use crate::{
     auth::{LastCredential, RevocationSignal},
     base::{
@@ -71,7 +69,11 @@ impl Service<Request<Incoming>> for ConnectionService {
         let is_tunnel = is_connect && is_http1;
         let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
         #[cfg(feature = "http2")]
-        let stream = if is_connect { self.stream(&mut request) } else { None };
+        let stream = if is_connect {
+            Stream::intercept(&mut request, &self.activity, &self.shutdown)
+        } else {
+            None
+        };
         // Over HTTP/2 this question takes a lock, and nobody needs the answer.
         self.activity.has_body(is_http1 && !request.body().is_end_stream());
         // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
@@ -101,17 +103,6 @@ impl Service<Request<Incoming>> for ConnectionService {
             #[cfg(feature = "http3")]
             alternative,
         }
-    }
-}
-
-#[cfg(feature = "http2")]
-impl ConnectionService {
-    /// The HTTP/2 stream of a request that its response may upgrade.
-    fn stream(&self, request: &mut Request<Incoming>) -> Option<Box<Stream>> {
-        let opened = OpenStream::new(self.activity.begin_request());
-        let stream = Stream::intercept(request, &opened, &self.shutdown);
-        request.extensions_mut().insert(opened);
-        stream
     }
 }
 

@@ -4,8 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_postgres::{AsyncMessage, Client};
 
-use tokio::runtime::Handle;
-
 use super::connection::{Database, Failure};
 use crate::{
     base::{task::BackgroundTask, timers},
@@ -53,11 +51,7 @@ pub(super) fn spawn(
     first: Subscription,
     news: NewsFeed,
 ) -> BackgroundTask {
-    let listen = listen(database, first, news);
-    match timers::runtime() {
-        Ok(runtime) => BackgroundTask::spawn(runtime, listen),
-        Err(_) => BackgroundTask::spawn(&Handle::current(), listen),
-    }
+    BackgroundTask::spawn(&timers::lasting_runtime(), listen(database, first, news))
 }
 
 async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {

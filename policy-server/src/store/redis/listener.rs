@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
 use redis::{Msg, Value};
-use tokio::{runtime::Handle, select};
+use tokio::select;
 
 use super::connection::{Database, Subscription};
 use crate::{
@@ -28,11 +28,7 @@ pub(super) fn spawn(
     first: Subscription,
     news: NewsFeed,
 ) -> BackgroundTask {
-    let listen = listen(database, first, news);
-    match timers::runtime() {
-        Ok(runtime) => BackgroundTask::spawn(runtime, listen),
-        Err(_) => BackgroundTask::spawn(&Handle::current(), listen),
-    }
+    BackgroundTask::spawn(&timers::lasting_runtime(), listen(database, first, news))
 }
 
 async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {

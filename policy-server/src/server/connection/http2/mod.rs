@@ -4,10 +4,7 @@ mod executor;
 mod frames;
 mod websocket;
 
-use std::{
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::{pin::Pin, task::Context};
 
 use hyper::server::conn::http2::{self, Builder};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -40,40 +37,28 @@ const EARLY_RESETS: usize = 20;
 /// Well-behaved clients stay far below this, so it applies to the whole life of a connection.
 const OWN_RESETS: usize = 200;
 
-/// Boxed: unlike one of HTTP/1.1, it keeps its state (HPACK, flow control), and can receive on any
-/// stream.
-pub(super) struct Http2(Pin<Box<WithStreams<Connection>>>);
+/// Unlike one of HTTP/1.1, it keeps its state (HPACK, flow control), and can receive on any stream.
+type Http2 = Pin<Box<WithStreams<Connection>>>;
 
 type Connection = http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>;
 
-/// All of it is `#[inline]`, as in [`Http1`](super::http1::Http1).
-impl Http2 {
-    #[inline]
-    pub(super) fn new(io: MonitoredIo, service: ConnectionService) -> Self {
-        Self(Box::pin(WithStreams::new(|executor| {
-            let mut builder = Builder::new(executor);
-            builder.timer(TokioTimer::new());
-            limit(&mut builder, &service.app.app().settings);
-            builder.serve_connection(TokioIo::new(io), service)
-        })))
-    }
-}
-
-impl Future for Http2 {
-    type Output = hyper::Result<()>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(context)
-    }
+/// `#[inline]`, as all of [`Http1`](super::http1::Http1).
+#[inline]
+pub(super) fn serve(io: MonitoredIo, service: ConnectionService) -> impl Graceful + Unpin {
+    Box::pin(WithStreams::new(|executor| {
+        let mut builder = Builder::new(executor);
+        builder.timer(TokioTimer::new());
+        limit(&mut builder, &service.app.app().settings);
+        builder.serve_connection(TokioIo::new(io), service)
+    }))
 }
 
 impl Graceful for Http2 {
     const TELLS: bool = true;
 
     #[inline]
-    fn end(mut self: Pin<&mut Self>) {
-        self.0.as_mut().connection().graceful_shutdown();
+    fn end(self: Pin<&mut Self>) {
+        self.get_mut().as_mut().connection().graceful_shutdown();
     }
 
     #[inline]

@@ -25,7 +25,10 @@ use crate::{
     base::{relay::relay, task},
     handler::upgrade::OpenStream,
     route::limits::UpgradePermit,
-    server::shutdown::{Phase, Shutdown},
+    server::{
+        activity::Activity,
+        shutdown::{Phase, Shutdown},
+    },
 };
 
 /// An HTTP/2 stream that may become a WebSocket, and the end of the pipe that its handler does not
@@ -38,19 +41,21 @@ pub(in crate::server::connection) struct Stream {
 }
 
 impl Stream {
-    /// Gives the handler of an extended CONNECT a pipe in place of the stream itself.
+    /// Keeps the connection of a CONNECT from counting as idle for as long as its handler uses it, and
+    /// gives the handler of an extended one a pipe in place of the stream itself.
     pub(in crate::server::connection) fn intercept(
         request: &mut Request<Incoming>,
-        opened: &OpenStream,
+        activity: &Arc<Activity>,
         shutdown: &Shutdown,
     ) -> Option<Box<Self>> {
+        let opened = OpenStream::new(activity.begin_request());
         let extensions = request.extensions_mut();
+        extensions.insert(opened.clone());
         extensions.get::<Protocol>()?;
         let client = extensions.remove::<OnUpgrade>()?;
         let (upgrade, handler) = upgrade()?;
         extensions.insert(upgrade);
-        let (opened, shutdown) = (opened.clone(), shutdown.clone());
-        Some(Box::new(Self { client, handler, opened, shutdown }))
+        Some(Box::new(Self { client, handler, opened, shutdown: shutdown.clone() }))
     }
 
     /// Relays bytes once the response is sent, until the credential that opened the stream ends or
