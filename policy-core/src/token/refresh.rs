@@ -12,8 +12,9 @@ use crate::secret::SecretKey;
 /// Derives the successor of a refresh token from the token itself.
 ///
 /// A store keeps only hashes. Still, a client that repeats a token shortly after its use gets the
-/// same successor again, from every instance of an app: two tabs that refresh at once, or a client
-/// whose response was lost, stay logged in, and the token family does not fork (RFC 9700 4.14.2).
+/// token that is valid now, from every instance of an app: several tabs that refresh at once, or a
+/// client whose response was lost, stay logged in, and the token family does not fork (RFC 9700
+/// 4.14.2).
 ///
 /// ```
 /// use policy_core::{secret::SecretKey, token::{OpaqueKind, OpaqueToken, RefreshKey}};

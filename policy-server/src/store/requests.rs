@@ -223,7 +223,7 @@ pub struct Refresh {
     pub token: TokenHash,
     /// The token that replaces it.
     pub successor: TokenHash,
-    /// For how long a used token still yields its successor.
+    /// For how long a used token still yields the valid one.
     pub grace: Duration,
     /// How often a family may be refreshed.
     pub limit: Option<u32>,

@@ -37,7 +37,9 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Exchanges `token` for `successor`, atomically with the check of its family:
     ///
     /// - an unused token of a live family is marked as used, and `successor` inserted;
-    /// - a token used less than `grace` ago, whose successor is unused, gives [`Refreshed::Again`];
+    /// - a token used less than `grace` ago gives [`Refreshed::Again`] with the number of tokens
+    ///   from it to the unused one, or [`Refreshed::Overtaken`] if that is above
+    ///   [`Refreshed::MAX_STEPS`]: no order of requests within the grace ends a family;
     /// - any other used token ends its family;
     /// - every token of a family that ended or expired gives [`Refreshed::Dead`], at least until the
     ///   next purge, after which it may be unknown;
@@ -122,14 +124,29 @@ impl Family {
 pub enum Refreshed {
     /// The successor is now the valid token.
     Done(Family),
-    /// The token was used within the grace period: the same successor again.
-    Again(Family),
+    /// The token was used within the grace period: the client gets the token that is valid now.
+    Again {
+        /// The family of the token.
+        family: Family,
+        /// How many tokens after the presented one the valid one is: 1 for its successor, more where
+        /// that was used, too.
+        steps: u32,
+    },
+    /// The token was used within the grace period, and more than [`Refreshed::MAX_STEPS`] tokens
+    /// followed. It is refused, and the family stays live.
+    Overtaken,
     /// The token was used before, so it was copied. This call ended the family.
     Reused(Family),
     /// The family ended or expired.
     Dead,
     /// The token does not exist.
     Unknown,
+}
+
+impl Refreshed {
+    /// The highest number of steps in [`Again`](Self::Again), which bounds what one call reads and
+    /// what is derived from it.
+    pub const MAX_STEPS: u32 = 32;
 }
 
 /// Tokens that are no longer accepted.

@@ -202,9 +202,9 @@ impl TokenSettings {
         self
     }
 
-    /// How long a used refresh token still yields the same successor: 10 seconds by default, at
-    /// most a minute. It keeps two tabs that refresh at the same time, and a client that lost the
-    /// response, logged in; a later reuse ends the whole family (RFC 9700 4.14.2).
+    /// How long a used refresh token still yields the token that is valid now: 10 seconds by
+    /// default, at most a minute. It keeps several tabs that refresh in any order, and a client that
+    /// lost the response, logged in; a later reuse ends the whole family (RFC 9700 4.14.2).
     #[must_use]
     pub fn refresh_grace(mut self, grace: Duration) -> Self {
         self.refresh_grace = grace;

@@ -37,6 +37,9 @@ enum Fault {
     PurgeTakesAll,
     RefreshIsNotAtomic,
     ReuseIsIgnored,
+    GraceEndsWithTheSuccessor,
+    SuccessorIsGivenThoughUsed,
+    StepsAreUnbounded,
     LogoutIsUndone,
     FamiliesAreUnbounded,
     RefreshesAreUnbounded,
@@ -326,8 +329,22 @@ impl TokenStore for Broken {
             }
             let family = self.families.lock().unwrap().get(&token).cloned();
             Ok(match (self.fault, result, family) {
-                (Fault::RefreshIsNotAtomic, Refreshed::Again(family), _) => Refreshed::Done(family),
-                (Fault::ReuseIsIgnored, Refreshed::Reused(family), _) => Refreshed::Again(family),
+                (Fault::RefreshIsNotAtomic, Refreshed::Again { family, .. }, _) => {
+                    Refreshed::Done(family)
+                }
+                (Fault::ReuseIsIgnored, Refreshed::Reused(family), _) => {
+                    Refreshed::Again { family, steps: 1 }
+                }
+                (Fault::GraceEndsWithTheSuccessor, Refreshed::Again { family, steps: 2.. }, _) => {
+                    self.store.end_family(token).await?;
+                    Refreshed::Reused(family)
+                }
+                (Fault::SuccessorIsGivenThoughUsed, Refreshed::Again { family, .. }, _) => {
+                    Refreshed::Again { family, steps: 1 }
+                }
+                (Fault::StepsAreUnbounded, Refreshed::Overtaken, Some(family)) => {
+                    Refreshed::Again { family, steps: Refreshed::MAX_STEPS + 1 }
+                }
                 (Fault::LogoutIsUndone, Refreshed::Dead, Some(family)) if now < family.expires => {
                     Refreshed::Done(family)
                 }
@@ -501,6 +518,9 @@ fn each_fault_of_a_store_of_tokens_is_found() {
     for (fault, rule) in [
         (Fault::RefreshIsNotAtomic, "is given its successor again"),
         (Fault::ReuseIsIgnored, "a used token is `Reused`"),
+        (Fault::GraceEndsWithTheSuccessor, "also once its successors were used"),
+        (Fault::SuccessorIsGivenThoughUsed, "is the valid one"),
+        (Fault::StepsAreUnbounded, "more than `MAX_STEPS` tokens ago is `Overtaken`"),
         (Fault::LogoutIsUndone, "a reuse ends its family"),
         (Fault::FamiliesAreUnbounded, "of too many families of a user, the oldest ends"),
         (Fault::RefreshesAreUnbounded, "above its limit a refresh ends the family"),

@@ -15,6 +15,8 @@ pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
     rotation(&*opened(make).await).await;
     grace(&*opened(make).await).await;
     reuse(&*opened(make).await).await;
+    overtaken(&*opened(make).await).await;
+    tabs(&*opened(make).await).await;
     ends(&*opened(make).await).await;
     purge(&*opened(make).await).await;
     bounds(&*opened(make).await).await;
@@ -80,12 +82,88 @@ async fn grace<S: TokenStore>(store: &S) {
     refresh(store, 1, at(100)).await;
     for seconds in [100, 105, 109] {
         rule(
-            refresh(store, 1, at(seconds)).await == Refreshed::Again(family(1, "ada")),
+            refresh(store, 1, at(seconds)).await == again(1, 1),
             "a token that was used within the grace is given its successor again",
         );
     }
     let done = refresh(store, 2, at(109)).await;
     rule(matches!(done, Refreshed::Done(_)), "the successor is the valid token");
+    for (token, steps) in [(1, 2), (2, 1)] {
+        let overtaken = refresh(store, token, at(109)).await;
+        rule(
+            matches!(overtaken, Refreshed::Again { .. }),
+            "within its grace a used token ends no family, also once its successors were used",
+        );
+        rule(
+            overtaken == again(1, steps),
+            "the token to which a repetition leads is the valid one",
+        );
+    }
+    let done = refresh(store, 3, at(109)).await;
+    rule(matches!(done, Refreshed::Done(_)), "the token that a repetition gave is the valid one");
+}
+
+fn again(number: u8, steps: u32) -> Refreshed {
+    Refreshed::Again { family: family(number, "ada"), steps }
+}
+
+/// Within the grace of the first one, more tokens are used than a repetition goes on.
+async fn overtaken<S: TokenStore>(store: &S) {
+    begin(store, family(1, "ada"), 0).await;
+    for token in 0..=Refreshed::MAX_STEPS {
+        refresh(store, token, at(100)).await;
+    }
+    let last = Refreshed::MAX_STEPS + 1;
+    for _ in 0..2 {
+        rule(
+            refresh(store, 0, at(101)).await == Refreshed::Overtaken,
+            "a token that was used within the grace, more than `MAX_STEPS` tokens ago is `Overtaken`",
+        );
+    }
+    rule(
+        refresh(store, 1, at(101)).await == again(1, Refreshed::MAX_STEPS),
+        "a repetition goes on up to `MAX_STEPS` tokens",
+    );
+    let done = refresh(store, last, at(101)).await;
+    rule(matches!(done, Refreshed::Done(_)), "`Overtaken` leaves the family as it was");
+}
+
+/// Several tabs use tokens of different ages, at different times.
+async fn tabs<S: TokenStore>(store: &S) {
+    // A linear congruential generator (Knuth, MMIX): each store gets the same orders.
+    let mut state = 1_u64;
+    let mut below = |bound: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    for number in 0..40_u8 {
+        let first = 1000 * (1 + u32::from(number));
+        begin(store, family(number, "ada"), first).await;
+        let mut used: Vec<u64> = vec![];
+        let mut now = 0;
+        for _ in 0..8 {
+            now += [0, 0, 4, 9, 10][below(5) as usize];
+            let age = below(4).min(used.len() as u64) as usize;
+            let place = used.len() - age;
+            let result = refresh(store, first + place as u32, at(now)).await;
+            if age == 0 {
+                used.push(now);
+                rule(matches!(result, Refreshed::Done(_)), "the valid token is exchanged");
+            } else if now - used[place] < GRACE.as_secs() {
+                rule(
+                    result == again(number, age as u32),
+                    "within its grace a used token leads to the valid one, whatever was used since",
+                );
+            } else {
+                rule(
+                    matches!(result, Refreshed::Reused(_)),
+                    "after its grace a used token ends its family, whatever was used since",
+                );
+                break;
+            }
+        }
+    }
 }
 
 async fn reuse<S: TokenStore>(store: &S) {
@@ -93,12 +171,12 @@ async fn reuse<S: TokenStore>(store: &S) {
     refresh(store, 1, at(100)).await;
     answer(store.create_family(CreateFamily::new(family(2, "ada"), hash(20), 0))).await;
     refresh(store, 20, at(100)).await;
-    refresh(store, 21, at(101)).await;
-    // The grace is over; the successor was used; the token is not the last.
-    for (number, token, now) in [(1, 1, at(110)), (2, 20, at(102))] {
+    refresh(store, 21, at(105)).await;
+    // At the end of the grace; after it, while that of the successor goes on.
+    for (number, token, now) in [(1, 1, at(110)), (2, 20, at(111))] {
         rule(
             refresh(store, token, now).await == Refreshed::Reused(family(number, "ada")),
-            "a used token is `Reused` after the grace, or once its successor was used",
+            "a used token is `Reused` after its grace",
         );
         for token in token..token + 3 {
             let result = refresh(store, token, now).await;
@@ -157,7 +235,7 @@ async fn purge<S: TokenStore>(store: &S) {
     refresh(store, 20, at(1)).await;
     answer(store.purge(at(999), 100)).await;
     let used = refresh(store, 1, at(5)).await;
-    rule(used == Refreshed::Again(family(1, "ada")), "`purge` removes nothing of a living family");
+    rule(used == again(1, 1), "`purge` removes nothing of a living family");
     rule(answer(store.purge(at(1000), 1)).await <= 1, "`purge` keeps to its limit");
     answer(store.purge(at(1000), 100)).await;
     rule(answer(store.purge(at(1000), 100)).await == 0, "`purge` removes a row once");
@@ -206,7 +284,7 @@ async fn bounds<S: TokenStore>(store: &S) {
         rule(matches!(result, Refreshed::Done(_)), "a family is refreshed as often as it may be");
     }
     let again = limited(5001, 2).await;
-    rule(matches!(again, Refreshed::Again(_)), "a repetition is no further refresh");
+    rule(matches!(again, Refreshed::Again { .. }), "a repetition is no further refresh");
     rule(limited(5002, 2).await == Refreshed::Dead, "above its limit a refresh ends the family");
     rule(limited(5002, 9).await == Refreshed::Dead, "above its limit a refresh ends the family");
     answer(store.purge(at(20), 1000)).await;
@@ -233,7 +311,7 @@ async fn refreshes<S: TokenStore>(store: &Arc<S>) {
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
         let is_done = |result: &&Refreshed| matches!(result, Refreshed::Done(_));
-        let is_again = |result: &&Refreshed| matches!(result, Refreshed::Again(_));
+        let is_again = |result: &&Refreshed| matches!(result, Refreshed::Again { .. });
         let done = results.iter().filter(is_done).count();
         let again = results.iter().filter(is_again).count();
         rule(

@@ -136,11 +136,11 @@ impl<'t> TokenTables<'t> {
                 self.insert_token(successor, &family)?;
                 Ok(Some(Refreshed::Done(family)))
             }
-            Some((at, successor))
-                if now.since(at) < grace
-                    && self.token(successor)?.is_some_and(|row| row.used.is_none()) =>
-            {
-                Ok(Some(Refreshed::Again(family)))
+            Some((at, successor)) if now.since(at) < grace => {
+                Ok(Some(match self.steps_to_unused(successor)? {
+                    Some(steps) => Refreshed::Again { family, steps },
+                    None => Refreshed::Overtaken,
+                }))
             }
             Some(_) => {
                 self.remove_family(&family)?;
@@ -148,6 +148,17 @@ impl<'t> TokenTables<'t> {
                 Ok(Some(Refreshed::Reused(family)))
             }
         }
+    }
+
+    /// How many tokens after a used one the unused one is; none if it is further than a step count
+    /// goes. `token` is the successor of the used one.
+    fn steps_to_unused(&self, mut token: TokenHash) -> Result<Option<u32>, redb::Error> {
+        for steps in 1..=Refreshed::MAX_STEPS {
+            let Some(row) = self.token(token)? else { return Ok(None) };
+            let Some((_, successor)) = row.used else { return Ok(Some(steps)) };
+            token = successor;
+        }
+        Ok(None)
     }
 
     pub(super) fn end_family(&mut self, token: TokenHash) -> Result<Option<Family>, redb::Error> {

@@ -135,20 +135,19 @@ impl Inner {
                 return Ok(Refreshed::Dead);
             }
             self.insert_token(successor, Arc::clone(&row))?;
-            chain.unused = successor;
-            chain.before = Some((token, now));
-            chain.refreshes += 1;
+            chain.step(successor, grace, now);
             return Ok(Refreshed::Done(family.clone()));
         }
-        match chain.before {
-            Some((before, used)) if before == token && now.since(used) < grace => {
-                Ok(Refreshed::Again(family.clone()))
+        Ok(match chain.steps(token, grace, now) {
+            Some(steps) if steps <= Refreshed::MAX_STEPS => {
+                Refreshed::Again { family: family.clone(), steps }
             }
-            _ => {
+            Some(_) => Refreshed::Overtaken,
+            None => {
                 chain.is_ended = true;
-                Ok(Refreshed::Reused(family.clone()))
+                Refreshed::Reused(family.clone())
             }
-        }
+        })
     }
 
     fn end_family(&self, token: TokenHash) -> Option<Family> {

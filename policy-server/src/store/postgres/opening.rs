@@ -15,6 +15,7 @@ const STEPS: &[&str] = &[
     include_str!("handles.sql"),
     include_str!("values.sql"),
     include_str!("purge.sql"),
+    include_str!("refresh.sql"),
 ];
 
 /// How long the steps may take, and the wait for another instance that makes them.

@@ -19,7 +19,7 @@ const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secre
 const CREATE_FAMILY: &str = "SELECT policy.create_family(
     ROW($1, $2, $3, $4, $5, $6, $7, 0, false)::policy.families, $8, $9, $10)";
 
-const REFRESH: &str = "SELECT outcome, (family).*
+const REFRESH: &str = "SELECT outcome, steps, (family).*
     FROM policy.refresh($1, $2, $3, $4, $5)";
 const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NULL";
 const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4)";
@@ -74,7 +74,11 @@ impl TokenStore for PostgresStore {
             let row = Columns(&row);
             Ok(match row.get::<&str>("outcome")? {
                 "done" => Refreshed::Done(row.family()?),
-                "again" => Refreshed::Again(row.family()?),
+                "again" => Refreshed::Again {
+                    family: row.family()?,
+                    steps: row.get::<i32>("steps")?.unsigned_abs(),
+                },
+                "overtaken" => Refreshed::Overtaken,
                 "reused" => Refreshed::Reused(row.family()?),
                 "dead" => Refreshed::Dead,
                 "unknown" => Refreshed::Unknown,

@@ -92,7 +92,7 @@ function calls.create_family(id, user, roles, scopes, authenticated, expires, se
     return 1
 end
 
-function calls.refresh(hash, successor, grace, most, now)
+function calls.refresh(hash, successor, grace, most, most_steps, now)
     local family = find_of_token(hash)
     if not family then return { 'unknown' } end
     if family.is_ended or tonumber(now) >= family.expires then return { 'dead' } end
@@ -111,9 +111,14 @@ function calls.refresh(hash, successor, grace, most, now)
         redis.call('HINCRBY', P .. 'f:' .. family.id, 'refreshes', 1)
         return { 'done', family.reply }
     end
-    local is_next_used = redis.call('HEXISTS', P .. 't:' .. token[2], 'used') == 1
-    if not is_next_used and tonumber(now) - tonumber(used) < tonumber(grace) then
-        return { 'again', family.reply }
+    if tonumber(now) - tonumber(used) < tonumber(grace) then
+        local newest = token[2]
+        for steps = 1, tonumber(most_steps) do
+            local successor = redis.call('HGET', P .. 't:' .. newest, 'successor')
+            if not successor then return { 'again', family.reply, steps } end
+            newest = successor
+        end
+        return { 'overtaken' }
     end
     end_family(family)
     return { 'reused', family.reply }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::store::{
     Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    Revoked, Ticket, TokenHash, TokenStore, notification::hex,
+    Revoked, StoreError, Ticket, TokenHash, TokenStore, notification::hex,
 };
 
 impl TokenStore for RedisStore {
@@ -51,13 +51,19 @@ impl TokenStore for RedisStore {
             let grace = number(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
             let call =
                 Call::of_tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
-            let call = optional(call.arg(grace), limit).arg(time(now));
+            let call = optional(call.arg(grace), limit);
+            let call = call.arg(u64::from(Refreshed::MAX_STEPS)).arg(time(now));
             let mut reply = Items::of(self.call(call).await?)?;
             let outcome = reply.text()?;
             let mut family = || Items::of(reply.next()?)?.family();
             Ok(match &*outcome {
                 "done" => Refreshed::Done(family()?),
-                "again" => Refreshed::Again(family()?),
+                "again" => {
+                    let family = Items::of(reply.next()?)?.family()?;
+                    let steps = u32::try_from(reply.number()?).map_err(StoreError::new)?;
+                    Refreshed::Again { family, steps }
+                }
+                "overtaken" => Refreshed::Overtaken,
                 "reused" => Refreshed::Reused(family()?),
                 "dead" => Refreshed::Dead,
                 "unknown" => Refreshed::Unknown,

@@ -147,15 +147,19 @@ impl TokenService {
         let key = self.refresh_key().await.map_err(unavailable)?;
         let refused = || Problem::from(Refusal::RefreshRefused);
         let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
-        let successor = key.successor(&token);
+        let mut valid = key.successor(&token);
         let now = self.clock.now();
-        let hashes = (TokenHash(token.hash()), TokenHash(successor.hash()));
+        let hashes = (TokenHash(token.hash()), TokenHash(valid.hash()));
         let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now);
         let outcome = self.store.refresh(request.limit(self.refreshes)).await;
-        match outcome.map_err(unavailable)? {
-            Refreshed::Done(family) | Refreshed::Again(family) => {
-                let issued = self.issue_time(&family.identity.subject);
-                self.issue_for(&family, issued, &successor, cut_offs)
+        let family = match outcome.map_err(unavailable)? {
+            Refreshed::Done(family) => family,
+            Refreshed::Again { family, steps } => {
+                // A quicker tab may have used the successor.
+                for _ in 1..steps.min(Refreshed::MAX_STEPS) {
+                    valid = key.successor(&valid);
+                }
+                family
             }
             Refreshed::Reused(family) => {
                 log!(
@@ -164,10 +168,12 @@ impl TokenService {
                     family = %Handle(family.id),
                 );
                 self.end_access(&family).await?;
-                Err(refused())
+                return Err(refused());
             }
-            Refreshed::Dead | Refreshed::Unknown => Err(refused()),
-        }
+            Refreshed::Overtaken | Refreshed::Dead | Refreshed::Unknown => return Err(refused()),
+        };
+        let issued = self.issue_time(&family.identity.subject);
+        self.issue_for(&family, issued, &valid, cut_offs)
     }
 
     /// Ends the family of a refresh token. Returns whether it was live.

@@ -18,6 +18,40 @@ fn every_scenario_of_refresh_tokens_goes_as_it_says() {
     assert_eq!(steps, 26);
 }
 
+/// Tab 1 refreshes, tab 3 has its successor already and refreshes that, and the request of tab 2 was
+/// slower: every order of the tabs within the grace leads all of them to the one valid token.
+#[test]
+fn three_tabs_that_refresh_in_any_order_stay_signed_in() {
+    for tabs in [[0, 0, 1], [0, 1, 0], [0, 1, 1], [0, 1, 2]] {
+        for waits in [[0, 0, 9], [0, 9, 0], [5, 4, 0]] {
+            let clock = Clock::at(START);
+            let instance = Instance::new(settings(), FaultyStore::new(MemoryStore::new()), &clock);
+            wait(instance.service.open()).unwrap();
+            let login = wait(instance.tokens().login(ada())).unwrap();
+            let mut issued = vec![login.refresh_token.unwrap()];
+            let mut access = login.access_token;
+            let mut now = Timestamp::from_seconds(START);
+            for (age, wait_before) in tabs.into_iter().zip(waits) {
+                now = now.after(Duration::from_secs(wait_before));
+                move_to(&clock, now);
+                let tokens = instance.tokens();
+                let response = wait(tokens.refresh(&issued[age]));
+                let response =
+                    response.unwrap_or_else(|error| panic!("{tabs:?} {waits:?}: {error}"));
+                let valid = response.refresh_token.unwrap();
+                if !issued.contains(&valid) {
+                    issued.push(valid.clone());
+                }
+                assert_eq!(Some(&valid), issued.last(), "{tabs:?} {waits:?}");
+                access = response.access_token;
+            }
+            assert!(instance.verify(&access).is_ok(), "{tabs:?} {waits:?}");
+            let last = wait(instance.tokens().refresh(issued.last().unwrap()));
+            assert!(last.is_ok(), "{tabs:?} {waits:?}: the valid token");
+        }
+    }
+}
+
 fn run(case: &Value) -> usize {
     let name = case["id"].as_str().unwrap();
     let clock = Clock::at(START);
