@@ -82,7 +82,7 @@ fn starts_are_refused_with_every_problem_at_once() {
         "\
 the app does not start: 7 problems
 - public origin: `http://api.example`: a public origin must use `https` (app.public-origin-insecure)
-  help: write it with `https://`, or remove `public_origin` during development on loopback
+  help: write it with `https://`; to try the app from other machines of your network, add `App::tls(Tls::development(\"target/certificate\"))`; during development on loopback, remove `public_origin`
 - app: origins `https://App.example`: an origin is compared byte for byte, and browsers send scheme and host in lower case (cors.origin-upper-case)
   help: write it in lower case
 - app::starts::named (tests/app/starts.rs:_): `GET /users/{name}`: another route matches the same requests: `/users/{id}` of app::starts::user (route.conflict)
@@ -275,6 +275,15 @@ fn starts_need_a_public_origin_in_its_one_form() {
         }
         assert!(error.to_string().contains(&format!("public origin: `{origin}`")), "{error}");
     }
+}
+
+/// What is wrong is the origin, and the fix says how to try the app in a local network.
+#[tokio::test]
+async fn an_origin_without_tls_in_a_local_network_is_one_error_that_says_what_to_do() {
+    let app = App::new(()).public_origin("http://192.168.0.10:8080").routes(routes![plain]);
+    let error = app.bind("0.0.0.0:0").await.expect_err("refused");
+    assert_eq!(codes(&error), ["app.public-origin-insecure"], "{error}");
+    assert!(error.to_string().contains("Tls::development("), "{error}");
 }
 
 #[tokio::test]

@@ -9,11 +9,11 @@ area! { $ app
         /// A public origin that is not https.
         PublicOriginInsecure Error "app.public-origin-insecure",
             "a public origin must use `https`",
-            "write it with `https://`, or remove `public_origin` during development on loopback";
+            "write it with `https://`; to try the app from other machines of your network, add `App::tls(Tls::development(\"target/certificate\"))`; during development on loopback, remove `public_origin`";
         /// An address that other machines can reach, for an app without a public origin.
         PublicOriginMissing Error "app.public-origin-missing",
             "this address can be reached from other machines, and the app has no public origin",
-            "set it with `App::public_origin(\"https://..\")`, or listen on 127.0.0.1 during development";
+            "set it with `App::public_origin(\"https://..\")`, also to try the app from other machines of your network, then with `App::tls(Tls::development(\"target/certificate\"))`; or listen on 127.0.0.1 during development";
         /// Credentials over plain HTTP.
         PlainCredentials Error "app.plain-credentials",
             "this address can be reached from other machines without TLS, which would expose sessions and tokens",

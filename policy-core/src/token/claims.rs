@@ -48,7 +48,8 @@ impl<'p> Claims<'p> {
 
     /// From when on it is valid (`nbf`).
     pub fn not_before(&self) -> Option<Timestamp> {
-        self.fields.has(Claim::Nbf).then(|| Timestamp::from_seconds(self.fields.nbf))
+        let nbf = || self.fields.rounded_up(Claim::Nbf, self.fields.nbf);
+        self.fields.has(Claim::Nbf).then(|| Timestamp::from_seconds(nbf()))
     }
 
     /// The scopes (`scope`), one by one.

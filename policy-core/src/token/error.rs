@@ -1,8 +1,8 @@
 //! Errors of tokens, keys, profiles and claims to be signed.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use crate::catalogue::Rule;
+use crate::catalogue::{Event, Rule};
 
 macro_rules! claims {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
@@ -58,8 +58,8 @@ claims! {
 
 /// Why a token is refused.
 ///
-/// The detail is for logs and metrics, in addition to the code of the refusal. A client learns only
-/// whether its token is invalid or expired.
+/// The detail and the [entry](Self::event) of the catalogue are for logs and metrics, in addition to
+/// the code of the refusal. A client learns only whether its token is invalid or expired.
 ///
 /// ```
 /// use policy_core::token::{Claim, TokenError};
@@ -81,6 +81,13 @@ pub enum TokenError {
     WrongType,
     /// No key of this id, or a retired one.
     UnknownKey,
+    /// The header names no key, and its issuer has no other way to say which one signed it.
+    KeyIdMissing,
+    /// Its issuer publishes the key, and the type or algorithm of the key is not supported.
+    KeyUnsupported,
+    /// Its issuer publishes the key in a way in which it is not used: as a secret, for another
+    /// purpose, or malformed.
+    KeyUnusable,
     /// The signature does not match.
     BadSignature,
     /// A required claim is not there.
@@ -99,6 +106,8 @@ pub enum TokenError {
     LifetimeTooLong,
     /// The issuer does not match.
     BadIssuer,
+    /// The app knows neither its key nor its issuer.
+    UnknownIssuer,
     /// The audience does not match.
     BadAudience,
     /// A claim does not have the value that its issuer is known to write.
@@ -125,6 +134,9 @@ impl TokenError {
             Self::AlgNotAllowed => "alg_not_allowed",
             Self::WrongType => "wrong_type",
             Self::UnknownKey => "unknown_key",
+            Self::KeyIdMissing => "key_id_missing",
+            Self::KeyUnsupported => "key_unsupported",
+            Self::KeyUnusable => "key_unusable",
             Self::BadSignature => "bad_signature",
             Self::ClaimMissing(claim) => claim.missing(),
             Self::ClaimType(claim) => claim.wrong(),
@@ -134,6 +146,7 @@ impl TokenError {
             Self::LoginInFuture => "login_in_future",
             Self::LifetimeTooLong => "lifetime_too_long",
             Self::BadIssuer => "bad_issuer",
+            Self::UnknownIssuer => "unknown_issuer",
             Self::BadAudience => "bad_audience",
             Self::UnexpectedClaim => "unexpected_claim",
             Self::IssuerNotTaken => "issuer_not_taken",
@@ -141,6 +154,60 @@ impl TokenError {
             Self::StoreUnavailable => "store_unavailable",
             Self::KeysUnavailable => "keys_unavailable",
             Self::InsufficientScope => "insufficient_scope",
+        }
+    }
+}
+
+impl TokenError {
+    /// Its entry in the catalogue, with a code, and with words for those who mend it.
+    pub const fn event(self) -> Event {
+        match self {
+            Self::TooLarge => Event::TokenTooLarge,
+            Self::Malformed => Event::TokenMalformed,
+            Self::UnsupportedCritical => Event::TokenCritical,
+            Self::AlgNotAllowed => Event::TokenAlgorithm,
+            Self::WrongType => Event::TokenTypeOther,
+            Self::UnknownKey => Event::TokenKeyUnknown,
+            Self::KeyIdMissing => Event::TokenKeyIdMissing,
+            Self::KeyUnsupported => Event::TokenKeyUnsupported,
+            Self::KeyUnusable => Event::TokenKeyUnusable,
+            Self::BadSignature => Event::TokenSignature,
+            Self::ClaimMissing(_) => Event::TokenClaimMissing,
+            Self::ClaimType(_) => Event::TokenClaimType,
+            Self::Expired => Event::TokenExpired,
+            Self::NotYetValid => Event::TokenNotYetValid,
+            Self::IssuedInFuture => Event::TokenIssuedInFuture,
+            Self::LoginInFuture => Event::TokenLoginInFuture,
+            Self::LifetimeTooLong => Event::TokenLifetimeTooLong,
+            Self::BadIssuer => Event::TokenIssuerOther,
+            Self::UnknownIssuer => Event::TokenIssuerUnknown,
+            Self::BadAudience => Event::TokenAudienceOther,
+            Self::UnexpectedClaim => Event::TokenClaimUnexpected,
+            Self::IssuerNotTaken => Event::TokenIssuerNotTaken,
+            Self::Revoked => Event::TokenRevoked,
+            Self::StoreUnavailable => Event::TokenRevocationsUnknown,
+            Self::KeysUnavailable => Event::TokenIssuerKeysUnknown,
+            Self::InsufficientScope => Event::TokenScopeInsufficient,
+        }
+    }
+
+    /// Its code and its words, for a developer. Do not send it to clients of an app that others can
+    /// reach.
+    ///
+    /// ```
+    /// use policy_core::token::{Claim, TokenError};
+    ///
+    /// let words = TokenError::ClaimMissing(Claim::Iat).explanation();
+    /// assert!(words.starts_with("token.claim-missing: ") && words.ends_with("(`iat`)"));
+    /// ```
+    pub fn explanation(self) -> Cow<'static, str> {
+        let event = self.event();
+        let words = format!("{}: {}", event.code(), event.message());
+        match self {
+            Self::ClaimMissing(claim) | Self::ClaimType(claim) => {
+                format!("{words} (`{}`)", claim.name()).into()
+            }
+            _ => words.into(),
         }
     }
 }
@@ -247,6 +314,20 @@ mod tests {
         secret::SecretKey,
         token::{Key, KeyRing, Profile, RingKey},
     };
+
+    /// Those that a verifier gives are tested where it refuses tokens.
+    #[test]
+    fn what_callers_of_a_verifier_find_has_codes_too() {
+        for (error, code) in [
+            (TokenError::Revoked, "token.revoked"),
+            (TokenError::StoreUnavailable, "token.revocations-unknown"),
+            (TokenError::KeysUnavailable, "token.issuer-keys-unknown"),
+            (TokenError::InsufficientScope, "token.scope-insufficient"),
+        ] {
+            assert_eq!(error.event().code(), code);
+            assert!(error.explanation().starts_with(&format!("{code}: ")));
+        }
+    }
 
     #[test]
     fn what_is_wrong_with_keys_and_profiles_is_a_rule() {

@@ -17,6 +17,8 @@ const MAX_DATE: u64 = 1 << 53;
 pub(super) struct Fields {
     present: u16,
     wrong: u16,
+    /// The dates that were rounded down.
+    rounded: u16,
     is_own_issuer: bool,
     is_own_audience: bool,
     /// Where the JSON ends. The unescaped texts of claims with escapes follow it.
@@ -95,10 +97,12 @@ impl Fields {
             Claim::Sid => {
                 spanned(scanner, tail, &mut self.sid)?.is_some_and(|text| !text.is_empty())
             }
-            Claim::Iat => date(scanner, profile, &mut self.iat)?,
-            Claim::Exp => date(scanner, profile, &mut self.exp)?,
-            Claim::Nbf => date(scanner, profile, &mut self.nbf)?,
-            Claim::AuthTime => date(scanner, profile, &mut self.auth_time)?,
+            Claim::Iat => self.date(scanner, profile, claim, |fields| &mut fields.iat)?,
+            Claim::Exp => self.date(scanner, profile, claim, |fields| &mut fields.exp)?,
+            Claim::Nbf => self.date(scanner, profile, claim, |fields| &mut fields.nbf)?,
+            Claim::AuthTime => {
+                self.date(scanner, profile, claim, |fields| &mut fields.auth_time)?
+            }
             Claim::Roles => self.roles(scanner)?,
         };
         let is_mapped = profile.has_mapped_claims && MAPPED & bit(claim) != 0;
@@ -106,6 +110,38 @@ impl Fields {
             self.wrong |= bit(claim);
         }
         Ok(())
+    }
+
+    /// Reads the next value into a field; whether it is a date.
+    ///
+    /// A fraction counts against the holder: a token expires with the second before it, and begins,
+    /// and was issued, with the second after it. Its issue still counts as before a cut-off that
+    /// falls into the second before it, and its login as that old.
+    #[inline]
+    fn date(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        profile: &Profile,
+        claim: Claim,
+        field: impl FnOnce(&mut Self) -> &mut u64,
+    ) -> Result<bool, Malformed> {
+        if !scanner.is_number_next() {
+            scanner.skip()?;
+            return Ok(false);
+        }
+        let number = scanner.number()?;
+        let value = match number.integer {
+            Some(integer) => Some(integer),
+            None if profile.has_fractional_dates => {
+                whole_seconds(number.raw).map(|(value, rounded)| {
+                    self.rounded |= if rounded { bit(claim) } else { 0 };
+                    value
+                })
+            }
+            None => None,
+        };
+        *field(self) = value.unwrap_or(0);
+        Ok(value.is_some_and(|value| value <= MAX_DATE))
     }
 
     /// The number of cut-offs. Another issuer may mean something else by this name, so nothing is
@@ -169,11 +205,11 @@ impl Fields {
         let latest = now.saturating_add(profile.leeway);
         if now.saturating_sub(profile.leeway) >= self.exp {
             Err(TokenError::Expired)
-        } else if self.nbf > latest {
+        } else if self.rounded_up(Claim::Nbf, self.nbf) > latest {
             Err(TokenError::NotYetValid)
-        } else if self.iat > latest {
+        } else if self.rounded_up(Claim::Iat, self.iat) > latest {
             Err(TokenError::IssuedInFuture)
-        } else if self.auth_time > latest {
+        } else if self.rounded_up(Claim::AuthTime, self.auth_time) > latest {
             Err(TokenError::LoginInFuture)
         } else if self.exp.saturating_sub(self.iat) > profile.max_lifetime {
             Err(TokenError::LifetimeTooLong)
@@ -184,6 +220,12 @@ impl Fields {
         } else {
             Ok(())
         }
+    }
+
+    /// The first second that is not before a date.
+    #[inline]
+    pub(super) fn rounded_up(&self, claim: Claim, date: u64) -> u64 {
+        date + u64::from(self.rounded & bit(claim) != 0)
     }
 
     /// Whether the payload names the issuer of the profile.
@@ -252,34 +294,59 @@ fn behind(scanner: &Scanner<'_>, tail: &mut String, text: &[u8]) -> Result<Span,
     Ok(Span { start: offset(start)?, end: offset(start + text.len())? })
 }
 
-/// Reads the next value; whether it is a date.
-#[inline]
-fn date(scanner: &mut Scanner<'_>, profile: &Profile, date: &mut u64) -> Result<bool, Malformed> {
-    if !scanner.is_number_next() {
-        scanner.skip()?;
-        return Ok(false);
-    }
-    let number = scanner.number()?;
-    let value = match number.integer {
-        Some(integer) => Some(integer),
-        None if profile.has_fractional_dates => whole_seconds(number.raw),
-        None => None,
-    };
-    *date = value.unwrap_or(0);
-    Ok(value.is_some_and(|value| value <= MAX_DATE))
-}
-
-/// The seconds of a date with a fraction or an exponent.
+/// The seconds of a date with a fraction or an exponent, rounded down, and whether that changed it.
 #[cold]
-fn whole_seconds(number: &[u8]) -> Option<u64> {
+fn whole_seconds(number: &[u8]) -> Option<(u64, bool)> {
     let value: f64 = str::from_utf8(number).ok()?.parse().ok()?;
     // 2^53 is exact, and every smaller value has an exact integer part.
-    (0.0..=MAX_DATE as f64).contains(&value).then_some(value as u64)
+    (0.0..=MAX_DATE as f64).contains(&value).then_some((value as u64, value.fract() > 0.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RFC 7519 2, NumericDate. The dates of a token of 1000.5 to 1300.5, each at the second in which
+    /// rounding the other way would be for the holder.
+    #[test]
+    fn a_fraction_of_a_date_counts_against_the_holder() {
+        let profile = Profile::new("https://id.example", "api").unwrap();
+        let profile = profile.leeway(std::time::Duration::ZERO).unwrap();
+        let payload = |dates: &str| {
+            let rest = r#""sub":"ada","aud":"api","jti":"AAAAAAAAAAAAAAAAAAAAAA""#;
+            format!(r#"{{"iss":"https://id.example",{dates},{rest}}}"#)
+        };
+        let check = |dates: &str, profile: &Profile, now| {
+            let fields = Fields::read(&mut payload(dates), profile).unwrap();
+            fields.check(profile, Timestamp::from_seconds(now))
+        };
+        let dates = r#""iat":1000.5,"exp":1300.5,"nbf":1002.5,"auth_time":1001.5"#;
+        let fractional = profile.clone().fractional_dates();
+        for (now, due) in [
+            (1000, Err(TokenError::NotYetValid)),
+            (1002, Err(TokenError::NotYetValid)),
+            (1003, Ok(())),
+            (1299, Ok(())),
+            (1300, Err(TokenError::Expired)),
+        ] {
+            assert_eq!(check(dates, &fractional, now), due, "{now}");
+        }
+        for (dates, due) in [
+            (r#""iat":1000.5,"exp":1300"#, TokenError::IssuedInFuture),
+            (r#""iat":900,"exp":1300,"auth_time":1000.001"#, TokenError::LoginInFuture),
+            (r#""iat":900,"exp":1300,"nbf":1.0000005e3"#, TokenError::NotYetValid),
+            (r#""iat":900,"exp":1000.999"#, TokenError::Expired),
+        ] {
+            assert_eq!(check(dates, &fractional, 1000), Err(due), "{dates}");
+        }
+        let whole = r#""iat":1000.0,"exp":1.3e3,"nbf":1000.00,"auth_time":1000.0"#;
+        assert_eq!(check(whole, &fractional, 1000), Ok(()), "no fraction is lost");
+        let hour = r#""iat":1000.5,"exp":4600.5"#;
+        assert_eq!(check(hour, &fractional, 1001), Ok(()), "an hour, which is the longest");
+        assert_eq!(check(dates, &profile, 1100), Err(TokenError::ClaimType(Claim::Iat)));
+        let fields = Fields::read(&mut payload(dates), &fractional).unwrap();
+        assert_eq!((fields.iat, fields.auth_time), (1000, 1001), "for cut-offs and fresh logins");
+    }
 
     #[test]
     fn every_place_of_an_audience_counts() {

@@ -101,15 +101,20 @@ pub fn verify_jws(
 /// The key id that a token names in its header (`kid`). It is not verified: it only selects the
 /// issuer whose keys are tried.
 ///
+/// # Errors
+///
+/// Where it is no token with a header.
+///
 /// ```
 /// use policy_core::token::key_id;
 ///
 /// let token = b"eyJhbGciOiJFUzI1NiIsImtpZCI6IjIwMjctMDEifQ.e30.AA";
-/// assert_eq!(key_id(token).as_deref(), Some("2027-01"));
-/// assert_eq!(key_id(b"eyJhbGciOiJFUzI1NiJ9.e30.AA"), None);
+/// assert_eq!(key_id(token)?.as_deref(), Some("2027-01"));
+/// assert_eq!(key_id(b"eyJhbGciOiJFUzI1NiJ9.e30.AA")?, None);
+/// # Ok::<(), policy_core::token::TokenError>(())
 /// ```
 #[cfg(feature = "asym")]
-pub fn key_id(token: &[u8]) -> Option<String> {
-    let (header, _) = Segments::split(token).ok()?;
-    Header::parse(header).ok()?.into_key_id()
+pub fn key_id(token: &[u8]) -> Result<Option<String>, TokenError> {
+    let (header, _) = Segments::split(token)?;
+    Ok(Header::parse(header)?.into_key_id())
 }

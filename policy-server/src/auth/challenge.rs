@@ -7,20 +7,20 @@ use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
     header::{LOCATION, ORIGIN, WWW_AUTHENTICATE},
 };
-use policy_core::{Refusal, cache::forbid_storing, gate::Single};
+use policy_core::{Refusal, cache::forbid_storing, gate::Single, token::TokenError};
 
 use super::AuthService;
 use crate::{
     auth::session::CommitError,
-    base::{body::BodyRejection, escape::printable, event::log, problem::Problem},
+    base::{body::BodyRejection, escape::printable, event::log, log::Why, problem::Problem},
 };
 
 /// Why a request is refused, and what the response states.
 #[derive(Debug)]
 pub(crate) struct Denied {
     refusal: Refusal,
-    /// The exact reason, for the log only.
-    detail: Option<&'static str>,
+    /// Why a token is refused: for the log, and in development for the response.
+    cause: Option<TokenError>,
     /// What the developer of a page or a client should know: for the log, and in development for the
     /// response.
     explanation: Option<Box<Cow<'static, str>>>,
@@ -32,7 +32,7 @@ pub(crate) struct Denied {
 impl From<Refusal> for Denied {
     fn from(refusal: Refusal) -> Self {
         let explanation = None;
-        Self { refusal, detail: None, explanation, challenge: None, login: None, problem: None }
+        Self { refusal, cause: None, explanation, challenge: None, login: None, problem: None }
     }
 }
 
@@ -59,8 +59,8 @@ impl Denied {
         Self { problem: Some(Box::new(problem)), ..Self::from(refusal) }
     }
 
-    pub(crate) fn detail(mut self, detail: &'static str) -> Self {
-        self.detail = Some(detail);
+    pub(crate) fn cause(mut self, cause: TokenError) -> Self {
+        self.cause = Some(cause);
         self
     }
 
@@ -95,13 +95,16 @@ impl AuthService {
         mut denied: Denied,
     ) -> Response {
         let origin = Single::of(headers, &ORIGIN);
-        let detail = denied.detail.or(denied.explanation.as_deref().map(AsRef::as_ref));
-        self.refusals.refused(denied.refusal, detail, method, path, origin);
-        if self.is_development
-            && denied.problem.is_none()
-            && let Some(explanation) = denied.explanation.take()
-        {
-            denied.problem = Some(Box::new(Problem::from(denied.refusal).detail(*explanation)));
+        let why = match denied.cause {
+            Some(cause) => Why { cause: Some(cause.event()), detail: Some(cause.detail()) },
+            None => Why { cause: None, detail: denied.explanation.as_deref().map(AsRef::as_ref) },
+        };
+        self.refusals.refused(denied.refusal, why, method, path, origin);
+        if self.is_development && denied.problem.is_none() {
+            let explanation = denied.explanation.take().map(|explanation| *explanation);
+            let explanation = explanation.or_else(|| denied.cause.map(TokenError::explanation));
+            denied.problem = explanation
+                .map(|explanation| Box::new(Problem::from(denied.refusal).detail(explanation)));
         }
         denied.into_response()
     }

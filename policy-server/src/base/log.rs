@@ -6,7 +6,7 @@ use std::{
 };
 
 use http::Method;
-use policy_core::{Refusal, gate::Single};
+use policy_core::{Event, Refusal, gate::Single};
 use tracing::{Span, level_filters::LevelFilter};
 
 /// Logs refused requests, at most [`PER_SECOND`](LineLimit::PER_SECOND) a second. Text from clients is
@@ -15,11 +15,10 @@ use tracing::{Span, level_filters::LevelFilter};
 pub(crate) struct RefusalLog(LineLimit);
 
 impl RefusalLog {
-    /// `detail` is the exact reason, which the response does not contain.
     pub(crate) fn refused(
         &self,
         refusal: Refusal,
-        detail: Option<&str>,
+        why: Why<'_>,
         method: &Method,
         path: &str,
         origin: Single<'_>,
@@ -32,7 +31,8 @@ impl RefusalLog {
         tracing::info!(
             code = refusal.code(),
             status = refusal.status(),
-            detail,
+            cause = why.cause.map(Event::code),
+            detail = why.detail,
             %method,
             path = %cut(path).escape_debug(),
             origin = %cut(&told(origin)),
@@ -40,6 +40,15 @@ impl RefusalLog {
             "request refused"
         );
     }
+}
+
+/// The exact reason of a refusal, which the response of a service that others can reach does not
+/// contain.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Why<'a> {
+    /// Its entry in the catalogue, where the refusal stands for several.
+    pub(crate) cause: Option<Event>,
+    pub(crate) detail: Option<&'a str>,
 }
 
 /// The origin of a request, escaped.

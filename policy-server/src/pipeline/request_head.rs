@@ -10,7 +10,11 @@ use super::{
     compiled_app::{CompiledApp, CompiledRoute},
     respond::ResponsePolicy,
 };
-use crate::{base::problem::Problem, client::Client, route::compiled_policy::CompiledRoutePolicy};
+use crate::{
+    base::{log::Why, problem::Problem},
+    client::Client,
+    route::compiled_policy::CompiledRoutePolicy,
+};
 
 /// The input of the gates that need only the head of a request.
 #[derive(Clone, Copy)]
@@ -63,7 +67,7 @@ impl<'a> RequestHead<'a> {
     /// The response of a refusal, which is logged.
     pub(crate) fn problem(&self, refusal: Refusal) -> Response {
         let Self { app, head, .. } = *self;
-        app.auth.refusals.refused(refusal, None, head.method, head.path, head.origin);
+        app.auth.refusals.refused(refusal, Why::default(), head.method, head.path, head.origin);
         Problem::from(refusal).into_response()
     }
 

@@ -92,6 +92,8 @@ impl Server {
 struct Start {
     settings: ServerSettings,
     own_origin: OwnOrigin,
+    /// Whether the app states an origin, which may be invalid.
+    states_origin: bool,
     /// Whether requests can carry credentials and no proxy in front is known to use TLS for them.
     has_credentials: bool,
     /// Whether the peers of Unix sockets are named as proxies.
@@ -113,6 +115,7 @@ impl Start {
         let few_files = public.as_ref().and(few_files(open_files(), app.settings.max_connections));
         Self {
             settings: app.settings.clone(),
+            states_origin: app.public_origin.is_some(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
             has_credentials: app.has_credentials()
                 && !app.proxies.as_ref().is_some_and(Proxies::say_scheme),
@@ -138,7 +141,7 @@ impl Start {
                 return None;
             }
         };
-        if self.own_origin == OwnOrigin::Development && !listener.address.is_of_this_machine() {
+        if !self.states_origin && !listener.address.is_of_this_machine() {
             self.problem(Rule::PublicOriginMissing, &named);
         }
         let is_deployed = self.own_origin != OwnOrigin::Development;

@@ -2,6 +2,7 @@
 //! tests sign with AWS-LC and write headers and claims by hand; the crate verifies ES256 and
 //! Ed25519 with other code.
 
+mod causes;
 mod ceilings;
 mod choosing;
 mod fetching;

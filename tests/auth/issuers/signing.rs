@@ -146,8 +146,13 @@ pub(crate) fn pem(label: &str, der: &[u8]) -> String {
 
 /// An HS256 token with this secret.
 pub(crate) fn hs256(id: &str, secret: &[u8], claims: Claims<'_>) -> String {
+    hs256_of(id, secret, &claims.json())
+}
+
+/// An HS256 token with this secret and any claims.
+pub(crate) fn hs256_of(id: &str, secret: &[u8], claims: &Value) -> String {
     let header = json!({ "alg": "HS256", "typ": "at+jwt", "kid": id });
-    let message = message(&header, &claims.json());
+    let message = message(&header, claims);
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), message.as_bytes());
     format!("{message}.{}", BASE64URL_NOPAD.encode(tag.as_ref()))
 }

@@ -155,7 +155,7 @@ impl RequestAuth {
                 }
                 _ => Refusal::TokenInvalid,
             };
-            Denied::from(refusal).detail(error.detail())
+            Denied::from(refusal).cause(error)
         })
     }
 

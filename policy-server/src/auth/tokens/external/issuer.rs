@@ -65,7 +65,6 @@ pub struct Issuer {
     leeway: Duration,
     max_lifetime: Duration,
     max_len: usize,
-    has_fractional_dates: bool,
     mapping: ClaimMapping,
     /// Whether its tokens are those of a proof.
     #[cfg(feature = "testing")]
@@ -105,7 +104,6 @@ impl Issuer {
             leeway: Duration::from_secs(30),
             max_lifetime: Duration::from_secs(3600),
             max_len: 4096,
-            has_fractional_dates: false,
             mapping: ClaimMapping::default(),
             #[cfg(feature = "testing")]
             is_probed: false,
@@ -282,13 +280,6 @@ impl Issuer {
         self
     }
 
-    /// Accepts dates with a fraction or an exponent.
-    #[must_use]
-    pub fn fractional_dates(mut self) -> Self {
-        self.has_fractional_dates = true;
-        self
-    }
-
     pub(in super::super) fn name(&self) -> &str {
         &self.name
     }
@@ -349,12 +340,12 @@ impl Issuer {
             .max_lifetime(self.max_lifetime)?
             .max_len(self.max_len)?
             .algorithms(Algorithm::ASYMMETRIC)?
+            .fractional_dates()
             .mapped_claims();
-        let profile = match &self.typ {
+        Ok(match &self.typ {
             Type::AccessToken => profile,
             Type::Generic => profile.generic_type(),
             Type::Other(typ) => profile.typ(typ)?,
-        };
-        Ok(if self.has_fractional_dates { profile.fractional_dates() } else { profile })
+        })
     }
 }

@@ -52,6 +52,7 @@ pub(in super::super) struct JwkSet {
 pub(super) struct Held {
     /// `None` if the issuer has withdrawn all keys.
     keys: Option<Arc<KeyRing>>,
+    skipped: Vec<SkippedJwk>,
     fetched: Timestamp,
     good_until: Timestamp,
 }
@@ -83,15 +84,26 @@ impl JwkSet {
         (is_there && now < held.good_until).then_some(held)
     }
 
-    /// The error for a token of this issuer with an unknown key id. Unless the document is recent,
-    /// it also requests a new fetch.
-    pub(super) fn miss(&self, now: Timestamp) -> TokenError {
-        if self.is_of_this_moment(now) {
-            TokenError::UnknownKey
-        } else {
+    /// The error for a token of this issuer whose key id is not that of a key in use. Unless the
+    /// document is recent, it also requests a new fetch.
+    pub(super) fn miss(&self, id: &str, now: Timestamp) -> TokenError {
+        let is_recent = self.is_of_this_moment(now);
+        if !is_recent {
             self.missed.notify_one();
-            TokenError::KeysUnavailable
         }
+        match self.skipped(id) {
+            Some(JwkFault::Algorithm) => TokenError::KeyUnsupported,
+            Some(_) => TokenError::KeyUnusable,
+            None if is_recent => TokenError::UnknownKey,
+            None => TokenError::KeysUnavailable,
+        }
+    }
+
+    /// Why the document has a key with this id that is not used.
+    fn skipped(&self, id: &str) -> Option<JwkFault> {
+        let held = self.held.load();
+        let skipped = held.as_ref()?.skipped.iter().find(|skipped| *skipped.id == *id)?;
+        Some(skipped.fault)
     }
 
     /// Keeps the keys up to date for as long as it is polled.
@@ -148,7 +160,8 @@ impl JwkSet {
             log!(IssuerWithoutKeys, address);
         }
         let due = began.after(age);
-        let held = Held { keys, fetched: began, good_until: due.after(KEPT) };
+        let good_until = due.after(KEPT);
+        let held = Held { keys, skipped: jwks.skipped, fetched: began, good_until };
         self.held.store(Some(Arc::new(held)));
         if self.set_plan(Plan { due, failures: 0 }).failures > 0 {
             log!(IssuerKeysBack, address);

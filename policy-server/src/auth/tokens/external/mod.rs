@@ -123,35 +123,51 @@ impl Issuers {
     }
 
     /// Verifies a token that the app's own keys refused with `fault`, by the issuers that have the
-    /// named key, of those that are taken.
+    /// named key, of those that are taken. `is_own` says whether it claims to be of the app itself.
     pub(super) fn verify(
         &self,
         token: &[u8],
         now: Timestamp,
         last: Option<&LastCredential>,
         mut fault: TokenError,
+        is_own: impl Fn() -> bool,
         is_taken: impl Fn(&str) -> bool,
     ) -> Result<(Token, Identity), TokenError> {
         if self.0.is_empty() {
             return Err(fault);
         }
-        let Some(id) = key_id(token) else { return Err(fault) };
+        // Unverified claims only decide what the log says.
+        let is_claimed = || self.0.iter().any(|issuer| issuer.verifier.is_claimed_by(token));
+        let id = match key_id(token) {
+            Ok(Some(id)) => id,
+            Ok(None) if is_without_key(fault) && is_claimed() => {
+                return Err(TokenError::KeyIdMissing);
+            }
+            // An app that signs no tokens has not read it.
+            Err(malformed) if fault == TokenError::UnknownKey => return Err(malformed),
+            _ => return Err(fault),
+        };
+        let mut is_known = false;
         for issuer in &self.0 {
             if !is_taken(&issuer.name) {
-                // An unverified claim only decides what the log says.
                 if !is_signed(fault) && issuer.verifier.is_claimed_by(token) {
-                    fault = TokenError::IssuerNotTaken;
+                    (fault, is_known) = (TokenError::IssuerNotTaken, true);
                 }
                 continue;
             }
-            match issuer.verify(&id, token, now, last) {
+            let verified = issuer.verify(&id, token, now, last);
+            is_known |= verified.is_some();
+            match verified {
                 Some(Ok(token)) => return Ok(token),
                 // The error of the issuer whose signature is valid is the most specific one.
                 Some(Err(found)) if !is_signed(fault) => fault = found,
                 Some(Err(_)) | None => (),
             }
         }
-        Err(fault)
+        if is_known || !is_without_key(fault) || is_own() {
+            return Err(fault);
+        }
+        Err(TokenError::UnknownIssuer)
     }
 }
 
@@ -170,14 +186,32 @@ impl Foreign {
             Ok((token, identity))
         };
         match &self.keys {
-            Keys::Given(keys) => keys.has(id).then(|| verify(keys)),
-            Keys::JwkSet(published) => match published.keys(id, now) {
-                Some(held) => held.keys().map(verify),
-                // An unverified claim only decides how the token is refused.
-                None => self.verifier.is_claimed_by(token).then(|| Err(published.miss(now))),
-            },
+            Keys::Given(keys) if keys.has(id) => return Some(verify(keys)),
+            Keys::Given(_) => (),
+            Keys::JwkSet(published) => {
+                if let Some(held) = published.keys(id, now) {
+                    return held.keys().map(verify);
+                }
+            }
+        }
+        // An unverified claim only decides how the token is refused.
+        self.verifier.is_claimed_by(token).then(|| Err(self.keys.miss(id, now)))
+    }
+}
+
+impl Keys {
+    /// The error for a token of the issuer with an id that is not that of a key in use.
+    fn miss(&self, id: &str, now: Timestamp) -> TokenError {
+        match self {
+            Self::Given(_) => TokenError::UnknownKey,
+            Self::JwkSet(published) => published.miss(id, now),
         }
     }
+}
+
+/// Whether the app's own keys refused the token before one of them verified it.
+fn is_without_key(fault: TokenError) -> bool {
+    matches!(fault, TokenError::UnknownKey | TokenError::AlgNotAllowed | TokenError::WrongType)
 }
 
 /// Whether the signature was valid despite this error.
@@ -190,6 +224,8 @@ fn is_signed(fault: TokenError) -> bool {
             | TokenError::AlgNotAllowed
             | TokenError::WrongType
             | TokenError::UnknownKey
+            | TokenError::KeyUnsupported
+            | TokenError::KeyUnusable
             | TokenError::BadSignature
             | TokenError::BadIssuer
             | TokenError::IssuerNotTaken

@@ -71,7 +71,8 @@ impl TokenService {
         fault: TokenError,
     ) -> Result<Verified, TokenError> {
         let is_taken = |issuer: &str| self.takes(issuers, Some(issuer));
-        let (token, identity) = self.issuers.verify(token, now, last, fault, is_taken)?;
+        let is_own = || self.keys.is_some() && self.verifier.is_claimed_by(token);
+        let (token, identity) = self.issuers.verify(token, now, last, fault, is_own, is_taken)?;
         let token = Verified::foreign(token, identity);
         let claims = token.claims();
         let (id, user) = (token.scoped(claims.id()), token.scoped(token.subject()));
