@@ -30,11 +30,11 @@ pub(crate) fn reads_body(ty: &Type) -> bool {
     word_inside(ty).is_some_and(|word| bodies.iter().any(|body| word == body))
 }
 
-/// The name of an extractor, also inside of `Option`, `Result` and `Valid`.
+/// The name of an extractor, also inside of `Option`, `Result`, `Valid` and `Decoded`.
 pub(crate) fn word_inside(ty: &Type) -> Option<&Ident> {
     let last = last_segment(ty)?;
     match (last.ident.unraw().to_string().as_str(), first_argument(last)) {
-        ("Option" | "Result" | "Valid", Some(inner)) => word_inside(inner),
+        ("Option" | "Result" | "Valid" | "Decoded", Some(inner)) => word_inside(inner),
         _ => Some(&last.ident),
     }
 }

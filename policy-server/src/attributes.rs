@@ -553,7 +553,7 @@ pub use policy_macros::jsonp;
 ///
 /// | part | meaning | over it |
 /// |---|---|---|
-/// | `body = "1 MiB"` | the most bytes of a body, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
+/// | `body = "1 MiB"` | the most bytes of a body, also behind layers that make it longer, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
 /// | `timeout = "5s"` | the longest time until a response is ready, in `ms`, `s` or `m` | 503 |
 /// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
 /// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |

@@ -8,6 +8,7 @@
     reason = "what a test cannot do without fails it"
 )]
 
+mod changed_bodies;
 mod compositions;
 mod extractors;
 mod handlers;

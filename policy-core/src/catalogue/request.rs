@@ -10,6 +10,8 @@ area! { $ request
         MediaType 415 "request.media-type", "The media type of the request is not supported";
         /// RFC 9110 15.5.16: a content coding that is not decoded.
         ContentCoding 415 "request.content-coding", "The body has a content coding that is not decoded";
+        /// A body that is not in the content coding that it states.
+        ContentCodingMalformed 400 "request.content-coding-malformed", "The body is not in its content coding";
         /// A body that is not JSON.
         JsonMalformed 400 "request.json-malformed", "The body is not valid JSON";
         /// JSON of another shape.

@@ -56,7 +56,8 @@ impl PolicyLayerBuilder {
     policy_methods!(defaults, "the responses of the service, and of refusals");
 
     /// The `https` origin under which browsers reach the service. Requests for any other host get 421,
-    /// and HSTS is sent if there are [`headers`](Self::headers). Without it the own origin, by which
+    /// HSTS is sent if there are [`headers`](Self::headers), and a WebSocket of a page of another origin
+    /// is refused unless [`cors`](Self::cors) grants that page, if there is CORS (RFC 6455 10.2). Without it the own origin, by which
     /// [`csrf`](Self::csrf) and [`isolation`](Self::isolation) judge a request without Fetch Metadata,
     /// is `http://` and the host that the request names, which suits development only.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {

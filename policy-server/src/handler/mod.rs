@@ -29,7 +29,7 @@ use crate::{
     client::Client,
     handler::{
         arguments::Arguments,
-        extract::Context,
+        extract::{Context, Reach},
         parameters::{Parameters, Values},
         service::SharedService,
     },
@@ -121,6 +121,10 @@ pub struct Call {
     pub(crate) route: Arc<RouteInfo>,
     /// The authentication state; `None` in an app without authentication.
     pub(crate) auth: Option<Arc<RequestAuth>>,
+    /// The most bytes of its body.
+    pub(crate) body_limit: u64,
+    /// Whether it came through layers of its route.
+    pub(crate) is_behind_layers: bool,
 }
 
 impl Call {
@@ -129,15 +133,31 @@ impl Call {
         self.auth.as_ref()?.user().ok()?.cloned()
     }
 
-    /// Takes the request for code that may use extractors: it contains their context, and tells
-    /// those of axum that the body is already limited.
+    /// Takes the request for the extractors of a handler: it contains their context, and axum's has
+    /// the limit of the body.
     pub(crate) fn take_request(&mut self) -> Request {
+        self.take_for(Reach::Extractors)
+    }
+
+    /// Takes the request for a service or a layer, in which there may be further ones.
+    pub(crate) fn hand_over(&mut self) -> Request {
+        self.take_for(Reach::Services)
+    }
+
+    fn take_for(&mut self, reach: Reach) -> Request {
         let mut request = mem::take(&mut self.request);
-        if !request.body().is_end_stream() {
-            DefaultBodyLimit::disable().apply(&mut request);
+        // One of the layers may have set another limit of axum's.
+        if !self.is_behind_layers && !request.body().is_end_stream() {
+            let limit = self.body_limit.try_into().unwrap_or(usize::MAX);
+            DefaultBodyLimit::max(limit).apply(&mut request);
         }
-        let (client, route) = (self.client.clone(), Arc::clone(&self.route));
-        let context = Context { client, route, auth: self.auth.take() };
+        let context = Context {
+            client: self.client.clone(),
+            route: Arc::clone(&self.route),
+            auth: self.auth.take(),
+            body_limit: self.body_limit,
+            reach: if self.is_behind_layers { Reach::Services } else { reach },
+        };
         request.extensions_mut().insert(context);
         request
     }
@@ -150,6 +170,8 @@ impl Call {
             client: self.client.clone(),
             route: Arc::clone(&self.route),
             auth: self.auth.take(),
+            body_limit: self.body_limit,
+            is_behind_layers: self.is_behind_layers,
         }
     }
 }

@@ -130,9 +130,18 @@ where
         tunnel::present(&mut parts.headers);
         policy.speak_as_proxy();
     }
-    let (body, progress) = body::limit(body, route.rules.body);
+    let (body, progress) =
+        body::limit(body, route.rules.body, || body::excess(&route.target, &parts.headers));
     let request = Request::from_parts(parts, body);
-    let mut call = Call { request, values, client, route: Arc::clone(&route.info), auth: None };
+    let mut call = Call {
+        request,
+        values,
+        client,
+        route: Arc::clone(&route.info),
+        auth: None,
+        body_limit: route.rules.body,
+        is_behind_layers: false,
+    };
     let target = RequestTarget { app, route: &route };
     // Code of the app may panic: what parses path parameters, and the handler.
     let begun = catch_unwind(AssertUnwindSafe(|| {

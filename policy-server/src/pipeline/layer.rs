@@ -15,9 +15,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{
-    Extensions, HeaderMap, Method, StatusCode,
+    Extensions, HeaderMap, HeaderValue, Method, StatusCode, Version,
     header::{
-        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, COOKIE, ORIGIN,
+        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION, COOKIE,
+        ORIGIN,
     },
 };
 use policy_core::{
@@ -26,20 +27,25 @@ use policy_core::{
     cors::{Cors, OriginDecision, OriginLists, PolicyErrors, Preflight},
     csrf::{CsrfPolicy, OriginFacts, Provenance},
     gate::{Head, OwnOrigin, Single},
-    isolation::{FetchMetadata, StatedOrigin},
+    method::is_safe,
 };
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::{
     app::{cors_source::CorsSource, policy_layer::PolicyLayerBuilder},
-    base::{clock::Random, message_body::MessageBody, problem::Problem},
+    base::{body::Excess, clock::Random, message_body::MessageBody, problem::Problem},
     handler::{
         extract::Context as RequestContext,
         service::{HttpService, SharedService},
     },
     pipeline::{
-        gates::{body, limits::Taken},
+        gates::{
+            body::{self, BodyProgress},
+            cors::may_upgrade,
+            fetch_metadata::isolated,
+            limits::Taken,
+        },
         respond::{ResponsePolicy, head::without_content},
         response_future::{ResponseFuture, Work},
     },
@@ -53,7 +59,8 @@ const MOST_METHODS: usize = 32;
 /// before its handlers have attributes.
 ///
 /// It responds to preflights itself and writes the policy onto every other response, errors
-/// included. What is not stated stays as the service has it. [`new`](Self::new) is CORS alone,
+/// included. What is not stated stays as the service has it, except that every layer refuses what two
+/// parsers could read differently (RFC 9112 11.2), and unsafe requests of early data (RFC 8470 5.2). [`new`](Self::new) is CORS alone,
 /// [`builder`](Self::builder) has the other facets, too.
 ///
 /// ```
@@ -87,7 +94,8 @@ const MOST_METHODS: usize = 32;
 /// is not asked. Otherwise the service gets an `OPTIONS` without the headers of CORS, and the preflight
 /// allows what its `Allow` lists. A service that does not say what it serves, such as one that responds to
 /// `OPTIONS` by itself, gets a preflight that allows GET, HEAD and POST, for which browsers need no
-/// permission.
+/// permission. A preflight for which the service is asked takes from the rate, needs a permit and has the
+/// time-out, as any other request.
 ///
 /// axum writes `Allow` outside of the layers of `Router::layer`, which therefore do not see it. Put
 /// this layer around the whole router, as above: the result is a service for
@@ -211,31 +219,22 @@ impl<A: MessageBody> Service<http::Request<A>> for PolicyService {
     }
 
     fn call(&mut self, request: http::Request<A>) -> ResponseFuture {
+        let layer = &*self.layer;
         let mut head = Head::read(&request);
         // Behind another server, the scheme is that of the public origin.
-        head.is_secure = self.layer.own_origin != OwnOrigin::Development;
-        if head.is_preflight()
-            && let Some(preflight) = &self.layer.preflight
-            && let Some(cors) = &self.layer.rules.cors
-        {
-            let asked = match preflight.answer(cors, head.origin, head.request_method) {
-                Ok(granted) if cors.names_methods() => Ok(without_content(granted.0, granted.1)),
-                Ok(_) => return self.ask_for_methods(request),
-                Err(refusal) => Err(refusal),
-            };
-            return ResponseFuture::ready(asked.unwrap_or_else(|refusal| {
-                let policy = self.layer.response_policy(&head, &request, OriginDecision::Refused);
-                refused(refusal, policy)
-            }));
-        }
-        let grant = self.layer.grant(&head);
-        let mut policy = self.layer.response_policy(&head, &request, grant.clone());
+        head.is_secure = layer.own_origin != OwnOrigin::Development;
+        let grant = layer.grant(&head);
+        let mut policy = layer.response_policy(&head, request.headers(), grant.clone());
         let mut taken = Taken::default();
-        let checked = self.layer.check(&head, &request, &grant, &mut taken);
+        let passed = layer.pass_gates(&head, &request, &grant, &mut taken);
         policy.note_taken(taken);
-        match checked {
-            Ok(()) => self.pass(request, policy),
-            Err(refusal) => ResponseFuture::ready(refused(refusal, policy)),
+        match passed {
+            Ok(Passed::ToService) => self.pass(request, policy),
+            Ok(Passed::ToAsk) => self.ask_for_methods(request, policy),
+            Ok(Passed::Granted((status, headers))) => {
+                ResponseFuture::ready(without_content(status, headers))
+            }
+            Err(refused) => ResponseFuture::ready(refused.response(&head, policy)),
         }
     }
 }
@@ -253,27 +252,33 @@ impl PolicyService {
             let response = Problem::internal(error).into_response();
             return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
         }
-        let (body, progress) = body::limit(body, rules.body);
+        let (body, progress) = body::limit(body, rules.body, || Excess::Shown);
         let mut request = http::Request::from_parts(parts, body);
         if self.layer.limits_body {
-            // That of axum's extractors is smaller, perhaps.
-            DefaultBodyLimit::disable().apply(&mut request);
+            let limit = rules.body.try_into().unwrap_or(usize::MAX);
+            DefaultBodyLimit::max(limit).apply(&mut request);
         }
-        let begun = Ok(ControlFlow::Continue(Work::Target(self.inner.run(request))));
-        let span = tracing::Span::none();
-        ResponseFuture::begun(begun, policy, None, progress, rules.timeout, &span)
+        self.begin(Work::Target(self.inner.run(request)), policy, progress)
     }
 
     /// Responds to a granted preflight with the methods that the service lists.
-    fn ask_for_methods<A>(&self, request: http::Request<A>) -> ResponseFuture {
+    fn ask_for_methods<A>(
+        &self,
+        request: http::Request<A>,
+        mut policy: ResponsePolicy,
+    ) -> ResponseFuture {
         let (layer, inner) = (Arc::clone(&self.layer), self.inner.clone());
         let (mut parts, _) = request.into_parts();
+        if let Err(error) = policy.draw_nonce(&layer.random, &mut parts.extensions) {
+            let response = Problem::internal(error).into_response();
+            return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
+        }
         let asked = parts.headers.clone();
         for name in [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_REQUEST_HEADERS] {
             parts.headers.remove(name);
         }
         let request = http::Request::from_parts(parts, Body::empty());
-        ResponseFuture::boxed(Box::pin(async move {
+        let asking = Box::pin(async move {
             let response = inner.run(request).await;
             let served = match response.status() {
                 StatusCode::METHOD_NOT_ALLOWED => listed(response.headers()),
@@ -281,7 +286,56 @@ impl PolicyService {
                 _ => Vec::new(),
             };
             layer.granted(&asked, &served)
-        }))
+        });
+        self.begin(Work::Preflight(asking), policy, BodyProgress::default())
+    }
+
+    fn begin(&self, work: Work, policy: ResponsePolicy, body: BodyProgress) -> ResponseFuture {
+        let begun = Ok(ControlFlow::Continue(work));
+        let timeout = self.layer.rules.timeout;
+        ResponseFuture::begun(begun, policy, None, body, timeout, &tracing::Span::none())
+    }
+}
+
+/// Where a request goes that the gates of a layer do not refuse.
+enum Passed {
+    ToService,
+    /// To the service, which is asked for its methods: a granted preflight.
+    ToAsk,
+    /// Nowhere: a preflight whose response is known.
+    Granted((StatusCode, HeaderMap)),
+}
+
+/// A gate refused a request.
+enum Refused {
+    /// As one that other parsers may read differently, or that is for another host: nothing after it is
+    /// read from its connection (RFC 9112 9.6, 11.2).
+    Malformed(Refusal),
+    Preflight(Refusal),
+    Request(Refusal),
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self::Request(refusal)
+    }
+}
+
+impl Refused {
+    /// The response to a request that does not reach the service.
+    fn response(self, head: &Head<'_>, mut policy: ResponsePolicy) -> Response {
+        let (Self::Malformed(refusal) | Self::Preflight(refusal) | Self::Request(refusal)) = self;
+        tracing::debug!(code = refusal.code(), "refused in front of a service");
+        let mut response = Problem::from(refusal).into_response();
+        match self {
+            Self::Malformed(_) if head.version < Version::HTTP_2 => {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                policy.note_refusal();
+            }
+            Self::Preflight(_) => policy.note_refused_preflight(),
+            Self::Malformed(_) | Self::Request(_) => policy.note_refusal(),
+        }
+        policy.apply(response, ResponseFacts::default())
     }
 }
 
@@ -294,30 +348,15 @@ fn listed(headers: &HeaderMap) -> Vec<Method> {
     methods.filter(|method| *method != Method::OPTIONS).collect()
 }
 
-/// The response to a request that does not reach the service.
-fn refused(refusal: Refusal, mut policy: ResponsePolicy) -> Response {
-    tracing::debug!(code = refusal.code(), "refused in front of a service");
-    policy.note_refusal();
-    policy.apply(Problem::from(refusal).into_response(), ResponseFacts::default())
-}
-
 impl CompiledLayer {
-    /// The response to a preflight whose origin is granted already.
-    fn granted(&self, asked: &HeaderMap, served: &[Method]) -> Response {
-        let Some(cors) = &self.rules.cors else { return Response::default() };
+    /// The response to a preflight whose origin was granted, for the methods that the service has.
+    fn granted(&self, asked: &HeaderMap, served: &[Method]) -> Result<Response, Refusal> {
+        let Some(cors) = &self.rules.cors else { return Err(Refusal::Internal) };
         let origin = Single::of(asked, &ORIGIN);
         let method = Single::of(asked, &ACCESS_CONTROL_REQUEST_METHOD);
-        let preflight = cors.preflight(served, &[]);
-        match preflight.answer(cors, origin, method) {
-            Ok((status, headers)) => without_content(status, headers),
-            // A list of origins has changed since.
-            Err(refusal) => {
-                let mut response = Problem::from(refusal).into_response();
-                policy_core::cache::forbid_storing(response.headers_mut());
-                cors.apply(OriginDecision::Refused, response.headers_mut());
-                response
-            }
-        }
+        // It is refused where a list of origins has changed since.
+        let answer = cors.preflight(served, &[]).answer(cors, origin, method);
+        answer.map(|(status, headers)| without_content(status, headers))
     }
 
     fn grant(&self, head: &Head<'_>) -> OriginDecision {
@@ -325,81 +364,104 @@ impl CompiledLayer {
         cors.map_or(OriginDecision::Unasked, |cors| cors.decide_origin(head.origin))
     }
 
-    fn response_policy<A>(
+    fn response_policy(
         &self,
         head: &Head<'_>,
-        request: &http::Request<A>,
+        headers: &HeaderMap,
         grant: OriginDecision,
     ) -> ResponsePolicy {
-        let mut policy = ResponsePolicy::new(head, request.headers(), &self.rules, grant);
+        let mut policy = ResponsePolicy::new(head, headers, &self.rules, grant);
         policy.leave_to_service();
         policy
     }
 
-    /// The gates of a layer, in the order of those of an app.
-    fn check<A>(
+    /// The gates of a layer, in the order of those of an app: each that needs neither routes nor
+    /// callers.
+    fn pass_gates<A>(
         &self,
         head: &Head<'_>,
         request: &http::Request<A>,
         grant: &OriginDecision,
         taken: &mut Taken,
-    ) -> Result<(), Refusal> {
-        if self.own_origin != OwnOrigin::Development {
-            self.own_origin.admit(head)?;
+    ) -> Result<Passed, Refused> {
+        let (rules, own) = (&*self.rules, &self.own_origin);
+        let is_public = *own != OwnOrigin::Development;
+        // 1 and 2.
+        let well_formed = head.well_formed().and_then(|()| head.target());
+        let for_us = || if is_public { own.admit(head) } else { Ok(()) };
+        well_formed.and_then(|()| for_us()).map_err(Refused::Malformed)?;
+        // 4. A preflight that the service has to be asked about costs what any request costs.
+        let is_asked = match self.preflight(head) {
+            Some(Ok(granted)) if rules.cors.as_deref().is_some_and(Cors::names_methods) => {
+                return Ok(Passed::Granted(granted));
+            }
+            Some(Ok(_)) => true,
+            Some(Err(refusal)) => return Err(Refused::Preflight(refusal)),
+            None => false,
+        };
+        if is_asked {
+            self.take_rate(request.extensions(), taken)?;
+            self.take_permit(taken)?;
+            return Ok(Passed::ToAsk);
         }
-        self.check_page(head, request.headers(), grant)?;
-        if body::declared_length(head).is_some_and(|length| length > self.rules.body) {
-            return Err(Refusal::BodyTooLarge);
+        // Without a public origin, nothing says which pages are its own.
+        let judges_upgrade = is_public && rules.cors.is_some() && head.is_upgrade();
+        if judges_upgrade && !may_upgrade(head, own, rules, grant) {
+            return Err(Refusal::WebSocketOrigin.into());
         }
-        self.take(request.extensions(), taken)
+        // 5 and 6.
+        if head.is_early && !is_safe(head.method.as_str()) {
+            return Err(Refusal::TooEarly.into());
+        }
+        isolated(head, request.headers(), own, rules, grant)?;
+        self.take_rate(request.extensions(), taken)?;
+        // 11, whose head is judged early.
+        if body::declared_length(head).is_some_and(|length| length > rules.body) {
+            return Err(Refusal::BodyTooLarge.into());
+        }
+        // 8 and 10.
+        self.check_forgery(head, request.headers(), grant)?;
+        self.take_permit(taken)?;
+        Ok(Passed::ToService)
     }
 
-    /// Judges the page that sent a request, by its isolation and by CSRF.
-    fn check_page(
+    /// The response to a preflight; `None` if the request is none, or one for the service itself.
+    fn preflight(&self, head: &Head<'_>) -> Option<Result<(StatusCode, HeaderMap), Refusal>> {
+        let (cors, preflight) = (self.rules.cors.as_ref()?, self.preflight.as_ref()?);
+        head.is_preflight().then(|| preflight.answer(cors, head.origin, head.request_method))
+    }
+
+    fn check_forgery(
         &self,
         head: &Head<'_>,
         headers: &HeaderMap,
         grant: &OriginDecision,
     ) -> Result<(), Refusal> {
-        let cors = self.rules.cors.as_deref();
-        let is_granted = grant.grants(head.origin, cors);
-        let is_own = |origin: &[u8]| self.own_origin.is_own(head, origin);
-        if let Some(isolation) = self.rules.isolation {
-            let origin = match head.origin {
-                _ if is_granted => StatedOrigin::Granted,
-                Single::One(origin) if is_own(origin.as_bytes()) => StatedOrigin::Own,
-                _ => StatedOrigin::Other,
-            };
-            isolation.admit(&FetchMetadata::read(headers), head.method, origin)?;
-        }
         let Some(csrf) = self.csrf else { return Ok(()) };
+        let cors = self.rules.cors.as_deref();
         let cookie = headers.get(COOKIE);
+        let is_granted = grant.grants(head.origin, cors);
         if is_granted && (cookie.is_none() || cors.is_some_and(Cors::allows_credentials)) {
             return Ok(());
         }
+        let is_own = |origin: &[u8]| self.own_origin.is_own(head, origin);
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, |_| false);
         provenance.admit_anonymous(csrf, cookie)
     }
 
-    /// Takes a request from the rate, and a permit.
-    fn take(&self, extensions: &Extensions, taken: &mut Taken) -> Result<(), Refusal> {
-        if let Some(limit) = &self.rules.rate {
-            let peer = self.peer.and_then(|peer| peer(extensions)).map(|peer| peer.ip());
-            let known = || extensions.get::<RequestContext>()?.client.address();
-            let rate = limit.take_address(known().or(peer));
-            let is_refused = rate.is_err();
-            taken.rate = Some(rate);
-            if is_refused {
-                return Err(Refusal::RateExceeded);
-            }
-        }
-        if let Some(concurrency) = &self.rules.concurrency {
-            taken.permit = concurrency.enter();
-            if taken.permit.is_none() {
-                return Err(Refusal::ConcurrencyExceeded);
-            }
-        }
-        Ok(())
+    /// Takes a request from the rate of its client: the one that an app around the layer knows, else
+    /// the peer that the server states.
+    fn take_rate(&self, extensions: &Extensions, taken: &mut Taken) -> Result<(), Refusal> {
+        let Some(limit) = &self.rules.rate else { return Ok(()) };
+        let peer = self.peer.and_then(|peer| peer(extensions)).map(|peer| peer.ip());
+        let known = || extensions.get::<RequestContext>()?.client.address();
+        taken.take(limit.take_address(known().or(peer)))
+    }
+
+    fn take_permit(&self, taken: &mut Taken) -> Result<(), Refusal> {
+        let Some(concurrency) = &self.rules.concurrency else { return Ok(()) };
+        taken.permit = concurrency.enter();
+        if taken.permit.is_some() { Ok(()) } else { Err(Refusal::ConcurrencyExceeded) }
     }
 }
 

@@ -180,10 +180,14 @@ impl Begun {
 /// The gates as a future.
 pub(crate) type BoxedGates = Pin<Box<dyn Future<Output = Started> + Send>>;
 
+/// A preflight that asks a service for its methods. The head of an allowed one is complete.
+pub(crate) type BoxedPreflight = Pin<Box<dyn Future<Output = Result<Response, Refusal>> + Send>>;
+
 /// What a request is waiting for.
 pub(crate) enum Work {
     Gates(BoxedGates),
     Target(BoxFuture),
+    Preflight(BoxedPreflight),
     /// The session is being written. The time-out does not interrupt this.
     Committing(Commit),
     Done,
@@ -245,7 +249,7 @@ impl Running {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response> {
         let span = self.span.clone();
         let _entered = span.enter();
-        if let Work::Gates(_) | Work::Target(_) = self.stage {
+        if let Work::Gates(_) | Work::Target(_) | Work::Preflight(_) = self.stage {
             let done = ready!(self.poll_target(context));
             self.stage = Work::Done;
             match settle(self.auth.take(), done) {
@@ -274,9 +278,30 @@ impl Running {
                 Err(response) => return Poll::Ready(Err(response)),
             }
         }
+        if let Work::Preflight(asked) = &mut self.stage {
+            let polled = catch_unwind(AssertUnwindSafe(|| asked.as_mut().poll(context)));
+            let answer = ready!(self.in_time(polled, context));
+            return Poll::Ready(answer.map(|answer| self.preflight_answer(answer)));
+        }
         let Work::Target(response) = &mut self.stage else { return Poll::Pending };
         let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
         self.in_time(polled, context)
+    }
+
+    /// The response to a preflight, whose head the policy has to complete where it is refused.
+    fn preflight_answer(&mut self, answer: Result<Response, Refusal>) -> Response {
+        match answer {
+            Ok(granted) => {
+                self.policy = None;
+                granted
+            }
+            Err(refusal) => {
+                if let Some(policy) = &mut self.policy {
+                    policy.note_refused_preflight();
+                }
+                Problem::from(refusal).into_response()
+            }
+        }
     }
 
     /// The output of a poll, or an error response after a panic or the deadline.
@@ -314,7 +339,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let commit = match std::mem::replace(&mut self.stage, Work::Done) {
             Work::Committing(commit) => commit,
-            Work::Gates(_) | Work::Target(_) => {
+            Work::Gates(_) | Work::Target(_) | Work::Preflight(_) => {
                 let Some(auth) = self.auth.take().filter(|auth| auth.takes_rights_away()) else {
                     return;
                 };

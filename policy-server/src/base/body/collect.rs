@@ -4,9 +4,10 @@ use std::{error::Error, fmt, io};
 
 use axum_core::body::Body;
 use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, LengthLimitError};
+use http_body_util::BodyExt;
 use policy_core::Refusal;
 
+use super::limited::is_too_long;
 use crate::base::problem::{Problem, rejection};
 
 /// A body that could not be read.
@@ -19,17 +20,22 @@ pub enum BodyRejection {
     TimedOut,
     /// The body is incomplete or malformed on the wire.
     Incomplete(axum_core::Error),
-    /// The body has a `Content-Encoding`, which nothing here decodes.
+    /// The body has a `Content-Encoding` that is not decoded.
     Coded,
+    /// The body is not in the coding of its `Content-Encoding`.
+    Miscoded,
+    /// The body decodes to many times its length.
+    Expanded,
 }
 
 impl BodyRejection {
     pub(crate) fn problem(&self) -> Problem {
         Problem::from(match self {
-            Self::TooLarge => Refusal::BodyTooLarge,
+            Self::TooLarge | Self::Expanded => Refusal::BodyTooLarge,
             Self::TimedOut => Refusal::BodyTimedOut,
             Self::Incomplete(_) => Refusal::BodyIncomplete,
             Self::Coded => Refusal::ContentCoding,
+            Self::Miscoded => Refusal::ContentCodingMalformed,
         })
     }
 }
@@ -38,11 +44,11 @@ rejection!(BodyRejection);
 
 impl From<axum_core::Error> for BodyRejection {
     fn from(error: axum_core::Error) -> Self {
+        if is_too_long(&error) {
+            return Self::TooLarge;
+        }
         let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
         while let Some(current) = cause {
-            if current.is::<LengthLimitError>() {
-                return Self::TooLarge;
-            }
             let io = current.downcast_ref::<io::Error>();
             if io.is_some_and(|io| io.kind() == io::ErrorKind::TimedOut) {
                 return Self::TimedOut;
@@ -59,7 +65,9 @@ impl fmt::Display for BodyRejection {
             Self::TooLarge => "the body is over its limit",
             Self::TimedOut => "the body did not arrive in time",
             Self::Incomplete(_) => "the body could not be read to its end",
-            Self::Coded => "the body has a content coding",
+            Self::Coded => "the content coding of the body is not decoded",
+            Self::Miscoded => "the body is not in its content coding",
+            Self::Expanded => "the body decodes to many times its length",
         })
     }
 }
@@ -68,33 +76,36 @@ impl Error for BodyRejection {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Incomplete(error) => Some(error),
-            Self::TooLarge | Self::TimedOut | Self::Coded => None,
+            Self::TooLarge | Self::TimedOut | Self::Coded | Self::Miscoded | Self::Expanded => None,
         }
     }
 }
 
 /// Collects into one buffer. A list of frames would take many times the limit if a client sent its
-/// body byte by byte.
-pub(crate) async fn collect(mut body: Body) -> Result<Bytes, BodyRejection> {
-    let Some(first) = next(&mut body).await? else {
+/// body byte by byte. It is bounded by itself, since a body that a layer has changed may have become
+/// longer than it was when it came.
+pub(crate) async fn collect(mut body: Body, limit: u64) -> Result<Bytes, BodyRejection> {
+    let mut left = limit;
+    let Some(first) = next(&mut body, &mut left).await? else {
         return Ok(Bytes::new());
     };
-    let Some(second) = next(&mut body).await? else {
+    let Some(second) = next(&mut body, &mut left).await? else {
         return Ok(first);
     };
     let mut all = BytesMut::with_capacity(first.len() + second.len());
     all.extend_from_slice(&first);
     all.extend_from_slice(&second);
-    while let Some(data) = next(&mut body).await? {
+    while let Some(data) = next(&mut body, &mut left).await? {
         all.extend_from_slice(&data);
     }
     Ok(all.freeze())
 }
 
-/// The next data frame; trailers are skipped.
-async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyRejection> {
+/// The next data frame, which is taken from what is left of the limit; trailers are skipped.
+async fn next(body: &mut Body, left: &mut u64) -> Result<Option<Bytes>, BodyRejection> {
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame?.into_data() {
+            *left = left.checked_sub(data.len() as u64).ok_or(BodyRejection::TooLarge)?;
             return Ok(Some(data));
         }
     }
@@ -137,17 +148,26 @@ mod tests {
         for (pieces, whole) in [(vec![], ""), (vec!["a"], "a"), (vec!["a", "", "bc", "d"], "abcd")]
         {
             let body = in_pieces(pieces.into_iter().map(Ok).collect());
-            assert_eq!(collect(body).await.unwrap(), whole);
+            assert_eq!(collect(body, whole.len() as u64).await.unwrap(), whole);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_is_bounded_by_its_reader() {
+        for pieces in [vec!["abcd"], vec!["a", "bcd"], vec!["ab", "c", "d"]] {
+            let body = || in_pieces(pieces.iter().copied().map(Ok).collect());
+            assert_eq!(collect(body(), 4).await.unwrap(), "abcd");
+            assert!(matches!(collect(body(), 3).await, Err(BodyRejection::TooLarge)));
         }
     }
 
     #[tokio::test]
     async fn failures_are_told_apart() {
         let limited = Body::new(Limited::new(Body::from("abc"), 2));
-        assert!(matches!(collect(limited).await, Err(BodyRejection::TooLarge)));
+        assert!(matches!(collect(limited, 9).await, Err(BodyRejection::TooLarge)));
         let late = in_pieces(vec![Ok("a"), Err(io::ErrorKind::TimedOut.into())]);
-        assert!(matches!(collect(late).await, Err(BodyRejection::TimedOut)));
+        assert!(matches!(collect(late, 9).await, Err(BodyRejection::TimedOut)));
         let broken = in_pieces(vec![Ok("a"), Err(io::ErrorKind::ConnectionReset.into())]);
-        assert!(matches!(collect(broken).await, Err(BodyRejection::Incomplete(_))));
+        assert!(matches!(collect(broken, 9).await, Err(BodyRejection::Incomplete(_))));
     }
 }

@@ -1,12 +1,14 @@
 //! Bodies: read as a whole, and watched on their way.
 
 mod collect;
+mod limited;
 mod observed;
 mod size;
 
 pub use collect::BodyRejection;
 pub(crate) use {
     collect::collect,
+    limited::{Excess, limit_again, limited},
     observed::{BodyObserver, ObservedBody, Polled},
     size::longer,
 };

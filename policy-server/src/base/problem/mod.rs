@@ -16,7 +16,7 @@ use axum_core::{
 pub use from_others::{OrInternal, OrNotFound};
 use http::{
     HeaderName, HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, RETRY_AFTER},
+    header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER},
 };
 pub use invalid::Invalid;
 pub(crate) use invalid::escaped;
@@ -415,6 +415,10 @@ impl IntoResponse for Problem {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MEDIA_TYPE);
+        if let Kind::Listed(Refusal::ContentCoding) = self.0 {
+            // RFC 9110 12.5.3: what would have been read.
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
         let retry_after = match &self.0 {
             Kind::Listed(refusal) => refusal.retry_after().map(u64::from),
             Kind::Own(own) => own.retry_after,

@@ -13,8 +13,6 @@ use crate::{
 
 /// The route and the connection of a request; an extension of every request that reaches a handler
 /// with extractors, a mounted service or the fallback.
-///
-/// Its presence means that the body is already limited by the app.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     /// The client and its connection.
@@ -22,6 +20,19 @@ pub(crate) struct Context {
     pub(crate) route: Arc<RouteInfo>,
     /// The authentication state; `None` in an app without authentication.
     pub(crate) auth: Option<Arc<RequestAuth>>,
+    /// The most bytes of the body that an extractor reads, whatever a layer or a service around it
+    /// made of the body.
+    pub(crate) body_limit: u64,
+    pub(crate) reach: Reach,
+}
+
+/// What a request was handed to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Reach {
+    /// To the extractors of a handler: nothing is between them and the gates.
+    Extractors,
+    /// To a layer or a service, which may have limits of its own.
+    Services,
 }
 
 impl Context {

@@ -11,6 +11,7 @@
 //! | [`Query`] | the query | 400 |
 //! | [`PageQuery`] | which page of a list is asked for | 400 |
 //! | [`Valid`] | one of these, checked by [`Validate`] | 422, and the statuses of the inner one |
+//! | `Decoded` | one of these that reads a body, with a content coding (feature `decompression`) | 400, 413, 415, and the statuses of the inner one |
 //! | [`State`] | a part of the app's state | |
 //! | [`MatchedRoute`] | the route that matched | |
 //! | [`Principal`](crate::Principal) | the authenticated caller | |
@@ -48,14 +49,16 @@ mod wrapper;
 pub use crate::base::{body::BodyRejection, sent_target::SentTarget};
 pub use accept::{Accept, Chosen};
 pub use client_addr::ClientAddr;
+#[cfg(feature = "decompression")]
+pub use content::{Decoded, DecodedRejection};
 pub use content::{
     Form, FormRejection, Json, JsonRejection, Mismatch, Query, QueryRejection, Valid,
     ValidRejection, Validate,
 };
 pub(crate) use content::{json_answer, media_type};
-pub(crate) use context::Context;
 pub use context::ContextRejection;
 pub(crate) use context::optional;
+pub(crate) use context::{Context, Reach};
 pub use csp_nonce::CspNonce;
 pub use matched_route::MatchedRoute;
 pub use page_query::PageQuery;

@@ -12,9 +12,8 @@ use std::{
 
 use axum_core::{BoxError, body::Body};
 use bytes::Bytes;
-use http::{Method, header::CONTENT_RANGE};
+use http::{HeaderMap, Method, header::CONTENT_RANGE};
 use http_body::Body as HttpBody;
-use http_body_util::Limited;
 use policy_core::{
     Refusal,
     cors::OriginDecision,
@@ -23,7 +22,7 @@ use policy_core::{
 
 use super::Gate;
 use crate::{
-    base::body::{BodyObserver, ObservedBody, Polled},
+    base::body::{BodyObserver, Excess, ObservedBody, Polled, limited},
     pipeline::{
         compiled_app::{CompiledRoute, Target},
         request_head::RequestHead,
@@ -74,7 +73,7 @@ impl BodyProgress {
 
 /// Limits a body: a reader gets an error at the first byte over the limit. A request without a body
 /// allocates nothing.
-pub(crate) fn limit<B>(body: B, limit: u64) -> (Body, BodyProgress)
+pub(crate) fn limit<B>(body: B, limit: u64, excess: impl FnOnce() -> Excess) -> (Body, BodyProgress)
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
@@ -82,9 +81,21 @@ where
         return (Body::empty(), BodyProgress(None));
     }
     let done = Arc::new(AtomicBool::new(false));
-    let limited = Box::pin(Limited::new(body, limit.try_into().unwrap_or(usize::MAX)));
-    let body = ObservedBody::new(limited, NoteEnd(Arc::clone(&done)));
+    let is_within = body.size_hint().exact().is_some_and(|length| length <= limit);
+    let excess = if is_within { Excess::Cut } else { excess() };
+    let body = ObservedBody::new(limited(body, limit, excess), NoteEnd(Arc::clone(&done)));
     (Body::new(body), BodyProgress(Some(done)))
+}
+
+/// How a target learns that a body is over its limit.
+pub(crate) fn excess(target: &Target, headers: &HeaderMap) -> Excess {
+    match target {
+        Target::Handler(_) => Excess::of_handler(headers),
+        // It may have layers inside.
+        Target::Service(_) => Excess::Shown,
+        #[cfg(feature = "gateway")]
+        Target::Proxy(_) | Target::Tunnel(_) => Excess::Cut,
+    }
 }
 
 /// Notes that a body was read to its end.

@@ -3,7 +3,11 @@
 use std::ops::ControlFlow;
 
 use axum_core::response::Response;
-use policy_core::{Refusal, cors::OriginDecision, gate::Single};
+use policy_core::{
+    Refusal,
+    cors::OriginDecision,
+    gate::{Head, OwnOrigin, Single},
+};
 
 use super::{
     Gate,
@@ -29,7 +33,7 @@ pub(crate) fn check<'a>(
     }
     let policy = &found.route.rules;
     let grant = request.grant(policy);
-    if head.is_upgrade() && !may_upgrade(request, policy, &grant) {
+    if head.is_upgrade() && !may_upgrade(head, &request.app.own_origin, policy, &grant) {
         return ControlFlow::Break(request.refuse(Refusal::WebSocketOrigin, policy, grant));
     }
     ControlFlow::Continue((found, grant))
@@ -60,17 +64,17 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
 
 /// Browsers let every page open a WebSocket, so the server checks the origin (RFC 6455 10.2): it
 /// accepts the origins that may read the route, and its own.
-fn may_upgrade(
-    request: &RequestHead<'_>,
+pub(crate) fn may_upgrade(
+    head: &Head<'_>,
+    own: &OwnOrigin,
     policy: &CompiledRoutePolicy,
     grant: &OriginDecision,
 ) -> bool {
-    match request.head.origin {
+    match head.origin {
         Single::Absent => true,
         Single::Repeated => false,
         Single::One(origin) => {
-            grant.grants(request.head.origin, policy.cors.as_deref())
-                || request.app.own_origin.is_own(request.head, origin.as_bytes())
+            grant.grants(head.origin, policy.cors.as_deref()) || own.is_own(head, origin.as_bytes())
         }
     }
 }

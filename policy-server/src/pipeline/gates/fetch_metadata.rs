@@ -3,10 +3,11 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
+use http::HeaderMap;
 use policy_core::{
     Refusal,
     cors::OriginDecision,
-    gate::Single,
+    gate::{Head, OwnOrigin, Single},
     isolation::{FetchMetadata, StatedOrigin},
     method,
 };
@@ -26,7 +27,8 @@ pub(crate) fn check(
     let checked = if request.head.is_early && !may_be_early(request, route) {
         Err(Refusal::TooEarly)
     } else {
-        isolated(request, &route.rules, grant)
+        let RequestHead { app, head, headers, .. } = *request;
+        isolated(head, headers, &app.own_origin, &route.rules, grant)
     };
     match checked {
         Ok(()) => ControlFlow::Continue(()),
@@ -40,16 +42,18 @@ fn may_be_early(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
     method::is_safe(request.head.method.as_str()) && !route.asks_caller
 }
 
-fn isolated(
-    request: &RequestHead<'_>,
+/// Judges how a page loads the response, by the policy of the route.
+pub(crate) fn isolated(
+    head: &Head<'_>,
+    headers: &HeaderMap,
+    own: &OwnOrigin,
     policy: &CompiledRoutePolicy,
     grant: &OriginDecision,
 ) -> Result<(), Refusal> {
     let Some(isolation) = policy.isolation else { return Ok(()) };
-    let is_granted =
-        grant.grants(request.head.origin, policy.cors.as_deref()) || policy.jsonp.is_some();
-    let is_own = || match request.head.origin {
-        Single::One(origin) => request.app.own_origin.is_own(request.head, origin.as_bytes()),
+    let is_granted = grant.grants(head.origin, policy.cors.as_deref()) || policy.jsonp.is_some();
+    let is_own = || match head.origin {
+        Single::One(origin) => own.is_own(head, origin.as_bytes()),
         Single::Absent | Single::Repeated => false,
     };
     let origin = match is_granted {
@@ -57,5 +61,5 @@ fn isolated(
         false if is_own() => StatedOrigin::Own,
         false => StatedOrigin::Other,
     };
-    isolation.admit(&FetchMetadata::read(request.headers), request.head.method, origin)
+    isolation.admit(&FetchMetadata::read(headers), head.method, origin)
 }

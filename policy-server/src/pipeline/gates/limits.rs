@@ -21,7 +21,7 @@ pub(crate) struct Taken {
 
 impl Taken {
     /// Notes the decision of a rate.
-    pub(super) fn take(&mut self, rate: Result<Granted, Refused>) -> Result<(), Refusal> {
+    pub(crate) fn take(&mut self, rate: Result<Granted, Refused>) -> Result<(), Refusal> {
         let is_refused = rate.is_err();
         self.rate = Some(rate);
         if is_refused { Err(Refusal::RateExceeded) } else { Ok(()) }

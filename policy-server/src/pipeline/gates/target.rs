@@ -14,11 +14,12 @@ use http::{
 };
 use policy_core::{Refusal, jsonp::JsonpPolicy};
 
+use super::body::excess;
 #[cfg(feature = "gateway")]
 use crate::gateway::proxy;
 use crate::{
     auth::RequestAuth,
-    base::problem::Problem,
+    base::{body::limit_again, problem::Problem},
     client::Client,
     handler::{BoxFuture, Call, parameters::Values, service::SharedService},
     pipeline::compiled_app::{CompiledApp, CompiledRoute, Target},
@@ -80,7 +81,7 @@ impl RequestTarget<'_> {
             passed: 0,
         };
         // Extractors work in layers, too.
-        behind.run(call.take_request())
+        behind.run(call.hand_over())
     }
 
     #[inline(always)]
@@ -97,7 +98,7 @@ impl RequestTarget<'_> {
             Target::Handler(handler) => handler(call),
             Target::Service(service) => {
                 conditional::ask_for_whole(&mut call.request);
-                service.run(call.take_request())
+                service.run(call.hand_over())
             }
             #[cfg(feature = "gateway")]
             Target::Proxy(gateway) => {
@@ -146,9 +147,20 @@ impl BehindLayers {
                 // Another method or path would have passed other gates.
                 *request.method_mut() = self.method;
                 *request.uri_mut() = self.uri;
+                let body_limit = route.rules.body;
+                let (parts, mut body) = request.into_parts();
+                limit_again(&mut body, body_limit, excess(&route.target, &parts.headers));
+                let request = Request::from_parts(parts, body);
                 let Self { app, values, client, auth, .. } = self;
-                let info = Arc::clone(&route.info);
-                let mut call = Call { request, values, client, route: info, auth };
+                let mut call = Call {
+                    request,
+                    values,
+                    client,
+                    route: Arc::clone(&route.info),
+                    auth,
+                    body_limit,
+                    is_behind_layers: true,
+                };
                 RequestTarget { app: &app, route: &route }.answer(&mut call)
             }
         }

@@ -153,6 +153,12 @@ impl ResponsePolicy {
         self.is_refused = true;
     }
 
+    /// Shares a refused preflight with no page.
+    pub(crate) fn note_refused_preflight(&mut self) {
+        self.note_refusal();
+        self.grant = OriginDecision::Refused;
+    }
+
     /// Writes everything, CORS last.
     pub(crate) fn apply(self, mut response: Response, mut facts: ResponseFacts) -> Response {
         let Self { is_of_layer, is_refused, .. } = self;

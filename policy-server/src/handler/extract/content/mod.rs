@@ -1,6 +1,8 @@
 //! Extractors of what a request contains: its body and its query.
 
 mod body;
+#[cfg(feature = "decompression")]
+mod decoded;
 mod form;
 mod json;
 pub(crate) mod media_type;
@@ -8,6 +10,8 @@ mod mismatch;
 mod query;
 mod valid;
 
+#[cfg(feature = "decompression")]
+pub use decoded::{Decoded, DecodedRejection};
 pub use form::{Form, FormRejection};
 pub(crate) use json::answer as json_answer;
 pub use json::{Json, JsonRejection};

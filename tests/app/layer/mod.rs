@@ -1,5 +1,7 @@
 //! `PolicyLayer` in front of a real axum router.
 
+mod gates;
+
 use std::{net::SocketAddr, time::Duration};
 
 use axum::{
