@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -39,8 +40,10 @@ pub(in crate::server) struct Certificates {
     config: ConfigBuilder<ServerConfig, WantsServerCert>,
     tickets: Arc<dyn ProducesTickets>,
     current: ArcSwap<CertifiedKey>,
-    /// A digest of the files when they were last read.
-    seen: AtomicU64,
+    /// A digest of the files that are in use.
+    in_use: AtomicU64,
+    /// What was last reported about files that cannot be used, so that it is reported once.
+    reported: AtomicU64,
 }
 
 impl Certificates {
@@ -72,9 +75,10 @@ impl Certificates {
         if let (Some(folder), Some(_)) = (source.folder(), &host) {
             notices.push(in_file(Rule::TlsDevelopment, folder));
         }
-        let seen = AtomicU64::new(files.digest());
-        let current = ArcSwap::new(pair);
-        let certificates = Self { source, host, reload, provider, config, tickets, current, seen };
+        let in_use = AtomicU64::new(files.digest());
+        let (current, reported) = (ArcSwap::new(pair), AtomicU64::new(0));
+        let certificates =
+            Self { source, host, reload, provider, config, tickets, current, in_use, reported };
         Ok((Arc::new(certificates), notices))
     }
 
@@ -116,14 +120,14 @@ impl Certificates {
         }
     }
 
-    /// Uses a new certificate, if the app would start with it.
+    /// Uses a new certificate, if the app would start with it. One that cannot be used is checked each
+    /// time: why may lie in the modes of its files or in the time, and not in their bytes.
     fn look(&self) {
         let host = self.host.as_deref();
-        let digest = |files: &Files| files.digest();
         let files = read(&self.source, host, &self.provider);
-        // Missing files are reported only once.
-        let seen = files.as_ref().map_or(0, digest);
-        if self.seen.swap(seen, Ordering::Relaxed) == seen {
+        let digest = files.as_ref().map_or(0, Files::digest);
+        if digest == self.in_use.load(Ordering::Relaxed) {
+            self.reported.store(0, Ordering::Relaxed);
             return;
         }
         let taken = files.and_then(|files| {
@@ -142,12 +146,20 @@ impl Certificates {
         match taken {
             Ok((pair, notices)) => {
                 self.current.store(pair);
+                self.in_use.store(digest, Ordering::Relaxed);
+                self.reported.store(0, Ordering::Relaxed);
                 log!(CertificateReplaced);
                 for notice in notices {
                     tracing::warn!(code = notice.code(), "{notice}");
                 }
             }
             Err(problems) => {
+                let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
+                let report =
+                    BuildHasherDefault::<DefaultHasher>::default().hash_one((digest, codes));
+                if self.reported.swap(report, Ordering::Relaxed) == report {
+                    return;
+                }
                 for problem in problems {
                     log!(CertificateKept, text: problem);
                 }
@@ -209,5 +221,46 @@ impl Hangup {
             return;
         }
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+    use super::*;
+
+    /// A certificate of its own with its key, in one text.
+    fn made(folder: &Path) -> Vec<u8> {
+        let provider = aws_lc_rs::default_provider();
+        development::provide(folder, None, &provider).unwrap();
+        fs::read(development::pair(folder)).unwrap()
+    }
+
+    /// The advice of the refusal is `chmod o-w`, which changes no byte of the files.
+    #[test]
+    fn a_certificate_is_taken_once_the_mode_of_its_key_is_mended() {
+        let folder = std::env::temp_dir().join(format!("policy-modes-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let (old, new) = (made(&folder.join("old")), made(&folder.join("new")));
+        let file = folder.join("pair.pem");
+        let mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        fs::write(&file, old).unwrap();
+        mode(0o600);
+        let source = Source::Files { certificate: file.clone(), key: file.clone() };
+        let every = Duration::from_secs(3600);
+        let opened = Certificates::open(source, every, &OwnOrigin::Development).unwrap();
+        let shown = || opened.0.current.load().cert.first().cloned();
+        let first = shown();
+        fs::write(&file, new).unwrap();
+        mode(0o666);
+        for _ in 0..2 {
+            opened.0.look();
+            assert_eq!(shown(), first, "others may write its key");
+        }
+        mode(0o600);
+        opened.0.look();
+        assert_ne!(shown(), first);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
