@@ -22,6 +22,7 @@ chapters! {
     pages "how-to/pages.md";
     single_page "how-to/single-page.md";
     machines "how-to/machines.md";
+    apps "how-to/apps.md";
     uploads "how-to/uploads.md";
     streams "how-to/streams.md";
     files "how-to/files.md";

@@ -185,6 +185,19 @@ pub(crate) const fn is_path_byte(byte: u8) -> bool {
         | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@')
 }
 
+/// The value of a parameter in a path that the template matches, as it is encoded there.
+#[cfg(feature = "engine")]
+pub fn value_of<'a>(template: &str, name: &str, path: &'a str) -> Option<&'a str> {
+    let is_named = |segment: &str| {
+        segment
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'))
+            .is_some_and(|it| it == name)
+    };
+    let at = template.split('/').position(is_named)?;
+    path.split('/').nth(at).filter(|value| !value.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -137,7 +137,7 @@ macro_rules! parts {
 /// Implements both ways of validating a spec. The spec has three `const` functions: `slots(part)`,
 /// the number of checks of a part; `check(part, index)`, which runs one; and `value(part, index)`,
 /// the entry it is about. A second check after `; then` has the rules that are not evaluated in
-/// constants.
+/// constants: for a part, it looks at all entries once, and returns what decides about each.
 macro_rules! validator {
     ($spec:ident $(; then $more:ident)?) => {
         impl<'a> $spec<'a> {
@@ -145,9 +145,10 @@ macro_rules! validator {
             pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
                 let spec = *self;
                 Part::ALL.iter().flat_map(move |&part| {
+                    $(let $more = spec.$more(part);)?
                     (0..spec.slots(part)).filter_map(move |index| {
                         let rule = spec.check(part, index);
-                        $(let rule = rule.or_else(|| spec.$more(part, index));)?
+                        $(let rule = rule.or_else(|| $more(index));)?
                         Some(spec.violation(part, index, rule?))
                     })
                 })

@@ -210,7 +210,8 @@ pub use policy_macros::route;
 
 /// Sets which origins may read the responses of a route (Fetch, CORS protocol).
 ///
-/// It replaces the policies of the group and the app; nothing is merged. Without it, they apply.
+/// It replaces the policies of the group and the app; nothing is merged. Without it, they apply. The
+/// exception is `extend`, which adds names of headers to the nearest of them.
 ///
 /// # Grammar
 ///
@@ -218,22 +219,24 @@ pub use policy_macros::route;
 /// #[cors(part, ..)]       a policy of this route
 /// #[cors(PARTNERS)]       a constant of type CorsPolicy, shared between routes
 /// #[cors(none)]           not shared, whatever the group and the app allow
+/// #[cors(extend, ..)]     the policy of the group or the app, with more `headers` and `expose`
 /// ```
 ///
 /// | part | meaning |
 /// |---|---|
-/// | `origins = ["https://a.example", ..]` | the origins that may read; also `https://*.a.example`, `http://localhost:*`, or `*` alone |
+/// | `origins = ["https://a.example", ..]` | the origins that may read; also `https://*.a.example`, `https://shop-*-acme.example` (a part of the first label, before a `-` and a fixed end), `http://localhost:*`, or `*` alone |
 /// | `origins = config("name", within = [..])` | a list that the app provides, within a bound |
+/// | `origins = config("name", by = "tenant", within = [..])` | of several such lists the one whose key is the value of `{tenant}` in the path: [`SharedOrigins::replace_for`](crate::SharedOrigins::replace_for); none without a list |
 /// | `credentials` | requests may carry cookies |
 /// | `headers = ["x-request-id", ..]` | request headers beyond those that follow from the route |
 /// | `expose = ["etag", ..]` | response headers that the page may read |
 /// | `methods = ["PUT", ..]` | methods, in place of those that the router serves at the path |
 /// | `max_age = 600` | seconds for which a browser may cache a preflight; `0` and `-1`: not at all |
 /// | `dangerous_configured_bound` | takes the bound of `config("name")` from the configuration: [`App::origin_bound`](crate::App::origin_bound) |
-/// | `dangerous_insecure_origins` | permits `credentials` for origins that are not `https` |
+/// | `dangerous_insecure_origins` | permits `credentials` for origins whose pages travel without TLS (`http` except on loopback), or have a scheme that is not known |
 /// | `dangerous_public_suffix` | permits `credentials` for every name under a public suffix |
 ///
-/// Only `origins` is required. Each list, and `max_age`, can also be a constant expression.
+/// Only `origins` is required; beside `extend`, there are only `headers` and `expose`, without `*`. Each list, and `max_age`, can also be a constant expression.
 ///
 /// A browser caches the result of a preflight per URL, for all methods. If another route of the
 /// path is unsafe and has other `origins`, `credentials`, `headers` or `methods`, or no `cors` at
@@ -279,7 +282,8 @@ pub use policy_macros::route;
 ///   ```
 /// - `null`, and origins that no browser sends: with a path, a trailing slash, upper case or a
 ///   default port
-/// - with `credentials`, origins that are not `https` and wildcards over a public suffix
+/// - with `credentials`, origins whose pages travel without TLS or have an unknown scheme, and
+///   wildcards over a public suffix
 /// - methods and headers that browsers never let a page send or read
 /// - a second `#[cors]`, and one on a function without a route
 ///

@@ -10,6 +10,7 @@
 
 mod changed_bodies;
 mod compositions;
+mod extensions;
 mod extractors;
 mod handlers;
 mod launch_reports;
@@ -26,6 +27,7 @@ mod serving;
 mod shared_limits;
 mod starts;
 mod stored_origins;
+mod tenants;
 
 use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
 

@@ -26,6 +26,7 @@ mod issuers;
 mod jsonp;
 mod lost_requests;
 mod moving;
+mod origin_kinds;
 mod own_schemes;
 mod refresh;
 mod same_site;

@@ -25,6 +25,12 @@ pub fn matches(pattern: &str, origin: &[u8]) -> bool {
     let hosts = match (pattern.labels.split_first(), in_front) {
         // `*` matches one or more labels.
         (Some((&"*", below)), Some(_)) => parts.labels.ends_with(below),
+        (Some((first, below)), Some(0)) if first.contains('*') => {
+            let middle = first.split_once('*').and_then(|(front, end)| {
+                parts.labels.first()?.strip_prefix(front)?.strip_suffix(end)
+            });
+            parts.labels.get(1..) == Some(below) && middle.is_some_and(|middle| !middle.is_empty())
+        }
         _ => parts.labels == pattern.labels,
     };
     let ports = pattern.port == Some("*") || pattern.port == parts.port;
@@ -34,7 +40,7 @@ pub fn matches(pattern: &str, origin: &[u8]) -> bool {
 /// Whether one pattern matches everything that another one matches: it does if it matches an
 /// example of the other whose label and port occur nowhere else.
 pub fn covers(pattern: &str, inner: &str) -> bool {
-    let witness = inner.replace("*.", "fresh.").replace(":*", ":60001");
+    let witness = inner.replace("*.", "fresh.").replace("*-", "fresh-").replace(":*", ":60001");
     matches(pattern, witness.as_bytes())
 }
 
@@ -242,6 +248,28 @@ pub fn is_valid(policy: &Policy) -> bool {
 /// Whether a text is valid in a list of origins.
 pub fn is_pattern(text: &str) -> bool {
     let Some(parts) = Parts::of(text) else { return false };
+    if let Some((label, below)) = parts.labels.split_first()
+        && let Some((front, end)) = label.split_once('*')
+        && *label != "*"
+    {
+        // It is one if it is with a character for the `*`, and the host can have names below it.
+        let filled = format!("{front}x{end}");
+        let host = [&[&*filled], below].concat();
+        let with_label = Parts { labels: host, ..parts.clone() };
+        let fixed = end.strip_prefix('-').is_some_and(|end| !end.is_empty());
+        let is_name = !below.is_empty() && below.first() != Some(&"*") && below != [""];
+        let rest = format!("{}://{}", parts.scheme, with_label.labels.join("."));
+        let text_with_port = match parts.port {
+            Some(port) => format!("{rest}:{port}"),
+            None => rest,
+        };
+        return text.len() <= 326
+            && fixed
+            && is_name
+            && !front.starts_with("xn--")
+            && is_pattern(&format!("{}://*.{}", parts.scheme, below.join(".")))
+            && is_pattern(&text_with_port);
+    }
     let wildcard = parts.labels.first() == Some(&"*");
     let concrete =
         Parts { labels: parts.labels.iter().skip(wildcard.into()).copied().collect(), ..parts };
@@ -258,24 +286,30 @@ pub fn is_pattern(text: &str) -> bool {
         && concrete.has_canonical_host(wildcard, room)
 }
 
-/// Whether an attacker on the network could change a script of a matching origin.
+/// Whether an attacker on the network could change a script of a matching origin, or nobody knows;
+/// of other schemes than those of the web, it knows only the ones that tests use.
 fn is_insecure(pattern: &str) -> bool {
     let Some(parts) = Parts::of(pattern) else { return true };
     let host = parts.labels.join(".");
     let loopback = host.trim_end_matches('.').split('.').next_back() == Some("localhost")
         || host == "[::1]"
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
-    parts.scheme != "https" && !loopback
+    !(parts.scheme == "https" || (parts.scheme == "http" && loopback) || parts.scheme == "tauri")
 }
 
 /// Whether a pattern matches names of different owners; knows only the names that tests use.
 fn is_of_public_suffix(pattern: &str) -> bool {
     let Some(parts) = Parts::of(pattern) else { return false };
     let below = parts.labels.join(".");
-    let Some(below) = below.strip_prefix("*.") else { return false };
+    let in_label = || below.split_once('.').filter(|(label, _)| label.contains('*'));
+    let (below, is_label) = match (below.strip_prefix("*."), in_label()) {
+        (Some(below), _) => (below, false),
+        (None, Some((_, below))) => (below, true),
+        (None, None) => return false,
+    };
     let below = below.trim_end_matches('.');
     let top_level = !below.contains('.') && below != "localhost";
-    top_level || ["co.uk", "github.io"].contains(&below)
+    top_level || below == "co.uk" || (below == "github.io" && !is_label)
 }
 
 fn is_method_for_pages(name: &str) -> bool {

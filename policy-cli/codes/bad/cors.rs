@@ -183,6 +183,33 @@ mod insecure_origin_with_credentials {
     async fn orders() {}
 }
 
+mod unknown_scheme_with_credentials {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(session)]
+    #[cors(origins = ["shop://home"], credentials)]
+    async fn orders() {}
+}
+
+mod platform_names_with_credentials {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(session)]
+    #[cors(origins = ["https://shop-*-acme.vercel.app"], credentials)]
+    async fn orders() {}
+}
+
+mod extension_part {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(public)]
+    #[cors(extend, origins = ["https://app.example.com"])]
+    async fn orders() {}
+}
+
 mod public_suffix_with_credentials {
     use policy_server::prelude::*;
 

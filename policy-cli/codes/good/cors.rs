@@ -180,6 +180,33 @@ mod insecure_origin_with_credentials {
     async fn orders() {}
 }
 
+mod unknown_scheme_with_credentials {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(session)]
+    #[cors(origins = ["app://shop"], credentials)]
+    async fn orders() {}
+}
+
+mod platform_names_with_credentials {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(session)]
+    #[cors(origins = ["https://shop-*-acme.example.com"], credentials)]
+    async fn orders() {}
+}
+
+mod extension_part {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(public)]
+    #[cors(extend, headers = ["traceparent"])]
+    async fn orders() {}
+}
+
 mod public_suffix_with_credentials {
     use policy_server::prelude::*;
 

@@ -114,6 +114,7 @@ pub(crate) fn shop() -> Manifest {
     let list = OriginList {
         list: "partners".to_owned(),
         within: Some(texts(&["https://*.partner.example"])),
+        by: None,
     };
     prices.cors = Some(Cors { origins: Origins::AtRunTime(list), ..cors(&[]) });
     prices.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
@@ -222,7 +223,11 @@ pub(crate) fn hostile() -> Manifest {
             ..Requirement::default()
         };
         let mut route = Route::handler(format!("/{text}"), [text], required(requirement));
-        let list = OriginList { list: text.to_owned(), within: Some(texts(&[text])) };
+        let list = OriginList {
+            list: text.to_owned(),
+            within: Some(texts(&[text])),
+            by: Some(text.to_owned()),
+        };
         route.cors = Some(Cors { origins: Origins::AtRunTime(list), ..cors(&[]) });
         route.csrf = Csrf::Exempt(text.to_owned());
         route.cache = Some(Cache { vary: texts(&[text]), ..Cache::default() });

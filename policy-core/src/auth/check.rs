@@ -119,9 +119,12 @@ impl<'a> AuthSpec<'a> {
     }
 
     /// Only a warning, so it is not checked for constants.
-    fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
-        let (before, rest) = self.entries(part).split_at_checked(index)?;
-        before.contains(rest.first()?).then_some(Rule::RequirementRepeated)
+    fn check_repeated(self, part: Part) -> impl Fn(usize) -> Option<Rule> + use<'a> {
+        let entries = self.entries(part);
+        move |index| {
+            let (before, rest) = entries.split_at_checked(index)?;
+            before.contains(rest.first()?).then_some(Rule::RequirementRepeated)
+        }
     }
 
     /// Whether the route names an issuer other than the app itself.

@@ -59,6 +59,23 @@ impl Page {
     }
 }
 
+/// The schemes that apps and extensions register with their engine, so that their pages have an
+/// origin: `capacitor` and `ionic` (Capacitor, `iosScheme`), `tauri`, `wails`, `app` (Electron,
+/// `protocol.registerSchemesAsPrivileged` with `standard`), `vscode-webview`, and those of extensions
+/// (WebExtensions, `runtime.getURL`). WKWebView and WebKitGTK take any scheme with a host so
+/// (`WKURLSchemeHandler`, `webkit_security_manager_register_uri_scheme_as_secure`).
+const REGISTERED: [&str; 9] = [
+    "app",
+    "capacitor",
+    "chrome-extension",
+    "ionic",
+    "moz-extension",
+    "safari-web-extension",
+    "tauri",
+    "vscode-webview",
+    "wails",
+];
+
 /// The origin of a page (HTML, 7.1.1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PageOrigin {
@@ -69,11 +86,16 @@ pub enum PageOrigin {
 }
 
 impl PageOrigin {
-    /// The origin of a URL.
+    /// The origin of a URL. Pages of installed apps and of extensions have one as well, though the
+    /// URL Standard knows none of their schemes ("origin of a URL"): `capacitor://localhost`.
     pub fn of(url: &Url) -> Self {
-        match url.origin() {
-            origin @ url::Origin::Tuple(..) => Self::Tuple(origin.ascii_serialization()),
-            url::Origin::Opaque(_) => Self::Opaque,
+        match (url.origin(), url.host_str()) {
+            (origin @ url::Origin::Tuple(..), _) => Self::Tuple(origin.ascii_serialization()),
+            (url::Origin::Opaque(_), Some(host)) if REGISTERED.contains(&url.scheme()) => {
+                let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+                Self::Tuple(format!("{}://{host}{port}", url.scheme()))
+            }
+            (url::Origin::Opaque(_), _) => Self::Opaque,
         }
     }
 
@@ -114,4 +136,31 @@ pub enum ReferrerPolicy {
     StrictOriginWhenCrossOrigin,
     /// `unsafe-url`
     UnsafeUrl,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_apps_and_extensions_have_an_origin() {
+        for (url, origin) in [
+            ("capacitor://localhost/index.html", "capacitor://localhost"),
+            ("tauri://localhost", "tauri://localhost"),
+            ("https://localhost/", "https://localhost"),
+            ("app://obsidian.md/", "app://obsidian.md"),
+            (
+                "chrome-extension://abcdefghijklmnopabcdefghijklmnop/popup.html",
+                "chrome-extension://abcdefghijklmnopabcdefghijklmnop",
+            ),
+            ("ionic://localhost:8100/", "ionic://localhost:8100"),
+            ("shop://home", "null"),
+            ("tauri:/page", "null"),
+            ("file:///page.html", "null"),
+            ("data:text/html,x", "null"),
+        ] {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(PageOrigin::of(&url).to_string(), origin, "{url}");
+        }
+    }
 }

@@ -133,11 +133,14 @@ impl<'a> CacheSpec<'a> {
     }
 
     /// Only a warning, so it is not checked for constants.
-    fn check_repeated(&self, part: Part, index: usize) -> Option<Rule> {
-        let (before, rest) = self.entries(part).split_at_checked(index)?;
-        let name = rest.first().filter(|_| part == Part::Vary)?;
-        let is_same = |other: &&str| other.eq_ignore_ascii_case(name);
-        before.iter().any(is_same).then_some(Rule::CacheVaryRepeated)
+    fn check_repeated(self, part: Part) -> impl Fn(usize) -> Option<Rule> + use<'a> {
+        let entries = self.entries(part);
+        move |index| {
+            let (before, rest) = entries.split_at_checked(index)?;
+            let name = rest.first().filter(|_| part == Part::Vary)?;
+            let is_same = |other: &&str| other.eq_ignore_ascii_case(name);
+            before.iter().any(is_same).then_some(Rule::CacheVaryRepeated)
+        }
     }
 }
 

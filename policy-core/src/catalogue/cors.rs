@@ -72,8 +72,8 @@ area! { $ cors
             "write the IPv4 address, as in `https://192.0.2.1`";
         /// A `*` in a position where it matches nothing.
         OriginWildcard Error "cors.origin-wildcard",
-            "`*` stands for whole labels in front of a name, or for a whole port, and nothing else",
-            "write `https://*.example.com` or `https://example.com:*`";
+            "`*` stands for whole labels in front of a name, for the part of the first label before a `-` and a fixed end, or for a whole port, and nothing else",
+            "write `https://*.example.com`, `https://shop-*-acme.example.com` or `https://example.com:*`";
         /// An invalid port.
         OriginPort Error "cors.origin-port",
             "the port is not a number from 1 to 65535 without leading zeros",
@@ -82,14 +82,22 @@ area! { $ cors
         OriginDefaultPort Error "cors.origin-default-port",
             "browsers never send the default port of a scheme",
             "leave the port out";
-        /// A plain-text origin with credentials.
+        /// An origin whose pages travel without TLS, with credentials.
         InsecureOriginWithCredentials Error "cors.insecure-origin-with-credentials",
-            "anybody on the network can inject a script into a page that is not `https`, and it would act with the user's cookies",
+            "anybody on the network can inject a script into a page of this origin, which travels without TLS, and it would act with the user's cookies",
             "use `https://`, or state the risk with `dangerous_insecure_origins`";
+        /// An origin of a scheme that is not known, with credentials.
+        UnknownSchemeWithCredentials Error "cors.unknown-scheme-with-credentials",
+            "it is not known how pages of this scheme reach the browser, so that somebody on the way may be able to inject a script, which would act with the user's cookies",
+            "use `https://`, or the scheme of an app or extension (`app`, `capacitor`, `ionic`, `tauri`, `vscode-webview`, `wails`, `chrome-extension`, `moz-extension`, `safari-web-extension`), or state the risk with `dangerous_insecure_origins`";
         /// A wildcard that covers a public suffix, with credentials.
         PublicSuffixWithCredentials Error "cors.public-suffix-with-credentials",
             "anybody can register a name under this public suffix, and could read responses with the user's cookies",
-            "name your own domain below it, or state the risk with `dangerous_public_suffix`";
+            "name your own domain below it, or what all names of your account there end with, such as `https://shop-*-acme.vercel.app`, or state the risk with `dangerous_public_suffix`";
+        /// A part of a label below a public suffix of a platform, with credentials.
+        PlatformNamesWithCredentials Warning "cors.platform-names-with-credentials",
+            "names below this public suffix belong to different people, and only the platform decides who gets one that ends like this; that person could read responses with the user's cookies",
+            "make sure that the platform gives such names to your account alone, or serve these pages below a domain of your own";
         /// An origin that is listed twice.
         OriginRepeated Warning "cors.origin-repeated",
             "this origin is listed twice",
@@ -127,6 +135,14 @@ area! { $ cors
         OriginListUnused Error "cors.origin-list-unused",
             "no route names this list of origins",
             "use it as `origins = config(\"..\")`, or remove it";
+        /// A key of a list that cannot stand in a path.
+        OriginListKey Error "cors.list-key",
+            "the key of a list is the value of a parameter of the path as it is sent, and this would be encoded there",
+            "write letters, digits, `-`, `.`, `_` and `~` only";
+        /// A route without the parameter that chooses its origins.
+        OriginListBy Error "cors.list-by",
+            "the path of the route has no parameter with the name by which its list of origins is chosen",
+            "name a parameter of the path in `by`, or state another policy for the routes that have none";
         /// An entry of `methods` that is not a method token.
         MethodInvalid Error "cors.method-invalid",
             "this is not a method name",
@@ -187,9 +203,17 @@ area! { $ cors
         MaxAgeCapped Warning "cors.max-age-capped",
             "Chromium caches a preflight response for at most 7200 seconds, and WebKit for at most 600",
             "write 7200 or less";
+        /// A policy that extends another one by more than names of headers, or by nothing.
+        ExtensionPart Error "cors.extension-part",
+            "`extend` adds names of headers to the policy of the group or of the app, and nothing else",
+            "write `headers = [..]` or `expose = [..]` beside it, or state the whole policy without `extend`";
+        /// An extension where no outer level states a policy.
+        ExtensionOfNothing Error "cors.extension-of-nothing",
+            "there is no policy to extend: neither the group nor the app states one",
+            "state one with `cors` of the group or the app, or write the whole policy here, without `extend`";
         /// Loopback origins in a deployment.
         LoopbackShared Warning "cors.loopback-shared",
-            "this policy allows origins on loopback, which only developers use",
+            "this policy allows `http` on loopback, which only developers use",
             "remove them from the policy for production";
         /// A list of origins that is to be stored, without a store.
         StoredListWithoutStore Error "cors.list-without-store",

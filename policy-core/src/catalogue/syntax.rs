@@ -72,8 +72,8 @@ area! { $ syntax
             "write `config(\"partners\")`, and give the list to the app with `App::origins`";
         /// `config` with something that it does not take.
         ConfigArgument Error "syntax.config-argument",
-            "`config` takes the name of a list, and a bound for it",
-            "write `config(\"partners\", within = [\"https://*.example.com\"])`";
+            "`config` takes the name of a list, a bound for it, and the parameter of the path that chooses it",
+            "write `config(\"partners\", within = [\"https://*.example.com\"])`, or `config(\"tenants\", by = \"tenant\", within = [..])`";
         /// `#[cors = ..]`.
         ParenthesesMissing Error "syntax.parentheses-missing",
             "the arguments of an attribute are written in parentheses",

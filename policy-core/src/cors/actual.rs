@@ -39,12 +39,24 @@ impl OriginDecision {
 impl Cors {
     /// Decides about the origin of a request (Fetch, 3.3.4). It does not decide whether the handler
     /// runs: that is independent of whether a page may read the response.
+    /// Where a parameter of the path chooses the origins ([`key`](Self::key)), no origin is granted:
+    /// [`decide_origin_of`](Self::decide_origin_of) takes its value.
     pub fn decide_origin(&self, origin: Single<'_>) -> OriginDecision {
+        self.decide_origin_of(None, origin)
+    }
+
+    /// The same, with the value of the parameter that chooses the origins, as it stands in the path.
+    pub fn decide_origin_of(&self, key: Option<&str>, origin: Single<'_>) -> OriginDecision {
         let echo = match (&self.audience, origin) {
             (Audience::Any, _) | (_, Single::Absent) => return OriginDecision::Unasked,
             (_, Single::Repeated) => None,
             (Audience::Listed(set), Single::One(value)) => set.echo(value),
-            (Audience::Shared(list), Single::One(value)) => list.load().echo(value),
+            (Audience::Shared(list), Single::One(value)) if self.key().is_none() => {
+                list.load().echo(value)
+            }
+            (Audience::Shared(list), Single::One(value)) => {
+                key.and_then(|key| list.load_for(key)).and_then(|set| set.echo(value))
+            }
         };
         echo.map_or(OriginDecision::Refused, OriginDecision::Origin)
     }

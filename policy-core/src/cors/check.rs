@@ -1,5 +1,7 @@
 //! The rules about CORS, for attributes, constants, configuration files and run-time lists.
 
+use std::collections::HashMap;
+
 use super::{
     names,
     spec::{CorsSpec, Origins, Part, Violation},
@@ -7,7 +9,7 @@ use super::{
 use crate::{
     catalogue::Rule,
     grammar::{entry, eq, is_token, names_contain},
-    origin::{OriginPattern, Port, covers_public_suffix},
+    origin::{OriginKind, OriginPattern, OriginSet, Owners, owners},
     validator::validator,
 };
 
@@ -63,28 +65,36 @@ impl<'a> CorsSpec<'a> {
         }
         match OriginPattern::parse(text) {
             Err(rule) => Some(rule),
-            Ok(pattern) => {
-                if self.credentials && !self.dangerous_insecure_origins && pattern.is_insecure() {
-                    Some(Rule::InsecureOriginWithCredentials)
-                } else {
-                    None
-                }
-            }
+            Ok(_) if !self.credentials || self.dangerous_insecure_origins => None,
+            Ok(pattern) => match pattern.kind() {
+                OriginKind::Insecure => Some(Rule::InsecureOriginWithCredentials),
+                OriginKind::Unknown => Some(Rule::UnknownSchemeWithCredentials),
+                OriginKind::Web
+                | OriginKind::Development
+                | OriginKind::App
+                | OriginKind::Extension => None,
+            },
         }
     }
 
     /// The rules about origins that are not checked for constants: the public-suffix list is not
-    /// available in constants, and comparing every pair of origins takes the compiler too long.
-    fn check_lists(&self, part: Part, index: usize) -> Option<Rule> {
-        if !matches!(part, Part::Origins | Part::Within) {
-            return None;
+    /// available in constants, and comparing origins takes the compiler too long.
+    fn check_lists(self, part: Part) -> impl Fn(usize) -> Option<Rule> + use<'a> {
+        let list = match part {
+            Part::Origins | Part::Within => self.entries(part),
+            _ => &[],
+        };
+        let all = Listed::new(list);
+        let risks_names = self.credentials && !self.dangerous_public_suffix;
+        move |index| {
+            let text = entry(list, index);
+            let pattern = OriginPattern::parse(text).ok()?;
+            match owners(&pattern) {
+                Owners::Anybody if risks_names => Some(Rule::PublicSuffixWithCredentials),
+                Owners::OfPlatform if risks_names => Some(Rule::PlatformNamesWithCredentials),
+                _ => all.overlap(index, text, &pattern),
+            }
         }
-        let list = self.entries(part);
-        let pattern = OriginPattern::parse(entry(list, index)).ok()?;
-        if self.credentials && !self.dangerous_public_suffix && covers_public_suffix(&pattern) {
-            return Some(Rule::PublicSuffixWithCredentials);
-        }
-        check_overlap(list, index, &pattern)
     }
 
     const fn check_method(&self, text: &str) -> Option<Rule> {
@@ -146,31 +156,99 @@ impl<'a> CorsSpec<'a> {
     }
 }
 
-/// Whether another entry of the list makes this one redundant. Lists in attributes are short; lists
-/// given at run time are checked entry by entry elsewhere.
-fn check_overlap(list: &[&str], index: usize, pattern: &OriginPattern<'_>) -> Option<Rule> {
-    list.iter().enumerate().filter(|(other, _)| *other != index).find_map(|(other, text)| {
-        let cover = OriginPattern::parse(text).ok()?;
-        if cover == *pattern {
-            (other < index).then_some(Rule::OriginRepeated)
-        } else {
-            covers(&cover, pattern).then_some(Rule::OriginCovered)
-        }
-    })
+/// The entries of a list, to look up which of them another one makes redundant.
+struct Listed<'a> {
+    set: OriginSet,
+    /// Where each text is first.
+    first: HashMap<&'a str, usize>,
 }
 
-/// Whether every origin of `inner` is one of `outer`.
-fn covers(outer: &OriginPattern<'_>, inner: &OriginPattern<'_>) -> bool {
-    let ports = outer.port() == Port::Any || outer.port() == inner.port();
-    let is_below = || {
-        let name = inner.host().strip_suffix(outer.host());
-        name.is_some_and(|name| name.ends_with('.'))
-    };
-    let is_same = outer.host() == inner.host();
-    let hosts = match (outer.is_wildcard(), inner.is_wildcard()) {
-        (true, true) => is_same || is_below(),
-        (true, false) => is_below(),
-        (false, is_wildcard) => is_same && !is_wildcard,
-    };
-    ports && hosts && outer.scheme() == inner.scheme()
+impl<'a> Listed<'a> {
+    fn new(list: &[&'a str]) -> Self {
+        let mut this =
+            Self { set: OriginSet::default(), first: HashMap::with_capacity(list.len()) };
+        for (index, text) in list.iter().enumerate() {
+            if let Ok(pattern) = OriginPattern::parse(text) {
+                this.set.insert(&pattern);
+            }
+            this.first.entry(text).or_insert(index);
+        }
+        this
+    }
+
+    fn overlap(&self, index: usize, text: &str, pattern: &OriginPattern<'_>) -> Option<Rule> {
+        if self.first.get(text).is_some_and(|first| *first < index) {
+            Some(Rule::OriginRepeated)
+        } else {
+            self.set.covers_by_another(pattern).then_some(Rule::OriginCovered)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Severity;
+
+    fn rules(list: &[&str], credentials: bool) -> Vec<(usize, Rule)> {
+        let spec = CorsSpec { credentials, ..CorsSpec::new(Origins::Listed(list)) };
+        spec.violations().map(|found| (found.index, found.rule)).collect()
+    }
+
+    /// A help that names a pattern as the way out names one that is accepted, with credentials, too.
+    #[test]
+    fn no_help_proposes_what_is_refused_next() {
+        let mut tried = 0;
+        for rule in Rule::ALL {
+            let texts = [rule.message(), rule.help(), rule.help_in_builder()];
+            for quoted in texts.iter().flat_map(|text| text.split(['`', '"', '\''])) {
+                // Text with a placeholder is none to copy, nor is a URL of something else.
+                let is_origin = quoted.contains("://") && !quoted.contains("..");
+                if !rule.code().starts_with("cors.") || !is_origin || quoted.contains(' ') {
+                    continue;
+                }
+                let found = rules(&[quoted], true);
+                let refused = found.iter().any(|(_, rule)| rule.severity() == Severity::Error);
+                let is_begin = ["https://", "http://", "://"].contains(&quoted);
+                assert!(is_begin || !refused, "{}: `{quoted}`: {found:?}", rule.code());
+                tried += usize::from(!is_begin);
+            }
+        }
+        assert!(tried > 10, "{tried}");
+    }
+
+    #[test]
+    fn names_below_public_suffixes_belong_to_many_also_by_a_part_of_a_label() {
+        let refused = vec![(0, Rule::PublicSuffixWithCredentials)];
+        for text in ["https://*.vercel.app", "https://*.com", "https://shop-*-acme.com"] {
+            assert_eq!(rules(&[text], true), refused, "{text}");
+            assert_eq!(rules(&[text], false), [], "{text}");
+        }
+        for text in ["https://shop-*-acme.vercel.app", "https://*-acme.vercel.app"] {
+            let warned = vec![(0, Rule::PlatformNamesWithCredentials)];
+            assert_eq!(rules(&[text], true), warned, "{text}");
+            assert_eq!(rules(&[text], false), [], "{text}");
+        }
+        for text in ["https://pr-*-web.shop.example", "https://*-web.acme.vercel.app"] {
+            assert_eq!(rules(&[text], true), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn entries_that_others_make_redundant_are_named() {
+        let list = [
+            "https://a.test",
+            "https://*.b.test",
+            "https://a.test",
+            "https://x.b.test",
+            "https://*-c.x.b.test",
+            "https://s-*-c.d.test",
+            "https://*-c.d.test",
+            "https://s-1-c.d.test",
+        ];
+        let covered = |index| (index, Rule::OriginCovered);
+        let repeated = (2, Rule::OriginRepeated);
+        let found = [repeated, covered(3), covered(4), covered(5), covered(7)];
+        assert_eq!(rules(&list, false), found);
+    }
 }

@@ -5,6 +5,7 @@ use http::HeaderValue;
 use super::{
     config::CorsConfig,
     errors::{PolicyError, PolicyErrors},
+    extension::CorsExtension,
     names,
     policy::CorsPolicy,
     shared::{OriginLists, SharedOrigins},
@@ -23,11 +24,22 @@ pub struct Cors {
     pub(super) methods: Option<NameList>,
     /// Declared request headers, lower case, sorted.
     pub(super) headers: NameList,
+    /// Declared response headers, without those that every page can read.
+    exposed: NameList,
     pub(super) expose: Option<HeaderValue>,
     pub(super) max_age: Option<HeaderValue>,
-    /// The name of the run-time origins and their bound; compared by [`Self::shares_preflight`].
-    pub(super) run_time: Option<(String, Option<OriginSet>)>,
+    /// Compared by [`Self::shares_preflight`].
+    pub(super) run_time: Option<RunTime>,
     notices: Vec<PolicyError>,
+}
+
+/// What a policy says of run-time origins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RunTime {
+    pub(super) name: String,
+    pub(super) within: Option<OriginSet>,
+    /// The parameter of the path that chooses the list.
+    pub(super) by: Option<String>,
 }
 
 /// Which origins may read responses.
@@ -83,29 +95,31 @@ impl Cors {
         lists: &OriginLists,
     ) -> Result<Self, PolicyErrors> {
         PolicyErrors::from_violations(location, spec.violations())?;
-        if let Origins::AtRunTime { name, within: None } = spec.origins
+        if let Origins::AtRunTime { name, within: None, by } = spec.origins
             && spec.dangerous_configured_bound
             && let Some(bound) = lists.bound(location, name)?
         {
-            return Self::within_configured(location, spec, lists, (name, bound));
+            return Self::within_configured(location, spec, lists, (name, by, bound));
         }
         let (audience, run_time) = match spec.origins {
             Origins::Listed(["*"]) => (Audience::Any, None),
             Origins::Listed(list) => (Audience::Listed(set(list)), None),
-            Origins::AtRunTime { name, within } => {
+            Origins::AtRunTime { name, within, by } => {
                 // A bound of `*` is no bound.
                 let within = within.filter(|list| !matches!(list, ["*"])).map(set);
                 let list = lists.resolve(location, spec, name, within.clone())?;
-                (Audience::Shared(list), Some((name.to_owned(), within)))
+                let (name, by) = (name.to_owned(), by.map(str::to_owned));
+                (Audience::Shared(list), Some(RunTime { name, within, by }))
             }
         };
-        let expose = NameList::of_headers(spec.expose);
+        let exposed = NameList::of_exposed(spec.expose);
         Ok(Self {
             audience,
             credentials: spec.credentials,
             methods: spec.methods.map(NameList::of_methods),
             headers: NameList::of_headers(spec.headers),
-            expose: expose.without(names::is_safelisted_response_header).value(),
+            expose: exposed.value(),
+            exposed,
             max_age: spec.max_age.map(|seconds| HeaderValue::from(seconds.max(0))),
             run_time,
             notices: notices(location, spec),
@@ -117,10 +131,10 @@ impl Cors {
         location: &str,
         spec: &CorsSpec<'_>,
         lists: &OriginLists,
-        (name, bound): (&str, &[String]),
+        (name, by, bound): (&str, Option<&str>, &[String]),
     ) -> Result<Self, PolicyErrors> {
         let within: Vec<_> = bound.iter().map(String::as_str).collect();
-        let origins = Origins::AtRunTime { name, within: Some(&within) };
+        let origins = Origins::AtRunTime { name, within: Some(&within), by };
         let spec = CorsSpec { origins, ..*spec };
         let place = format!("{location}, configured bound of list `{name}`");
         PolicyErrors::from_violations(&place, spec.violations())?;
@@ -128,6 +142,14 @@ impl Cors {
         let rule = Rule::BoundConfigured;
         compiled.notices.push(PolicyError::new(location, rule, Part::Within, &bound.join(" ")));
         Ok(compiled)
+    }
+
+    /// The policy with more names of headers.
+    #[must_use]
+    pub fn extended(&self, extension: &CorsExtension<'_>) -> Self {
+        let headers = self.headers.and(NameList::of_headers(extension.headers));
+        let exposed = self.exposed.and(NameList::of_exposed(extension.expose));
+        Self { headers, expose: exposed.value(), exposed, ..self.clone() }
     }
 
     /// Warnings about the policy.
@@ -148,6 +170,12 @@ impl Cors {
     /// Whether the policy names the methods that a preflight allows.
     pub fn names_methods(&self) -> bool {
         self.methods.is_some()
+    }
+
+    /// The parameter of the path whose value chooses the origins, if one does:
+    /// [`CorsPolicyBuilder::by`](super::CorsPolicyBuilder::by).
+    pub fn key(&self) -> Option<&str> {
+        self.run_time.as_ref()?.by.as_deref()
     }
 
     /// Whether a preflight response of one of the two policies is also valid for the other: the
@@ -174,7 +202,8 @@ impl Cors {
     pub fn audience(&self) -> String {
         let credentials = if self.credentials { ", with credentials" } else { "" };
         let origins = match &self.run_time {
-            Some((name, _)) => format!("list `{name}`"),
+            Some(RunTime { name, by: None, .. }) => format!("list `{name}`"),
+            Some(RunTime { name, by: Some(by), .. }) => format!("list `{name}` by `{{{by}}}`"),
             None => self.origins().join(" "),
         };
         origins + credentials
@@ -191,12 +220,16 @@ impl Cors {
         }
     }
 
-    /// Whether the listed origins have one on this machine, which only developers need.
-    pub fn grants_loopback(&self) -> bool {
+    /// Whether the policy grants an origin that only developers need, such as
+    /// `http://localhost:5173`.
+    pub fn grants_development(&self) -> bool {
         match &self.audience {
             Audience::Any => false,
-            Audience::Listed(set) => set.patterns().any(|pattern| pattern.is_loopback()),
-            Audience::Shared(list) => list.load().patterns().any(|pattern| pattern.is_loopback()),
+            Audience::Listed(set) => set.patterns().any(|pattern| pattern.is_development()),
+            Audience::Shared(list) => {
+                let is_granted = |set: &OriginSet| set.patterns().any(|it| it.is_development());
+                list.sets().iter().any(|set| is_granted(set))
+            }
         }
     }
 }
@@ -234,9 +267,17 @@ impl NameList {
         this
     }
 
-    fn without(mut self, is_needless: impl Fn(&[u8]) -> bool) -> Self {
-        self.listed.retain(|name| !is_needless(name.as_bytes()));
-        self
+    /// Without the names that every page can read.
+    fn of_exposed(list: &[&str]) -> Self {
+        let mut names = Self::of_headers(list);
+        names.listed.retain(|name| !names::is_safelisted_response_header(name.as_bytes()));
+        names
+    }
+
+    fn and(&self, other: Self) -> Self {
+        let mut names = Self::new(self.listed.iter().cloned().chain(other.listed));
+        names.any = self.any || other.any;
+        names
     }
 
     /// The header value; `None` for an empty list.

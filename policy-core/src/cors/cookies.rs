@@ -9,8 +9,8 @@ use super::{
 use crate::{catalogue::Rule, origin::Site};
 
 impl Cors {
-    /// Checks that every origin that may send credentials is same-site with `own`, except for those on
-    /// loopback. It is for a route whose callers need a session cookie with `SameSite=Lax` or `Strict`,
+    /// Checks that every origin that may send credentials is same-site with `own`, except for those of
+    /// developers ([`OriginKind::Development`](crate::origin::OriginKind::Development)). It is for a route whose callers need a session cookie with `SameSite=Lax` or `Strict`,
     /// which browsers withhold from pages of other sites. A list that can change is checked now, and
     /// whenever it is replaced.
     ///
@@ -48,13 +48,12 @@ impl Cors {
                     .into_result()
             }
             (Audience::Shared(list), run_time) => {
-                let (name, within) = run_time
-                    .as_ref()
-                    .map_or(("", None), |(name, within)| (name.as_str(), within.as_ref()));
+                let name = run_time.as_ref().map_or("", |it| it.name.as_str());
+                let within = run_time.as_ref().and_then(|it| it.within.as_ref());
                 if let Some(within) = within
                     && within
                         .patterns()
-                        .all(|pattern| !own.meets(&pattern) && !pattern.is_loopback())
+                        .all(|pattern| !own.meets(&pattern) && !pattern.is_development())
                 {
                     let bound: Vec<_> = within.patterns().map(|it| it.to_string()).collect();
                     return Err(PolicyErrors::from_iter([broken(Part::Within, &bound.join(" "))]));
@@ -67,13 +66,15 @@ impl Cors {
     /// The origins that may send credentials, and whose pages are of other sites than `own`. For a
     /// named list, of its current entries.
     pub fn of_other_sites(&self, own: &Site) -> Vec<String> {
-        let others = |set: &crate::origin::OriginSet| {
+        let others = |set: &crate::origin::OriginSet| -> Vec<String> {
             let others = set.patterns().filter(|pattern| !own.includes(pattern));
             others.map(|pattern| pattern.to_string()).collect()
         };
         match &self.audience {
             Audience::Listed(set) if self.credentials => others(set),
-            Audience::Shared(list) if self.credentials => others(&list.load()),
+            Audience::Shared(list) if self.credentials => {
+                list.sets().iter().flat_map(|set| others(set)).collect()
+            }
             _ => Vec::new(),
         }
     }

@@ -14,6 +14,7 @@ mod config;
 mod cookies;
 #[cfg(feature = "engine")]
 mod errors;
+mod extension;
 mod names;
 mod policy;
 #[cfg(feature = "engine")]
@@ -29,6 +30,7 @@ pub use compiled::Cors;
 pub use config::CorsConfig;
 #[cfg(feature = "engine")]
 pub use errors::{PolicyError, PolicyErrors};
+pub use extension::CorsExtension;
 #[cfg(feature = "manifest")]
 pub(crate) use names::normalized_method;
 pub use policy::{CorsPolicy, CorsPolicyBuilder};

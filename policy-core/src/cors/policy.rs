@@ -35,7 +35,7 @@ impl CorsPolicy {
 
     /// Begins a policy whose origins the app supplies at start under this name.
     pub const fn origins_at_run_time(name: &'static str) -> CorsPolicyBuilder {
-        CorsPolicyBuilder(CorsSpec::new(Origins::AtRunTime { name, within: None }))
+        CorsPolicyBuilder(CorsSpec::new(Origins::AtRunTime { name, within: None, by: None }))
     }
 
     /// Checks a spec, as the macros do.
@@ -75,8 +75,17 @@ impl CorsPolicyBuilder {
     /// States the bound outside of which no run-time list of origins may reach. Without effect
     /// on listed origins.
     pub const fn within(mut self, bound: &'static [&'static str]) -> Self {
-        if let Origins::AtRunTime { name, .. } = self.0.origins {
-            self.0.origins = Origins::AtRunTime { name, within: Some(bound) };
+        if let Origins::AtRunTime { name, by, .. } = self.0.origins {
+            self.0.origins = Origins::AtRunTime { name, within: Some(bound), by };
+        }
+        self
+    }
+
+    /// Chooses the list by the value of a parameter of the path, so that each tenant has its own. A
+    /// value without a list grants no origin. Without effect on listed origins.
+    pub const fn by(mut self, parameter: &'static str) -> Self {
+        if let Origins::AtRunTime { name, within, .. } = self.0.origins {
+            self.0.origins = Origins::AtRunTime { name, within, by: Some(parameter) };
         }
         self
     }
@@ -112,8 +121,8 @@ impl CorsPolicyBuilder {
         self
     }
 
-    /// Accepts origins that are not `https`: anybody on the network can act with the cookies of
-    /// such a page.
+    /// Accepts origins whose pages travel without TLS, or have a scheme that is not known: anybody
+    /// on the network can act with the cookies of such a page.
     pub const fn dangerous_insecure_origins(mut self) -> Self {
         self.0.dangerous_insecure_origins = true;
         self

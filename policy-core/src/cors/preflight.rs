@@ -37,7 +37,23 @@ impl Preflight {
         origin: Single<'_>,
         method: Single<'_>,
     ) -> Result<(StatusCode, HeaderMap), Refusal> {
-        let origin = check(cors, origin, method)?;
+        self.answer_of(cors, None, origin, method)
+    }
+
+    /// The same for a policy whose origins a parameter of the path chooses, with its value
+    /// ([`Cors::decide_origin_of`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`answer`](Self::answer).
+    pub fn answer_of(
+        &self,
+        cors: &Cors,
+        key: Option<&str>,
+        origin: Single<'_>,
+        method: Single<'_>,
+    ) -> Result<(StatusCode, HeaderMap), Refusal> {
+        let origin = check(cors, key, origin, method)?;
         let mut headers = self.headers.clone();
         if let Some(origin) = origin
             && let Some(value) = headers.get_mut(ACCESS_CONTROL_ALLOW_ORIGIN)
@@ -119,10 +135,11 @@ impl Cors {
 /// The origin to return; `None` for `*`.
 fn check(
     cors: &Cors,
+    key: Option<&str>,
     origin: Single<'_>,
     method: Single<'_>,
 ) -> Result<Option<HeaderValue>, Refusal> {
-    let origin = match cors.decide_origin(origin) {
+    let origin = match cors.decide_origin_of(key, origin) {
         OriginDecision::Unasked => None,
         OriginDecision::Origin(origin) => Some(origin),
         OriginDecision::Refused if matches!(origin, Single::Repeated) => {

@@ -28,6 +28,8 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct SharedOrigins {
     current: Arc<ArcSwap<OriginSet>>,
+    /// Lists of policies that choose one by a parameter of the path, by its value.
+    keyed: Arc<ArcSwap<BTreeMap<String, Arc<OriginSet>>>>,
     /// The requirements of the routes that use the list. Locked while a list is replaced.
     uses: Arc<Mutex<Vec<Use>>>,
 }
@@ -82,6 +84,58 @@ impl SharedOrigins {
         Ok(())
     }
 
+    /// Replaces the list of one key: of a tenant, for policies that choose the list by a parameter of
+    /// the path ([`CorsPolicyBuilder::by`](super::CorsPolicyBuilder::by)). It obeys the same bound as
+    /// the others. A key without a list grants no origin, and an empty list takes the key away.
+    ///
+    /// ```
+    /// use policy_core::{cors::{Cors, CorsPolicy, OriginLists, SharedOrigins}, gate::Single::One};
+    ///
+    /// const OF_TENANT: CorsPolicy = CorsPolicy::origins_at_run_time("tenants")
+    ///     .within(&["https://*.shop.example"])
+    ///     .by("tenant")
+    ///     .build();
+    ///
+    /// let (mut lists, tenants) = (OriginLists::new(), SharedOrigins::new());
+    /// lists.insert("tenants", tenants.clone());
+    /// let cors = Cors::new("GET /{tenant}/orders", &OF_TENANT, &lists)?;
+    /// tenants.replace_for("acme", &["https://acme.shop.example"])?;
+    /// assert!(tenants.replace_for("acme", &["https://evil.example"]).is_err());
+    ///
+    /// let page = http::HeaderValue::from_static("https://acme.shop.example");
+    /// let granted = |key| cors.decide_origin_of(key, One(&page)).grants(One(&page), Some(&cors));
+    /// assert!(granted(Some("acme")));
+    /// assert!(!granted(Some("globex")) && !granted(None));
+    /// # Ok::<(), policy_core::cors::PolicyErrors>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Rule::OriginListKey`] for a key that cannot stand in a path as it is, and everything that is
+    /// wrong with the new list; the old one stays then.
+    pub fn replace_for<T: AsRef<str>>(&self, key: &str, origins: &[T]) -> Result<(), PolicyErrors> {
+        if !is_key(key) {
+            let rule = Rule::OriginListKey;
+            let error = PolicyError::new(PolicyError::UNLOCATED, rule, Part::Origins, key);
+            return Err(PolicyErrors::from_iter([error]));
+        }
+        let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = checked(&uses, origins)?;
+        let mut keyed = BTreeMap::clone(&self.keyed.load());
+        match list.is_empty() {
+            true => drop(keyed.remove(key)),
+            false => drop(keyed.insert(key.to_owned(), Arc::new(list))),
+        }
+        self.keyed.store(Arc::new(keyed));
+        Ok(())
+    }
+
+    /// The list of a key as it is now, as text.
+    pub fn patterns_for(&self, key: &str) -> Vec<String> {
+        let list = self.load_for(key);
+        list.iter().flat_map(|list| list.patterns()).map(|pattern| pattern.to_string()).collect()
+    }
+
     /// Checks a list as [`replace`](Self::replace) does. The present one stays.
     ///
     /// ```
@@ -115,12 +169,26 @@ impl SharedOrigins {
     /// that the routes of the original allow.
     #[cfg(feature = "manifest")]
     pub(crate) fn view(&self) -> Self {
-        Self { current: Arc::clone(&self.current), uses: Arc::default() }
+        Self {
+            current: Arc::clone(&self.current),
+            keyed: Arc::clone(&self.keyed),
+            uses: Arc::default(),
+        }
     }
 
     /// The list as it is now.
     pub(super) fn load(&self) -> Guard<Arc<OriginSet>> {
         self.current.load()
+    }
+
+    /// The list of a key as it is now.
+    pub(super) fn load_for(&self, key: &str) -> Option<Arc<OriginSet>> {
+        self.keyed.load().get(key).cloned()
+    }
+
+    /// The list and those of all keys, as they are now.
+    pub(super) fn sets(&self) -> Vec<Arc<OriginSet>> {
+        [self.current.load_full()].into_iter().chain(self.keyed.load().values().cloned()).collect()
     }
 
     /// Demands that the origins are same-site with the app's own one, as of the first route that needs
@@ -139,9 +207,10 @@ impl SharedOrigins {
         if uses.iter().any(is_known) {
             return Ok(());
         }
-        let current = self.load();
-        let broken = current
-            .patterns()
+        let broken = self
+            .sets()
+            .iter()
+            .flat_map(|list| list.patterns())
             .filter_map(|pattern| demand.check(&pattern.to_string(), &pattern))
             .collect::<PolicyErrors>();
         uses.push(demand);
@@ -151,6 +220,12 @@ impl SharedOrigins {
     fn is_used(&self) -> bool {
         !self.uses.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
+}
+
+/// Whether a text is a segment of a path that is sent as it is (RFC 3986 2.3).
+fn is_key(text: &str) -> bool {
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_unreserved)
 }
 
 /// The set of these origins, if none breaks a rule.
@@ -210,10 +285,10 @@ pub(super) fn in_list(location: &str, name: &str) -> String {
     format!("{location}, list `{name}`")
 }
 
-/// Whether a deployment withholds its `SameSite` cookie from an origin. Loopback origins are those of
-/// developers.
+/// Whether browsers withhold the `SameSite` cookie of a deployment from users' pages of an origin.
+/// Developers have a page of another site open while they work on it, and see what it is refused.
 pub(super) fn is_withheld(own: &Site, pattern: &OriginPattern<'_>) -> bool {
-    !own.includes(pattern) && !pattern.is_loopback()
+    !own.includes(pattern) && !pattern.is_development()
 }
 
 impl fmt::Debug for SharedOrigins {

@@ -524,8 +524,11 @@ mod tests {
             let Some(cors) = &mut route.cors else { continue };
             // With credentials a list needs a bound.
             cors.credentials = false;
-            cors.origins =
-                Origins::AtRunTime(OriginList { list: "partners".to_owned(), within: None });
+            cors.origins = Origins::AtRunTime(OriginList {
+                list: "partners".to_owned(),
+                within: None,
+                by: None,
+            });
         }
         let sent = request("PUT", "/orders/1", &[("origin", "https://new.example"), COOKIE]);
         let caller = user(&["staff"], 0);

@@ -142,6 +142,9 @@ pub struct OriginList {
     /// The patterns outside of which it may not reach; without them it may name any origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Vec<String>>,
+    /// The parameter of the path by which one of several lists is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The risks that a CORS policy states.

@@ -57,8 +57,9 @@ impl From<&CorsSpec<'_>> for Cors {
     fn from(spec: &CorsSpec<'_>) -> Self {
         let origins = match spec.origins {
             cors::Origins::Listed(origins) => Origins::Listed(texts(origins)),
-            cors::Origins::AtRunTime { name, within } => {
-                Origins::AtRunTime(OriginList { list: name.to_owned(), within: within.map(texts) })
+            cors::Origins::AtRunTime { name, within, by } => {
+                let (list, by) = (name.to_owned(), by.map(str::to_owned));
+                Origins::AtRunTime(OriginList { list, within: within.map(texts), by })
             }
         };
         Self {

@@ -5,7 +5,10 @@ use super::{
     facets::{Auth, Cors, Origins},
     route::Route,
 };
-use crate::{cors::normalized_method, origin::OriginSet};
+use crate::{
+    cors::normalized_method,
+    origin::{OriginPattern, OriginSet},
+};
 
 impl Manifest {
     /// The manifest in its normal form: lists are sorted, what another entry covers is left out,
@@ -102,11 +105,7 @@ fn reduce(patterns: &mut Vec<String>) {
         return;
     }
     sort(patterns);
-    let is_needed = |pattern: &String| {
-        let others = patterns.iter().filter(|other| *other != pattern).map(String::as_str);
-        let own = OriginSet::new([pattern.as_str()]);
-        // What is no pattern stays: it is reported where the manifest is compiled.
-        !matches!((OriginSet::new(others), own), (Ok(others), Ok(own)) if others.includes(&own))
-    };
-    *patterns = patterns.iter().filter(|pattern| is_needed(pattern)).cloned().collect();
+    // A list with a text that is no pattern stays: it is reported where the manifest is compiled.
+    let Ok(set) = OriginSet::new(patterns.iter().map(String::as_str)) else { return };
+    patterns.retain(|text| !OriginPattern::parse(text).is_ok_and(|it| set.covers_by_another(&it)));
 }

@@ -1,9 +1,10 @@
-//! Hosts as browsers serialise them (URL Standard, host serializing).
+//! HostPattern as browsers serialise them (URL Standard, host serializing).
 
+use super::HostPattern;
 use crate::{
     catalogue::Rule,
     const_text::ConstText,
-    grammar::{contains, eq, strip_suffix},
+    grammar::{contains, eq, strip_prefix, strip_suffix},
 };
 
 /// Whether `byte` can occur in a host name as browsers serialise it.
@@ -11,9 +12,19 @@ pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || contains(b"-._", byte)
 }
 
-/// Checks the host of a pattern, which may follow `*.`.
-pub(super) const fn check(host: &str, wildcard: bool) -> Result<(), Rule> {
+/// Checks the host of a pattern, and what stands in front of it.
+pub(super) const fn check(host: &str, hosts: &HostPattern<'_>) -> Result<(), Rule> {
     let bytes = host.as_bytes();
+    let wildcard = !matches!(hosts, HostPattern::One);
+    let room = match hosts {
+        HostPattern::One => 253,
+        HostPattern::Below => 251,
+        HostPattern::Label { prefix, suffix } => match check_label(prefix, suffix) {
+            // A character for the `*`, and the dot.
+            Ok(()) => 251 - prefix.len() - suffix.len(),
+            Err(rule) => return Err(rule),
+        },
+    };
     if let [b'[', inner @ ..] = bytes {
         return if wildcard {
             Err(Rule::OriginWildcard)
@@ -43,8 +54,30 @@ pub(super) const fn check(host: &str, wildcard: bool) -> Result<(), Rule> {
             Err(Rule::OriginAddress)
         };
     }
-    check_labels(name, if wildcard { 251 } else { 253 })
+    check_labels(name, room)
 }
+
+/// Checks the fixed parts of a label with a `*`. The end is fixed, from a hyphen on: on hosts that many
+/// people share, who deploys a page chooses what its name begins with, and its account or project
+/// what it ends with. Without the hyphen, the name of another account could end the same.
+const fn check_label(prefix: &str, suffix: &str) -> Result<(), Rule> {
+    if let Err(rule) = check_name_bytes(prefix.as_bytes()) {
+        return Err(rule);
+    }
+    if let Err(rule) = check_name_bytes(suffix.as_bytes()) {
+        return Err(rule);
+    }
+    let is_anchored = matches!(suffix.as_bytes(), [b'-', _, ..]);
+    let is_punycode = strip_prefix(prefix.as_bytes(), b"xn--").is_some();
+    if is_anchored && !is_punycode && prefix.len() + suffix.len() < MAX_LABEL_LEN {
+        Ok(())
+    } else {
+        Err(Rule::OriginWildcard)
+    }
+}
+
+/// No label of a name is longer (RFC 1035 2.3.4).
+pub(crate) const MAX_LABEL_LEN: usize = 63;
 
 /// The most helpful rule for a byte that is invalid in a host.
 pub(super) const fn rule_of_stray(text: &[u8]) -> Rule {
@@ -111,7 +144,7 @@ const fn check_labels(name: &[u8], max: usize) -> Result<(), Rule> {
     let mut rest = name;
     loop {
         let label = last_label(rest);
-        if label.is_empty() || label.len() > 63 {
+        if label.is_empty() || label.len() > MAX_LABEL_LEN {
             return Err(Rule::OriginHost);
         }
         // Punycode of nothing, or of one basic letter, decodes to no international name.

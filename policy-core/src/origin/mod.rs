@@ -1,27 +1,30 @@
 //! Origins of pages, and sets of origins that a policy grants.
 //!
-//! [`OriginPattern`] is one entry of a policy, checked by the one strict parser of this crate.
+//! [`OriginPattern`] is one entry of a policy, checked by the one strict parser of this crate, and
+//! [`OriginKind`] says what its pages are.
 //! [`Origin`] is the value of a request, split into its parts and never normalised. [`OriginSet`]
 //! holds patterns and answers two questions: does the set contain an origin, and does it contain
 //! another set. [`Site`] decides which origins are same-site.
 
 mod host;
+mod kind;
 mod pattern;
 mod public_suffix;
 mod request;
-#[cfg(feature = "engine")]
 mod set;
 #[cfg(feature = "engine")]
 mod site;
 
+#[cfg(feature = "manifest")]
+pub(crate) use host::MAX_LABEL_LEN;
 #[cfg(feature = "engine")]
 pub(crate) use host::is_loopback as is_loopback_host;
-pub use pattern::{OriginPattern, Port};
-pub(crate) use public_suffix::covers_public_suffix;
+pub use kind::OriginKind;
+pub use pattern::{HostPattern, OriginPattern, Port};
+pub(crate) use public_suffix::{Owners, owners};
 #[cfg(feature = "manifest")]
 pub(crate) use public_suffix::{is_public_suffix, registrable_domain};
 pub use request::Origin;
-#[cfg(feature = "engine")]
 pub use set::OriginSet;
 #[cfg(feature = "engine")]
 pub use site::Site;

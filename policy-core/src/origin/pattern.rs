@@ -22,8 +22,26 @@ pub enum Port {
     Any,
 }
 
+/// Which names a pattern matches: its host, or some of those below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HostPattern<'a> {
+    /// The host itself.
+    One,
+    /// Every name below the host, with one label more or several: `*.example.com`.
+    Below,
+    /// Names with one label more, whose label begins and ends so and has at least one character
+    /// between the two: `shop-*-acme.example.com`.
+    Label {
+        /// What stands in front of the `*`; it may be empty.
+        prefix: &'a str,
+        /// What stands behind the `*`: a `-`, and at least one character.
+        suffix: &'a str,
+    },
+}
+
 /// An origin, or a family of origins, that a policy names: `https://app.example.com`,
-/// `https://*.example.com` (one label or more in front), `http://localhost:*` (any port).
+/// `https://*.example.com` (one label or more in front), `https://shop-*-acme.example.com` (a part of
+/// the first label), `http://localhost:*` (any port).
 ///
 /// `*` alone is not a pattern but a kind of policy, see [`CorsSpec`](crate::cors::CorsSpec).
 ///
@@ -43,7 +61,7 @@ pub enum Port {
 pub struct OriginPattern<'a> {
     scheme: &'a str,
     host: &'a str,
-    wildcard: bool,
+    hosts: HostPattern<'a>,
     port: Port,
 }
 
@@ -69,16 +87,13 @@ impl<'a> OriginPattern<'a> {
             Ok(parts) => parts,
             Err(rule) => return Err(rule),
         };
-        let (wildcard, rest) = match strip_prefix(rest.as_bytes(), b"*.") {
-            Some(_) => (true, rest.split_at(2).1),
-            None => (false, rest),
-        };
-        let (host, port) = rest.split_at(host_len(rest.as_bytes()));
-        if let Err(rule) = host::check(host, wildcard) {
+        let (name, port) = rest.split_at(host_len(rest.as_bytes()));
+        let (hosts, host) = split_hosts(name);
+        if let Err(rule) = host::check(host, &hosts) {
             return Err(rule);
         }
         match parse_port(scheme, port.as_bytes()) {
-            Ok(port) => Ok(Self { scheme, host, wildcard, port }),
+            Ok(port) => Ok(Self { scheme, host, hosts, port }),
             Err(rule) => Err(rule),
         }
     }
@@ -88,14 +103,19 @@ impl<'a> OriginPattern<'a> {
         self.scheme
     }
 
-    /// The host, without `*.`; an IPv6 address keeps its brackets.
+    /// The host, without the label that has a `*`; an IPv6 address keeps its brackets.
     pub const fn host(&self) -> &'a str {
         self.host
     }
 
-    /// Whether the pattern matches every name below its host, but not the host itself.
+    /// Which names the pattern matches, of its host and those below.
+    pub const fn hosts(&self) -> HostPattern<'a> {
+        self.hosts
+    }
+
+    /// Whether the pattern matches names below its host, and not the host itself.
     pub const fn is_wildcard(&self) -> bool {
-        self.wildcard
+        !matches!(self.hosts, HostPattern::One)
     }
 
     /// The port.
@@ -105,74 +125,91 @@ impl<'a> OriginPattern<'a> {
 
     /// Whether the pattern is one origin.
     pub const fn is_single(&self) -> bool {
-        !self.wildcard && !matches!(self.port, Port::Any)
+        !self.is_wildcard() && !matches!(self.port, Port::Any)
     }
 
     /// Whether the host is this machine: `localhost`, a name below it, or a loopback address.
     pub const fn is_loopback(&self) -> bool {
         host::is_loopback(self.host.as_bytes())
     }
-
-    /// Whether a script from there travelled where others could change it.
-    pub const fn is_insecure(&self) -> bool {
-        !eq(self.scheme.as_bytes(), b"https") && !self.is_loopback()
-    }
 }
 
 /// The owned form of a pattern, for sets.
-#[cfg(feature = "engine")]
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct OwnedPattern {
     /// As written in a policy; for a single origin, the text that a request has.
     text: Box<str>,
     /// The text as the value of a header.
+    #[cfg(feature = "engine")]
     value: HeaderValue,
     scheme_len: u8,
     host_len: u8,
-    wildcard: bool,
+    shape: Shape,
     port: Port,
 }
 
-#[cfg(feature = "engine")]
+/// Where the host begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    One,
+    Below,
+    Label { prefix_len: u8, suffix_len: u8 },
+}
+
 impl OwnedPattern {
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
+    #[cfg(feature = "engine")]
     pub(super) fn value(&self) -> &HeaderValue {
         &self.value
     }
 
     pub(super) fn is_single(&self) -> bool {
-        !self.wildcard && self.port != Port::Any
+        self.shape == Shape::One && self.port != Port::Any
     }
 
     pub(super) fn borrow(&self) -> OriginPattern<'_> {
         let (scheme, rest) = self.text.split_at(usize::from(self.scheme_len));
-        let host_start = if self.wildcard { "://*.".len() } else { "://".len() };
-        let (host, _) = rest.split_at(host_start).1.split_at(usize::from(self.host_len));
-        OriginPattern { scheme, host, wildcard: self.wildcard, port: self.port }
+        let (_, rest) = rest.split_at("://".len());
+        let (hosts, rest) = match self.shape {
+            Shape::One => (HostPattern::One, rest),
+            Shape::Below => (HostPattern::Below, rest.split_at("*.".len()).1),
+            Shape::Label { prefix_len, suffix_len } => {
+                let (prefix, rest) = rest.split_at(usize::from(prefix_len));
+                let (suffix, rest) = rest.split_at("*".len()).1.split_at(usize::from(suffix_len));
+                (HostPattern::Label { prefix, suffix }, rest.split_at(".".len()).1)
+            }
+        };
+        let (host, _) = rest.split_at(usize::from(self.host_len));
+        OriginPattern { scheme, host, hosts, port: self.port }
     }
 }
 
-#[cfg(feature = "engine")]
 impl From<&OriginPattern<'_>> for OwnedPattern {
     fn from(pattern: &OriginPattern<'_>) -> Self {
         let text = pattern.to_string();
         Self {
+            #[cfg(feature = "engine")]
             // Patterns are visible ASCII, which every header value may be.
             value: HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("null")),
             text: text.into(),
-            // A scheme has 64 bytes at the most, a host 253.
+            // A scheme has 64 bytes at the most, a host 253, a label 63.
             scheme_len: pattern.scheme.len() as u8,
             host_len: pattern.host.len() as u8,
-            wildcard: pattern.wildcard,
+            shape: match pattern.hosts {
+                HostPattern::One => Shape::One,
+                HostPattern::Below => Shape::Below,
+                HostPattern::Label { prefix, suffix } => {
+                    Shape::Label { prefix_len: prefix.len() as u8, suffix_len: suffix.len() as u8 }
+                }
+            },
             port: pattern.port,
         }
     }
 }
 
-#[cfg(feature = "engine")]
 impl fmt::Debug for OwnedPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.borrow().fmt(f)
@@ -182,8 +219,13 @@ impl fmt::Debug for OwnedPattern {
 /// The pattern as it is written in a policy.
 impl fmt::Display for OriginPattern<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wildcard = if self.wildcard { "*." } else { "" };
-        write!(f, "{}://{wildcard}{}", self.scheme, self.host)?;
+        write!(f, "{}://", self.scheme)?;
+        match self.hosts {
+            HostPattern::One => (),
+            HostPattern::Below => f.write_str("*.")?,
+            HostPattern::Label { prefix, suffix } => write!(f, "{prefix}*{suffix}.")?,
+        }
+        f.write_str(self.host)?;
         match self.port {
             Port::Default => Ok(()),
             Port::Number(port) => write!(f, ":{port}"),
@@ -245,6 +287,36 @@ const fn host_len(text: &[u8]) -> usize {
         rest = tail;
     }
     len
+}
+
+/// Splits the text of a host at the dot after a label with a `*`. Where the text has none, or has it
+/// elsewhere, it is all of the host, whose check then refuses the `*`.
+const fn split_hosts(text: &str) -> (HostPattern<'_>, &str) {
+    if strip_prefix(text.as_bytes(), b"*.").is_some() {
+        return (HostPattern::Below, text.split_at(2).1);
+    }
+    let (prefix, rest) = text.split_at(len_until(text.as_bytes(), b'*'));
+    if rest.is_empty() || contains(prefix.as_bytes(), b'.') {
+        return (HostPattern::One, text);
+    }
+    let rest = rest.split_at(1).1;
+    let (suffix, rest) = rest.split_at(len_until(rest.as_bytes(), b'.'));
+    if rest.is_empty() {
+        return (HostPattern::One, text);
+    }
+    (HostPattern::Label { prefix, suffix }, rest.split_at(1).1)
+}
+
+/// How many bytes come before the first one of these.
+const fn len_until(text: &[u8], byte: u8) -> usize {
+    let mut rest = text;
+    while let [first, tail @ ..] = rest {
+        if *first == byte {
+            break;
+        }
+        rest = tail;
+    }
+    text.len() - rest.len()
 }
 
 /// Reads the text after the host.
@@ -316,6 +388,21 @@ mod tests {
             ("https://*example.com", Rule::OriginWildcard),
             ("https://a.*.com", Rule::OriginWildcard),
             ("https://example.com:8*", Rule::OriginWildcard),
+            // A part of a label ends with a hyphen and something fixed.
+            ("https://shop-*.example.com", Rule::OriginWildcard),
+            ("https://shop-*acme.example.com", Rule::OriginWildcard),
+            ("https://shop-*-.example.com", Rule::OriginWildcard),
+            ("https://*-*-acme.example.com", Rule::OriginWildcard),
+            ("https://*-acme", Rule::OriginWildcard),
+            ("https://a.*-acme.example.com", Rule::OriginWildcard),
+            ("https://*-acme.*.example.com", Rule::OriginWildcard),
+            ("https://*.*-acme.example.com", Rule::OriginWildcard),
+            ("https://xn--*-acme.example.com", Rule::OriginWildcard),
+            ("https://*-acme.1.2.3.4", Rule::OriginWildcard),
+            ("https://*-acme.[::1]", Rule::OriginWildcard),
+            ("https://*-acme..example.com", Rule::OriginHost),
+            ("https://*-acme.", Rule::OriginHost),
+            ("https://*-ac/me.example.com", Rule::OriginPath),
             ("https://*.1.2.3.4", Rule::OriginWildcard),
             ("https://*.[::1]", Rule::OriginWildcard),
             ("*://example.com", Rule::OriginScheme),

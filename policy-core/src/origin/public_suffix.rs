@@ -1,13 +1,34 @@
 //! Names under which anybody can register, from the Public Suffix List.
 
-use super::OriginPattern;
 #[cfg(feature = "engine")]
 use super::host::{is_address, is_loopback};
+use super::{HostPattern, OriginPattern};
 
-/// Whether the pattern covers names that belong to different people. Not `const`: macros check
-/// literals with it, and the start checks every policy.
-pub(crate) fn covers_public_suffix(pattern: &OriginPattern<'_>) -> bool {
-    pattern.is_wildcard() && is_public_suffix(pattern.host())
+/// How far the names that a pattern covers belong to different people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owners {
+    /// They have one owner.
+    One,
+    /// They end as the names of one account of a platform do, such as those of the previews of a
+    /// team below `vercel.app`. The platform decides who else may take such a name.
+    OfPlatform,
+    /// Anybody can have one.
+    Anybody,
+}
+
+/// Who owns the names that the pattern covers. Not `const`: macros check literals with it, and the
+/// start checks every policy.
+pub(crate) fn owners(pattern: &OriginPattern<'_>) -> Owners {
+    if !pattern.is_wildcard() || !is_public_suffix(pattern.host()) {
+        return Owners::One;
+    }
+    let suffix = psl2::lookup(pattern.host().trim_end_matches('.'));
+    // The private part of the list has the domains of platforms; in the other part, names are sold.
+    let is_platform = suffix.is_some_and(|name| name.typ() == Some(psl2::Type::Private));
+    match pattern.hosts() {
+        HostPattern::Label { .. } if is_platform => Owners::OfPlatform,
+        _ => Owners::Anybody,
+    }
 }
 
 /// Whether names below this one belong to different people.

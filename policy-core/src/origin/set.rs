@@ -1,15 +1,16 @@
 //! Sets of origins: whether one contains an origin, and whether one contains another.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     hash::{BuildHasherDefault, Hasher},
     iter::successors,
 };
 
+#[cfg(feature = "engine")]
 use http::HeaderValue;
 
-use super::{MAX_ORIGIN_LEN, Origin, OriginPattern, Port, pattern::OwnedPattern};
+use super::{HostPattern, MAX_ORIGIN_LEN, Origin, OriginPattern, Port, pattern::OwnedPattern};
 use crate::catalogue::Rule;
 
 /// A set of origins, built once from patterns.
@@ -39,6 +40,8 @@ pub struct OriginSet {
     single: Index,
     /// Patterns that match many origins, by their parts.
     families: Index,
+    /// The fixed ends of labels, by what follows them: whether it is worth to look for a pattern.
+    label_ends: HashSet<u64, BuildHasherDefault<KeyHasher>>,
     has_wildcard: bool,
     has_any_port: bool,
 }
@@ -72,6 +75,9 @@ impl OriginSet {
         } else {
             self.families.insert(key_of(pattern), index)
         };
+        if let HostPattern::Label { suffix, .. } = pattern.hosts() {
+            self.label_ends.insert(end_key(base_of(pattern), suffix.as_bytes()));
+        }
         self.patterns.push(owned);
         self.next.push(before);
         self.has_wildcard |= pattern.is_wildcard();
@@ -85,6 +91,7 @@ impl OriginSet {
 
     /// The origin to write into a response, if it is in the set. The bytes are copied, so that the
     /// server can reuse the memory of the request.
+    #[cfg(feature = "engine")]
     pub(crate) fn echo(&self, value: &HeaderValue) -> Option<HeaderValue> {
         if let Some(known) = self.single(value.as_bytes()) {
             return Some(known.value().clone());
@@ -96,8 +103,20 @@ impl OriginSet {
     /// Whether the set contains everything that `pattern` matches. It compares with one entry at a
     /// time, which misses only one case: all 65535 ports listed one by one.
     pub fn includes_pattern(&self, pattern: &OriginPattern<'_>) -> bool {
+        self.has(pattern) || self.covers_by_another(pattern)
+    }
+
+    /// Whether one entry of the set other than `pattern` itself contains everything that it matches.
+    pub(crate) fn covers_by_another(&self, pattern: &OriginPattern<'_>) -> bool {
+        let hosts = match pattern.hosts() {
+            HostPattern::One => Wanted::One,
+            HostPattern::Below => Wanted::Below,
+            HostPattern::Label { prefix, suffix } => {
+                Wanted::Label(prefix.as_bytes(), suffix.as_bytes())
+            }
+        };
         let (scheme, host) = (pattern.scheme().as_bytes(), pattern.host().as_bytes());
-        self.has(pattern) || self.covers(scheme, host, pattern.port(), pattern.is_wildcard())
+        self.covers((scheme, host, pattern.port()), hosts, Some(pattern))
     }
 
     /// Whether every origin of `other` is in this set.
@@ -144,34 +163,37 @@ impl OriginSet {
     fn has_in_family(&self, value: &[u8]) -> bool {
         !self.families.is_empty()
             && Origin::parse(value).is_some_and(|origin| {
-                self.covers(origin.scheme(), origin.host(), origin.port(), false)
+                let parts = (origin.scheme(), origin.host(), origin.port());
+                self.covers(parts, Wanted::One, None)
             })
     }
 
-    /// Whether a wildcard of the set matches these parts. Walks from the top-level label to the
-    /// whole host, with a look-up for a wildcard at every dot and for the host at the end.
-    fn covers(&self, scheme: &[u8], host: &[u8], port: Port, is_wildcard: bool) -> bool {
+    /// Whether a family of the set matches all of these hosts, without regard to one pattern. Walks
+    /// from the top-level label to the whole host, with a look-up for a wildcard at every dot and for
+    /// the host at the end.
+    fn covers(
+        &self,
+        (scheme, host, port): (&[u8], &[u8], Port),
+        hosts: Wanted<'_>,
+        except: Option<&OriginPattern<'_>>,
+    ) -> bool {
         let salt = hash_from_end(0, scheme);
-        let is_family = |state: u64, name: &[u8], wildcard: bool| {
-            let ports = [Some(port), self.has_any_port.then_some(Port::Any)];
-            ports.into_iter().flatten().any(|port| {
-                self.chain(&self.families, key(state ^ salt, port, wildcard)).any(|known| {
-                    let known = known.borrow();
-                    known.host().as_bytes() == name
-                        && known.scheme().as_bytes() == scheme
-                        && known.port() == port
-                        && known.is_wildcard() == wildcard
-                })
-            })
+        let ports = [Some(port), self.has_any_port.then_some(Port::Any)];
+        let ports = ports.into_iter().flatten();
+        let families = ports.map(|port| Family { set: self, scheme, salt, port, except });
+        let is_covered = |state: u64, name: &[u8], hosts: Wanted<'_>| {
+            families.clone().any(|family| family.matches(state, name, hosts))
         };
+        let has_labels = hosts.is_one() && !self.label_ends.is_empty();
         let mut state = 0;
         if self.has_wildcard {
             for (at, byte) in host.iter().enumerate().rev() {
                 // A dot at the very front leaves no label for the `*`.
                 if *byte == b'.'
                     && at > 0
-                    && let Some(name) = host.get(at + 1..)
-                    && is_family(state, name, true)
+                    && let Some((front, [_, name @ ..])) = host.split_at_checked(at)
+                    && (is_covered(state, name, Wanted::Below)
+                        || (has_labels && is_covered(state, name, Wanted::Word(front))))
                 {
                     return true;
                 }
@@ -180,7 +202,8 @@ impl OriginSet {
         } else {
             state = hash_from_end(0, host);
         }
-        is_family(state, host, is_wildcard)
+        is_covered(state, host, hosts)
+            || (hosts.is_label() && is_covered(state, host, Wanted::Below))
     }
 
     /// The patterns under a key, those too that have it by chance.
@@ -206,19 +229,132 @@ impl fmt::Debug for OriginSet {
     }
 }
 
-fn key_of(pattern: &OriginPattern<'_>) -> u64 {
-    let name = hash_from_end(0, pattern.host().as_bytes());
-    let salt = hash_from_end(0, pattern.scheme().as_bytes());
-    key(name ^ salt, pattern.port(), pattern.is_wildcard())
+/// The hosts that a set is asked about.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    /// A host itself.
+    One,
+    /// Every name below it.
+    Below,
+    /// Those with a label that begins and ends so.
+    Label(&'a [u8], &'a [u8]),
+    /// That with this label, which may have a dot.
+    Word(&'a [u8]),
 }
 
-fn key(name: u64, port: Port, is_wildcard: bool) -> u64 {
+impl Wanted<'_> {
+    const fn is_one(self) -> bool {
+        matches!(self, Self::One)
+    }
+
+    const fn is_label(self) -> bool {
+        matches!(self, Self::Label(..))
+    }
+}
+
+/// The families of a set with a scheme and a port.
+#[derive(Clone, Copy)]
+struct Family<'a> {
+    set: &'a OriginSet,
+    scheme: &'a [u8],
+    salt: u64,
+    port: Port,
+    except: Option<&'a OriginPattern<'a>>,
+}
+
+impl Family<'_> {
+    /// Whether one of them with this name, whose hash is `state`, matches all of these hosts.
+    fn matches(&self, state: u64, name: &[u8], hosts: Wanted<'_>) -> bool {
+        let (front, end, room) = match hosts {
+            Wanted::One => {
+                return self.has(key(state ^ self.salt, self.port, 0), name, HostPattern::One);
+            }
+            Wanted::Below => {
+                return self.has(key(state ^ self.salt, self.port, 1), name, HostPattern::Below);
+            }
+            Wanted::Label(prefix, suffix) => (prefix, suffix, usize::MAX),
+            // At least one character is between the two.
+            Wanted::Word(label) => (label, label, label.len().saturating_sub(1)),
+        };
+        if front.contains(&b'.') {
+            return false;
+        }
+        let base = key(state ^ self.salt, self.port, 2);
+        let ends = end.iter().enumerate().filter(|(_, byte)| **byte == b'-');
+        ends.filter_map(|(at, _)| end.get(at..)).any(|suffix| {
+            let key = end_key(base, suffix);
+            self.set.label_ends.contains(&key)
+                && room
+                    .checked_sub(suffix.len())
+                    .is_some_and(|room| self.has_label(key, name, (front, suffix), room))
+        })
+    }
+
+    /// Whether one of them has this end, and a beginning of `front` of at most `room` bytes.
+    fn has_label(
+        &self,
+        end: u64,
+        name: &[u8],
+        (front, end_text): (&[u8], &[u8]),
+        room: usize,
+    ) -> bool {
+        let mut key = end;
+        (0..=front.len().min(room)).any(|len| {
+            if let Some(byte) = len.checked_sub(1).and_then(|last| front.get(last)) {
+                key = step(key, u64::from(*byte));
+            }
+            let texts = [front.get(..len), Some(end_text)].map(|it| it.map(str::from_utf8));
+            let [Some(Ok(prefix)), Some(Ok(suffix))] = texts else { return false };
+            self.has(key, name, HostPattern::Label { prefix, suffix })
+        })
+    }
+
+    fn has(&self, key: u64, name: &[u8], hosts: HostPattern<'_>) -> bool {
+        self.set.chain(&self.set.families, key).any(|known| {
+            let known = known.borrow();
+            known.host().as_bytes() == name
+                && known.scheme().as_bytes() == self.scheme
+                && known.port() == self.port
+                && known.hosts() == hosts
+                && self.except != Some(&known)
+        })
+    }
+}
+
+fn key_of(pattern: &OriginPattern<'_>) -> u64 {
+    match pattern.hosts() {
+        HostPattern::One | HostPattern::Below => base_of(pattern),
+        HostPattern::Label { prefix, suffix } => {
+            let end = end_key(base_of(pattern), suffix.as_bytes());
+            prefix.bytes().fold(end, |state, byte| step(state, u64::from(byte)))
+        }
+    }
+}
+
+/// The key without the parts of a label.
+fn base_of(pattern: &OriginPattern<'_>) -> u64 {
+    let name = hash_from_end(0, pattern.host().as_bytes());
+    let salt = hash_from_end(0, pattern.scheme().as_bytes());
+    let hosts = match pattern.hosts() {
+        HostPattern::One => 0,
+        HostPattern::Below => 1,
+        HostPattern::Label { .. } => 2,
+    };
+    key(name ^ salt, pattern.port(), hosts)
+}
+
+fn key(name: u64, port: Port, hosts: u64) -> u64 {
     let port = match port {
         Port::Default => 0,
         Port::Number(number) => u64::from(number),
         Port::Any => 1 << 16,
     };
-    step(name, port << 1 | u64::from(is_wildcard))
+    step(name, port << 2 | hosts)
+}
+
+/// The key of a label that ends so.
+fn end_key(base: u64, suffix: &[u8]) -> u64 {
+    hash_from_end(base, suffix)
 }
 
 /// Hashes from the last byte to the first, so that a suffix of a host has its hash on the way.
@@ -279,6 +415,65 @@ mod tests {
         }
     }
 
+    /// The end is fixed from a hyphen on, and at least one character stands for the `*`.
+    #[test]
+    fn a_part_of_a_label_matches_between_its_fixed_ends() {
+        let set = set(&["https://shop-*-acme.vercel.app", "https://*-team.test:*"]);
+        for origin in [
+            "https://shop-1f2e3d-acme.vercel.app",
+            "https://shop-git-main-acme.vercel.app",
+            "https://shop---acme.vercel.app",
+            "https://x-team.test:8443",
+            "https://a-team-team.test",
+        ] {
+            assert!(set.matches(origin.as_bytes()), "{origin}");
+        }
+        for origin in [
+            "https://shop-acme.vercel.app",
+            "https://shop--acme.vercel.app",
+            "https://evil-shop-x-acme.vercel.app",
+            "https://shop-x-evilacme.vercel.app",
+            "https://shop-x-acme-evil.vercel.app",
+            "https://shop-x.evil-acme.vercel.app",
+            "https://shop-x-acme.evil.vercel.app",
+            "https://evil.shop-x-acme.vercel.app",
+            "https://shop-x-acme.vercel.app.evil.test",
+            "https://shop-x-acme.vercel.app:8443",
+            "http://shop-x-acme.vercel.app",
+            "https://-team.test",
+            "https://shop-*-acme.vercel.app.",
+        ] {
+            assert!(!set.matches(origin.as_bytes()), "{origin}");
+        }
+    }
+
+    #[test]
+    fn inclusion_follows_the_parts_of_labels() {
+        let bound = set(&["https://shop-*-acme.test", "https://*.b.test"]);
+        for inside in [
+            "https://shop-x-acme.test",
+            "https://shop-*-acme.test",
+            "https://shop-pr-*-acme.test",
+            "https://shop-*-x-acme.test",
+            "https://*-acme.b.test",
+            "https://*-acme.a.b.test",
+        ] {
+            assert!(bound.includes(&set(&[inside])), "{inside}");
+        }
+        for outside in [
+            "https://shop--acme.test",
+            "https://*-acme.test",
+            "https://sho*-acme.test",
+            "https://shop-*-cme.test",
+            "https://*.test",
+            "https://shop-*-acme.test:*",
+            "https://*.shop-x-acme.test",
+            "https://shop-*-acme.c.test",
+        ] {
+            assert!(!bound.includes(&set(&[outside])), "{outside}");
+        }
+    }
+
     #[test]
     fn inclusion_follows_wildcards_and_ports() {
         let bound = set(&["https://*.a.test", "http://localhost:*", "https://b.test"]);
@@ -336,8 +531,9 @@ mod tests {
 
     #[test]
     fn the_text_of_a_family_is_no_origin() {
-        let set = set(&["https://*.a.test", "http://localhost:*"]);
+        let set = set(&["https://*.a.test", "http://localhost:*", "https://*-b.test"]);
         assert!(!set.matches(b"https://*.a.test"));
+        assert!(!set.matches(b"https://*-b.test"));
         assert!(!set.matches(b"http://localhost:*"));
     }
 

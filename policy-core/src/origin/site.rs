@@ -1,6 +1,6 @@
 //! The site of an origin, by which browsers decide whether a request carries `SameSite` cookies.
 
-use super::{OriginPattern, host::is_loopback, public_suffix::registrable_domain};
+use super::{HostPattern, OriginPattern, host::is_loopback, public_suffix::registrable_domain};
 
 /// The site of an origin (HTML, "obtain a site"): its scheme and registrable domain, without port.
 /// Addresses, public suffixes and loopback names are sites of their own.
@@ -43,8 +43,15 @@ impl Site {
     /// Whether an origin of the pattern is of this site.
     pub fn meets(&self, pattern: &OriginPattern<'_>) -> bool {
         let (own, host) = (&*self.domain, pattern.host());
-        let is_below = || own.strip_suffix(host).is_some_and(|above| above.ends_with('.'));
-        let is_covered = || pattern.is_wildcard() && is_below();
+        let above = own.strip_suffix(host).and_then(|above| above.strip_suffix('.'));
+        let is_covered = || match (pattern.hosts(), above) {
+            (HostPattern::One, _) | (_, None) => false,
+            (HostPattern::Below, Some(_)) => true,
+            (HostPattern::Label { prefix, suffix }, Some(label)) => {
+                let middle = label.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+                middle.is_some_and(|middle| !middle.is_empty() && !middle.contains('.'))
+            }
+        };
         *self.scheme == *pattern.scheme() && (registrable_domain(host) == own || is_covered())
     }
 }
@@ -104,8 +111,26 @@ mod tests {
             ("http://*.example", false),
             ("https://*.other.example", false),
             ("https://*.le", false),
+            ("https://s*-p.example", false),
+            ("https://*-b.shop.example", true),
         ] {
             assert_eq!(meets("https://api.shop.example", pattern), expected, "{pattern}");
         }
+    }
+
+    /// The own domain of a name below a public suffix is that name.
+    #[test]
+    fn a_part_of_a_label_meets_the_domains_that_end_so() {
+        for (own, expected) in [
+            ("https://shop-1f-acme.vercel.app", true),
+            ("https://api.shop-1f-acme.vercel.app", true),
+            ("https://shop--acme.vercel.app", false),
+            ("https://shop-acme.vercel.app", false),
+            ("https://shop-1f-acme.github.io", false),
+        ] {
+            assert_eq!(meets(own, "https://shop-*-acme.vercel.app"), expected, "{own}");
+            assert!(!includes(own, "https://shop-*-acme.vercel.app"), "{own}");
+        }
+        assert!(includes("https://api.shop.example", "https://pr-*-web.shop.example"));
     }
 }

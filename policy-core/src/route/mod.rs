@@ -7,7 +7,11 @@ pub use facts::{Authentication, RouteFacts};
 #[cfg(feature = "engine")]
 use crate::{Violation, cors::CorsPolicy};
 use crate::{
-    auth::AuthPolicy, catalogue::Rule, cors::CorsSpec, csrf::CsrfPolicy, grammar::is_token,
+    auth::AuthPolicy,
+    catalogue::Rule,
+    cors::{CorsExtension, CorsSpec},
+    csrf::CsrfPolicy,
+    grammar::is_token,
     limits::Limits,
 };
 
@@ -137,6 +141,8 @@ macro_rules! define_policies {
         pub struct RoutePolicy {
             /// Which other origins may read responses.
             pub cors: Facet<CorsSpec<'static>>,
+            /// Names that the route adds to the CORS policy of an outer level.
+            pub cors_extension: CorsExtension<'static>,
             /// Which callers are admitted.
             pub auth: AuthPolicy,
             /// The CSRF protection; `None` where the outer level decides.
@@ -151,6 +157,7 @@ macro_rules! define_policies {
             /// A public route without further policies.
             pub const PUBLIC: Self = Self {
                 cors: Facet::Inherit,
+                cors_extension: CorsExtension::NONE,
                 auth: AuthPolicy::Public,
                 csrf: None,
                 limits: Limits::NONE,
@@ -165,6 +172,7 @@ macro_rules! define_policies {
                 &self,
             ) -> (LevelPolicy<CorsPolicy>, Vec<Violation<'static, &'static str>>) {
                 let mut violations = Vec::new();
+                violations.extend(self.cors_extension.spec().first_error().map(Violation::named));
                 let level = LevelPolicy {
                     cors: checked(self.cors, &mut violations),
                     limits: self.limits,

@@ -17,7 +17,7 @@ pub fn origins_near(pattern: &str) -> impl Iterator<Item = Vec<u8>> {
 
 /// One of them by its number.
 pub(super) fn near(pattern: &str, variation: usize) -> Vec<u8> {
-    let concrete = pattern.replace("*.", "x.").replace(":*", ":8443");
+    let concrete = pattern.replace("*.", "x.").replace("*-", "x-").replace(":*", ":8443");
     let (scheme, rest) = concrete.split_once("://").unwrap_or(("https", &concrete));
     let (host, port) = match rest.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, format!(":{port}")),
@@ -59,7 +59,7 @@ fn exact(origin: &Concrete<'_>) -> Vec<u8> {
 }
 
 /// The first is the origin itself; those after it are near misses, and some hits.
-pub(super) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 38] = [
+pub(super) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 43] = [
     exact,
     |origin| origin.with_host(&format!("y.{}", origin.host)),
     |origin| origin.with_host(&format!("y.{}", origin.host).replace("y.x.", "z.y.x.")),
@@ -72,6 +72,12 @@ pub(super) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 38] = [
     |origin| origin.with_host(&format!(".{}", origin.host)),
     |origin| origin.with_host(&origin.host.replacen("x.", ".", 1)),
     |origin| origin.with_host(&origin.host.replacen('.', "..", 1)),
+    // Of a label with fixed parts: nothing, a dot, more, and others than these.
+    |origin| origin.with_host(&origin.host.replacen("x-", "-", 1)),
+    |origin| origin.with_host(&origin.host.replacen("x-", "x.y-", 1)),
+    |origin| origin.with_host(&origin.host.replacen("x-", "y-x_z-", 1)),
+    |origin| origin.with_host(&origin.host.replacen('.', "-evil.", 1)),
+    |origin| origin.with_host(&origin.host.replacen('-', "", 1)),
     // A dot that was meant as one and stands for any sign.
     |origin| origin.with_host(&origin.host.replacen('.', "-", 1)),
     |origin| origin.with_host(&format!("{}.", origin.host)),

@@ -11,8 +11,8 @@ use proptest::{
 use super::near::{VARIATIONS, near};
 use crate::{cors::CorsConfig, origin::Origin};
 
-/// An entry of a list of origins: one origin, or a pattern with `*.` for names or `:*` for
-/// ports. Few labels, so that hosts often share a suffix.
+/// An entry of a list of origins: one origin, or a pattern with `*.` for names, `*-` in a label or
+/// `:*` for ports. Few labels, so that hosts often share a suffix.
 ///
 /// ```
 /// use policy_core::{origin::OriginPattern, testing::any_pattern};
@@ -27,8 +27,12 @@ pub fn any_pattern() -> impl Strategy<Value = String> + Clone {
     let top = prop_oneof![9 => select(&["test", "b", "localhost"][..]), 1 => Just("test.")];
     let name = (vec(label, 0..3), top)
         .prop_map(|(labels, top)| labels.into_iter().chain([top]).collect::<Vec<_>>().join("."));
-    let family = (prop::bool::weighted(0.4), name)
-        .prop_map(|(wildcard, name)| if wildcard { format!("*.{name}") } else { name });
+    let front = prop_oneof![
+        6 => Just(""),
+        4 => Just("*."),
+        1 => select(&["*-a.", "*-b-a.", "a*-a.", "a-*-a.", "a-x*-a.", "ab-*-b."][..]),
+    ];
+    let family = (front, name).prop_map(|(front, name)| format!("{front}{name}"));
     let address = select(&["127.0.0.1", "10.0.0.1", "[::1]", "[2001:db8::1]"][..]);
     let host = prop_oneof![8 => family, 1 => address.prop_map(str::to_owned)];
     let scheme = prop_oneof![6 => Just("https"), 3 => Just("http"), 1 => Just("tauri")];

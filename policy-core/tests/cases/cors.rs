@@ -171,7 +171,9 @@ fn reason(rule: Rule) -> &'static str {
         | Rule::AnyMethodWithCredentials
         | Rule::AnyHeaderWithCredentials
         | Rule::AnyExposeWithCredentials => "wildcard+credentials",
-        Rule::InsecureOriginWithCredentials => "insecure+credentials",
+        Rule::InsecureOriginWithCredentials | Rule::UnknownSchemeWithCredentials => {
+            "insecure+credentials"
+        }
         Rule::PublicSuffixWithCredentials => "public-suffix+credentials",
         Rule::MaxAgeOutOfBounds => "out-of-bounds",
         _ => "a rule that no case has",

@@ -70,8 +70,12 @@ impl Expression {
     fn origins(&self) -> Vec<String> {
         let near = self.entries().into_iter().filter(|entry| entry.contains("://"));
         let near = near.flat_map(|entry| {
-            let below = entry.replace("://*.", "://").replace("://", "://*.");
-            origins_near(entry).chain(origins_near(&below)).collect::<Vec<_>>()
+            let below = entry.replace("://*.", "://").replace("*-", "w-").replace("://", "://*.");
+            // What the parts of a label overlap in, with much and with nothing between them.
+            let short = ["", "-", "x", "x-", "-x", "y", "x-x", "x-y", "x-y-x", "y-x", "z"];
+            let short = short.map(|middle| entry.replacen("*-", &format!("{middle}-"), 1));
+            let short = short.map(|origin| origin.replace(":*", ":8443").into_bytes());
+            origins_near(entry).chain(origins_near(&below)).chain(short).collect::<Vec<_>>()
         });
         let fixed = ["null", "https://evil.example", "app://x", "https://192.0.2.1", "https://a."];
         let near = near.filter_map(|origin| String::from_utf8(origin).ok());
@@ -88,7 +92,15 @@ fn entry_has(entry: &str, origin: &str) -> bool {
     let (scheme, host, port) = parts(entry);
     let (its_scheme, its_host, its_port) = parts(origin);
     let is_below = |end: &str| its_host.ends_with(end) && its_host.len() > end.len();
-    let in_host = host.strip_prefix('*').map_or(host == its_host, is_below);
+    let in_host = match host.split_once('*') {
+        None => host == its_host,
+        Some(("", end)) if end.starts_with('.') => is_below(end),
+        Some((front, end)) => {
+            let rest = its_host.strip_prefix(front);
+            let middle = rest.and_then(|rest| rest.strip_suffix(end));
+            middle.is_some_and(|middle| !middle.is_empty() && !middle.contains('.'))
+        }
+    };
     scheme == its_scheme && in_host && (port == "*" || port == its_port)
 }
 
@@ -116,6 +128,11 @@ fn any_entry() -> impl Strategy<Value = String> {
         "https://*.test",
         "https://10.0.0.1",
         "https://10.0.0.1:*",
+        "https://*-b.a.test",
+        "https://x-*-b.a.test:*",
+        "https://*-x-b.a.test",
+        "https://x-y*-b.a.test",
+        "https://x-x-b.a.test",
     ];
     prop_oneof![
         10 => select(few).prop_map(str::to_owned),

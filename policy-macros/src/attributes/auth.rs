@@ -303,7 +303,7 @@ impl Args {
     fn needs_compiler(&self, context: &Context<'_>) -> bool {
         let (is_shared, is_inline) = match &context.attributes.cors {
             Some(PolicyArgs::Shared(_)) => (true, false),
-            Some(PolicyArgs::Inline(_)) => (false, true),
+            Some(PolicyArgs::Inline(inline)) => (false, !inline.extends()),
             Some(PolicyArgs::None) | None => (false, false),
         };
         let is_scheme_judged = context.attributes.csrf.is_some() || is_shared || is_inline;
@@ -423,7 +423,7 @@ impl SchemeType {
 /// Whether `#[cors]` grants origins without `credentials`, as far as can be seen.
 fn is_without_credentials(context: &Context<'_>) -> bool {
     let inline = context.attributes.cors.as_ref().and_then(PolicyArgs::inline);
-    inline.is_some_and(|inline| !inline.has("credentials"))
+    inline.is_some_and(|inline| !inline.has("credentials") && !inline.extends())
 }
 
 /// The constant that holds a list whose values are not visible.

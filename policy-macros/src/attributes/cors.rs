@@ -2,7 +2,7 @@
 
 use policy_core::{
     Rule,
-    cors::{CorsSpec, Origins, Part, Violation},
+    cors::{CorsExtension, CorsSpec, Origins, Part, Violation},
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -37,11 +37,12 @@ pub(crate) struct InlineCors {
 /// The source of the origins.
 enum OriginsArg {
     Listed(List),
-    /// `config("name", within = ..)`
+    /// `config("name", within = .., by = ..)`
     AtRunTime {
         call: TokenStream,
         name: Expr,
         within: Option<List>,
+        by: Option<Expr>,
     },
     /// They are there, and an error about them has been found already.
     Unreadable,
@@ -49,13 +50,14 @@ enum OriginsArg {
 
 impl Inline for InlineCors {
     const FLAGS: &'static [&'static str] = &[
+        "extend",
         "credentials",
         "dangerous_configured_bound",
         "dangerous_insecure_origins",
         "dangerous_public_suffix",
     ];
     const PARTS: &'static [&'static str] = &["origins", "headers", "expose", "methods", "max_age"];
-    const POSSIBLE: &'static str = "possible are `origins`, `credentials`, `headers`, `expose`, `methods`, `max_age`, \
+    const POSSIBLE: &'static str = "possible are `origins`, `credentials`, `headers`, `expose`, `methods`, `max_age`, `extend`, \
          `dangerous_configured_bound`, `dangerous_insecure_origins` and `dangerous_public_suffix`; or the name of a \
          `CorsPolicy`, or `none`";
 
@@ -112,7 +114,7 @@ impl OriginsArg {
             diagnostics.rule(call, Rule::ConfigName, "");
             return None;
         };
-        let (mut within, mut is_readable) = (None, true);
+        let (mut within, mut by, mut is_readable) = (None, None, true);
         for arg in args {
             match arg {
                 Expr::Assign(assign)
@@ -124,6 +126,12 @@ impl OriginsArg {
                     within = read_list((*assign.right).clone(), "within", diagnostics);
                     is_readable &= within.is_some();
                 }
+                Expr::Assign(assign) if word_of(&assign.left).is_some_and(|word| word == "by") => {
+                    if by.is_some() {
+                        diagnostics.rule(arg, Rule::ArgumentRepeated, "by");
+                    }
+                    by = Some((*assign.right).clone());
+                }
                 other => diagnostics.rule(other, Rule::ConfigArgument, ""),
             }
         }
@@ -131,6 +139,7 @@ impl OriginsArg {
             call: call.to_token_stream(),
             name: name.clone(),
             within,
+            by,
         })
     }
 }
@@ -172,10 +181,7 @@ impl Attribute for Args {
 
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
         match self {
-            Self::Inline(inline) if inline.is_all_visible() => {
-                expansion.set("cors", &inline.spec());
-            }
-            Self::Inline(inline) => inline.emit_checked(&constant(context), expansion),
+            Self::Inline(inline) => inline.emit(&constant(context), expansion),
             // It is a policy already, and checked itself.
             Self::Shared(expr) => {
                 let name = constant(context);
@@ -206,8 +212,39 @@ impl InlineCors {
         star.map_or_else(|| self.tokens.clone(), ToTokens::to_token_stream)
     }
 
+    /// Whether it adds to the policy of an outer level.
+    pub(crate) fn extends(&self) -> bool {
+        self.has("extend")
+    }
+
+    /// Reports what cannot stand beside `extend`, each on its own tokens.
+    fn check_extension(&self, diagnostics: &mut Diagnostics) {
+        let origins = match &self.origins {
+            Some(OriginsArg::Listed(list)) => Some(list.expr.to_token_stream()),
+            Some(OriginsArg::AtRunTime { call, .. }) => Some(call.clone()),
+            Some(OriginsArg::Unreadable) | None => None,
+        };
+        let methods = self.methods.as_ref().map(|list| list.expr.to_token_stream());
+        let seconds = self.max_age.as_ref().map(ToTokens::to_token_stream);
+        let flags = self.flags.iter().filter(|flag| *flag != "extend");
+        let others = flags.map(ToTokens::to_token_stream);
+        let others: Vec<_> =
+            others.chain([origins, methods, seconds].into_iter().flatten()).collect();
+        for tokens in &others {
+            diagnostics.rule(tokens, Rule::ExtensionPart, "");
+        }
+        let has_names = self.headers.is_some() || self.expose.is_some();
+        let is_unreadable = matches!(self.origins, Some(OriginsArg::Unreadable));
+        if others.is_empty() && !has_names && !is_unreadable {
+            diagnostics.rule(&self.tokens, Rule::ExtensionPart, "");
+        }
+    }
+
     /// Reports every violation among the literals, each on its own token.
     fn check(&self, diagnostics: &mut Diagnostics) {
+        if self.extends() {
+            self.check_extension(diagnostics);
+        }
         let texts_of = |part| texts(self.list(part));
         let (origins, within) = (texts_of(Part::Origins), texts_of(Part::Within));
         let (methods, headers) = (texts_of(Part::Methods), texts_of(Part::Headers));
@@ -215,9 +252,11 @@ impl InlineCors {
         let (origins, within, methods) = (strs(&origins), strs(&within), strs(&methods));
         let spec = CorsSpec {
             origins: match &self.origins {
-                Some(OriginsArg::AtRunTime { within: bound, .. }) => {
-                    Origins::AtRunTime { name: "", within: bound.as_ref().map(|_| &*within) }
-                }
+                Some(OriginsArg::AtRunTime { within: bound, .. }) => Origins::AtRunTime {
+                    name: "",
+                    within: bound.as_ref().map(|_| &*within),
+                    by: None,
+                },
                 _ => Origins::Listed(&origins),
             },
             credentials: self.has("credentials"),
@@ -229,6 +268,8 @@ impl InlineCors {
             dangerous_public_suffix: self.has("dangerous_public_suffix"),
             dangerous_configured_bound: self.has("dangerous_configured_bound"),
         };
+        let extension = CorsExtension { headers: spec.headers, expose: spec.expose };
+        let spec = if self.extends() { extension.spec() } else { spec };
         for Violation { rule, part, index, value, .. } in spec.violations() {
             if self.is_visible(part) {
                 diagnostics.rule(self.tokens_of(part, index), rule, value);
@@ -281,15 +322,41 @@ impl InlineCors {
     ///
     /// What fails is a constant that nothing refers to, or the compiler would complain about every
     /// use of it. Its name stands in the message.
-    fn emit_checked(&self, name: &Ident, expansion: &mut Expansion) {
-        let cors = quote!(__policy::policy_core::cors);
-        let (spec, stated) = (self.spec(), quote!(__POLICY_CORS));
-        let assertion = const_assertion(name, &stated, &self.failure());
-        expansion.items.extend(quote! {
-            const #stated: #cors::CorsSpec<'static> = #spec;
+    fn emit_checked(&self, name: &Ident, (ty, value): (&TokenStream, &TokenStream)) -> TokenStream {
+        let stated = quote!(__POLICY_CORS);
+        let spec = if self.extends() { quote!(#stated.spec()) } else { stated.clone() };
+        let assertion = const_assertion(name, &spec, &self.failure());
+        quote! {
+            const #stated: __policy::policy_core::cors::#ty<'static> = #value;
             #assertion
+        }
+    }
+
+    /// The policy, or what is added to that of an outer level; checked by the compiler where the
+    /// macro does not see all of it.
+    fn emit(&self, name: &Ident, expansion: &mut Expansion) {
+        let (ty, mut value) = match self.extends() {
+            true => (quote!(CorsExtension), self.extension()),
+            false => (quote!(CorsSpec), self.spec()),
+        };
+        if !self.is_all_visible() {
+            expansion.items.extend(self.emit_checked(name, (&ty, &value)));
+            value = quote!(__POLICY_CORS);
+        }
+        match self.extends() {
+            true => expansion.state("cors_extension", &value),
+            false => expansion.set("cors", &value),
+        }
+    }
+
+    fn extension(&self) -> TokenStream {
+        let names = [("headers", &self.headers), ("expose", &self.expose)];
+        let names = names.into_iter().filter_map(|(part, names)| {
+            let (part, names) = (format_ident!("{part}"), list(names.as_ref()?));
+            Some(quote!(#part: #names,))
         });
-        expansion.set("cors", &stated);
+        let cors = quote!(__policy::policy_core::cors);
+        quote!(#cors::CorsExtension { #(#names)* ..#cors::CorsExtension::NONE })
     }
 
     fn spec(&self) -> TokenStream {
@@ -299,12 +366,16 @@ impl InlineCors {
                 let origins = list(origins);
                 quote!(Listed(#origins))
             }
-            Some(OriginsArg::AtRunTime { name, within, .. }) => {
+            Some(OriginsArg::AtRunTime { name, within, by, .. }) => {
                 let within = match within {
                     Some(within) => some(&list(within)),
                     None => quote!(::core::option::Option::None),
                 };
-                quote!(AtRunTime { name: #name, within: #within })
+                let by = match by {
+                    Some(by) => some(&by.to_token_stream()),
+                    None => quote!(::core::option::Option::None),
+                };
+                quote!(AtRunTime { name: #name, within: #within, by: #by })
             }
             Some(OriginsArg::Unreadable) | None => quote!(Listed(&[])),
         };

@@ -87,6 +87,7 @@ impl Builder<'_> {
                 path => format!("{prefix}{path}"),
             };
             let route_text = format!("{method} {path}");
+            self.check_list_key(&location, rules.cors.as_deref(), &path);
             let method = check_method(method).and_then(|()| {
                 Method::from_bytes(method.as_bytes()).map_err(|_too_long| Rule::RouteMethod)
             });

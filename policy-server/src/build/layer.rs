@@ -59,6 +59,7 @@ impl PolicyLayerBuilder {
         let facts = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
         let outer = CompiledLevel::default();
         let (rules, _) = builder.rules(LAYER, [&level, &outer], facts, &RoutePolicy::PUBLIC);
+        builder.check_list_key(LAYER, rules.cors.as_deref(), "");
         let (_, _, problems) = builder.finish(&named);
         if !problems.is_empty() {
             return Err(Error::Start(problems));

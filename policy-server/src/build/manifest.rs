@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use policy_core::{
     auth::{AuthPolicy, AuthSpec},
+    cors::CorsExtension,
     csrf::CsrfPolicy,
     gate::{OwnOrigin, PublicOrigin},
     headers::{HeadersPolicy, SecurityHeaders},
@@ -70,6 +71,7 @@ struct Declared<'a> {
     /// The CSRF protection, and the level that states it.
     csrf: (CsrfPolicy, Option<Level>),
     policies: LevelPolicy<CorsSource>,
+    extension: CorsExtension<'a>,
     jsonp: Option<JsonpPolicy>,
     facts: RouteFacts<'a>,
     takes_session: bool,
@@ -195,6 +197,7 @@ impl<'a> Reader<'a> {
                 auth: policy.auth,
                 csrf: self.csrf(levels),
                 policies: own.map_cors(|cors| cors.map(CorsSource::Policy)),
+                extension: policy.cors_extension,
                 jsonp: policy.jsonp.and_then(|spec| JsonpPolicy::from_spec(spec).ok()),
                 facts: RouteFacts::of(&spec, &methods, false),
                 takes_session: description.takes_session,
@@ -342,7 +345,7 @@ impl<'a> Reader<'a> {
             manifest::Route::new(declared.kind, &declared.path, declared.methods.clone(), auth);
         route.csrf = Csrf::from(&declared.csrf.0);
         route.takes_session = declared.takes_session;
-        route.cors = cors.as_ref().map(|(source, _)| cors_of(source));
+        route.cors = cors.as_ref().map(|(source, _)| cors_of(source, &declared.extension));
         route.isolation = isolation.map(|(isolation, _)| isolation);
         route.cache = cache.as_ref().map(|(policy, _)| policy.into());
         route.jsonp = declared.jsonp.as_ref().map(Into::into);
@@ -451,6 +454,7 @@ impl Declared<'_> {
             auth: AuthPolicy::Public,
             csrf: (CsrfPolicy::default(), None),
             policies: LevelPolicy::default(),
+            extension: CorsExtension::NONE,
             jsonp: None,
             facts: RouteFacts::PUBLIC,
             takes_session: false,
@@ -460,11 +464,14 @@ impl Declared<'_> {
     }
 }
 
-fn cors_of(source: &CorsSource) -> Cors {
-    match source {
+fn cors_of(source: &CorsSource, extension: &CorsExtension<'_>) -> Cors {
+    let mut cors: Cors = match source {
         CorsSource::Policy(policy) => policy.spec().into(),
         CorsSource::Config(config) => config.with_spec(|spec| spec.into()),
-    }
+    };
+    cors.headers.extend(extension.headers.iter().map(ToString::to_string));
+    cors.expose.extend(extension.expose.iter().map(ToString::to_string));
+    cors
 }
 
 /// Limits with those that hold where no level states them.

@@ -178,6 +178,7 @@ impl Builder<'_> {
             self.rules(location, [&own, &outer.level], facts, &RoutePolicy::PUBLIC);
         let violations = violations_of_callers(spec, rules.cors.as_deref());
         self.errors(location, violations.map(Violation::named));
+        self.check_list_key(location, rules.cors.as_deref(), prefix);
         self.check_site(location, &auth, rules.cors.as_ref(), level);
         let guarded = Guarded { auth, csrf, scheme: callers.scheme(), takes_session: false };
         let guard = self.guard(location, guarded, prefix).of_service();

@@ -110,7 +110,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         let Some(cors) = cors else { continue };
         notices.extend(cors.notices().iter().cloned().map(StartProblem::from));
         notices.extend(app.cookie_site.as_ref().and_then(|own| withheld(route, cors, own)));
-        if is_deployment && cors.grants_loopback() {
+        if is_deployment && cors.grants_development() {
             notices
                 .push(StartProblem::without_value(Rule::LoopbackShared, route.path().to_string()));
         }
@@ -133,9 +133,9 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     notices
 }
 
-/// The granted origins whose pages call a route without a session, though it could use one. On
-/// loopback they are those of developers, also where the app could not start otherwise; an app there
-/// says nothing of those of its deployment.
+/// The granted origins whose pages call a route without a session, though it could use one. They are
+/// those of developers, too, for which the app starts all the same; an app on loopback says nothing
+/// of those of its deployment.
 fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProblem> {
     let takes_session = route.description().is_some_and(|handler| handler.takes_session)
         || matches!(&route.auth.auth, AuthPolicy::Required(policy) if policy.session);
@@ -143,7 +143,7 @@ fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProbl
         return None;
     }
     let is_told = |origin: &String| {
-        !own.is_loopback() || OriginPattern::parse(origin).is_ok_and(|it| it.is_loopback())
+        !own.is_loopback() || OriginPattern::parse(origin).is_ok_and(|it| it.is_development())
     };
     let others: Vec<_> = cors.of_other_sites(own).into_iter().filter(is_told).collect();
     (!others.is_empty()).then(|| {

@@ -5,9 +5,10 @@ use std::{iter, sync::Arc};
 use policy_core::{
     Rule, Violation,
     cache::Audience,
-    cors::{Cors, CorsPolicy, Origins, PolicyErrors},
+    cors::{Cors, CorsExtension, CorsPolicy, Origins, PolicyErrors},
     headers::SecurityHeaders,
     limits::{Limits, Rate, RateCapacity},
+    path::value_of,
     route::{Facet, FacetPolicy, FromSpec, Level, LevelPolicy, RouteFacts, RoutePolicy, nearest},
 };
 
@@ -150,6 +151,7 @@ impl Builder<'_> {
         let levels = [(Level::Route, route), (Level::Group, group), (Level::App, &app)];
         let cors = held(levels, |stated| stated.policies.cors.clone());
         let (cors, level) = cors.unzip();
+        let cors = self.extended(location, cors, &own.cors_extension);
         let route = RouteFacts { is_shared: cors.is_some() || own.jsonp.is_some(), ..facts };
         let facets = self.facets(location, levels, own, route);
         let headers = facets
@@ -184,6 +186,30 @@ impl Builder<'_> {
             ..facets
         };
         (Arc::new(rules), level)
+    }
+
+    /// Checks that the path of a route has the parameter by which its list of origins is chosen.
+    pub(super) fn check_list_key(&mut self, location: &str, cors: Option<&Cors>, path: &str) {
+        let key = cors.and_then(Cors::key);
+        if key.is_some_and(|key| value_of(path, key, path).is_none()) {
+            self.rule(location, Rule::OriginListBy, path);
+        }
+    }
+
+    /// The CORS policy of a route with the names that it adds to that of an outer level.
+    fn extended(
+        &mut self,
+        location: &str,
+        nearest: Option<Arc<Cors>>,
+        extension: &CorsExtension<'_>,
+    ) -> Option<Arc<Cors>> {
+        if extension.is_empty() {
+            return nearest;
+        }
+        if nearest.is_none() {
+            self.rule(location, Rule::ExtensionOfNothing, "");
+        }
+        nearest.map(|cors| Arc::new(cors.extended(extension)))
     }
 
     /// One facet of a route, checked again where it must agree with the route.

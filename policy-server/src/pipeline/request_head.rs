@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Version, header::CONNECTION};
-use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, gate::Head};
+use policy_core::{
+    Refusal,
+    cache::ResponseFacts,
+    cors::{Cors, OriginDecision},
+    gate::Head,
+    path::value_of,
+};
 
 use super::{
     compiled_app::{CompiledApp, CompiledRoute},
@@ -42,6 +48,19 @@ impl<'a> RequestHead<'a> {
             .cors
             .as_ref()
             .map_or(OriginDecision::Unasked, |cors| cors.decide_origin(self.head.origin))
+    }
+
+    /// The same for a route, whose path may say which list of origins counts.
+    pub(crate) fn grant_at(&self, route: &CompiledRoute) -> OriginDecision {
+        let cors = route.rules.cors.as_ref();
+        cors.map_or(OriginDecision::Unasked, |cors| {
+            cors.decide_origin_of(self.key(cors, route), self.head.origin)
+        })
+    }
+
+    /// The value of the parameter that chooses the origins of a route.
+    pub(crate) fn key(&self, cors: &Cors, route: &CompiledRoute) -> Option<&'a str> {
+        value_of(route.path(), cors.key()?, self.head.path)
     }
 
     /// Refuses a request that other parsers may read differently, and closes an HTTP/1.1 connection

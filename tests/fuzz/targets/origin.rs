@@ -61,6 +61,8 @@ fn origins_and_patterns_are_those_of_a_second_reading() {
             b"/",
             b".",
             b"*.",
+            b"*-",
+            b"-*-a.",
             b":*",
             b"\n",
             b"null",

@@ -3,6 +3,7 @@
 mod diff;
 mod explain;
 mod generate;
+mod growth;
 mod lints;
 mod naive;
 mod normal;

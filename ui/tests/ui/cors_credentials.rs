@@ -7,7 +7,7 @@ use policy_server::prelude::*;
 async fn any() {}
 
 #[get("/insecure")]
-#[cors(credentials, origins = ["http://localhost:3000", "http://app.example.com", "tauri://app"])]
+#[cors(credentials, origins = ["http://localhost:3000", "http://app.example.com", "shop://home"])]
 #[auth(public)]
 async fn insecure() {}
 

@@ -199,6 +199,7 @@ mod tests {
         let list = OriginList {
             list: "partners".to_owned(),
             within: Some(vec!["https://*.partner.example".to_owned()]),
+            by: None,
         };
         let route = route(&["GET"], Some(cors(Origins::AtRunTime(list))));
         let mut sources = Sources::default();

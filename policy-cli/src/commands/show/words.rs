@@ -95,12 +95,16 @@ pub(super) fn origins(route: &Route, sources: Option<&Sources>) -> Cell {
             Cell::list(patterns.iter().map(words)).toned(tone)
         }
         Origins::AtRunTime(list) => {
-            let mut words = vec![format!("list {}", list.list)];
+            let mut words = vec![match &list.by {
+                Some(by) => format!("list {} by {{{by}}}", list.list),
+                None => format!("list {}", list.list),
+            }];
             match &list.within {
                 Some(patterns) => words.push(format!("within {}", patterns.join(" "))),
                 None => words.push("without bound".to_owned()),
             }
-            if let Some(entries) = sources.and_then(|sources| sources.lists.get(&list.list)) {
+            let known = sources.filter(|_| list.by.is_none());
+            if let Some(entries) = known.and_then(|sources| sources.lists.get(&list.list)) {
                 let entries = entries.join(" ");
                 words.push(format!("now {}", if entries.is_empty() { "empty" } else { &entries }));
             }

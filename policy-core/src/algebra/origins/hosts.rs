@@ -5,7 +5,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::ports::{Combination, PortSet};
+use super::{
+    labels::Labels,
+    ports::{Combination, PortSet},
+};
+use crate::origin::HostPattern;
 
 /// Ports of every host of a scheme; only of finitely many addresses, and of names below finitely
 /// many others.
@@ -19,27 +23,31 @@ pub(super) struct Hosts {
 
 /// The ports of a name, and of the names below it.
 ///
-/// A child that is not listed has the ports of `below`, as has every name under it. A child that
-/// would say the same is not listed, so equal trees are written alike. There are infinitely many
-/// labels, so `below` always speaks of some name.
+/// A child that is not listed has the ports of `labels`, which are those of `below` but for labels
+/// that begin and end in certain ways; every name under it has those of `below`. A child that would
+/// say the same is not listed, so equal trees are written alike. There are infinitely many labels, so
+/// `below` always speaks of some name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Names {
     pub(super) here: PortSet,
     pub(super) below: PortSet,
+    pub(super) labels: Labels,
     pub(super) children: BTreeMap<Box<str>, Names>,
 }
 
 impl Hosts {
-    /// The hosts that a pattern matches: this one, or every name below it.
-    pub(super) fn of(host: &str, is_wildcard: bool, ports: PortSet) -> Self {
+    /// The hosts that a pattern matches: this one, or names below it.
+    pub(super) fn of(host: &str, hosts: HostPattern<'_>, ports: PortSet) -> Self {
         if is_address(host) {
             let addresses = BTreeMap::from([(host.into(), ports)]);
             return Self { addresses, ..Self::default() };
         }
-        let leaf = if is_wildcard {
-            Names { below: ports, ..Names::default() }
-        } else {
-            Names { here: ports, ..Names::default() }
+        let leaf = match hosts {
+            HostPattern::One => Names { here: ports, ..Names::default() },
+            HostPattern::Below => Names { below: ports, ..Names::default() },
+            HostPattern::Label { prefix, suffix } => {
+                Names { labels: Labels::of(prefix, suffix, ports), ..Names::default() }
+            }
         };
         let names = host.split('.').fold(leaf, |node, label| Names {
             children: BTreeMap::from([(label.into(), node)]),
@@ -66,10 +74,6 @@ impl Hosts {
 }
 
 impl Names {
-    fn uniform(ports: PortSet) -> Self {
-        Self { here: ports.clone(), below: ports, children: BTreeMap::new() }
-    }
-
     /// The listed children with their names. This node has the given one, which is empty where
     /// only the final dot of a name was read; the root has none.
     pub(super) fn children_of(&self, name: Option<&str>) -> impl Iterator<Item = (String, &Self)> {
@@ -81,10 +85,12 @@ impl Names {
 
     fn ports(&self, name: &str) -> &PortSet {
         let mut node = self;
-        for label in name.rsplit('.') {
+        let mut labels = name.rsplit('.');
+        while let Some(label) = labels.next() {
             match node.children.get(label) {
                 Some(child) => node = child,
-                None => return &node.below,
+                None if labels.next().is_some() => return &node.below,
+                None => return node.ports_of(label),
             }
         }
         &node.here
@@ -93,19 +99,43 @@ impl Names {
     fn child(&self, label: &str) -> Cow<'_, Self> {
         match self.children.get(label) {
             Some(child) => Cow::Borrowed(child),
-            None => Cow::Owned(Self::uniform(self.below.clone())),
+            None => Cow::Owned(self.unlisted(label)),
         }
+    }
+
+    /// The ports of a child that is not listed.
+    pub(super) fn ports_of(&self, label: &str) -> &PortSet {
+        self.labels.ports(label).unwrap_or(&self.below)
+    }
+
+    /// A child that is not listed.
+    fn unlisted(&self, label: &str) -> Self {
+        let (here, below) = (self.ports_of(label).clone(), self.below.clone());
+        Self { here, below, labels: Labels::default(), children: BTreeMap::new() }
     }
 
     fn combine(&self, other: &Self, has: Combination<'_>) -> Self {
         let below = self.below.combine(&other.below, has);
-        let unlisted = Self::uniform(below.clone());
-        let labels: BTreeSet<_> = self.children.keys().chain(other.children.keys()).collect();
-        let children = labels.into_iter().filter_map(|label| {
+        let (labels, short) =
+            self.labels.combine(&other.labels, [&self.below, &other.below, &below], has);
+        let here = self.here.combine(&other.here, has);
+        let mut combined = Self { here, below, labels, children: BTreeMap::new() };
+        let listed = self.children.keys().chain(other.children.keys());
+        let listed: BTreeSet<&str> = listed.map(|label| &**label).collect();
+        for label in &listed {
             let child = self.child(label).combine(&other.child(label), has);
-            (child != unlisted).then(|| (label.clone(), child))
-        });
-        Self { children: children.collect(), here: self.here.combine(&other.here, has), below }
+            if child != combined.unlisted(label) {
+                combined.children.insert((*label).into(), child);
+            }
+        }
+        for label in short.iter().filter(|label| !listed.contains(label.as_str())) {
+            let here = self.ports_of(label).combine(other.ports_of(label), has);
+            if here != *combined.ports_of(label) {
+                let child = Self { here, ..combined.unlisted(label) };
+                combined.children.insert(label.as_str().into(), child);
+            }
+        }
+        combined
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sets of origins that are closed under every combination.
 
 mod hosts;
+mod labels;
 mod ports;
 mod text;
 mod witness;
@@ -14,7 +15,7 @@ use self::{
     hosts::Hosts,
     ports::{Combination, DEFAULT_PORT, PortSet},
 };
-use crate::origin::{Origin, OriginPattern, OriginSet, Port};
+use crate::origin::{HostPattern, Origin, OriginPattern, OriginSet, Port};
 
 /// A set of origins: what some patterns match, or everything but that, and every combination of
 /// such sets.
@@ -130,22 +131,8 @@ impl OriginRegion {
         Self { is_cofinite: !self.is_cofinite, ..self.clone() }
     }
 
-    /// What is in one of the sets. Joins them in pairs, so that long lists take little longer than
-    /// to sort.
-    fn union_of(sets: impl IntoIterator<Item = Self>) -> Self {
-        let mut sets: Vec<Self> = sets.into_iter().collect();
-        while sets.len() > 1 {
-            let pairs = sets.chunks(2).map(|pair| match pair {
-                [one, another] => one.union(another),
-                rest => rest.first().cloned().unwrap_or_default(),
-            });
-            sets = pairs.collect();
-        }
-        sets.pop().unwrap_or_default()
-    }
-
-    fn of(scheme: &str, host: &str, is_wildcard: bool, ports: PortSet) -> Self {
-        let hosts = Hosts::of(host, is_wildcard, ports);
+    fn of(scheme: &str, host: &str, hosts: HostPattern<'_>, ports: PortSet) -> Self {
+        let hosts = Hosts::of(host, hosts, ports);
         Self { schemes: BTreeMap::from([(scheme.into(), hosts)]), ..Self::empty() }
     }
 
@@ -179,7 +166,7 @@ impl OriginRegion {
 impl From<&OriginPattern<'_>> for OriginRegion {
     fn from(pattern: &OriginPattern<'_>) -> Self {
         let ports = PortSet::of(pattern.port());
-        Self::of(pattern.scheme(), pattern.host(), pattern.is_wildcard(), ports)
+        Self::of(pattern.scheme(), pattern.host(), pattern.hosts(), ports)
     }
 }
 
@@ -192,6 +179,22 @@ impl From<&OriginSet> for OriginRegion {
 /// What one of the patterns matches.
 impl<'a> FromIterator<OriginPattern<'a>> for OriginRegion {
     fn from_iter<I: IntoIterator<Item = OriginPattern<'a>>>(patterns: I) -> Self {
-        Self::union_of(patterns.into_iter().map(|pattern| Self::from(&pattern)))
+        patterns.into_iter().map(|pattern| Self::from(&pattern)).collect()
+    }
+}
+
+/// What is in one of the sets. Joins them in pairs, so that long lists take little longer than to
+/// sort; one after the other, each would be copied with all before it.
+impl FromIterator<Self> for OriginRegion {
+    fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
+        let mut sets: Vec<Self> = sets.into_iter().collect();
+        while sets.len() > 1 {
+            let pairs = sets.chunks(2).map(|pair| match pair {
+                [one, another] => one.union(another),
+                rest => rest.first().cloned().unwrap_or_default(),
+            });
+            sets = pairs.collect();
+        }
+        sets.pop().unwrap_or_default()
     }
 }

@@ -42,7 +42,8 @@ impl PortSet {
     }
 
     pub(super) fn contains(&self, port: u16) -> bool {
-        self.0.iter().any(|(first, last)| (*first..=*last).contains(&port))
+        let before = self.0.partition_point(|(_, last)| *last < port);
+        self.0.get(before).is_some_and(|(first, _)| *first <= port)
     }
 
     /// Whether it has more ports than it leaves out.

@@ -5,9 +5,13 @@ use std::{error, fmt, str::FromStr};
 use super::{
     OriginRegion,
     hosts::{Hosts, Names},
+    labels::Labels,
     ports::{DEFAULT_PORT, PortSet},
 };
-use crate::{catalogue::Rule, origin::OriginPattern};
+use crate::{
+    catalogue::Rule,
+    origin::{HostPattern, OriginPattern},
+};
 
 const NONE: &str = "no origin";
 const EXCEPT: &str = " except ";
@@ -85,7 +89,7 @@ impl FromStr for OriginRegion {
             } else {
                 patterns
             };
-            patterns.split(", ").map(entry).collect::<Result<Vec<_>, _>>().map(Self::union_of)
+            patterns.split(", ").map(entry).collect::<Result<Self, _>>()
         });
         let levels = levels.collect::<Result<Vec<_>, _>>()?;
         let exceptions = |rest: Self, level: &Self| level.difference(&rest);
@@ -155,7 +159,7 @@ impl Cover {
             entries.patterns.push("null".to_owned());
             entries.regions.push(OriginRegion::null());
         }
-        Self { patterns: entries.patterns, region: OriginRegion::union_of(entries.regions) }
+        Self { patterns: entries.patterns, region: entries.regions.into_iter().collect() }
     }
 }
 
@@ -167,21 +171,36 @@ struct Entries {
 
 impl Entries {
     fn add_hosts(&mut self, scheme: &str, hosts: &Hosts) {
-        self.add_names(scheme, &hosts.names, None, &PortSet::empty());
+        self.add_names(scheme, &hosts.names, None, [&PortSet::empty(); 2]);
         for (address, ports) in &hosts.addresses {
-            self.add(scheme, address, false, ports, &PortSet::empty());
+            self.add(scheme, (HostPattern::One, address), ports, &PortSet::empty());
         }
     }
 
-    /// Adds what wildcards above do not match already.
-    fn add_names(&mut self, scheme: &str, node: &Names, name: Option<&str>, above: &PortSet) {
-        let mut covered = above.clone();
+    /// Adds what patterns above do not match already: of the name itself, and of those below it.
+    fn add_names(
+        &mut self,
+        scheme: &str,
+        node: &Names,
+        name: Option<&str>,
+        [here, below]: [&PortSet; 2],
+    ) {
+        let mut covered = below.clone();
+        let mut labels = Labels::default();
         if let Some(name) = name.filter(|name| !name.is_empty()) {
-            self.add(scheme, name, false, &node.here, above);
-            covered = self.add(scheme, name, true, &node.below, above);
+            self.add(scheme, (HostPattern::One, name), &node.here, here);
+            covered = self.add(scheme, (HostPattern::Below, name), &node.below, below);
+            for (prefix, suffix, ports) in node.labels.iter() {
+                let known = labels.all_ports(prefix, suffix, usize::MAX).union(&covered);
+                let hosts = HostPattern::Label { prefix, suffix };
+                let known = self.add(scheme, (hosts, name), ports, &known);
+                labels.insert(prefix, suffix, known);
+            }
         }
-        for (name, child) in node.children_of(name) {
-            self.add_names(scheme, child, Some(&name), &covered);
+        for ((label, _), (name, child)) in node.children.iter().zip(node.children_of(name)) {
+            let room = label.len().saturating_sub(1);
+            let here = labels.all_ports(label, label, room).union(&covered);
+            self.add_names(scheme, child, Some(&name), [&here, &covered]);
         }
     }
 
@@ -190,15 +209,18 @@ impl Entries {
     fn add(
         &mut self,
         scheme: &str,
-        host: &str,
-        is_wildcard: bool,
+        (hosts, host): (HostPattern<'_>, &str),
         ports: &PortSet,
         covered: &PortSet,
     ) -> PortSet {
-        let front = if is_wildcard { "*." } else { "" };
+        let front = match hosts {
+            HostPattern::One => String::new(),
+            HostPattern::Below => "*.".to_owned(),
+            HostPattern::Label { prefix, suffix } => format!("{prefix}*{suffix}."),
+        };
         let mut add = |port: &str, ports: PortSet| {
             self.patterns.push(format!("{scheme}://{front}{host}{port}"));
-            self.regions.push(OriginRegion::of(scheme, host, is_wildcard, ports));
+            self.regions.push(OriginRegion::of(scheme, host, hosts, ports));
         };
         if ports.has_most() {
             if *covered != PortSet::all() {
@@ -242,6 +264,18 @@ mod tests {
             ("* except null", "* except null"),
             ("null, https://[::1]:*", "https://[::1]:*, null"),
             ("https://*.a.test.", "https://*.a.test."),
+            ("https://x-1-b.a.test, https://x-*-b.a.test", "https://x-*-b.a.test"),
+            ("https://x-*-b.a.test, https://*-b.a.test", "https://*-b.a.test"),
+            (
+                "https://*-b.a.test except (https://x-*-b.a.test except https://x-y*-b.a.test)",
+                "https://*-b.a.test except (https://x-*-b.a.test except https://x-y*-b.a.test)",
+            ),
+            (
+                "https://*.a.test except (https://*-b.a.test except https://x-b.a.test)",
+                "https://*.a.test except (https://*-b.a.test except https://x-b.a.test)",
+            ),
+            // Names below a label that matches are not matched.
+            ("https://*-b.a.test except https://*.x-b.a.test", "https://*-b.a.test"),
             (
                 "https://*.a.test except (https://*.b.a.test except https://x.b.a.test)",
                 "https://*.a.test except (https://*.b.a.test except https://x.b.a.test)",

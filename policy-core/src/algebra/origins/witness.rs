@@ -10,7 +10,7 @@ use super::{
     hosts::{Hosts, Names},
     ports::{DEFAULT_PORT, PortSet},
 };
-use crate::origin::{OriginPattern, is_public_suffix};
+use crate::origin::{MAX_LABEL_LEN, OriginPattern, is_public_suffix};
 
 /// Longer names are none (RFC 1035 2.3.4).
 const MAX_NAME_LEN: usize = 253;
@@ -128,7 +128,7 @@ impl OriginRegion {
         let mut found = Vec::new();
         for (scheme, hosts) in schemes {
             let mut origins = Origins { scheme, is_cofinite: self.is_cofinite, found: &mut found };
-            origins.add_names(&hosts.names, None, &hosts.names.below);
+            origins.add_names(&hosts.names, None, false);
             origins.add_addresses(&hosts.addresses);
         }
         if self.null != self.is_cofinite {
@@ -156,8 +156,8 @@ struct Origins<'a> {
 }
 
 impl Origins<'_> {
-    /// `above` are the ports of names that the parent of the node does not list.
-    fn add_names(&mut self, node: &Names, name: Option<&str>, above: &PortSet) {
+    /// A node is inherited if its parent says the same of it without listing it.
+    fn add_names(&mut self, node: &Names, name: Option<&str>, is_inherited: bool) {
         match name {
             None => {
                 let top = unlisted(node, ["example", "test"], MAX_NAME_LEN);
@@ -166,10 +166,11 @@ impl Origins<'_> {
             }
             // The names below a final dot are those of the root again.
             Some("") => (),
-            Some(name) => self.add_name(node, name, node.here == *above),
+            Some(name) => self.add_name(node, name, is_inherited),
         }
-        for (name, child) in node.children_of(name) {
-            self.add_names(child, Some(&name), &node.below);
+        for ((label, _), (name, child)) in node.children.iter().zip(node.children_of(name)) {
+            let is_inherited = child.here == *node.ports_of(label);
+            self.add_names(child, Some(&name), is_inherited);
         }
     }
 
@@ -187,6 +188,13 @@ impl Origins<'_> {
         let descendant = format!("deep.{child}");
         if descendant.len() <= MAX_NAME_LEN {
             self.add(&descendant, WitnessKind::Descendant, 4, &node.below);
+        }
+        // One more than are listed, so one of them is not, unless a list has all that could follow.
+        let count = node.children.len() + node.labels.iter().count() + 1;
+        for (prefix, suffix, ports) in node.labels.iter() {
+            if let Some(label) = label_of(node, (prefix, suffix), count, room) {
+                self.add(&format!("{label}.{name}"), kind, cost, ports);
+            }
         }
     }
 
@@ -233,6 +241,26 @@ fn unusual_port(origin: &str, ports: &PortSet) -> Option<u16> {
     let others = || ports.iter().filter(|port| *port != DEFAULT_PORT);
     let known = [3000, 8080, 8443].into_iter().find(|port| ports.contains(*port));
     known.or_else(|| others().find(is_written)).or_else(|| others().next())
+}
+
+/// A label that begins and ends so, and that the node does not list, nor has a longer beginning or end
+/// of; `None` if there is no room for one.
+fn label_of(
+    node: &Names,
+    (prefix, suffix): (&str, &str),
+    count: usize,
+    room: usize,
+) -> Option<String> {
+    let letters = ('a'..='z').map(String::from);
+    let numbered = (0..count).map(|number| format!("x{number}"));
+    let middles = ["evil", "other"].map(str::to_owned).into_iter().chain(letters).chain(numbered);
+    let is_free = |label: &String| {
+        let entry = node.labels.entry(label);
+        label.len() <= room.min(MAX_LABEL_LEN)
+            && !node.children.contains_key(label.as_str())
+            && entry.is_some_and(|(front, end, _)| (front, end) == (prefix, suffix))
+    };
+    middles.map(|middle| format!("{prefix}{middle}{suffix}")).find(is_free)
 }
 
 /// A label that the node does not list: one of the readable ones that fit into the room, or a

@@ -10,7 +10,7 @@ use crate::{
     isolation::Isolation,
     manifest::{
         AppFacts,
-        facets::{Auth, Cache, Cors, Csrf, Headers, Limits, Origins, Requirement},
+        facets::{Auth, Cache, Cors, Csrf, Headers, Limits, OriginList, Origins, Requirement},
         route::{Route, RouteKind},
     },
     method,
@@ -278,8 +278,7 @@ pub(crate) fn region(cors: &Cors) -> OriginRegion {
             None => return every(),
         },
     };
-    let regions = patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok());
-    regions.fold(OriginRegion::default(), |all, one| all.union(&one))
+    patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
 }
 
 fn cors(old: Option<&Cors>, new: Option<&Cors>) -> Option<(Direction, String)> {
@@ -337,7 +336,10 @@ fn cors(old: Option<&Cors>, new: Option<&Cors>) -> Option<(Direction, String)> {
 fn list_words(cors: &Cors) -> String {
     match &cors.origins {
         Origins::Listed(_) => "constant".to_owned(),
-        Origins::AtRunTime(list) => format!("`{}`", list.list),
+        Origins::AtRunTime(OriginList { list, by: None, .. }) => format!("`{list}`"),
+        Origins::AtRunTime(OriginList { list, by: Some(by), .. }) => {
+            format!("`{list}` by `{{{by}}}`")
+        }
     }
 }
 

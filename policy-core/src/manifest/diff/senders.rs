@@ -163,7 +163,7 @@ impl Atoms {
             }
         }
         let regions = numbers.iter().filter_map(|number| self.0.get(*number));
-        found.pages = regions.fold(OriginRegion::empty(), |pages, atom| pages.union(&atom.region));
+        found.pages = regions.map(|atom| atom.region.clone()).collect();
         found
     }
 }

@@ -25,6 +25,7 @@ use crate::{
         route::{Route, RouteKind},
     },
     method,
+    path::value_of,
     reverse_proxy::is_last_hop,
 };
 
@@ -320,8 +321,14 @@ impl<'a> Run<'a> {
     /// Whether the policy of the route shares its responses with the origin of the request.
     fn note_grant(&mut self) {
         let cors = self.compiled().and_then(|compiled| compiled.cors.as_ref());
-        self.grant =
-            cors.map_or(OriginDecision::Unasked, |cors| cors.decide_origin(self.head.origin));
+        self.grant = cors.map_or(OriginDecision::Unasked, |cors| {
+            cors.decide_origin_of(self.key(cors), self.head.origin)
+        });
+    }
+
+    /// The value that chooses the origins of the route.
+    fn key(&self, cors: &Cors) -> Option<&'a str> {
+        value_of(&self.compiled()?.route.path, cors.key()?, self.head.path)
     }
 
     fn preflight(&mut self, methods: &[(String, usize)], served: Option<usize>) -> End {
@@ -334,7 +341,7 @@ impl<'a> Run<'a> {
             return End::Refused(Gate::Cors, Refusal::PreflightOrigin);
         };
         self.route = Some(index);
-        match preflight.answer(cors, head.origin, head.request_method) {
+        match preflight.answer_of(cors, self.key(cors), head.origin, head.request_method) {
             Ok((status, headers)) => {
                 End::Responded(Gate::Cors, status.as_u16(), Outcome::PreflightGranted, headers)
             }

@@ -352,7 +352,11 @@ fn compile(
     let within = list.and_then(|list| list.within.as_deref()).map(texts);
     let origins = match list {
         None => cors::Origins::Listed(&listed),
-        Some(list) => cors::Origins::AtRunTime { name: &list.list, within: within.as_deref() },
+        Some(list) => {
+            // Without a running app, one list stands for those of all keys.
+            let by = list.by.as_deref().filter(|_| matches!(lists, Lists::Running(_)));
+            cors::Origins::AtRunTime { name: &list.list, within: within.as_deref(), by }
+        }
     };
     let (methods, headers) = (cors.methods.as_deref().map(texts), texts(&cors.headers));
     let expose = texts(&cors.expose);

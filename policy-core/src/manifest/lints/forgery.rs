@@ -11,7 +11,7 @@ use crate::{
         facets::{Auth, Cors, Csrf, Headers},
         route::{Route, RouteKind},
     },
-    origin::OriginPattern,
+    origin::{OriginKind, OriginPattern},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
@@ -102,7 +102,7 @@ fn open_framing(manifest: &Manifest, route: &Route) -> Option<Finding> {
 fn transport(manifest: &Manifest, found: &mut Vec<Finding>) {
     let facts = &manifest.app;
     let is_https = facts.public_origin.as_ref().is_some_and(|own| {
-        OriginPattern::parse(own).is_ok_and(|own| own.scheme() == "https" && !own.is_loopback())
+        OriginPattern::parse(own).is_ok_and(|own| own.kind() == OriginKind::Web)
     });
     if !is_https || (facts.sessions.is_none() && facts.tokens.is_none()) {
         return;

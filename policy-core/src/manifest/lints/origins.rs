@@ -12,7 +12,7 @@ use crate::{
         facets::{Auth, Cache, Cors, Origins},
         route::{Route, RouteKind},
     },
-    origin::{OriginPattern, is_public_suffix},
+    origin::{OriginKind, OriginPattern, is_public_suffix},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
@@ -38,10 +38,8 @@ fn public_suffixes(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Fi
     Some(found.shown_by(finding.gain(gain)))
 }
 
-/// What other schemes stand for, an app of its own for example, no network decides.
 fn insecure(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
-    let is_plain =
-        |pattern: &OriginPattern<'_>| pattern.scheme() == "http" && !pattern.is_loopback();
+    let is_plain = |pattern: &OriginPattern<'_>| pattern.kind() == OriginKind::Insecure;
     let finding = Finding::of(Lint::InsecureOrigins, route, "cors");
     let found = Patterns::of(cors, is_plain)?;
     let gain = gain_by_cors(manifest, Gainer::AnySite, (route, cors), &found.parsed);

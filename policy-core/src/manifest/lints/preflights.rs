@@ -49,7 +49,7 @@ fn withheld_cookie(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Fi
         return None;
     }
     let is_foreign =
-        |pattern: &OriginPattern<'_>| !is_same_site(manifest, pattern) && !pattern.is_loopback();
+        |pattern: &OriginPattern<'_>| !is_same_site(manifest, pattern) && !pattern.is_development();
     let parsed = listed.iter().filter_map(|text| Some((text, OriginPattern::parse(text).ok()?)));
     let (texts, foreign): (Vec<_>, Vec<_>) =
         parsed.filter(|(_, pattern)| is_foreign(pattern)).unzip();

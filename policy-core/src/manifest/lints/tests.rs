@@ -151,7 +151,8 @@ fn cases_of_origins() -> Vec<Case> {
     };
     let insecure = Dangers { insecure_origins: true, ..Dangers::default() };
     let list = |within| {
-        let origins = Origins::AtRunTime(OriginList { list: "partners".to_owned(), within });
+        let origins =
+            Origins::AtRunTime(OriginList { list: "partners".to_owned(), within, by: None });
         with_cors("GET", "/prices", Cors { origins, ..cors(&[], false) })
     };
     let jsonp = |origins: &[&str]| {

@@ -32,7 +32,7 @@ pub(crate) fn check<'a>(
         return ControlFlow::Break(request.reject_malformed(Refusal::TunnelOrigin));
     }
     let policy = &found.route.rules;
-    let grant = request.grant(policy);
+    let grant = request.grant_at(found.route);
     if head.is_upgrade() && !may_upgrade(head, &request.app.own_origin, policy, &grant) {
         return ControlFlow::Break(request.refuse(Refusal::WebSocketOrigin, policy, grant));
     }
@@ -47,16 +47,18 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
         Single::Absent | Single::Repeated => None,
     };
     let shared = served.or_else(|| path.shared()).and_then(|served| {
-        Some((&served.rules, served.rules.cors.as_ref()?, served.preflight.as_ref()?))
+        let cors = served.rules.cors.as_ref()?;
+        Some((&served.rules, cors, served.preflight.as_ref()?, app.route(served.route)?))
     });
-    let Some((policy, cors, preflight)) = shared else {
+    let Some((policy, cors, preflight, route)) = shared else {
         return request.refuse(
             Refusal::PreflightOrigin,
             &app.no_route_policy,
             OriginDecision::Unasked,
         );
     };
-    match preflight.answer(cors, head.origin, head.request_method) {
+    let key = request.key(cors, route);
+    match preflight.answer_of(cors, key, head.origin, head.request_method) {
         Ok((status, headers)) => without_content(status, headers),
         Err(refusal) => request.refuse(refusal, policy, OriginDecision::Refused),
     }

@@ -68,7 +68,7 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
         Some((served, route)) => {
             if request.path == Ok(true) && !takes_slashes(request, served, &values) {
                 let policy = &route.rules;
-                let grant = request.grant(policy);
+                let grant = request.grant_at(route);
                 return ControlFlow::Break(request.refuse(
                     Refusal::PathEncodedSlash,
                     policy,
@@ -126,8 +126,9 @@ fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
 /// method, 501 for an unknown one (RFC 9110 9.1, 9.3.7, 15.5.6, 15.6.2).
 fn not_served(request: &RequestHead<'_>, path: &Path) -> Response {
     let RequestHead { app, head, .. } = *request;
-    let policy = path.shared().map_or(&app.no_route_policy, |served| &served.rules);
-    let grant = request.grant(policy);
+    let shared = path.shared().and_then(|served| app.route(served.route));
+    let policy = shared.map_or(&app.no_route_policy, |route| &route.rules);
+    let grant = shared.map_or_else(|| request.grant(policy), |route| request.grant_at(route));
     let mut response = if head.method == Method::OPTIONS {
         let mut response = StatusCode::NO_CONTENT.into_response();
         state_queries(response.headers_mut(), app, path);

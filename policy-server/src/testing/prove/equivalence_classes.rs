@@ -342,7 +342,10 @@ fn examples(pattern: &str) -> (String, Vec<String>) {
         port => format!("{scheme}://{host}:{port}"),
     };
     let parent = parts.host.strip_prefix("*.");
-    let host = parent.map_or_else(|| parts.host.to_owned(), |parent| format!("a.{parent}"));
+    let host = match parent {
+        Some(parent) => format!("a.{parent}"),
+        None => parts.host.replacen('*', "a", 1),
+    };
     let port = if parts.port == "*" { "" } else { parts.port };
     let other_port = if port == "8443" { "9443" } else { "8443" };
     let other_scheme = if parts.scheme == "https" { "http" } else { "https" };
@@ -356,6 +359,12 @@ fn examples(pattern: &str) -> (String, Vec<String>) {
         near.push(of(parts.scheme, parent, port));
         near.push(of(parts.scheme, &format!("stranger{parent}"), port));
         near.push(of(parts.scheme, &format!("a.b.{parent}"), port));
+    } else if let Some((front, end)) = parts.host.split_once('*') {
+        for middle in ["", "a.b", "a.", "b-"] {
+            near.push(of(parts.scheme, &format!("{front}{middle}{end}"), port));
+        }
+        let (label, parent) = end.split_once('.').unwrap_or((end, ""));
+        near.push(of(parts.scheme, &format!("{front}a{label}-stranger.{parent}"), port));
     }
     (of(parts.scheme, &host, port), near)
 }

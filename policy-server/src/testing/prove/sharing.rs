@@ -134,8 +134,8 @@ impl Sharing {
     }
 }
 
-/// Whether a pattern matches an origin: `*.` before a name matches one or more labels, `:*` any
-/// port.
+/// Whether a pattern matches an origin: `*.` before a name matches one or more labels, another `*` a
+/// part of one, `:*` any port.
 fn covers(pattern: &str, origin: &str) -> bool {
     let (Some(pattern), Some(origin)) = (parts(pattern), parts(origin)) else { return false };
     let host = match pattern.host.strip_prefix("*.") {
@@ -143,7 +143,14 @@ fn covers(pattern: &str, origin: &str) -> bool {
             let label = origin.host.strip_suffix(parent).and_then(|host| host.strip_suffix('.'));
             label.is_some_and(|label| !label.is_empty())
         }
-        None => pattern.host == origin.host,
+        None => match pattern.host.split_once('*') {
+            Some((front, end)) => {
+                let rest = origin.host.strip_prefix(front);
+                let middle = rest.and_then(|rest| rest.strip_suffix(end));
+                middle.is_some_and(|middle| !middle.is_empty() && !middle.contains('.'))
+            }
+            None => pattern.host == origin.host,
+        },
     };
     pattern.scheme == origin.scheme && host && (pattern.port == "*" || pattern.port == origin.port)
 }

@@ -360,7 +360,7 @@ impl CorsPlan {
         let Self { mut cors, list } = self;
         if let Some(number) = list {
             let (list, within) = (LISTS[number].to_owned(), bounds[number].clone());
-            cors.origins = Origins::AtRunTime(OriginList { list, within });
+            cors.origins = Origins::AtRunTime(OriginList { list, within, by: None });
             let both = Dangers { insecure_origins: true, public_suffix: true };
             cors.dangers = if cors.credentials { both } else { Dangers::default() };
         }

@@ -18,7 +18,10 @@ pub(super) fn matches(pattern: &str, origin: &str) -> bool {
         }
     };
     let is_host = match host.strip_prefix("*.") {
-        None => host == of_host,
+        None => match host.split_once('*') {
+            Some(ends) => has_ends(of_host, ends),
+            None => host == of_host,
+        },
         Some(below) => of_host.strip_suffix(below).is_some_and(|front| {
             let labels: Vec<&str> = front.split('.').collect();
             match labels.split_last() {
@@ -46,7 +49,13 @@ pub(super) fn covers(outer: &str, inner: &str) -> bool {
         return false;
     };
     let is_host = match (host.strip_prefix("*."), of_host.strip_prefix("*.")) {
-        (None, _) => host == of_host,
+        (None, _) => match (host.split_once('*'), of_host.split_once('*')) {
+            (Some(ends), None) => has_ends(of_host, ends),
+            (Some((front, end)), Some((of_front, of_end))) => {
+                of_front.starts_with(front) && of_end.ends_with(end) && dots(of_end) == dots(end)
+            }
+            (None, _) => host == of_host,
+        },
         (Some(below), None) => of_host.ends_with(&format!(".{below}")),
         (Some(below), Some(inner)) => inner == below || inner.ends_with(&format!(".{below}")),
     };
@@ -59,6 +68,16 @@ pub(super) fn are_same(one: &[String], two: &[String]) -> bool {
         inner.iter().all(|entry| outer.iter().any(|wide| covers(wide, entry)))
     };
     all_in(one, two) && all_in(two, one)
+}
+
+/// Whether a host has these ends, with a part of one label between them.
+fn has_ends(host: &str, (front, end): (&str, &str)) -> bool {
+    let middle = host.strip_prefix(front).and_then(|rest| rest.strip_suffix(end));
+    middle.is_some_and(is_label)
+}
+
+fn dots(text: &str) -> usize {
+    text.matches('.').count()
 }
 
 /// Scheme, host and port, which is empty for the default one.

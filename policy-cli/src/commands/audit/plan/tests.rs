@@ -103,7 +103,7 @@ fn no_more_is_planned_than_is_allowed() {
 fn origins_that_are_listed_at_run_time_are_not_taken_for_granted() {
     let list = |within: Option<&str>| {
         let within = within.map(|within| vec![within.to_owned()]);
-        cors(Origins::AtRunTime(OriginList { list: "partners".to_owned(), within }))
+        cors(Origins::AtRunTime(OriginList { list: "partners".to_owned(), within, by: None }))
     };
     let bounded = origins_of(Some(&list(Some("https://*.partner.example"))));
     assert_eq!(bounded, (Vec::new(), Some(STRANGER.to_owned())));

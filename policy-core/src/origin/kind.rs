@@ -1,0 +1,95 @@
+//! What pages of an origin are.
+
+use super::{OriginPattern, host};
+use crate::grammar::eq;
+
+/// What the pages of an origin are, by scheme and host: who can change their scripts, and whether
+/// they are those of users or of developers. Every rule that treats origins differently asks this.
+///
+/// ```
+/// use policy_core::origin::{OriginKind, OriginPattern};
+///
+/// let kind = |text| OriginPattern::parse(text).map(|origin| origin.kind());
+/// assert_eq!(kind("https://app.example.com")?, OriginKind::Web);
+/// assert_eq!(kind("http://localhost:5173")?, OriginKind::Development);
+/// assert_eq!(kind("https://localhost")?, OriginKind::App);
+/// assert_eq!(kind("capacitor://localhost")?, OriginKind::App);
+/// assert_eq!(kind("chrome-extension://abcdefghijklmnopabcdefghijklmnop")?, OriginKind::Extension);
+/// assert_eq!(kind("http://app.example.com")?, OriginKind::Insecure);
+/// assert_eq!(kind("shop://home")?, OriginKind::Unknown);
+/// # Ok::<_, policy_core::Rule>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum OriginKind {
+    /// A page that a server sends over TLS: `https`, except on loopback.
+    Web,
+    /// A page that a developer has open: `http` on loopback, such as `http://localhost:5173`.
+    Development,
+    /// A page that is part of an installed app: a scheme that only apps have, `https` on loopback
+    /// (Capacitor on Android has `https://localhost`), or `http` on the loopback name of such a
+    /// scheme (Tauri on Windows and Android has `http://tauri.localhost`). It is in production at
+    /// users' machines, and no network carries its scripts.
+    App,
+    /// A page of a browser extension, which the browser has installed.
+    Extension,
+    /// A page that travels without encryption, so that others on the network can change its
+    /// scripts: `http` except on loopback, `ws` and `ftp`.
+    Insecure,
+    /// A page of a scheme that is none of these. Nothing is known of how it reaches the browser.
+    Unknown,
+}
+
+/// Schemes that installed apps have by default or by convention: Ionic and Capacitor (`iosScheme`),
+/// Tauri, Wails, Electron (`app` in the documentation of `protocol.handle`), and the webviews of
+/// Visual Studio Code.
+const APP_SCHEMES: [&str; 6] = ["app", "capacitor", "ionic", "tauri", "vscode-webview", "wails"];
+
+/// Schemes of extensions in Chromium, Firefox and Safari.
+const EXTENSION_SCHEMES: [&str; 3] = ["chrome-extension", "moz-extension", "safari-web-extension"];
+
+/// What WebView2 and the WebView of Android show instead of `tauri://localhost` and `wails://wails`.
+const APP_HOSTS: [&str; 2] = ["tauri.localhost", "wails.localhost"];
+
+impl OriginPattern<'_> {
+    /// What the pages of the origin are; for a pattern, what most of its origins are.
+    pub const fn kind(&self) -> OriginKind {
+        let scheme = self.scheme().as_bytes();
+        let is_loopback = host::is_loopback(self.host().as_bytes());
+        if eq(scheme, b"https") {
+            return if is_loopback { OriginKind::App } else { OriginKind::Web };
+        }
+        if eq(scheme, b"http") {
+            return match is_loopback {
+                true if is_one_of(&APP_HOSTS, self.host()) => OriginKind::App,
+                true => OriginKind::Development,
+                false => OriginKind::Insecure,
+            };
+        }
+        if is_one_of(&APP_SCHEMES, self.scheme()) {
+            OriginKind::App
+        } else if is_one_of(&EXTENSION_SCHEMES, self.scheme()) {
+            OriginKind::Extension
+        } else if is_one_of(&["ftp", "ws"], self.scheme()) {
+            OriginKind::Insecure
+        } else {
+            OriginKind::Unknown
+        }
+    }
+
+    /// Whether it is an origin that only developers open pages of.
+    pub const fn is_development(&self) -> bool {
+        matches!(self.kind(), OriginKind::Development)
+    }
+}
+
+const fn is_one_of(names: &[&str], text: &str) -> bool {
+    let mut rest = names;
+    while let [name, tail @ ..] = rest {
+        if eq(name.as_bytes(), text.as_bytes()) {
+            return true;
+        }
+        rest = tail;
+    }
+    false
+}

@@ -1,0 +1,61 @@
+//! How the work on a manifest grows with the number of origins of one route. It is counted in what is
+//! allocated, and not in time.
+
+use policy_core::{
+    manifest::{Auth, Cors, Dangers, Date, Manifest, Origins, Route, RouteKind, diff::diff, lint},
+    time::Timestamp,
+};
+
+/// A list of origins of one kind, by their numbers.
+type List = fn(usize) -> String;
+
+const LISTS: [(&str, List); 6] = [
+    ("domains", |n| format!("https://shop{n}.example")),
+    ("names below one domain", |n| format!("https://s{n}.shop.example")),
+    ("wildcards", |n| format!("https://*.s{n}.shop.example")),
+    ("ports of one host", |n| format!("https://shop.example:{}", 2 * n + 1001)),
+    ("beginnings of labels", |n| format!("https://s{n}-*-acme.shop.example")),
+    ("ends of labels", |n| format!("https://*-s{n}.shop.example")),
+];
+
+fn manifest(origins: impl Iterator<Item = String>) -> Manifest {
+    let mut manifest = Manifest::new();
+    let mut route = Route::new(RouteKind::Handler, "/orders", ["GET"], Auth::Public);
+    route.cors = Some(Cors {
+        origins: Origins::Listed(origins.collect()),
+        credentials: false,
+        methods: None,
+        headers: Vec::new(),
+        expose: Vec::new(),
+        max_age: None,
+        dangers: Dangers::default(),
+    });
+    manifest.routes.push(route);
+    manifest
+}
+
+/// What the commands `show`, `lint` and `diff` do, in bytes that are allocated.
+fn work(list: List, count: usize) -> [u64; 3] {
+    let old = manifest((0..count).map(list));
+    // Some come and some go.
+    let new = manifest((count / 10..count + count / 10).map(list));
+    let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+    let measure = |run: &mut dyn FnMut()| allocation_counter::measure(run).bytes_total;
+    [
+        measure(&mut || assert!(!old.clone().normal().to_json().is_empty())),
+        measure(&mut || drop(lint(&old, &[], today))),
+        measure(&mut || assert!(!diff(&old, &new).expect("two manifests").findings.is_empty())),
+    ]
+}
+
+/// Twice as many origins need little more than twice the work; the square would be four times.
+#[test]
+fn work_grows_with_the_number_of_origins_and_not_with_its_square() {
+    for (name, list) in LISTS {
+        let (few, many) = (work(list, 200), work(list, 400));
+        for (what, (few, many)) in ["show", "lint", "diff"].iter().zip(few.iter().zip(many)) {
+            let factor = many as f64 / *few as f64;
+            assert!(factor < 2.7, "{what} of {name}: {few} bytes, then {many}: {factor:.2} times");
+        }
+    }
+}
