@@ -9,7 +9,7 @@ use std::{
 
 use axum_core::{BoxError, body::Body};
 use bytes::Bytes;
-use http::{HeaderMap, header::CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::MapErr};
 
@@ -29,7 +29,7 @@ impl Excess {
     /// For a handler. `Multipart` of axum, which alone reads such a body, looks for the error of a limit
     /// in one place, which is that of axum's own: of any other limit it makes a 500.
     pub(crate) fn of_handler(headers: &HeaderMap) -> Self {
-        let media_type = headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
+        let media_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         let kind = media_type.and_then(|media_type| media_type.get(..b"multipart/".len()));
         match kind.is_some_and(|kind| kind.eq_ignore_ascii_case(b"multipart/")) {
             true => Self::Shown,
