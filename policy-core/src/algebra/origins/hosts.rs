@@ -108,6 +108,16 @@ impl Names {
         self.labels.ports(label).unwrap_or(&self.below)
     }
 
+    /// Whether a child that is not listed has no ports, nor has any name below it.
+    fn has_none_at(&self, label: &str) -> bool {
+        self.below.is_empty() && self.ports_of(label).is_empty()
+    }
+
+    /// The node in a combination with one that has no ports, which it is kept in or not.
+    fn if_kept(&self, is_kept: bool) -> Self {
+        if is_kept { self.clone() } else { Self::default() }
+    }
+
     /// A child that is not listed.
     fn unlisted(&self, label: &str) -> Self {
         let (here, below) = (self.ports_of(label).clone(), self.below.clone());
@@ -123,7 +133,11 @@ impl Names {
         let listed = self.children.keys().chain(other.children.keys());
         let listed: BTreeSet<&str> = listed.map(|label| &**label).collect();
         for label in &listed {
-            let child = self.child(label).combine(&other.child(label), has);
+            let child = match (self.children.get(*label), other.children.get(*label)) {
+                (Some(child), None) if other.has_none_at(label) => child.if_kept(has(true, false)),
+                (None, Some(child)) if self.has_none_at(label) => child.if_kept(has(false, true)),
+                _ => self.child(label).combine(&other.child(label), has),
+            };
             if child != combined.unlisted(label) {
                 combined.children.insert((*label).into(), child);
             }
