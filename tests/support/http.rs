@@ -7,7 +7,7 @@ use std::{
     future::pending,
     io,
     net::SocketAddr,
-    panic,
+    panic::{self, Location},
     sync::{Once, mpsc},
     time::Duration,
 };
@@ -29,9 +29,15 @@ thread_local! {
     static PANICS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Waits for a future, and fails if it takes longer than [`PATIENCE`].
-pub async fn soon<T>(future: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, future).await.expect("it should have happened by now")
+/// Waits for a future, and fails if it takes longer than [`PATIENCE`]: the message names the line of the
+/// test that waits.
+#[track_caller]
+pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let line = Location::caller();
+    async move {
+        let done = timeout(PATIENCE, future).await;
+        done.unwrap_or_else(|_| panic!("what {line} waits for took longer than {PATIENCE:?}"))
+    }
 }
 
 /// A paused clock for a test and its server. Time advances only when the test says so, so that a

@@ -17,7 +17,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::port::Port;
+use crate::{http::soon, port::Port};
 
 /// How a network is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,9 +55,12 @@ impl Relay {
 
     /// Waits until clients can connect.
     pub async fn listens(&self) {
-        while TcpStream::connect(self.port.address).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        soon(async {
+            while TcpStream::connect(self.port.address).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
     }
 
     /// Changes the network for all connections, also those that are open.

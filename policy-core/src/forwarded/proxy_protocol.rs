@@ -196,6 +196,22 @@ mod tests {
         }
     }
 
+    /// Around each place where a byte of the length changes, and around the longest header.
+    #[test]
+    fn a_length_of_two_bytes_is_read_up_to_the_longest_header() {
+        let longest = MAX_LENGTH - SIGNATURE.len() - 4;
+        let powers = (4..16).map(|power| 1_usize << power);
+        let around = powers.flat_map(|power| [power - 1, power, power + 1]);
+        for length in around.chain([longest - 1, longest, longest + 1, usize::from(u16::MAX)]) {
+            let header = second(0x21, 0x11, &vec![1; length]);
+            let whole = Progress::Complete { length: header.len(), client: v4(&[1; 12]) };
+            let due = if length <= longest { Ok(whole) } else { Err(Malformed) };
+            assert_eq!(read(&header), due, "{length}");
+            let cut = if length <= longest { Ok(Progress::Incomplete) } else { Err(Malformed) };
+            assert_eq!(read(&header[..header.len() - 1]), cut, "{length}");
+        }
+    }
+
     #[test]
     fn the_client_is_the_source() {
         let v6 =

@@ -129,16 +129,18 @@ impl<L: LoadMany> Drop for Turn<L> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use futures_util::future::join_all;
-    use tokio::{sync::Semaphore, task::yield_now};
+    use tokio::{
+        sync::{Semaphore, watch},
+        task::yield_now,
+        time::timeout,
+    };
 
     use super::*;
 
     /// Finds the first byte of a key and the number of the round trip.
     struct Counting {
-        trips: AtomicU64,
+        trips: watch::Sender<u64>,
         may_end: Semaphore,
     }
 
@@ -146,14 +148,29 @@ mod tests {
         type Found = (u8, u64);
 
         async fn load_many(&self, keys: &[SessionKey]) -> Vec<(u8, u64)> {
-            let trip = self.trips.fetch_add(1, Ordering::Relaxed) + 1;
+            let mut trip = 0;
+            self.trips.send_modify(|trips| {
+                *trips += 1;
+                trip = *trips;
+            });
             self.may_end.acquire().await.expect("it is open").forget();
             keys.iter().map(|key| (key.0[0], trip)).collect()
         }
     }
 
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    impl Counting {
+        /// Waits until there were this many round trips.
+        async fn until(&self, trips: u64) {
+            let mut begun = self.trips.subscribe();
+            let begun = timeout(PATIENCE, begun.wait_for(|begun| *begun >= trips)).await;
+            begun.unwrap_or_else(|_| panic!("{trips} round trips did not begin")).unwrap();
+        }
+    }
+
     fn counting() -> (Arc<Counting>, Arc<Loads<Arc<Counting>>>) {
-        let loader = Counting { trips: AtomicU64::new(0), may_end: Semaphore::new(0) };
+        let loader = Counting { trips: watch::Sender::new(0), may_end: Semaphore::new(0) };
         let loader = Arc::new(loader);
         (Arc::clone(&loader), Arc::new(Loads::new(loader)))
     }
@@ -170,21 +187,23 @@ mod tests {
         let mut all = Vec::new();
         for (number, key) in keys().enumerate() {
             all.push(tokio::spawn(load(Arc::clone(&loads), key)));
-            let trips = (number as u64 + 1).min(2);
-            while loader.trips.load(Ordering::Relaxed) < trips {
-                yield_now().await;
-            }
+            loader.until((number as u64 + 1).min(2)).await;
         }
-        while loads.0.lock().waiting.len() < 198 {
-            assert_eq!(loader.trips.load(Ordering::Relaxed), 2, "two are under way");
+        // Each task that was spawned needs one turn.
+        for _ in 0..1000 {
+            if loads.0.lock().waiting.len() == 198 {
+                break;
+            }
             yield_now().await;
         }
+        assert_eq!(loads.0.lock().waiting.len(), 198, "loads that wait");
+        assert_eq!(*loader.trips.borrow(), 2, "two are under way");
         loader.may_end.add_permits(1000);
         let found: Vec<_> =
             join_all(all).await.into_iter().map(|found| found.unwrap().unwrap()).collect();
         assert!(found.iter().map(|(key, _)| *key).eq(keys()));
         let trips = 2 + 198_u64.div_ceil(MOST as u64);
-        assert_eq!(loader.trips.load(Ordering::Relaxed), trips);
+        assert_eq!(*loader.trips.borrow(), trips);
         assert_eq!(loads.0.lock().under_way, 0);
         assert_eq!(load(loads, 7).await, Some((7, trips + 1)), "and the next goes at once");
     }
@@ -194,9 +213,7 @@ mod tests {
     async fn no_load_joins_a_round_trip_that_is_under_way() {
         let (loader, loads) = counting();
         let first = tokio::spawn(load(Arc::clone(&loads), 1));
-        while loader.trips.load(Ordering::Relaxed) == 0 {
-            yield_now().await;
-        }
+        loader.until(1).await;
         let second = tokio::spawn(load(Arc::clone(&loads), 1));
         loader.may_end.add_permits(2);
         assert_eq!(first.await.unwrap(), Some((1, 1)));
@@ -208,9 +225,7 @@ mod tests {
     async fn who_gives_up_stops_nobody_else() {
         let (loader, loads) = counting();
         let first = tokio::spawn(load(Arc::clone(&loads), 1));
-        while loader.trips.load(Ordering::Relaxed) == 0 {
-            yield_now().await;
-        }
+        loader.until(1).await;
         first.abort();
         let others = (2..5).map(|key| load(Arc::clone(&loads), key));
         loader.may_end.add_permits(1000);
@@ -228,11 +243,7 @@ mod tests {
         for key in 0..UNDER_WAY as u8 {
             ends.spawn(load(Arc::clone(&loads), key));
         }
-        ends.block_on(async {
-            while loader.trips.load(Ordering::Relaxed) < UNDER_WAY as u64 {
-                yield_now().await;
-            }
-        });
+        ends.block_on(loader.until(UNDER_WAY as u64));
         drop(ends);
         loader.may_end.add_permits(1000);
         let (_, trip) = runtime().block_on(load(loads, 9)).expect("a session");

@@ -208,9 +208,12 @@ async fn websockets_of_http_2_count_as_requests_until_they_end() {
     tokio::spawn(connection);
     let open = async || {
         let mut client = soon(client.clone().ready()).await.expect("a stream");
-        while !client.is_extended_connect_protocol_enabled() {
-            tokio::task::yield_now().await;
-        }
+        soon(async {
+            while !client.is_extended_connect_protocol_enabled() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
         let request = ::http::Request::connect("http://localhost/single")
             .header("sec-websocket-version", "13")
             .extension(h2::ext::Protocol::from_static("websocket"));
@@ -254,9 +257,12 @@ async fn a_candidate_decides_about_websockets_of_both_versions() {
     let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
     tokio::spawn(connection);
     let mut client = soon(client.ready()).await.expect("a stream");
-    while !client.is_extended_connect_protocol_enabled() {
-        tokio::task::yield_now().await;
-    }
+    soon(async {
+        while !client.is_extended_connect_protocol_enabled() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     let request = ::http::Request::connect("http://localhost/everybody")
         .header("sec-websocket-version", "13")
         .header("origin", "https://evil.example")

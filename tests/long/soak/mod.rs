@@ -23,7 +23,7 @@ use policy_tests::{
     port::Port,
     process::{ServerProcess, again, role},
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use client::Client;
 use tally::Tally;
@@ -151,7 +151,11 @@ async fn no_request_is_lost_and_nothing_grows() {
 
 /// Waits until there are no connections.
 async fn returned(server: &ServerProcess, sockets: usize) {
-    while server.sockets() > sockets {
-        sleep(Duration::from_millis(20)).await;
-    }
+    let returned = async {
+        while server.sockets() > sockets {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    // Longer than the longest time limit of a connection.
+    timeout(Duration::from_secs(300), returned).await.expect("connections that end");
 }

@@ -430,6 +430,23 @@ mod tests {
     }
 
     #[test]
+    fn numbers_come_back_around_each_length() {
+        let powers = (0..64).map(|power| 1_u64 << power);
+        let around = powers.flat_map(|power| [power - 1, power, power.saturating_add(1)]);
+        for number in around.chain([u64::MAX - 1, u64::MAX]) {
+            let mut writer = Writer(vec![]);
+            writer.number(number);
+            let needed = (u64::BITS - number.leading_zeros()).div_ceil(7).max(1);
+            assert_eq!(writer.0.len(), needed as usize, "{number}");
+            let mut reader = Reader(&writer.0);
+            assert_eq!((reader.number(), reader.0.len()), (Some(number), 0));
+            for cut in 0..writer.0.len() {
+                assert_eq!(Reader(&writer.0[..cut]).number(), None, "{number} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
     fn a_count_that_lies_allocates_nothing() {
         let mut writer = Writer(vec![]);
         writer.number(u64::MAX);

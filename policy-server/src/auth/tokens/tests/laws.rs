@@ -1,10 +1,6 @@
 //! Laws of refresh tokens and revocations, for any order of operations.
 
-use std::{
-    cell::Cell,
-    collections::HashSet,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::{cell::Cell, collections::HashSet, sync::mpsc};
 
 use policy_core_tests::law::{Precondition, assert_usual, holds};
 use proptest::prelude::*;
@@ -231,22 +227,21 @@ fn nothing_slips_through_while_a_family_ends() {
         let clock = Clock::at(START);
         let instance = Instance::new(settings(), MemoryStore::new(), &clock);
         let first = wait(instance.tokens().login(ada())).unwrap().refresh_token.unwrap();
-        let has_begun = AtomicBool::new(false);
+        let (begin, has_begun) = mpsc::channel();
         let refresh_on = || {
             let mut gained: Vec<Issued> = Vec::new();
             let mut text = first.clone();
             while let Ok(issued) = wait(instance.tokens().refresh(&text)) {
                 text = issued.refresh_token.clone().unwrap();
                 gained.push(issued);
-                has_begun.store(true, Ordering::SeqCst);
+                // Only the first one is waited for.
+                let _ = begin.send(());
             }
             gained
         };
         let gained = thread::scope(|scope| {
             let refreshes = [(); 2].map(|()| scope.spawn(refresh_on));
-            while !has_begun.load(Ordering::SeqCst) {
-                thread::yield_now();
-            }
+            has_begun.recv_timeout(PATIENCE).expect("a first refresh within a minute");
             let tokens = instance.tokens();
             match round % 2 {
                 0 => _ = wait(tokens.logout(&first)).unwrap(),

@@ -9,9 +9,9 @@ mod requests;
 use std::{
     pin::pin,
     sync::Arc,
-    task::{Context, Poll, Waker},
-    thread,
-    time::Duration,
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+    time::{Duration, Instant},
 };
 
 use policy_core::{
@@ -113,13 +113,30 @@ fn ada() -> Identity {
     Identity::new("ada").scopes(["read", "write"]).roles(["admin"])
 }
 
-/// Runs a future that needs no wake-up.
+/// How long [`wait`] waits: far longer than anything takes here.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Wakes the thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future on this thread, which sleeps until it is woken. Panics at the place of the call if the
+/// future is not done in time.
+#[track_caller]
 fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let (mut future, end) = (pin!(future), Instant::now() + PATIENCE);
     loop {
-        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(result) => return result,
-            Poll::Pending => thread::yield_now(),
+        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return result;
         }
+        let left = end.saturating_duration_since(Instant::now());
+        assert!(!left.is_zero(), "a call of the token service was not done within {PATIENCE:?}");
+        thread::park_timeout(left);
     }
 }

@@ -44,6 +44,44 @@ fn integers_are_as_long_as_they_need() {
     }
 }
 
+/// Read as RFC 7541 5.1 says, each value around the places where an integer gets a byte longer comes
+/// back, in the fewest bytes.
+#[test]
+fn integers_come_back_around_each_length() {
+    let read = |bytes: &[u8], bits: u32| {
+        let most = (1_usize << bits) - 1;
+        let first = usize::from(bytes[0]) & most;
+        if first < most {
+            return (first, 1);
+        }
+        let (mut value, mut length) = (most, 1);
+        for (place, byte) in bytes[1..].iter().enumerate() {
+            value += usize::from(byte & 0x7f) << (7 * place);
+            length += 1;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        (value, length)
+    };
+    for bits in 3..=7 {
+        let most = (1_usize << bits) - 1;
+        let powers = (0..40).map(|power| 1_usize << power);
+        let values = powers.flat_map(|power| [power - 1, power, power + 1]);
+        let behind = values.clone().map(|value| value + most);
+        for value in values.chain(behind) {
+            let mut out = Vec::new();
+            integer(&mut out, 0, bits, value);
+            let needed = match value.checked_sub(most) {
+                None => 1,
+                Some(rest) => 1 + (usize::BITS - rest.leading_zeros()).div_ceil(7).max(1) as usize,
+            };
+            assert_eq!(read(&out, bits), (value, needed), "{value} in {bits} bits");
+            assert_eq!(out.len(), needed, "{value} in {bits} bits");
+        }
+    }
+}
+
 #[test]
 fn lines_use_the_static_table() {
     let mut headers = HeaderMap::new();

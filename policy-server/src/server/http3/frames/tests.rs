@@ -171,7 +171,20 @@ fn settings_say_the_largest_section() {
 
 #[test]
 fn lengths_take_as_many_bytes_as_they_need() {
-    for (length, size) in [(0, 2), (63, 2), (64, 3), (16_383, 3), (16_384, 5), (1 << 30, 9)] {
+    for (length, size) in [
+        (0, 2),
+        (62, 2),
+        (63, 2),
+        (64, 3),
+        (65, 3),
+        (16_382, 3),
+        (16_383, 3),
+        (16_384, 5),
+        (16_385, 5),
+        ((1 << 30) - 1, 5),
+        (1 << 30, 9),
+        ((1 << 30) + 1, 9),
+    ] {
         let head = headers_head(length);
         assert_eq!(head_of(&mut &*head), Some((HEADERS, length as u64)));
         assert_eq!(head.len(), size, "{length}");

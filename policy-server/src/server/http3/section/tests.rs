@@ -132,6 +132,26 @@ fn string(flags: u8, bits: u32, text: &[u8], is_huffman: bool, to: &mut Vec<u8>)
     }
 }
 
+/// Up to four bytes after the first, which is more than any section has.
+#[test]
+fn integers_are_read_around_each_length() {
+    for bits in 3..=7 {
+        let most = (1_usize << bits) - 1;
+        let powers = (0..28).map(|power| 1_usize << power);
+        let values = powers.flat_map(|power| [power - 1, power, power + 1]);
+        for value in values.clone().chain(values.map(|value| value + most)) {
+            let mut bytes = Vec::new();
+            integer(0, bits, value, &mut bytes);
+            let mut lines = Lines(&bytes);
+            assert_eq!((lines.integer(bits), lines.0.len()), (Some(value), 0), "{value}");
+            assert_eq!(Lines(&bytes[..bytes.len() - 1]).integer(bits), None, "{value}");
+        }
+        let mut bytes = Vec::new();
+        integer(0, bits, most + (1 << 28), &mut bytes);
+        assert_eq!(Lines(&bytes).integer(bits), None);
+    }
+}
+
 fn form() -> impl Strategy<Value = Form> {
     prop_oneof![
         (0..STATIC.len()).prop_map(Form::Indexed),

@@ -193,7 +193,9 @@ mod tests {
 
     #[test]
     fn texts_of_all_lengths_are_taken() {
-        for length in [0, 1, 9, 10, 99, 100, 101, 12_345] {
+        let powers = (0..=16).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]);
+        // Two digits are read in another way than three.
+        for length in powers.chain([9, 10, 11, 98, 99, 100, 101, 999, 1000, 12_345]) {
             let text = "x".repeat(length);
             let bytes = format!("${length}\r\n{text}\r\n:1\r\n");
             let mut rest = bytes.as_bytes();
@@ -206,6 +208,15 @@ mod tests {
     fn numbers_are_those_that_there_are() {
         let all = [0, 7, 10, u64::from(u32::MAX), u64::MAX - 1, u64::MAX];
         assert_eq!(all.map(|one| number(one.to_string().as_bytes())), all.map(Some));
+        for power in 0..64 {
+            for one in [(1_u64 << power) - 1, 1 << power, (1 << power) + 1] {
+                let text = one.to_string();
+                assert_eq!(number(text.as_bytes()), Some(one));
+                assert_eq!(signed(text.as_bytes()).ok(), i64::try_from(one).ok());
+                let negative = signed(format!("-{text}").as_bytes()).ok();
+                assert_eq!(negative, 0_i64.checked_sub_unsigned(one));
+            }
+        }
         for other in
             ["", "-1", "+1", " 1", "1 ", "x", "18446744073709551616", "99999999999999999999"]
         {
