@@ -1,5 +1,7 @@
 //! Two instances of one app with a shared store.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use data_encoding::BASE64URL_NOPAD;
 use policy_server::{session::minutes, store::MemoryStore, tokens::TokenKeys};
 use policy_tests::http::soon;
@@ -272,6 +274,7 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
     let instance = async |keys: &[u8]| {
         let keys: Vec<_> = keys.iter().map(|first| secret(*first)).collect();
         let sessions = Sessions::store(store.clone()).same_site(SameSite::None).encrypted(keys);
+        let sessions = sessions.unencrypted_until(UNIX_EPOCH + Duration::from_secs(START + 3600));
         Scenario::on(store.clone(), clock.clone(), all(), |app| app.sessions(sessions)).await
     };
     let plain = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
@@ -289,6 +292,37 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
     let without = instance(&[3]).await;
     assert_eq!(ada.at(&without).get("/me").send().await.status(), 503);
     assert_eq!(ada.at(&instance(&[2]).await).value("b").await, 3);
+}
+
+/// Encryption is turned on for sessions that exist, and has to be complete at some time.
+#[tokio::test]
+async fn values_in_plain_text_end_their_session_after_the_stated_date() {
+    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
+    let plain = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
+    let (ada, bob) = (plain.login("ada").await, plain.login("bob").await);
+    assert_eq!(ada.post("/set/a/7").send().await.status(), 200);
+    assert_eq!(bob.post("/set/a/8").send().await.status(), 200);
+    let encrypted = async |until: Option<u64>| {
+        let sessions = Sessions::store(store.clone()).same_site(SameSite::None);
+        let sessions = sessions.encrypted([secret(1)]);
+        let sessions = match until {
+            Some(seconds) => sessions.unencrypted_until(UNIX_EPOCH + Duration::from_secs(seconds)),
+            None => sessions,
+        };
+        Scenario::on(store.clone(), clock.clone(), all(), |app| app.sessions(sessions)).await
+    };
+    let while_changing = encrypted(Some(START + 60)).await;
+    assert_eq!(ada.at(&while_changing).value("a").await, 7);
+    assert_eq!(ada.at(&while_changing).post("/set/b/9").send().await.status(), 200);
+    assert_eq!(bob.at(&while_changing).value("a").await, 8);
+    while_changing.advance(60);
+    assert_eq!(ada.at(&while_changing).value("b").await, 9, "it was encrypted meanwhile");
+    for instance in [while_changing, encrypted(None).await] {
+        assert_eq!(bob.at(&instance).get("/me").send().await.status(), 401);
+        assert_eq!(instance.login("bob").await.get("/me").send().await.status(), 200);
+    }
+    assert!(!log.of_code("session.unprotected").is_empty());
 }
 
 /// The file of the keys, removed at the end.

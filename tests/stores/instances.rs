@@ -2,7 +2,11 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use policy_server::{Clock, Sessions, extract::PeerAddr};
+use policy_server::{
+    Clock, Sessions,
+    extract::PeerAddr,
+    store::{ListSessions, SessionStore},
+};
 use policy_tests::http::soon;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -124,6 +128,34 @@ pub(crate) async fn what_ends_at_one_instance_ends_at_the_others(store: &str) {
         assert!(policy_tests::http::soon(stream).await.unwrap(), "{path}");
         assert!(!lasting.is_finished());
     }
+}
+
+/// Who may only publish on the channel of the store tells what they like, a thousand times: no stream
+/// ends whose session the store calls good, and what is true is heard among it.
+pub(crate) async fn forged_news_end_no_stream(
+    store: &str,
+    reader: impl SessionStore,
+    forge: impl AsyncFn(&str),
+) {
+    let instances = Instance::three(store).await;
+    let (ada, eve) = (instances[0].login("ada").await, instances[0].login("eve").await);
+    let (stream, other) = (ada.open(&instances[1]).await, eve.open(&instances[1]).await);
+    reader.open().await.unwrap();
+    let now = reader.time().await.unwrap().expect("the time of a shared store");
+    let listed = reader.list(ListSessions::new("ada", 9, now)).await.unwrap();
+    let handle: String = listed[0].handle.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    for payload in ["a", "m", "r", "u- ada", &format!("s{handle}")] {
+        for _ in 0..200 {
+            forge(payload).await;
+        }
+    }
+    // This is told behind them, on the same channel.
+    assert_eq!(eve.post(&instances[2], "/logout").await.status(), 200);
+    assert!(soon(other).await.unwrap());
+    assert!(!stream.is_finished(), "the session is good");
+    assert_eq!(ada.status(&instances[1]).await, 200);
+    assert_eq!(ada.post(&instances[2], "/logout").await.status(), 200);
+    assert!(soon(stream).await.unwrap());
 }
 
 /// A cut-off races logins at the other instances: none of those that were admitted before it is

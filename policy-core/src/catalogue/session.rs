@@ -86,6 +86,8 @@ area! { $ session
         SessionNotLoaded Error "session.not-loaded", "a session could not be loaded";
         /// The changes of a request to its session are lost.
         SessionNotStored Error "session.not-stored", "a session could not be stored";
+        /// Somebody wrote values into the store, or an earlier release of the app did.
+        SessionUnprotected Warn "session.unprotected", "the values of a session are not encrypted and bound to it: the session has ended";
         /// The idle time of a session continues as if the session had not been used.
         SessionUseNotNoted Warn "session.use-not-noted", "the use of a session was not recorded";
         /// A write to the file of the embedded store failed. Nothing is acknowledged until one succeeds.

@@ -8,8 +8,8 @@ use tokio::runtime::Handle;
 use super::AuthService;
 use crate::{
     auth::session::SessionService,
-    base::{event::log, task::BackgroundTask},
-    store::NewsReader,
+    base::{event::log, task::BackgroundTask, timers},
+    store::{NewsReader, news::HINT_INTERVAL},
 };
 
 /// How often expired sessions are removed, and how many per step.
@@ -18,6 +18,9 @@ const PURGED_AT_ONCE: usize = 1000;
 
 /// How often the session store is queried for cut-offs of other processes.
 const LEARN_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How many news one look at the store is for.
+const HEARD_AT_ONCE: usize = 1024;
 
 impl AuthService {
     /// Starts the background tasks that the app needs, if a runtime is running.
@@ -52,8 +55,16 @@ async fn learn_cut_offs(sessions: Arc<SessionService>) {
 }
 
 async fn hear(sessions: Arc<SessionService>, mut news: NewsReader) {
-    while let Some(news) = news.next().await {
-        sessions.hear(news).await;
+    while let Some(first) = news.next().await {
+        let mut heard = vec![first];
+        while heard.len() < HEARD_AT_ONCE
+            && let Some(next) = news.already_here().await
+        {
+            heard.push(next);
+        }
+        if sessions.hear(heard).await {
+            timers::sleep(HINT_INTERVAL).await;
+        }
     }
 }
 

@@ -18,6 +18,9 @@ pub(crate) enum RevocationEvent {
     TokensOf { user: Box<str>, cut: Cut },
     /// Tokens that this cut-off covers.
     AllTokens { cut: Cut },
+    /// A store told this process so. Who may write to the channel of a store tells what they like, so
+    /// the store is asked.
+    Hint(Box<RevocationEvent>),
     /// Some events may have been lost.
     Missed,
     /// All credentials: the server stops.

@@ -35,6 +35,10 @@ const LOOK: Duration = Duration::from_secs(20);
 /// How long a stream goes on after its credential was last found good, while that cannot be checked.
 const UNCHECKED: Duration = Duration::from_secs(60);
 
+/// How long after a look for which there was a hint no further hint leads to one, so that a flood of
+/// them is no flood of reads.
+const HINTED: Duration = Duration::from_secs(2);
+
 /// The largest response of known size that is not tied to its credential.
 const SENT_AT_ONCE: u64 = 1024 * 1024;
 
@@ -158,6 +162,7 @@ impl Credential {
         let mut events = guard.revocation_bus.subscribe();
         // The gates have just found it good.
         let mut found_good = guard.clock.monotonic();
+        let mut hinted: Option<Duration> = None;
         loop {
             let now = guard.clock.monotonic();
             match self.holds(&guard).await {
@@ -174,19 +179,28 @@ impl Credential {
                 select! {
                     ended = events.recv() => match ended {
                         Ok(ended) if self.is_ended_by(&ended) => return,
-                        // Query the store again, but not with all streams at the same moment.
-                        Ok(RevocationEvent::Missed) | Err(RecvError::Lagged(_)) => {
-                            if !is_soon {
-                                is_soon = true;
-                                next_look.set(guard.clock.sleep(within_a_second()));
+                        Ok(RevocationEvent::Hint(ended)) if !is_soon && self.is_ended_by(&ended) => {
+                            is_soon = true;
+                            match pause(hinted, &guard) {
+                                Duration::ZERO => break,
+                                pause => next_look.set(guard.clock.sleep(pause)),
                             }
                         }
-                        Ok(_) => (),
+                        // Query the store again, but not with all streams at the same moment.
+                        Ok(RevocationEvent::Missed) | Err(RecvError::Lagged(_)) if !is_soon => {
+                            is_soon = true;
+                            let pause = pause(hinted, &guard) + within_a_second();
+                            next_look.set(guard.clock.sleep(pause));
+                        }
+                        Ok(_) | Err(RecvError::Lagged(_)) => (),
                         Err(RecvError::Closed) => return,
                     },
                     () = &mut next_look => break,
                     () = guard.clock.wait_until(end) => break,
                 }
+            }
+            if is_soon {
+                hinted = Some(guard.clock.monotonic());
             }
         }
     }
@@ -208,7 +222,7 @@ impl Credential {
             }
             RevocationEvent::TokensOf { user, cut } => is_mine(user) && is_covered(cut),
             RevocationEvent::AllTokens { cut } => is_covered(cut),
-            RevocationEvent::Missed => false,
+            RevocationEvent::Hint(_) | RevocationEvent::Missed => false,
             RevocationEvent::Service => true,
         }
     }
@@ -234,6 +248,11 @@ impl Credential {
         };
         (is_known || !holds).then_some(holds)
     }
+}
+
+/// How long a hint waits, after one at this time.
+fn pause(hinted: Option<Duration>, guard: &AuthService) -> Duration {
+    hinted.map_or(Duration::ZERO, |at| (at + HINTED).saturating_sub(guard.clock.monotonic()))
 }
 
 /// A random time of less than a second.

@@ -12,7 +12,7 @@ mod limit_store;
 mod loads;
 mod memory;
 pub(crate) mod moving;
-mod news;
+pub(crate) mod news;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod notification;
 #[cfg(feature = "postgres")]

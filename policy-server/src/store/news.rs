@@ -1,12 +1,16 @@
 //! What a store tells the instances that share it as soon as it happens.
 
+use std::time::{Duration, Instant};
+
 use policy_core::session::Handle;
 use tokio::sync::broadcast;
 
+use crate::base::timers;
+
 /// What ended. Open streams of ended sessions and tokens end with it.
 ///
-/// News arrive sooner than the next look at the store, and may be lost; nothing depends on them but
-/// the time that passes until another instance knows.
+/// News arrive sooner than the next look at the store, and may be lost or forged; nothing depends on
+/// them but the time that passes until another instance asks the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum News {
@@ -78,6 +82,15 @@ impl NewsReader {
         Self(self.0, Some(other.0))
     }
 
+    /// What was told already, if anything was.
+    pub(crate) async fn already_here(&mut self) -> Option<News> {
+        tokio::select! {
+            biased;
+            heard = self.next() => heard,
+            () = std::future::ready(()) => None,
+        }
+    }
+
     /// Waits for the next news; `None` when a feed is gone. A reader that is 1,024 news behind gets
     /// [`News::Missed`] in place of those that it did not read.
     pub async fn next(&mut self) -> Option<News> {
@@ -96,9 +109,69 @@ impl NewsReader {
     }
 }
 
+/// How long after a look for which there were news the next one is, so that a flood of news is no
+/// flood of reads.
+pub(crate) const HINT_INTERVAL: Duration = Duration::from_millis(50);
+
+/// When to look at the store, as its news say.
+#[derive(Debug)]
+pub(crate) struct Hints {
+    news: Option<NewsReader>,
+    /// When the last one was given.
+    last: Option<Instant>,
+}
+
+impl Hints {
+    /// Those of a store; none of one that tells nothing.
+    pub(crate) fn new(news: Option<NewsReader>) -> Self {
+        Self { news, last: None }
+    }
+
+    /// Waits until the store tells of something meant here, or that something may have been lost; for
+    /// ever if it tells nothing. Each is for all news that are here, and at most one comes in
+    /// [`HINT_INTERVAL`].
+    pub(crate) async fn next(&mut self, is_meant: impl Fn(&News) -> bool) {
+        if let Some(last) = self.last {
+            timers::sleep(HINT_INTERVAL.saturating_sub(last.elapsed())).await;
+            self.last = None;
+        }
+        while let Some(reader) = &mut self.news {
+            match reader.next().await {
+                Some(news) if news == News::Missed || is_meant(&news) => {
+                    while reader.already_here().await.is_some() {}
+                    self.last = Some(Instant::now());
+                    return;
+                }
+                Some(_) => (),
+                None => self.news = None,
+            }
+        }
+        std::future::pending().await
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Forged or not: what it costs the store does not depend on how many news there are.
+    #[tokio::test]
+    async fn a_flood_of_news_is_few_looks() {
+        let feed = NewsFeed::new();
+        let mut hints = Hints::new(Some(feed.reader()));
+        let (began, mut looks) = (Instant::now(), 0_u32);
+        for _ in 0..5 {
+            for _ in 0..5000 {
+                feed.tell(News::Revocation);
+                feed.tell(News::AllSessions);
+            }
+            hints.next(|news| *news == News::Revocation).await;
+            looks += 1;
+        }
+        assert!(began.elapsed() >= HINT_INTERVAL * (looks - 1));
+        let other = hints.next(|news| *news == News::Revocation);
+        assert!(tokio::time::timeout(HINT_INTERVAL * 3, other).await.is_err(), "one more look");
+    }
 
     #[tokio::test]
     async fn a_reader_that_is_too_slow_learns_that_it_missed_news() {

@@ -2,10 +2,13 @@
 
 use std::{fmt, sync::Arc};
 
-use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce, aead::Aead};
+use chacha20poly1305::{
+    KeyInit, XChaCha20Poly1305, XNonce,
+    aead::{Aead, Payload},
+};
 use policy_core::{
     secret::SecretKey,
-    session::{Handle, SessionKey},
+    session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
 use zeroize::Zeroizing;
@@ -14,20 +17,26 @@ use super::{
     Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, NewsReader, RevokeUser,
     RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession,
 };
-use crate::base::clock::Random;
+use crate::base::{clock::Random, event::log};
 
-/// The first byte of encrypted values. Those that are not encrypted are JSON, and begin with `{`.
-const VERSION: u8 = 1;
+/// The first byte of encrypted values. Those that an earlier release encrypted, without binding them
+/// to their session, begin with 1. Those that are not encrypted are JSON, and begin with `{`.
+const VERSION: u8 = 2;
+const UNBOUND: u8 = 1;
 const NONCE: usize = 24;
 
-/// A store whose values are encrypted: XChaCha20-Poly1305 with a random nonce for each. What a row
-/// begins with is the version, the name of the key, and the nonce.
+/// A store whose values are encrypted: XChaCha20-Poly1305 with a random nonce for each, and with the
+/// handle and the user of their session as associated data. What a row begins with is the version, the
+/// name of the key, and the nonce.
 ///
-/// It protects what a copy of the store shows. Who may write to the store can still exchange rows.
+/// It protects what a copy of the store shows. Who may write to the store can put no values into a
+/// session but those that it had before, or none.
 pub(crate) struct Sealed {
     store: Arc<dyn SessionStore>,
     /// The first encrypts; all decrypt.
     keys: Vec<Key>,
+    /// Until then, values that are not encrypted, or not bound to their session, are read.
+    unprotected_until: Timestamp,
     random: Random,
 }
 
@@ -54,29 +63,43 @@ impl Sealed {
     pub(crate) fn new(
         store: Arc<dyn SessionStore>,
         secrets: &[SecretKey],
+        unprotected_until: Timestamp,
         random: Random,
     ) -> Result<Self, StoreError> {
         let keys = secrets.iter().map(Key::new).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { store, keys, random })
+        Ok(Self { store, keys, unprotected_until, random })
     }
 
-    fn seal(&self, data: Box<[u8]>) -> Result<Box<[u8]>, StoreError> {
+    fn seal(&self, data: Box<[u8]>, owner: &Owner) -> Result<Box<[u8]>, StoreError> {
         if data.is_empty() {
             return Ok(data);
         }
         let data = Zeroizing::new(data.into_vec());
         let key = self.keys.first().ok_or_else(|| StoreError::new("there is no key"))?;
         let nonce: [u8; NONCE] = self.random.draw().map_err(StoreError::new)?;
-        let sealed = key.cipher.encrypt(&XNonce::from(nonce), &data[..]);
+        let payload = Payload { msg: &data[..], aad: &owner.0 };
+        let sealed = key.cipher.encrypt(&XNonce::from(nonce), payload);
         let sealed = sealed.map_err(|_opaque| StoreError::new("values cannot be encrypted"))?;
         Ok([&[VERSION][..], &key.name, &nonce, &sealed].concat().into())
     }
 
-    fn open(&self, data: &[u8]) -> Result<Box<[u8]>, StoreError> {
-        if data.first() != Some(&VERSION) {
-            // Written before encryption was on.
-            return Ok(data.into());
-        }
+    /// The values of a session; `None` for those that are not protected, once they have to be.
+    fn open(
+        &self,
+        data: &[u8],
+        owner: &Owner,
+        now: Timestamp,
+    ) -> Result<Option<Box<[u8]>>, StoreError> {
+        let aad = match data.first() {
+            None => return Ok(Some(Box::default())),
+            Some(&VERSION) => &owner.0[..],
+            Some(_) if now >= self.unprotected_until => {
+                log!(SessionUnprotected);
+                return Ok(None);
+            }
+            Some(&UNBOUND) => &[],
+            Some(_) => return Ok(Some(data.into())),
+        };
         let parts = data.get(1..).and_then(|rest| {
             let (name, rest) = rest.split_first_chunk::<4>()?;
             let (nonce, sealed) = rest.split_first_chunk::<NONCE>()?;
@@ -89,10 +112,37 @@ impl Sealed {
                 "the values of a session are encrypted with a key that the app does not have",
             )
         })?;
-        let opened = key.cipher.decrypt(&XNonce::from(*nonce), sealed);
-        opened.map(Into::into).map_err(|_opaque| {
-            StoreError::new("the values of a session were changed after they were encrypted")
+        let opened = key.cipher.decrypt(&XNonce::from(*nonce), Payload { msg: sealed, aad });
+        opened.map(|opened| Some(opened.into())).map_err(|_opaque| {
+            StoreError::new(
+                "the values of a session were changed after they were encrypted, or are those of another",
+            )
         })
+    }
+
+    /// An update names no session but its key, so the session is read first. Its handle and its user
+    /// are the same for as long as it has this key.
+    async fn update_sealed(&self, mut request: UpdateSession) -> Result<Cas, StoreError> {
+        let Some(loaded) = self.store.load(&request.key, request.now).await? else {
+            return Ok(Cas::Gone);
+        };
+        request.data = self.seal(request.data, &Owner::of(&loaded.record))?;
+        self.store.update(request).await
+    }
+}
+
+/// What the values of a session are bound to.
+struct Owner(Vec<u8>);
+
+impl Owner {
+    fn new(handle: Handle, user: Option<&str>) -> Self {
+        let is_user = [u8::from(user.is_some())];
+        let user = user.unwrap_or_default().as_bytes();
+        Self([&b"values of a session"[..], &handle.0, &is_user, user].concat())
+    }
+
+    fn of(record: &Record) -> Self {
+        Self::new(record.handle, record.user())
     }
 }
 
@@ -106,7 +156,8 @@ impl SessionStore for Sealed {
     }
 
     fn create(&self, mut request: CreateSession) -> Answer<'_, Created> {
-        match self.seal(request.record.data) {
+        let owner = Owner::of(&request.record);
+        match self.seal(request.record.data, &owner) {
             Ok(data) => request.record.data = data,
             Err(error) => return Answer::ready(Err(error)),
         }
@@ -117,17 +168,16 @@ impl SessionStore for Sealed {
         Answer::later(async move {
             let Some(mut loaded) = self.store.load(key, now).await? else { return Ok(None) };
             let record = Arc::make_mut(&mut loaded.record);
-            record.data = self.open(&record.data)?;
+            match self.open(&record.data, &Owner::of(record), now)? {
+                Some(data) => record.data = data,
+                None => return Ok(None),
+            }
             Ok(Some(loaded))
         })
     }
 
-    fn update(&self, mut request: UpdateSession) -> Answer<'_, Cas> {
-        match self.seal(request.data) {
-            Ok(data) => request.data = data,
-            Err(error) => return Answer::ready(Err(error)),
-        }
-        self.store.update(request)
+    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+        Answer::later(self.update_sealed(request))
     }
 
     fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
@@ -135,7 +185,8 @@ impl SessionStore for Sealed {
     }
 
     fn rotate(&self, mut request: RotateSession) -> Answer<'_, Cas> {
-        match self.seal(request.record.data) {
+        let owner = Owner::of(&request.record);
+        match self.seal(request.record.data, &owner) {
             Ok(data) => request.record.data = data,
             Err(error) => return Answer::ready(Err(error)),
         }
@@ -148,9 +199,13 @@ impl SessionStore for Sealed {
 
     fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
         Answer::later(async move {
-            let mut all = self.store.list(request).await?;
-            for one in &mut all {
-                one.data = self.open(&one.data)?;
+            let mut all = vec![];
+            for mut one in self.store.list(request).await? {
+                let owner = Owner::new(one.handle, Some(request.user));
+                if let Some(data) = self.open(&one.data, &owner, request.now)? {
+                    one.data = data;
+                    all.push(one);
+                }
             }
             Ok(all)
         })
@@ -206,16 +261,28 @@ impl fmt::Debug for Sealed {
 
 #[cfg(test)]
 mod tests {
+    use policy_core::session::Identity;
+
     use super::*;
     use crate::store::MemoryStore;
 
-    fn secret(first: u8) -> SecretKey {
-        SecretKey::drawn([first; 32])
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+    fn sealed_in(store: &MemoryStore, keys: &[u8], until: Timestamp) -> Sealed {
+        let keys: Vec<_> = keys.iter().map(|first| SecretKey::drawn([*first; 32])).collect();
+        Sealed::new(Arc::new(store.clone()), &keys, until, Random::system()).unwrap()
     }
 
     fn sealed(keys: &[u8]) -> Sealed {
-        let keys: Vec<_> = keys.iter().map(|first| secret(*first)).collect();
-        Sealed::new(Arc::new(MemoryStore::new()), &keys, Random::system()).unwrap()
+        sealed_in(&MemoryStore::new(), keys, Timestamp::default())
+    }
+
+    fn owner(user: &str) -> Owner {
+        Owner::new(Handle([1; 16]), Some(user))
+    }
+
+    fn opened(store: &Sealed, row: &[u8]) -> Result<Option<Box<[u8]>>, StoreError> {
+        store.open(row, &owner("ada"), NOW)
     }
 
     #[cfg(feature = "testing")]
@@ -227,34 +294,127 @@ mod tests {
     #[test]
     fn values_come_back_and_no_two_rows_are_the_same() {
         let (store, values) = (sealed(&[1]), br#"{"card":"4111"}"#);
-        let (one, two) =
-            (store.seal((*values).into()).unwrap(), store.seal((*values).into()).unwrap());
+        let seal = || store.seal((*values).into(), &owner("ada")).unwrap();
+        let (one, two) = (seal(), seal());
         assert_ne!(one, two);
         for row in [&one, &two] {
-            assert_eq!(*store.open(row).unwrap(), *values);
+            assert_eq!(opened(&store, row).unwrap().as_deref(), Some(&values[..]));
             assert!(!row.windows(4).any(|part| part == b"card" || part == b"4111"));
         }
         // A changed row is found out, whichever byte it is.
         for at in 0..one.len() {
             let mut changed = one.clone();
             changed[at] ^= 1;
-            // Of another first byte, it is a row that is not encrypted, and no JSON.
-            assert!(at == 0 || store.open(&changed).is_err(), "byte {at}");
-            assert!(at == 0 || store.open(&one[..at]).is_err(), "cut at {at}");
+            assert!(!matches!(opened(&store, &changed), Ok(Some(_))), "byte {at}");
+            assert!(at == 0 || opened(&store, &one[..at]).is_err(), "cut at {at}");
         }
-        assert_eq!(store.seal([].into()).unwrap(), [].into());
+        assert_eq!(store.seal([].into(), &owner("ada")).unwrap(), [].into());
+    }
+
+    #[test]
+    fn values_are_those_of_one_session_of_one_user() {
+        let store = sealed(&[1]);
+        let row = store.seal((*b"{}").into(), &owner("ada")).unwrap();
+        let others = [
+            owner("bob"),
+            owner("adaa"),
+            Owner::new(Handle([1; 16]), None),
+            Owner::new(Handle([2; 16]), Some("ada")),
+        ];
+        for other in others {
+            let error = store.open(&row, &other, NOW).unwrap_err().to_string();
+            assert!(error.contains("of another"), "{error}");
+        }
     }
 
     #[test]
     fn keys_are_replaced_without_losing_a_session() {
         let (old, both, new) = (sealed(&[1]), sealed(&[2, 1]), sealed(&[2]));
-        let before = old.seal((*b"{}").into()).unwrap();
-        assert_eq!(*both.open(&before).unwrap(), *b"{}");
-        let after = both.seal((*b"{}").into()).unwrap();
-        assert_eq!(*new.open(&after).unwrap(), *b"{}");
-        let error = new.open(&before).unwrap_err().to_string();
+        let before = old.seal((*b"{}").into(), &owner("ada")).unwrap();
+        assert_eq!(opened(&both, &before).unwrap().as_deref(), Some(&b"{}"[..]));
+        let after = both.seal((*b"{}").into(), &owner("ada")).unwrap();
+        assert_eq!(opened(&new, &after).unwrap().as_deref(), Some(&b"{}"[..]));
+        let error = opened(&new, &before).unwrap_err().to_string();
         assert!(error.contains("a key that the app does not have"), "{error}");
-        // What was written before there were keys is read.
-        assert_eq!(*new.open(b"{\"a\":1}").unwrap(), *b"{\"a\":1}");
+    }
+
+    /// What an earlier release wrote: plain, or encrypted without associated data.
+    #[test]
+    fn values_without_protection_are_read_until_a_date_and_not_after_it() {
+        let until = NOW.after(std::time::Duration::from_secs(60));
+        let store = sealed_in(&MemoryStore::new(), &[1], until);
+        let mut unbound = store.seal((*b"{}").into(), &Owner(vec![])).unwrap();
+        unbound[0] = UNBOUND;
+        for row in [&b"{}"[..], &unbound] {
+            let before = Timestamp::from_millis(until.millis() - 1);
+            let read = |now| store.open(row, &owner("ada"), now).unwrap();
+            assert_eq!(read(before).as_deref(), Some(&b"{}"[..]));
+            assert_eq!(read(until), None);
+            assert_eq!(opened(&sealed(&[1]), row).unwrap(), None, "without a date");
+        }
+        let bound = store.seal((*b"{}").into(), &owner("ada")).unwrap();
+        let relabelled = [&[UNBOUND], &bound[1..]].concat();
+        assert!(store.open(&relabelled, &owner("ada"), NOW).is_err());
+    }
+
+    /// Looks into the store itself after each call that writes.
+    #[tokio::test]
+    async fn whatever_is_called_the_store_has_no_plain_values() {
+        let inner = MemoryStore::new();
+        let store = sealed_in(&inner, &[1], Timestamp::default());
+        let [a, b, c] = [1, 2, 3].map(|first| SessionKey([first; 32]));
+        let record = |values: &str| Record {
+            handle: Handle([1; 16]),
+            identity: Some(Identity::new("ada")),
+            epoch: 0,
+            version: 0,
+            created: NOW,
+            authenticated: Some(NOW),
+            rotated: NOW,
+            last_seen: NOW,
+            idle_deadline: Timestamp::MAX,
+            absolute_deadline: Timestamp::MAX,
+            idle: std::time::Duration::from_secs(900),
+            is_remembered: false,
+            binding: [3; 32],
+            data: values.as_bytes().into(),
+        };
+        // The key under which the session is, and its values.
+        let look = async |call: &str, key: &SessionKey, values: &str| {
+            let raw = inner.load(key, NOW).await.unwrap().expect("a row").record.data.clone();
+            let listed = inner.list(ListSessions::new("ada", 9, NOW)).await.unwrap();
+            for row in listed.iter().map(|one| &one.data).chain([&raw]) {
+                assert_eq!(row[0], VERSION, "{call}");
+                assert!(!row.windows(6).any(|part| part == b"secret"), "{call}");
+            }
+            let read = store.load(key, NOW).await.unwrap().expect("a session");
+            assert_eq!(*read.record.data, *values.as_bytes(), "{call}");
+            let listed = store.list(ListSessions::new("ada", 9, NOW)).await.unwrap();
+            assert!(listed.iter().all(|one| *one.data == *values.as_bytes()), "{call}");
+        };
+        store.create(CreateSession::new(a, record("{secret:1}"), NOW)).await.unwrap();
+        look("create", &a, "{secret:1}").await;
+        let data = Box::from(*b"{secret:2}");
+        let updated = store.update(UpdateSession::new(a, 1, data, NOW)).await.unwrap();
+        assert!(matches!(updated, Cas::Done { .. }));
+        look("update", &a, "{secret:2}").await;
+        assert!(store.touch(TouchSession::new(a, Timestamp::MAX, NOW)).await.unwrap());
+        look("touch", &a, "{secret:2}").await;
+        for (old, new, grace) in [(a, b, None), (b, c, Some(Timestamp::MAX))] {
+            let version = store.load(&old, NOW).await.unwrap().expect("a session").record.version;
+            let request = RotateSession::new(old, new, version, record("{secret:3}"), NOW);
+            let rotated = store.rotate(request.grace(grace)).await.unwrap();
+            assert!(matches!(rotated, Cas::Done { .. }));
+            look("rotate", &new, "{secret:3}").await;
+        }
+        look("rotate with grace", &b, "{secret:3}").await;
+        let rights = Identity::new("ada").roles(["reader"]);
+        let keep = RevokeUser::new("ada", NOW).keep(Some(c)).rights(&rights);
+        store.revoke_user(keep).await.unwrap();
+        look("revoke_user", &c, "{secret:3}").await;
+        store.purge(NOW, 100).await.unwrap();
+        look("purge", &c, "{secret:3}").await;
+        assert!(store.delete(&c).await.unwrap());
+        assert!(inner.load(&c, NOW).await.unwrap().is_none());
     }
 }

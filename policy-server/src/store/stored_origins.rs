@@ -15,7 +15,7 @@ use policy_core::{
 };
 use tokio::sync::Mutex;
 
-use super::{News, NewsReader, StoreError, ValueStore};
+use super::{News, StoreError, ValueStore, news::Hints};
 use crate::base::{clock::Clock, error::StartProblem, event::log, problem::Problem};
 
 /// How often the store is asked for a change that nobody told.
@@ -259,10 +259,10 @@ impl StoredOrigins {
     /// Follows the changes of other instances.
     pub(crate) async fn follow(self, clock: Clock) {
         let Some(Opened { store, name }) = self.0.state.lock().await.opened.clone() else { return };
-        let mut news = store.news();
+        let mut hints = Hints::new(store.news());
         loop {
             tokio::select! {
-                () = told(&mut news, &name) => {}
+                () = hints.next(|news| matches!(news, News::Value(of) if **of == *name)) => {}
                 () = clock.sleep(INTERVAL) => {}
             }
             // While the store is away, the last list holds.
@@ -294,19 +294,6 @@ impl StoredOrigins {
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.0.is_refused.load(Ordering::Acquire).then_some(Refusal::StoredListOutdated)
     }
-}
-
-/// Waits until the store tells of this list.
-async fn told(news: &mut Option<NewsReader>, name: &str) {
-    while let Some(reader) = news {
-        match reader.next().await {
-            Some(News::Missed) => return,
-            Some(News::Value(of)) if *of == *name => return,
-            Some(_) => {}
-            None => *news = None,
-        }
-    }
-    std::future::pending::<()>().await;
 }
 
 fn read(name: &str, value: &[u8]) -> Result<Vec<String>, StoreError> {

@@ -47,6 +47,20 @@ async fn clocks_that_are_wrong_by_an_hour_log_nobody_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn forged_news_end_no_stream() {
+    let server = Postgres::shared().await;
+    let store = server.schema();
+    let (_, schema) = store.split_once("schema=").expect("a schema");
+    let client = server.client().await;
+    let forge = async |news: &str| {
+        let notify = format!("NOTIFY \"policy:{schema}\", '{news}'");
+        client.batch_execute(&notify).await.expect("a notification");
+    };
+    crate::instances::forged_news_end_no_stream(&store, PostgresStore::new(&*store), forge).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn the_store_keeps_all_rules_of_sessions() {
     let server = Postgres::shared().await;
     conformance::sessions(|| PostgresStore::new(server.schema())).await;

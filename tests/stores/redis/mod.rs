@@ -48,6 +48,19 @@ async fn clocks_that_are_wrong_by_an_hour_log_nobody_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn forged_news_end_no_stream() {
+    let server = Redis::shared().await;
+    let store = server.prefix();
+    let (_, prefix) = store.split_once("prefix=").expect("a prefix");
+    let channel = format!("{{{prefix}}}:news");
+    let forge = async |news: &str| {
+        server.command(&["PUBLISH", &channel, news]).await;
+    };
+    crate::instances::forged_news_end_no_stream(&store, RedisStore::new(&*store), forge).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn the_store_keeps_all_rules_of_sessions() {
     let server = Redis::shared().await;
     conformance::sessions(|| RedisStore::new(server.prefix())).await;

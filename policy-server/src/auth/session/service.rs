@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use policy_core::{
@@ -44,7 +45,12 @@ pub(crate) struct SessionService {
     pub(super) random: Random,
     pub(super) revocation_bus: RevocationBus,
     newest_cut_off: AtomicU64,
+    /// When it was learned, in milliseconds of the monotonic clock; 0 at the start.
+    cut_off_learned: AtomicU64,
 }
+
+/// How long after a cut-off its news count as true: they may arrive after it was found by a look.
+const JUST_NOW: Duration = Duration::from_secs(3);
 
 impl SessionService {
     /// Opens the store and reads the keys from it. The settings were checked before.
@@ -61,7 +67,8 @@ impl SessionService {
         #[cfg(feature = "encryption")]
         let store = match &settings.keys {
             Some(keys) => {
-                let sealed = Sealed::new(store, keys, random.clone()).map_err(failed)?;
+                let until = settings.unencrypted_until;
+                let sealed = Sealed::new(store, keys, until, random.clone()).map_err(failed)?;
                 Arc::new(sealed) as Arc<dyn SessionStore>
             }
             None => store,
@@ -85,6 +92,7 @@ impl SessionService {
             random,
             revocation_bus,
             newest_cut_off,
+            cut_off_learned: AtomicU64::new(0),
         })
     }
 
@@ -118,27 +126,55 @@ impl SessionService {
     pub(crate) async fn learn_cut_offs(&self) -> Result<(), StoreError> {
         learn_time(&*self.store, &self.clock).await?;
         let newest = self.store.cut_offs().await?;
-        if self.newest_cut_off.fetch_max(newest, Ordering::AcqRel) < newest {
+        if self.note_cut_off(newest) {
             self.revocation_bus.publish(RevocationEvent::Missed);
         }
         Ok(())
     }
 
-    /// Passes on what the store tells, to the streams of this process.
-    pub(crate) async fn hear(&self, news: News) {
-        let event = match news {
-            News::Session(handle) => RevocationEvent::Session(handle),
-            News::SessionsOf { user, keep } => RevocationEvent::SessionsOf { user, keep },
-            News::AllSessions => RevocationEvent::AllSessions,
-            News::Missed => RevocationEvent::Missed,
-            News::Revocation | News::Value(_) => return,
-        };
-        if !matches!(event, RevocationEvent::Session(_))
-            && let Ok(newest) = self.store.cut_offs().await
-        {
-            self.newest_cut_off.fetch_max(newest, Ordering::AcqRel);
+    /// Passes on what the store tells, to the streams of this process. News are hints, since more may
+    /// tell them than may end sessions: streams ask the store. Only where the store has had a cut-off
+    /// just now, that is what ended them, or gave their session other rights. Returns whether the store
+    /// was asked.
+    pub(crate) async fn hear(&self, heard: Vec<News>) -> bool {
+        let is_cut_off = |news: &News| matches!(news, News::SessionsOf { .. } | News::AllSessions);
+        let asks = heard.iter().any(is_cut_off);
+        if asks && let Ok(newest) = self.store.cut_offs().await {
+            self.note_cut_off(newest);
         }
-        self.revocation_bus.publish(event);
+        let was_cut_off = self.had_cut_off();
+        for news in heard {
+            let event = match news {
+                News::Session(handle) => {
+                    RevocationEvent::Hint(RevocationEvent::Session(handle).into())
+                }
+                News::SessionsOf { user, keep } => {
+                    let event = RevocationEvent::SessionsOf { user, keep };
+                    if was_cut_off { event } else { RevocationEvent::Hint(event.into()) }
+                }
+                News::AllSessions if was_cut_off => RevocationEvent::AllSessions,
+                News::AllSessions | News::Missed => RevocationEvent::Missed,
+                News::Revocation | News::Value(_) => continue,
+            };
+            self.revocation_bus.publish(event);
+        }
+        asks
+    }
+
+    /// Whether this process learned of a new cut-off in the last seconds.
+    fn had_cut_off(&self) -> bool {
+        let last = Duration::from_millis(self.cut_off_learned.load(Ordering::Acquire));
+        last > Duration::ZERO && self.clock.monotonic().saturating_sub(last) < JUST_NOW
+    }
+
+    /// Notes the newest cut-off of the store. Returns whether it is a new one.
+    fn note_cut_off(&self, newest: u64) -> bool {
+        let is_new = self.newest_cut_off.fetch_max(newest, Ordering::AcqRel) < newest;
+        if is_new {
+            let now = u64::try_from(self.clock.monotonic().as_millis()).unwrap_or(u64::MAX);
+            self.cut_off_learned.store(now.max(1), Ordering::Release);
+        }
+        is_new
     }
 
     /// Ends one session, and says whether it was live.
@@ -181,7 +217,7 @@ impl SessionService {
     }
 
     fn made(&self, cut: CutOff) -> CutOff {
-        self.newest_cut_off.fetch_max(cut.number, Ordering::AcqRel);
+        self.note_cut_off(cut.number);
         cut
     }
 

@@ -1,9 +1,9 @@
 //! Session settings of an app.
 
+#[cfg(feature = "encryption")]
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-#[cfg(feature = "encryption")]
-use policy_core::secret::SecretKey;
 use policy_core::{
     Rule,
     cookie::{CookieError, CookieSpec, SameSite},
@@ -11,6 +11,9 @@ use policy_core::{
     origin::{OriginPattern, Site},
     session::{Lifetime, Renewal, Timings},
 };
+
+#[cfg(feature = "encryption")]
+use policy_core::{secret::SecretKey, time::Timestamp};
 
 use super::{Sessions, place::Place};
 use crate::base::{clock::Random, error::StartProblem};
@@ -56,6 +59,8 @@ pub struct SessionSettings {
     /// `None` if values are not encrypted.
     #[cfg(feature = "encryption")]
     pub(super) keys: Option<Vec<SecretKey>>,
+    #[cfg(feature = "encryption")]
+    pub(super) unencrypted_until: Timestamp,
 }
 
 /// Where an app stores its sessions; [`SessionSettings`] has the other settings.
@@ -170,6 +175,8 @@ impl SessionSettings {
             clears_site_data: false,
             #[cfg(feature = "encryption")]
             keys: None,
+            #[cfg(feature = "encryption")]
+            unencrypted_until: Timestamp::default(),
         }
     }
 
@@ -218,8 +225,10 @@ impl SessionSettings {
     ///
     /// All instances need the same keys. To replace one, give all instances the new key behind the
     /// old one, then put it in front; remove the old one when the [maximum lifetime](Self::absolute)
-    /// has passed. Sessions that were stored before are read as they are, and encrypted when their
-    /// values change.
+    /// has passed. Values are bound to their session and its user, so that who may write to the store
+    /// cannot give those of one session to another, nor values of their own. A session whose values
+    /// are not protected so has ended, unless [`unencrypted_until`](Self::unencrypted_until) says
+    /// otherwise.
     ///
     /// ```
     /// use policy_server::Sessions;
@@ -235,6 +244,32 @@ impl SessionSettings {
     #[must_use]
     pub fn encrypted(mut self, keys: impl IntoIterator<Item = SecretKey>) -> Self {
         self.keys = Some(keys.into_iter().collect());
+        self
+    }
+
+    /// Until when values are read that an earlier release of the app stored: without encryption, or
+    /// encrypted but not bound to their session. They are encrypted when they change. By default no such
+    /// values are read, and their sessions have ended, which logs out who had some.
+    ///
+    /// Until then, who may write to the store can give values of their own to sessions, so write the
+    /// day on which the sessions of today have ended: the [maximum lifetime](Self::absolute) after the
+    /// last instance of the earlier release.
+    ///
+    /// ```
+    /// use std::time::{Duration, UNIX_EPOCH};
+    /// use policy_server::Sessions;
+    /// # use policy_core::secret::SecretKey;
+    /// # let key = SecretKey::drawn([1; 32]);
+    ///
+    /// // 2027-01-31
+    /// let end = UNIX_EPOCH + Duration::from_secs(1_801_353_600);
+    /// let settings = Sessions::memory().encrypted([key]).unencrypted_until(end);
+    /// ```
+    #[cfg(feature = "encryption")]
+    #[must_use]
+    pub fn unencrypted_until(mut self, time: SystemTime) -> Self {
+        let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.unencrypted_until = Timestamp::default().after(since_1970);
         self
     }
 

@@ -28,7 +28,7 @@ use crate::{
         event::log,
         problem::Problem,
     },
-    store::{News, NewsReader, StoreError, TokenStore},
+    store::{News, StoreError, TokenStore, news::Hints},
 };
 
 /// How often the store is queried for revocations.
@@ -140,7 +140,7 @@ impl TokenService {
     pub(crate) async fn run(&self) {
         let mut purge_at = self.clock.monotonic() + PURGE_INTERVAL;
         let mut is_in_touch = true;
-        let mut news = self.store.news();
+        let mut hints = Hints::new(self.store.news());
         loop {
             let now = self.clock.now();
             let outcome = self.sync().await;
@@ -160,7 +160,7 @@ impl TokenService {
             }
             select! {
                 () = self.clock.sleep(SYNC_INTERVAL) => (),
-                () = new_revocation(&mut news) => (),
+                () = hints.next(|news| *news == News::Revocation) => (),
             }
         }
     }
@@ -271,18 +271,6 @@ impl fmt::Debug for TokenService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenService").field("issuer", &self.issuer).finish_non_exhaustive()
     }
-}
-
-/// Waits until the store tells of a revocation; for ever if it tells nothing.
-async fn new_revocation(news: &mut Option<NewsReader>) {
-    while let Some(reader) = news {
-        match reader.next().await {
-            Some(News::Revocation | News::Missed) => return,
-            Some(_) => (),
-            None => *news = None,
-        }
-    }
-    std::future::pending::<()>().await;
 }
 
 /// How often a family may be refreshed: twice as often as its access tokens expire, and some more.
