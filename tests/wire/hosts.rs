@@ -29,6 +29,49 @@ async fn hosts_are_named_exactly_once() {
     assert_eq!(response.problem(), (400, "wire.host-malformed".to_owned()));
 }
 
+/// What balancers and orchestrators send: HAProxy's `httpchk` and old scripts HTTP/1.0 without a
+/// host, kubelet and the balancers of clouds the address of the process, clients of Unix sockets
+/// the file.
+#[tokio::test]
+async fn hosts_of_health_probes_are_any_or_none() {
+    let apps = [app(), app().public_origin("https://api.example")];
+    for app in apps.map(|app| app.health("/healthz").readiness("/readyz")) {
+        let server = Running::start(app).await;
+        for (head, fields) in [
+            ("GET /healthz HTTP/1.0", ""),
+            ("GET /readyz HTTP/1.0", ""),
+            ("GET /healthz HTTP/1.0", "host: 10.244.0.5\r\n"),
+            ("GET /healthz HTTP/1.1", "host: 10.244.0.5:8000\r\nuser-agent: kube-probe/1.33\r\n"),
+            ("GET /healthz HTTP/1.1", "host: [fd00::5]:8000\r\n"),
+            (
+                "GET /healthz HTTP/1.1",
+                "host: 10.0.1.7:8080\r\nuser-agent: ELB-HealthChecker/2.0\r\n",
+            ),
+            ("GET /healthz HTTP/1.1", "host: 35.191.0.1\r\nuser-agent: GoogleHC/1.0\r\n"),
+            ("GET /healthz HTTP/1.1", "host: /run/app.sock\r\n"),
+            ("GET /healthz HTTP/1.1", "host: %2Frun%2Fapp.sock\r\n"),
+            ("GET /healthz HTTP/1.1", "host:\r\n"),
+            ("GET http://10.0.1.7/healthz HTTP/1.1", "host: 10.0.1.7:8080\r\n"),
+            ("GET https://10.0.1.7/healthz HTTP/1.1", "host: 10.0.1.7\r\n"),
+            ("GET /healthz HTTP/1.1", "host: a\r\nx-forwarded-proto: http\r\n"),
+        ] {
+            let bytes = format!("{head}\r\n{fields}\r\n");
+            let response = server.response(bytes).await;
+            assert_eq!(response.status, 200, "{head} {fields}");
+        }
+        // RFC 9112 3.2 demands 400 for these, and no prober sends them.
+        for (fields, code) in
+            [("", "wire.host-missing"), ("host: a\r\nhost: b\r\n", "wire.host-repeated")]
+        {
+            let response = server.response(format!("GET /healthz HTTP/1.1\r\n{fields}\r\n")).await;
+            assert_eq!(response.problem(), (400, code.to_owned()));
+        }
+        // Only the server's own name proves that a request for anything else is meant for it.
+        let response = server.response("GET /hello HTTP/1.0\r\n\r\n").await;
+        assert_eq!(response.problem(), (400, "wire.host-missing".to_owned()));
+    }
+}
+
 /// RFC 9110 7.4, and a defence against DNS rebinding.
 #[tokio::test]
 async fn hosts_are_loopback_hosts_in_development() {

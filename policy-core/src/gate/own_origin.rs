@@ -90,7 +90,7 @@ pub enum OwnOrigin {
 impl OwnOrigin {
     /// Checks the host that a request names, and the scheme of an absolute target (RFC 9110 7.4, RFC
     /// 9112 3.2). HTTP/1.0 requests must name a host, too: without it the server cannot know whether
-    /// the request is meant for it.
+    /// the request is meant for it. Health probes need not, see [`Head::admits_probe`].
     ///
     /// # Errors
     ///
@@ -140,6 +140,20 @@ impl<'a> Head<'a> {
     /// The host is missing or repeated.
     pub fn authority(&self) -> Result<&'a [u8], Refusal> {
         requested_host(self)
+    }
+
+    /// Whether a health probe with this head is served despite this refusal of its host, its scheme
+    /// or what a proxy reports. Orchestrators and balancers address the process: by its IP address,
+    /// by the file of its socket, or, in HTTP/1.0, by nothing at all. The response is the same for
+    /// all of them.
+    ///
+    /// HTTP/1.1 without `Host`, and more than one in any version, stay refused (RFC 9112 3.2).
+    pub fn admits_probe(&self, refusal: Refusal) -> bool {
+        match refusal {
+            Refusal::HostRepeated => false,
+            Refusal::HostMissing => self.version != Version::HTTP_11,
+            _ => true,
+        }
     }
 }
 
@@ -237,6 +251,32 @@ mod tests {
             request = request.header(*name, *value);
         }
         own.admit(&Head::read(&request.body(()).unwrap()))
+    }
+
+    #[test]
+    fn probes_name_any_host_or_none_where_the_version_allows_it() {
+        let own = OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap());
+        let admits = |version, hosts: &[&str]| {
+            let request = Request::get("/healthz").version(version);
+            let request = hosts.iter().fold(request, |request, host| request.header("host", *host));
+            let request = request.body(()).unwrap();
+            let head = Head::read(&request);
+            own.admit(&head).or_else(|refusal| match head.admits_probe(refusal) {
+                true => Ok(()),
+                false => Err(refusal),
+            })
+        };
+        for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2] {
+            for host in
+                ["10.244.0.5:8000", "[fd00::5]:8000", "", "%2Frun%2Fapp.sock", "/run/app.sock"]
+            {
+                assert_eq!(admits(version, &[host]), Ok(()), "{version:?} {host}");
+            }
+            let twice = admits(version, &["api.example", "10.244.0.5"]);
+            assert_eq!(twice, Err(Refusal::HostRepeated), "{version:?}");
+        }
+        assert_eq!(admits(Version::HTTP_10, &[]), Ok(()));
+        assert_eq!(admits(Version::HTTP_11, &[]), Err(Refusal::HostMissing));
     }
 
     #[test]

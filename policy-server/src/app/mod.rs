@@ -463,7 +463,8 @@ impl<S> App<S> {
     /// probe for an orchestrator.
     ///
     /// A probe is exempt from all policies: it needs no credential, has no rate limit, is shared
-    /// with no other origin, and skips the host check, since orchestrators address a process by IP.
+    /// with no other origin, and skips the host check, since orchestrators address a process by IP,
+    /// and balancers send HTTP/1.0 without `Host`.
     /// Its responses are never cached.
     ///
     /// ```

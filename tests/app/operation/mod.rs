@@ -18,7 +18,10 @@ use futures_util::{StreamExt, stream};
 use h2::client::SendRequest;
 use policy_server::{Body, RequestId, ServerSettings, prelude::*};
 use policy_tests::http::{Connection, Running, StoppedTime, request, soon};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpStream, UnixStream},
+};
 
 use super::handlers::{Gate, gate, hello, missing, panics, wait};
 

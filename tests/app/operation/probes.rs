@@ -1,5 +1,7 @@
 //! Health, readiness, and the time between a signal and the exit.
 
+use policy_tests::program::Program;
+
 use super::*;
 
 async fn status(connection: &mut Connection, path: &str) -> u16 {
@@ -52,4 +54,68 @@ async fn probes_are_answered_over_http_2_and_to_head() {
     connection.send(request("HEAD /healthz", &[])).await;
     let head = connection.head().await;
     assert_eq!((head.status, head.header("content-length")), (200, Some("3")));
+}
+
+/// HAProxy's `httpchk` sends HTTP/1.0 without `Host` unless it is told one; `http-check` sends what it
+/// names. Clients get 503 while HAProxy takes the server to be down.
+#[tokio::test]
+#[ignore = "needs haproxy"]
+async fn haproxy_finds_the_server_up_by_each_of_its_checks() {
+    let app = App::new(())
+        .public_origin("https://api.example")
+        .routes(routes![hello])
+        .health("/healthz")
+        .readiness("/readyz");
+    let server = Running::start(app).await;
+    for check in [
+        "option httpchk GET /healthz",
+        "option httpchk HEAD /readyz",
+        "option httpchk\n http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host 10.0.0.7",
+        "option httpchk\n http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host api.example",
+    ] {
+        let configuration = format!(
+            "global
+                 stats socket FOLDER/admin mode 600 level user
+             defaults
+                 mode http
+                 timeout connect 10s
+                 timeout client 30s
+                 timeout server 30s
+             listen front
+                 bind ADDRESS
+                 {check}
+                 http-check expect status 200
+                 server app {} check inter 50ms fastinter 50ms rise 1 fall 1\n",
+            server.address,
+        );
+        let haproxy = Program::haproxy(&configuration).await;
+        let status = soon(async {
+            loop {
+                let status = checked(&haproxy).await;
+                // `INI` is the state before the first check.
+                if !status.is_empty() && status != "INI" {
+                    break status;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        assert_eq!(status.await, "L7OK", "{check}");
+        let mut client = Connection::open(haproxy.address).await;
+        client.send("GET /hello HTTP/1.1\r\nhost: api.example\r\n\r\n").await;
+        assert_eq!(client.response().await.status, 200, "{check}");
+    }
+}
+
+/// The result of the last check of the server behind HAProxy, as its runtime API states it.
+async fn checked(haproxy: &Program) -> String {
+    let socket = soon(UnixStream::connect(haproxy.folder.join("admin"))).await;
+    let mut socket = socket.expect("the runtime API of HAProxy");
+    socket.write_all(b"show stat\n").await.expect("a command");
+    let mut table = String::new();
+    soon(socket.read_to_string(&mut table)).await.expect("a table");
+    let mut rows = table.lines().map(|line| line.split(','));
+    let column = rows.next().and_then(|mut names| names.position(|name| name == "check_status"));
+    let row = rows.find(|row| row.clone().nth(1) == Some("app"));
+    let status = row.zip(column).and_then(|(mut row, column)| row.nth(column));
+    status.expect("the state of the server").to_owned()
 }

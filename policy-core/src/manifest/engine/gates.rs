@@ -191,8 +191,7 @@ impl<'a> Run<'a> {
                 let route = self.engine.routes.get(found.path.route(self.head.method.as_str())?)?;
                 Some(route.route.kind == RouteKind::Probe)
             };
-            // Orchestrators address the process by IP.
-            if refusal.status() != 421 || is_probe() != Some(true) {
+            if !self.head.admits_probe(refusal) || is_probe() != Some(true) {
                 return Err(End::Refused(Gate::OwnOrigin, refusal));
             }
         }

@@ -11,22 +11,21 @@ pub(crate) fn check(request: &RequestHead<'_>) -> Gate<()> {
     let RequestHead { app, client, .. } = *request;
     let named = match request.tunnel() {
         Some(_) => Ok(()),
-        None => host(request),
+        None => app.own_origin.admit(request.head),
     };
     match named.and_then(|()| client.admit(&app.own_origin)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(refusal) => ControlFlow::Break(request.reject_malformed(refusal)),
+        Err(refusal) if !is_admitted_probe(request, refusal) => {
+            ControlFlow::Break(request.reject_malformed(refusal))
+        }
+        _ => ControlFlow::Continue(()),
     }
 }
 
-/// Health probes skip the check: orchestrators address the process by IP.
-fn host(request: &RequestHead<'_>) -> Result<(), Refusal> {
+fn is_admitted_probe(request: &RequestHead<'_>, refusal: Refusal) -> bool {
     let RequestHead { app, head, .. } = *request;
-    app.own_origin.admit(head).or_else(|refusal| {
-        let is_probe = || {
-            let route = app.router.find(head.path)?.0.served(head.method)?.route;
-            Some(app.route(route)?.is_probe)
-        };
-        if refusal.status() == 421 && is_probe() == Some(true) { Ok(()) } else { Err(refusal) }
-    })
+    let is_probe = || {
+        let route = app.router.find(head.path)?.0.served(head.method)?.route;
+        Some(app.route(route)?.is_probe)
+    };
+    head.admits_probe(refusal) && is_probe() == Some(true)
 }

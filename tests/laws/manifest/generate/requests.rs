@@ -27,7 +27,7 @@ pub(crate) struct Sketch {
     /// `Access-Control-Request-Method`, which makes OPTIONS a preflight.
     asked: Option<Asked>,
     fields: Vec<(&'static str, &'static str)>,
-    is_http2: bool,
+    version: Version,
     /// What an extended CONNECT asks for.
     protocol: Option<&'static str>,
 }
@@ -251,14 +251,19 @@ pub(crate) fn sketch() -> impl Strategy<Value = Sketch> + Clone {
     );
     let protocol =
         option::weighted(0.06, select(&["websocket", "websocket", "websocket", "connect-udp"][..]));
+    let version = prop_oneof![
+        1 => Just(Version::HTTP_10),
+        8 => Just(Version::HTTP_11),
+        1 => Just(Version::HTTP_2),
+    ];
     (
         (any::<Index>(), method(), path, query, host),
         (option::weighted(0.6, origin), prop::bool::weighted(0.08)),
-        (option::weighted(0.25, asked), fields, prop::bool::weighted(0.1), protocol),
+        (option::weighted(0.25, asked), fields, version, protocol),
     )
         .prop_map(
             |((route, method, path, query, host), (origin, is_origin_repeated), rest)| {
-                let (asked, fields, is_http2, protocol) = rest;
+                let (asked, fields, version, protocol) = rest;
                 Sketch {
                     route,
                     method,
@@ -269,7 +274,7 @@ pub(crate) fn sketch() -> impl Strategy<Value = Sketch> + Clone {
                     is_origin_repeated,
                     asked,
                     fields,
-                    is_http2,
+                    version,
                     protocol,
                 }
             },
@@ -365,8 +370,7 @@ impl Sketch {
             _ => target,
         };
         let uri = target.parse().unwrap_or(Uri::from_static("/"));
-        let version =
-            if self.is_http2 || protocol.is_some() { Version::HTTP_2 } else { Version::HTTP_11 };
+        let version = protocol.map_or(self.version, |_| Version::HTTP_2);
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         let request = Request::builder().method(method).uri(uri).version(version).body(());
         let mut request = request.expect("a request");

@@ -11,6 +11,7 @@ pub(super) struct Asked {
     pub(super) authority: Option<String>,
     pub(super) path: String,
     pub(super) query: String,
+    pub(super) is_http1_1: bool,
     pub(super) is_http2: bool,
     /// What an extended CONNECT asks for.
     pub(super) protocol: Option<String>,
@@ -27,6 +28,7 @@ impl Asked {
             authority: uri.authority().map(ToString::to_string),
             path: uri.path().to_owned(),
             query: uri.query().unwrap_or_default().to_owned(),
+            is_http1_1: request.version() == Version::HTTP_11,
             is_http2: request.version() == Version::HTTP_2,
             protocol: match request.method().as_str() {
                 "CONNECT" => request.extensions().get().map(|of: &Protocol| of.as_str().to_owned()),

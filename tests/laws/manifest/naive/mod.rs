@@ -267,8 +267,20 @@ impl<'a> App<'a> {
         }
     }
 
-    /// Whether the request is for this server. Health probes are asked by address.
+    /// Whether the request is for this server. Health probes may name any host.
     fn own_host(&self, asked: &Asked, path: &str) -> Result<(), &'static str> {
+        let Err(refusal) = self.named_host(asked) else { return Ok(()) };
+        let is_forbidden = match refusal {
+            "wire.host-repeated" => true,
+            "wire.host-missing" => asked.is_http1_1,
+            _ => false,
+        };
+        let probe = self.find(path).and_then(|found| found.route(&asked.method));
+        let is_probe = probe.is_some_and(|route| route.is("probe"));
+        if is_probe && !is_forbidden { Ok(()) } else { Err(refusal) }
+    }
+
+    fn named_host(&self, asked: &Asked) -> Result<(), &'static str> {
         let host = asked.host()?;
         let own = self.fact("public_origin").map(|own| own.as_str().expect("an origin"));
         let refusal = match own.and_then(|own| own.strip_prefix("https://")) {
@@ -293,8 +305,7 @@ impl<'a> App<'a> {
                 }
             }
         };
-        let probe = self.find(path).and_then(|found| found.route(&asked.method));
-        if probe.is_some_and(|route| route.is("probe")) { Ok(()) } else { Err(refusal) }
+        Err(refusal)
     }
 
     /// The route of a request. What ends here carries the policy of the path.
