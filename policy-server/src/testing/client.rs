@@ -331,7 +331,7 @@ impl TestRequest {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test is told that it is wrong")]
     pub fn form(self, value: &(impl Serialize + ?Sized)) -> Self {
-        match serde_urlencoded::to_string(value) {
+        match serde_html_form::to_string(value) {
             Ok(body) => self.default_type("application/x-www-form-urlencoded").body(body),
             Err(error) => panic!("the value cannot be written as a form: {error}"),
         }

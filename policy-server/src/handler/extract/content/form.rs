@@ -28,8 +28,9 @@ use crate::{
 /// A form (`application/x-www-form-urlencoded`): as the last argument of a handler the form of the
 /// request, as a return value that of the response.
 ///
-/// As in HTML, a form sent by GET (or HEAD) is in the query, any other in the body. For files use
-/// axum's `Multipart`.
+/// As in HTML, a form sent by GET (or HEAD) is in the query, any other in the body. Repeated names and
+/// empty values are read as [`Query`](super::Query) reads them, so a `<select multiple>` is a `Vec`, and an
+/// input that was left empty is `None` in an `Option`. For files use axum's `Multipart`.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -117,7 +118,7 @@ where
 
 impl<T: Serialize> IntoResponse for Form<T> {
     fn into_response(self) -> Response {
-        match serde_urlencoded::to_string(&self.0) {
+        match serde_html_form::to_string(&self.0) {
             Ok(body) => answer(body),
             Err(error) => Problem::internal(error).into_response(),
         }
@@ -194,6 +195,30 @@ mod tests {
         let shown = extract(Method::POST, "/", FORM, "page=x").await;
         let wanted = "(request.form-invalid): `page`: invalid digit found in string";
         assert!(shown.starts_with("422") && shown.ends_with(wanted), "{shown}");
+    }
+
+    #[derive(Debug, PartialEq, serde::Deserialize, Serialize)]
+    struct Chosen {
+        lamp: Vec<String>,
+        count: Option<u32>,
+    }
+
+    #[tokio::test]
+    async fn repeated_names_and_empty_values_are_read_in_query_and_body_alike() {
+        let text = "lamp=red&count=&lamp=blue";
+        for method in [Method::GET, Method::POST] {
+            let request = http::Request::builder()
+                .method(method)
+                .uri(format!("/?{text}"))
+                .header(CONTENT_TYPE, FORM)
+                .body(Body::from(text))
+                .unwrap();
+            let Form(chosen) = Form::<Chosen>::from_request(request, &()).await.unwrap();
+            assert_eq!(chosen.lamp, ["red", "blue"]);
+            assert_eq!(chosen.count, None);
+            let written = Form(chosen).into_response().into_body().collect().await.unwrap();
+            assert_eq!(written.to_bytes(), "lamp=red&lamp=blue");
+        }
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ mod form;
 mod json;
 pub(crate) mod media_type;
 mod mismatch;
+mod pairs;
 mod query;
 mod valid;
 

@@ -7,7 +7,7 @@ use http::{Uri, request::Parts};
 use policy_core::Refusal;
 use serde::de::DeserializeOwned;
 
-use super::mismatch::Mismatch;
+use super::{mismatch::Mismatch, pairs::Pairs};
 use crate::{
     base::problem::{Problem, rejection},
     handler::extract::wrapper::wrapper,
@@ -15,28 +15,34 @@ use crate::{
 
 /// The query of the request, read as form data: `?page=2&sort=name`.
 ///
-/// A name may occur once; for repeated names use axum's `RawQuery` or axum-extra's `Query`.
-/// `Option<Query<T>>` is `None` for a request without a query or with an empty one.
+/// - A field with a sequence, such as `Vec<String>`, takes all values of its name: `?tag=a&tag=b`, or
+///   `?tag=a`. Mark it `#[serde(default)]` if there may be none. Any other field takes one value, and a
+///   repeated name is an error.
+/// - A field with an `Option` is `None` for an empty value, `?page=`, as for a missing one, whatever is
+///   in the `Option`. A `String` is empty then.
+/// - `Option<Query<T>>` is `None` for a request without a query or with an empty one.
 ///
 /// ```
 /// use policy_server::prelude::*;
 /// use serde::Deserialize;
 ///
 /// #[derive(Deserialize)]
-/// struct Page {
+/// struct Search {
+///     page: Option<u32>,
 ///     #[serde(default)]
-///     page: u32,
+///     tag: Vec<String>,
 /// }
 ///
 /// #[get("/orders")]
 /// #[auth(public)]
-/// async fn orders(Query(page): Query<Page>) -> String {
-///     format!("page {}", page.page)
+/// async fn orders(Query(search): Query<Search>) -> String {
+///     format!("page {} of {:?}", search.page.unwrap_or(1), search.tag)
 /// }
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
 /// let client = App::new(()).routes(routes![orders]).test();
-/// assert_eq!(client.get("/orders?page=2").send().await.text(), "page 2");
+/// let found = client.get("/orders?page=&tag=red&tag=lamp").send().await;
+/// assert_eq!(found.text(), "page 1 of [\"red\", \"lamp\"]");
 /// assert_eq!(client.get("/orders?page=two").send().await.status(), 400);
 /// # });
 /// ```
@@ -106,10 +112,8 @@ pub(in crate::handler::extract) fn parse_query<T: DeserializeOwned>(
 
 /// Reads `application/x-www-form-urlencoded` (URL Standard, 5.1).
 pub(super) fn parse_pairs<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Mismatch> {
-    serde_urlencoded::from_bytes(bytes).map_err(|error| {
-        let again = serde_urlencoded::Deserializer::new(form_urlencoded::parse(bytes));
-        Mismatch::locate::<T, _>(again, &error)
-    })
+    T::deserialize(Pairs::read(bytes))
+        .map_err(|error| Mismatch::locate::<T, _>(Pairs::read(bytes), &error))
 }
 
 impl fmt::Display for QueryRejection {
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn a_wrong_pair_is_named() {
         assert_eq!(parse("?page=x"), Err("`page`: invalid digit found in string".to_owned()));
-        assert_eq!(parse("?page=1&page=2"), Err("duplicate field `page`".to_owned()));
+        assert_eq!(parse("?page=1&page=2"), Err("`page`: occurs more than once".to_owned()));
         assert_eq!(parse(""), Err("missing field `page`".to_owned()));
     }
 }
