@@ -2,6 +2,62 @@
 
 use crate::{catalogue::Rule, grammar::eq};
 
+/// What a path with another trailing slash is: `/users/` where a route has `/users`.
+///
+/// ```
+/// use policy_core::path::TrailingSlash;
+///
+/// assert_ne!(TrailingSlash::Strict.key("/users/"), TrailingSlash::Strict.key("/users"));
+/// assert_eq!(TrailingSlash::Same.key("/users/"), TrailingSlash::Same.key("/users"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "manifest", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "manifest", serde(rename_all = "snake_case"))]
+pub enum TrailingSlash {
+    /// Another path, with a route of its own or none.
+    #[default]
+    Strict,
+    /// No resource, but a redirect to the path as the route has it, for methods that only read: 308
+    /// (RFC 9110 15.4.9). Other methods get 404.
+    Redirect,
+    /// The same resource.
+    Same,
+}
+
+impl TrailingSlash {
+    /// The text by which a path is looked up. Both spellings have one, unless they are two paths.
+    pub fn key(self, path: &str) -> &str {
+        let key = match self {
+            Self::Strict => None,
+            Self::Redirect | Self::Same => path.strip_suffix('/').filter(|key| !key.is_empty()),
+        };
+        key.unwrap_or(path)
+    }
+
+    /// Where a path is redirected whose other spelling is that of the route: a relative reference
+    /// (RFC 3986 4.2), which begins with a dot segment, so that it cannot name another host whatever
+    /// the path is. It also holds behind a proxy that cuts off a prefix.
+    ///
+    /// ```
+    /// use policy_core::path::TrailingSlash;
+    ///
+    /// assert_eq!(TrailingSlash::target("/users/7/", Some("page=2")), "../7?page=2");
+    /// assert_eq!(TrailingSlash::target("/users/7", None), "./7/");
+    /// ```
+    pub fn target(path: &str, query: Option<&str>) -> String {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut target = match path.strip_suffix('/') {
+            Some(path) => format!("../{}", last(path)),
+            None => format!("./{}/", last(path)),
+        };
+        if let Some(query) = query {
+            target.push('?');
+            target.push_str(query);
+        }
+        target
+    }
+}
+
 /// One segment of a route's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {

@@ -275,6 +275,7 @@ pub use policy_core::{
     headers::HeadersPolicy,
     isolation::Isolation,
     limits::{Limits, Rate, RateCapacity},
+    path::TrailingSlash,
     session::Identity,
     time::Timestamp,
 };

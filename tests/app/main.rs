@@ -28,6 +28,7 @@ mod shared_limits;
 mod starts;
 mod stored_origins;
 mod tenants;
+mod trailing_slashes;
 
 use std::{convert::Infallible, env, fs, path::PathBuf, time::Duration};
 

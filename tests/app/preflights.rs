@@ -159,3 +159,60 @@ async fn preflights_do_not_reach_a_handler_of_options() {
     let preflight = preflight.header("access-control-request-method", "GET").send().await;
     assert_eq!((preflight.status(), preflight.text()), (StatusCode::NO_CONTENT, String::new()));
 }
+
+#[get("/listed")]
+#[auth(public)]
+async fn listed() {}
+
+/// A page would see `TypeError: Failed to fetch` where the router says what is wrong.
+#[tokio::test]
+async fn preflights_for_what_no_route_serves_let_the_page_read_why() {
+    let app = || App::new(()).cors(APP).routes(routes![listed]);
+    let client = app().test();
+    for (method, path, status) in [
+        ("PUT", "/nowhere", 404),
+        ("GET", "/nowhere", 404),
+        ("DELETE", "/listed", 405),
+        ("PATCH", "/listed/", 404),
+    ] {
+        let preflight = |client: &TestClient, origin: &str| {
+            client
+                .request(Method::OPTIONS, path)
+                .origin(origin)
+                .header("access-control-request-method", method)
+        };
+        let granted = preflight(&client, "https://app.example").send().await;
+        assert_eq!(granted.status(), 204, "{method} {path}");
+        assert_eq!(granted.header("access-control-allow-origin"), Some("https://app.example"));
+        assert_eq!(granted.header("access-control-allow-methods"), Some(method));
+        let headers = granted.header("access-control-allow-headers").unwrap();
+        assert!(headers.contains("authorization"), "{headers}");
+        assert_eq!(headers.contains("content-type"), method != "GET", "{headers}");
+        assert_eq!(granted.header("access-control-max-age"), Some("0"));
+        let request = client.request(method.parse().unwrap(), path).origin("https://app.example");
+        let response = request.send().await;
+        assert_eq!(response.status(), status);
+        assert_eq!(response.header("access-control-allow-origin"), Some("https://app.example"));
+
+        let refused = preflight(&client, "https://evil.example").send().await;
+        assert_eq!(refused.status(), 403, "{method} {path}");
+        assert_eq!(refused.header("access-control-allow-origin"), None);
+        // No policy, nothing shared.
+        let unshared =
+            preflight(&App::new(()).routes(routes![listed]).test(), "https://app.example");
+        assert_eq!(unshared.send().await.header("access-control-allow-origin"), None);
+    }
+    // Nothing that a client sent is repeated, and a fallback takes every method.
+    let with_fallback = app().fallback(Fallback::handler(async |_| "page").public()).test();
+    for (client, method, path) in
+        [(&client, "BREW", "/nowhere"), (&client, "BREW", "/listed"), (&with_fallback, "PUT", "/a")]
+    {
+        let preflight = client
+            .request(Method::OPTIONS, path)
+            .origin("https://app.example")
+            .header("access-control-request-method", method);
+        let response = preflight.send().await;
+        let methods = response.header("access-control-allow-methods").unwrap_or_default();
+        assert!(!methods.contains(method), "{method} {path}: {methods}");
+    }
+}

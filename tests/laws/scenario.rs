@@ -120,11 +120,23 @@ impl Scenario {
 
     /// Whether a script's page may read the response to its fetch.
     pub(crate) fn grants(&self, path: &str, wanted: &oracle::Wanted<'_>) -> bool {
-        // A preflight of an unknown path gets 404, which no browser accepts.
+        const STANDARD: [&str; 8] =
+            ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS"];
+        let Some(policy) = self.policy(path, wanted.method) else { return false };
+        let is_served = is_routed(path) && self.serving(wanted.method).is_some();
+        // A preflight for what no route serves allows the method that it names, and credentials.
+        if !is_served && policy.methods.is_none() && STANDARD.contains(&wanted.method) {
+            let is_of_credentials = |name: &str| {
+                name == "authorization" || (name == "x-csrf-token" && policy.credentials)
+            };
+            let others = wanted.unsafe_names.iter().filter(|name| !is_of_credentials(name));
+            let others: Vec<_> = others.cloned().collect();
+            let wanted = oracle::Wanted { unsafe_names: &others, ..wanted.clone() };
+            return oracle::grants(policy, &[wanted.method], &wanted);
+        }
+        // Another one gets 404, which no browser accepts.
         (is_routed(path) || !wanted.is_preflighted)
-            && self
-                .policy(path, wanted.method)
-                .is_some_and(|policy| oracle::grants(policy, &self.served_alike(policy), wanted))
+            && oracle::grants(policy, &self.served_alike(policy), wanted)
     }
 
     /// All of its policies.

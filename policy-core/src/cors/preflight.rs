@@ -13,7 +13,7 @@ use super::{
     compiled::{Cors, NameList},
     names,
 };
-use crate::{catalogue::Refusal, csrf, gate::Single, grammar::is_token};
+use crate::{catalogue::Refusal, csrf, gate::Single, grammar::is_token, method};
 
 /// The response to the preflights of one route, made at start.
 ///
@@ -98,6 +98,21 @@ impl Cors {
             headers.insert(ACCESS_CONTROL_MAX_AGE, max_age.clone());
         }
         Preflight { headers }
+    }
+
+    /// The response to preflights for a method that no route of the path serves, so that a page can
+    /// read the 404 or 405 of the request itself, also one with credentials. It is never kept, since a
+    /// later release may serve the method with another policy. `None` if the policy names its methods,
+    /// since these are all that it allows, and for a method that no standard defines: nothing that a
+    /// client sent is repeated.
+    pub fn unserved_preflight(&self, method: Single<'_>) -> Option<Preflight> {
+        let Single::One(name) = method else { return None };
+        if self.methods.is_some() {
+            return None;
+        }
+        let is_known = str::from_utf8(name.as_bytes()).is_ok_and(method::is_known);
+        let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| is_known)?;
+        Some(self.preflight(&[method], &["authorization", csrf::HEADER]).not_kept())
     }
 
     /// Never an empty list: without the header, a page that observes an upload may use any method

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::path::TrailingSlash;
+
 /// What holds for an app as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -19,9 +21,16 @@ pub struct AppFacts {
     /// The networks of the proxies that it trusts, and in which form they report clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proxies: Vec<String>,
+    /// What a path with another trailing slash than that of its route is.
+    #[serde(skip_serializing_if = "is_strict")]
+    pub trailing_slash: TrailingSlash,
     /// Whether TRACE is served.
     #[serde(skip_serializing_if = "super::facets::is_false")]
     pub trace: bool,
+}
+
+fn is_strict(trailing_slash: &TrailingSlash) -> bool {
+    *trailing_slash == TrailingSlash::Strict
 }
 
 /// The sessions of an app.

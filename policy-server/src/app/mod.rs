@@ -25,7 +25,7 @@ pub(crate) mod tunnel;
 use std::path::PathBuf;
 use std::{any::Any, fmt, marker::PhantomData};
 
-use policy_core::{cors::SharedOrigins, limits::RateCapacity};
+use policy_core::{cors::SharedOrigins, limits::RateCapacity, path::TrailingSlash};
 use tower_layer::Layer;
 
 #[cfg(feature = "gateway")]
@@ -84,7 +84,7 @@ use crate::{
 /// # Methods by purpose
 ///
 /// - Routes: [`routes`](Self::routes), [`group`](Self::group), [`mount`](Self::mount),
-///   [`fallback`](Self::fallback), [`layer`](Self::layer); with the feature `gateway` also `proxy`,
+///   [`fallback`](Self::fallback), [`layer`](Self::layer), [`trailing_slash`](Self::trailing_slash); with the feature `gateway` also `proxy`,
 ///   `tunnel` and `trace`.
 /// - Policies of routes without their own: [`cors`](Self::cors), [`cache`](Self::cache),
 ///   [`headers`](Self::headers), [`isolation`](Self::isolation), [`limits`](Self::limits).
@@ -117,6 +117,7 @@ pub(crate) struct AppParts {
     /// Of the state type that all its handlers take.
     pub(crate) state: Box<dyn Any + Send + Sync>,
     pub(crate) public_origin: Option<String>,
+    pub(crate) trailing_slash: TrailingSlash,
     pub(crate) defaults: Defaults,
     /// Of the callers of mounts, proxies and the fallback.
     pub(crate) access: Access,
@@ -179,6 +180,7 @@ impl<S: Send + Sync + 'static> App<S> {
         let parts = AppParts {
             state: Box::new(state),
             public_origin: None,
+            trailing_slash: TrailingSlash::Strict,
             defaults: Defaults::default(),
             access: Access::default(),
             routes: Vec::new(),
@@ -223,6 +225,43 @@ impl<S> App<S> {
     /// browsers show, for preflights and HEAD as well.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.parts.public_origin = Some(origin.into());
+        self
+    }
+
+    /// What a path with another trailing slash than that of its route is: by default another path, so
+    /// `/users/` is 404 where only `/users` has a route.
+    ///
+    /// Both spellings then have one route object and so one policy, and two routes whose paths differ
+    /// in the slash alone are a start error (`route.conflict`). With
+    /// [`TrailingSlash::Redirect`](crate::TrailingSlash::Redirect), a request that only reads gets 308 to
+    /// the spelling of the route, with its query; another one gets 404. Mounts, proxies and `{*rest}`
+    /// get both spellings as they were sent: what is below a prefix decides about its slashes itself.
+    ///
+    /// ```
+    /// use policy_server::{TrailingSlash, prelude::*};
+    ///
+    /// #[get("/users/{id}")]
+    /// #[auth(public)]
+    /// async fn user(id: u64) -> String {
+    ///     format!("user {id}")
+    /// }
+    ///
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let app = || App::new(()).routes(routes![user]);
+    /// assert_eq!(app().test().get("/users/7/").send().await.status(), 404);
+    ///
+    /// let same = app().trailing_slash(TrailingSlash::Same).test();
+    /// assert_eq!(same.get("/users/7/").send().await.text(), "user 7");
+    ///
+    /// let redirecting = app().trailing_slash(TrailingSlash::Redirect).test();
+    /// let response = redirecting.get("/users/7/?page=2").send().await;
+    /// assert_eq!(response.status(), 308);
+    /// assert_eq!(response.header("location"), Some("../7?page=2"));
+    /// # });
+    /// ```
+    pub fn trailing_slash(mut self, meaning: TrailingSlash) -> Self {
+        self.parts.trailing_slash = meaning;
         self
     }
 

@@ -14,7 +14,7 @@ use policy_core::{
     gate::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     origin::Site,
-    path::PathTemplate,
+    path::{PathTemplate, TrailingSlash},
     route::{Facet, RouteFacts, RoutePolicy},
 };
 
@@ -77,6 +77,7 @@ impl<'a> Builder<'a> {
         available: Available<'a>,
         rates: Rates,
         state: Arc<dyn Any + Send + Sync>,
+        trailing_slash: TrailingSlash,
     ) -> Self {
         Self {
             problems,
@@ -95,7 +96,7 @@ impl<'a> Builder<'a> {
             withheld: Vec::new(),
             rates,
             state,
-            router: RouterBuilder::default(),
+            router: RouterBuilder::new(trailing_slash),
             routes: Vec::new(),
         }
     }

@@ -6,6 +6,7 @@ use policy_core::{
     Rule,
     csrf::CsrfPolicy,
     limits::RateCapacity,
+    path::TrailingSlash,
     route::{RouteFacts, RoutePolicy},
 };
 
@@ -43,7 +44,14 @@ impl PolicyLayerBuilder {
         let available = Available { sessions: false, tokens: false, schemes: &schemes };
         let random = Random::system();
         let rates = Rates::new(&Clock::system(), &random, RateCapacity::DEFAULT, None);
-        let mut builder = Builder::new(problems, &named.lists, available, rates, Arc::new(()));
+        let mut builder = Builder::new(
+            problems,
+            &named.lists,
+            available,
+            rates,
+            Arc::new(()),
+            TrailingSlash::Strict,
+        );
         builder.set_problem_types(problem_types);
         let own_origin = builder.own_origin(public_origin.as_deref());
         builder.is_development = false;

@@ -54,6 +54,7 @@ fn facts(app: &AppParts, own: &OwnOrigin) -> AppFacts {
         facts.accepts = tokens.external_issuers().map(str::to_owned).collect();
         facts
     });
+    facts.trailing_slash = app.trailing_slash;
     facts.proxies = app.proxies.as_ref().map(Proxies::facts).unwrap_or_default();
     #[cfg(feature = "gateway")]
     {

@@ -77,6 +77,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         available,
         Rates::new(&app.clock, &app.random, app.rate_capacity, shared),
         Arc::from(app.state),
+        app.trailing_slash,
     );
     builder.set_problem_types(app.problem_types);
     let own_origin = builder.own_origin(app.public_origin.as_deref());

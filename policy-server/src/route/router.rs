@@ -8,7 +8,7 @@ use policy_core::{
     cors::Preflight,
     gate::lookup_path,
     method,
-    path::{PathTemplate, Segment},
+    path::{PathTemplate, Segment, TrailingSlash},
     route::MAX_PARAMETERS,
 };
 use rustc_hash::FxHashMap;
@@ -18,10 +18,11 @@ use crate::{handler::parameters::Values, route::compiled_policy::CompiledRoutePo
 /// The paths of an app.
 #[derive(Debug, Default)]
 pub(crate) struct Router {
+    trailing_slash: TrailingSlash,
     /// Paths without parameters, which need no tree walk. The hash is unkeyed: only paths of the
     /// app are stored, so clients cannot force collisions.
     fixed: FxHashMap<Box<str>, usize>,
-    /// All paths.
+    /// All paths, by [`TrailingSlash::key`].
     tree: matchit::Router<usize>,
     paths: Vec<Path>,
 }
@@ -33,6 +34,10 @@ pub(crate) struct Path {
     pub(crate) methods: Vec<Served>,
     /// The value of `Allow`.
     pub(crate) allow: Option<HeaderValue>,
+    /// Whether its routes have it with a slash at its end.
+    has_slash: bool,
+    /// Whether it is redirected where it is spelled otherwise.
+    is_redirected: bool,
 }
 
 /// One method of a path.
@@ -60,6 +65,11 @@ impl Served {
 }
 
 impl Path {
+    /// Whether a path that was found here is redirected to the spelling of the routes.
+    pub(crate) fn redirects(&self, path: &str) -> bool {
+        self.is_redirected && path.ends_with('/') != self.has_slash
+    }
+
     /// The route for a method; that of GET for HEAD, unless HEAD has its own.
     pub(crate) fn served(&self, method: &Method) -> Option<&Served> {
         let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
@@ -97,6 +107,14 @@ impl Router {
 
     /// Finds a path in its normal form. The values of its parameters are still percent-encoded.
     pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
+        let key = self.trailing_slash.key(path);
+        let found = self.look_up(key)?;
+        let takes_rest = || found.0.methods.first().is_some_and(|served| served.has_rest);
+        // The rest of a path keeps its slash.
+        if key.len() < path.len() && takes_rest() { self.look_up(path) } else { Some(found) }
+    }
+
+    fn look_up(&self, path: &str) -> Option<(&Path, Values)> {
         if let Some(index) = self.fixed.get(path) {
             return Some((self.paths.get(*index)?, Values::default()));
         }
@@ -147,6 +165,11 @@ pub(crate) struct RouterBuilder {
 }
 
 impl RouterBuilder {
+    pub(crate) fn new(trailing_slash: TrailingSlash) -> Self {
+        let router = Router { trailing_slash, ..Router::default() };
+        Self { router, ..Self::default() }
+    }
+
     /// Adds a route for some methods of a complete path.
     ///
     /// # Errors
@@ -161,7 +184,8 @@ impl RouterBuilder {
         by_credentials: &'static [&'static str],
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
-        let form = parsed.form();
+        let has_slash = template.ends_with('/');
+        let form = self.router.trailing_slash.key(&parsed.form()).to_owned();
         let parameters = parsed.parameters().count();
         if parameters > MAX_PARAMETERS {
             return Err(AddError::Rule(Rule::PathParameter));
@@ -172,7 +196,8 @@ impl RouterBuilder {
                 let index = self.router.paths.len();
                 let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
                 self.router.tree.insert(&form, index).map_err(overlap)?;
-                self.router.paths.push(Path::default());
+                let is_redirected = self.router.trailing_slash == TrailingSlash::Redirect;
+                self.router.paths.push(Path { has_slash, is_redirected, ..Path::default() });
                 if parameters == 0 {
                     self.router.fixed.insert(form.as_str().into(), index);
                 }
@@ -185,6 +210,19 @@ impl RouterBuilder {
             .fold(0, |bits, (index, _)| bits | 1 << index);
         let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
         let Some(path) = self.router.paths.get_mut(index) else { return Ok(()) };
+        // What is below a path decides about its own slashes.
+        path.is_redirected &= !has_rest && template != "/";
+        if path.has_slash != has_slash {
+            match path.methods.first() {
+                // A mount has both spellings of its prefix.
+                Some(_) if path.methods.iter().any(|served| served.route == route) => {
+                    path.is_redirected = false;
+                    return Ok(());
+                }
+                Some(taken) => return Err(AddError::Taken(taken.route)),
+                None => (),
+            }
+        }
         if let Some(taken) = path.methods.iter().find(|served| methods.contains(&served.method)) {
             return Err(AddError::Taken(taken.route));
         }
@@ -276,8 +314,55 @@ mod tests {
         cors::{Cors, CorsPolicy, OriginLists},
         gate::Single,
     };
+    use proptest::{collection::vec, prelude::*, sample::select};
 
     use super::*;
+
+    /// What an app may have, in both spellings.
+    const TEMPLATES: [&str; 9] = [
+        "/",
+        "/a",
+        "/a/b",
+        "/a/{id}",
+        "/a/{id}/b",
+        "/{*rest}",
+        "/a/{*rest}",
+        "/a/b/{*rest}",
+        "/c/{id}/{*rest}",
+    ];
+
+    proptest! {
+        /// Where the two spellings of a path are not two paths, one object serves both, and so one
+        /// policy decides about both.
+        #[test]
+        fn both_spellings_of_a_path_have_one_policy(
+            meaning in select(&[TrailingSlash::Redirect, TrailingSlash::Same][..]),
+            templates in vec((select(&TEMPLATES[..]), any::<bool>(), any::<bool>()), 1..8),
+            segments in vec(select(&["a", "b", "c", "x", "a%2Bb", "%41"][..]), 1..5),
+        ) {
+            let rules = Arc::new(CompiledRoutePolicy::default());
+            let mut router = RouterBuilder::new(meaning);
+            for (index, (template, has_slash, is_get)) in templates.into_iter().enumerate() {
+                let slash = if has_slash && !template.contains('*') && template != "/" { "/" } else { "" };
+                let method = if is_get { Method::GET } else { Method::POST };
+                // Two routes for the same requests are an error, and the app does not start.
+                let _ = router.add(&format!("{template}{slash}"), &[method], index, &rules, &[]);
+            }
+            let router = router.finish();
+            let path = format!("/{}", segments.join("/"));
+            let both = [path.clone(), format!("{path}/")];
+            let [one, other] = both.each_ref().map(|path| router.find(path).map(|(found, _)| found));
+            match (one, other) {
+                (None, None) => (),
+                (Some(one), Some(other)) => {
+                    prop_assert!(std::ptr::eq(one, other), "{both:?}");
+                    let redirected = both.iter().filter(|path| one.redirects(path)).count();
+                    prop_assert_eq!(redirected, usize::from(one.is_redirected));
+                }
+                (one, other) => prop_assert!(false, "{both:?}: {one:?}, {other:?}"),
+            }
+        }
+    }
 
     #[test]
     fn preflights_allow_what_all_routes_of_a_path_need_that_share_them() {

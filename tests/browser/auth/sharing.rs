@@ -69,6 +69,37 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
     Ok(())
 }
 
+/// Each of these requests needs a preflight.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_granted_page_reads_why_what_no_route_serves_fails() -> Result<(), Failure> {
+    let shop = Shop::open()?;
+    let browser = shop.browser()?;
+    let typed = json!({ "content-type": "application/json" });
+    let authorized = json!({ "authorization": "Bearer of-nobody" });
+    let cases = [
+        ("PUT", "/nowhere", &typed, 404, "route.not-found"),
+        ("GET", "/nowhere/else", &authorized, 404, "route.not-found"),
+        ("PATCH", "/me", &typed, 405, "route.method-not-allowed"),
+        ("DELETE", "/transfer", &authorized, 405, "route.method-not-allowed"),
+    ];
+    browser.goto(&shop.app())?;
+    for (method, path, headers, status, code) in cases {
+        let response = call_with(&browser, &shop, method, path, headers)?;
+        assert_eq!(response[0], status, "{method} {path}: {response}");
+        assert!(response[1].as_str().is_some_and(|body| body.contains(code)), "{response}");
+        assert_eq!(shop.methods(path), ["OPTIONS", method]);
+    }
+    browser.goto(&shop.evil())?;
+    for (method, path, headers, _, _) in cases {
+        let target = format!("{path}?evil");
+        let response = call_with(&browser, &shop, method, &target, headers)?;
+        assert_eq!(response, json!(["TypeError"]), "{method} {path}");
+        assert_eq!(shop.methods(&target), ["OPTIONS"]);
+    }
+    Ok(())
+}
+
 /// A page of another site that the API grants sends the user's cookie, if its `SameSite` and the
 /// user's settings allow it.
 #[test]

@@ -68,6 +68,7 @@ impl Edit {
             _ => {
                 manifest.app.sessions.clone_from(&donor.app.sessions);
                 manifest.app.trace = donor.app.trace;
+                manifest.app.trailing_slash = donor.app.trailing_slash;
             }
         }
     }

@@ -12,9 +12,13 @@ mod rewording;
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use policy_core::manifest::{
-    Manifest,
-    engine::{Decision, Engine, Outcome},
+use policy_core::{
+    gate::NormalPath,
+    manifest::{
+        Manifest,
+        engine::{Decision, Engine, Outcome},
+    },
+    path::TrailingSlash,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -51,6 +55,37 @@ fn t26_three_ways_agree() {
         Ok(Precondition::Met)
     });
     assert_usual_outcomes(&occurred.borrow());
+}
+
+/// Where a slash at the end makes no other path, one route decides about both spellings, so that
+/// neither is a way around the policy of the other.
+#[test]
+fn both_spellings_of_a_path_are_decided_by_one_route() {
+    let cases = (site(), vec((sketch(), caller()), REQUESTS));
+    holds("one route for both spellings", 45, cases, |(site, asked)| {
+        if site.manifest.app.trailing_slash == TrailingSlash::Strict {
+            return Ok(Precondition::met_if(false));
+        }
+        let engine = site.engine();
+        for (sketch, caller) in &asked {
+            let request = sketch.of(&site);
+            let path = request.uri().path();
+            let other = match path.strip_suffix('/') {
+                Some("") | None if !path.starts_with('/') || path == "/" => continue,
+                Some(other) => other.to_owned(),
+                None => format!("{path}/"),
+            };
+            if NormalPath::of(path).is_err() || NormalPath::of(&other).is_err() {
+                continue;
+            }
+            let mut spelled = request.clone();
+            *spelled.uri_mut() =
+                request.uri().to_string().replacen(path, &other, 1).parse().expect("a target");
+            let routes = [&request, &spelled].map(|request| engine.decide(request, caller).route);
+            prop_assert_eq!(routes[0], routes[1], "{:?} and {}", request, other);
+        }
+        Ok(Precondition::Met)
+    });
 }
 
 /// Each outcome, and of how many in 10,000 requests it usually is.

@@ -8,6 +8,7 @@ use policy_core::{
         AppFacts, Auth, Cache, Cors, Csrf, Limits, Origins, Requirement, Route, RouteKind, Sources,
     },
     method::is_safe,
+    path::TrailingSlash,
     route::Level,
 };
 
@@ -282,6 +283,11 @@ pub(super) fn app(app: &AppFacts) -> Vec<(&'static str, Cell)> {
     }
     if !app.proxies.is_empty() {
         facts.push(("Trusted proxies", Cell::list(app.proxies.iter().cloned())));
+    }
+    match app.trailing_slash {
+        TrailingSlash::Strict => (),
+        TrailingSlash::Redirect => facts.push(("Trailing slash", Cell::plain("redirected"))),
+        TrailingSlash::Same => facts.push(("Trailing slash", Cell::plain("the same resource"))),
     }
     if app.trace {
         facts.push(("TRACE", Cell::plain("served").toned(Tone::Risk)));

@@ -14,6 +14,7 @@ use crate::{
         route::{Route, RouteKind},
     },
     method,
+    path::TrailingSlash,
 };
 
 type Found = Vec<Change>;
@@ -73,6 +74,24 @@ pub(super) fn of_app(old: &AppFacts, new: &AppFacts) -> Found {
         if let Some((direction, words)) = sets(&old, &new) {
             note(facet, direction, words);
         }
+    }
+    if old.trailing_slash != new.trailing_slash {
+        let words = |of| match of {
+            TrailingSlash::Strict => "another path",
+            TrailingSlash::Redirect => "redirected",
+            TrailingSlash::Same => "the same resource",
+        };
+        let direction = match (old.trailing_slash, new.trailing_slash) {
+            // A path without a route of its own may have been one of a prefix.
+            (TrailingSlash::Strict, TrailingSlash::Same)
+            | (TrailingSlash::Same, TrailingSlash::Strict) => Direction::OpensAndNarrows,
+            (old, new) if old < new && old != TrailingSlash::Strict => Direction::Opens,
+            (_, TrailingSlash::Strict) => Direction::Opens,
+            _ => Direction::Narrows,
+        };
+        let (old, new) = (words(old.trailing_slash), words(new.trailing_slash));
+        let words = format!("a path with another trailing slash was {old}, is {new}");
+        note("trailing_slash", direction, words);
     }
     if old.trace != new.trace {
         let (direction, words) = match new.trace {

@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::side::Side;
-use crate::{manifest::RouteKind, method, path::PathTemplate};
+use crate::{
+    manifest::RouteKind,
+    method,
+    path::{PathTemplate, TrailingSlash},
+};
 
 /// Paths that are alike for both apps: each serves all of them by one path of its own, or by none.
 #[derive(Clone, Debug)]
@@ -232,7 +236,13 @@ enum Segment {
 
 fn templates(side: &Side) -> Vec<Template> {
     let forms = side.engine.path_forms();
-    forms.map(|(form, _)| Template::of(form)).collect()
+    let mut all: Vec<Template> = forms.map(|(form, _)| Template::of(form)).collect();
+    if side.engine.trailing_slash() != TrailingSlash::Strict {
+        let fixed = all.iter().filter(|known| !known.segments.contains(&Segment::Rest));
+        let others = fixed.map(|known| Template { has_slash: !known.has_slash, ..known.clone() });
+        all.extend(others.collect::<Vec<_>>());
+    }
+    all
 }
 
 impl Template {

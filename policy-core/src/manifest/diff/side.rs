@@ -45,7 +45,7 @@ impl Side {
         for route in &manifest.routes {
             for text in texts(route) {
                 if let Ok(template) = PathTemplate::parse(&text) {
-                    of_form.insert(template.form(), text.replace(":slashes}", "}"));
+                    of_form.insert(engine.form(&template), text.replace(":slashes}", "}"));
                 }
             }
         }

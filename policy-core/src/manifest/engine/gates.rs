@@ -15,7 +15,7 @@ use crate::{
     auth::{Authorization, OWN_ISSUER, authorization},
     catalogue::Refusal,
     cookie::{Presented, presented},
-    cors::{Cors, OriginDecision},
+    cors::{Cors, OriginDecision, Preflight},
     csrf::{OriginFacts, Provenance, TokenVerdict},
     gate::{Head, NormalPath, Single},
     isolation::{FetchMetadata, StatedOrigin},
@@ -239,7 +239,15 @@ impl<'a> Run<'a> {
                 Single::Absent | Single::Repeated => None,
             };
             let served = asked.or_else(answers_for_all);
-            return Err(self.preflight(&found.path.methods, served));
+            return Err(self.preflight(&found.path.methods, served, asked.is_some()));
+        }
+        if found.is_redirected {
+            self.route = found.path.route(method_of(head)).or_else(answers_for_all);
+            self.note_grant();
+            return Err(match method::is_safe(head.method.as_str()) {
+                true => automatic(Gate::Route, 308),
+                false => End::Refused(Gate::Route, Refusal::RouteNotFound),
+            });
         }
         match found.path.route(method_of(head)).filter(|index| !self.ends_here(*index)) {
             Some(index) => {
@@ -297,6 +305,17 @@ impl<'a> Run<'a> {
         {
             return Ok(index);
         }
+        let unserved = elsewhere.and_then(|(_, compiled)| {
+            let cors =
+                compiled.cors.as_ref().filter(|_| compiled.route.kind == RouteKind::NotFound)?;
+            Some((cors, cors.unserved_preflight(head.request_method)?))
+        });
+        if head.is_preflight()
+            && let Some((cors, preflight)) = unserved
+        {
+            self.passed(Gate::Route, true);
+            return Err(self.answer(cors, &preflight));
+        }
         if head.is_preflight() && self.grant == OriginDecision::Refused {
             self.passed(Gate::Route, true);
             return Err(End::Refused(Gate::Cors, Refusal::PreflightOrigin));
@@ -330,7 +349,12 @@ impl<'a> Run<'a> {
         value_of(&self.compiled()?.route.path, cors.key()?, self.head.path)
     }
 
-    fn preflight(&mut self, methods: &[(String, usize)], served: Option<usize>) -> End {
+    fn preflight(
+        &mut self,
+        methods: &[(String, usize)],
+        served: Option<usize>,
+        is_asked: bool,
+    ) -> End {
         let (engine, head) = (self.engine, self.head);
         let shared = served.and_then(|index| {
             let cors = engine.routes.get(index)?.cors.as_ref()?;
@@ -340,6 +364,15 @@ impl<'a> Run<'a> {
             return End::Refused(Gate::Cors, Refusal::PreflightOrigin);
         };
         self.route = Some(index);
+        let unserved = match is_asked {
+            true => None,
+            false => cors.unserved_preflight(head.request_method),
+        };
+        self.answer(cors, &unserved.unwrap_or(preflight))
+    }
+
+    fn answer(&mut self, cors: &Cors, preflight: &Preflight) -> End {
+        let head = self.head;
         match preflight.answer_of(cors, self.key(cors), head.origin, head.request_method) {
             Ok((status, headers)) => {
                 End::Responded(Gate::Cors, status.as_u16(), Outcome::PreflightGranted, headers)

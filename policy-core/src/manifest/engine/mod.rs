@@ -31,6 +31,7 @@ use crate::{
     forwarded::is_forwarding,
     gate::{Head, OwnOrigin, PublicOrigin},
     method,
+    path::{PathTemplate, TrailingSlash},
 };
 
 /// The compiled policies of a manifest.
@@ -158,7 +159,7 @@ impl Engine {
             serves_trace: app.trace,
             trusts_proxies: !app.proxies.is_empty(),
             routes: Vec::with_capacity(manifest.routes.len()),
-            paths: Paths::default(),
+            paths: Paths::new(app.trailing_slash),
             elsewhere: None,
             tunnel: None,
         };
@@ -214,7 +215,18 @@ impl Engine {
 
     /// The number of the path that serves a request for this one.
     pub(super) fn path_number(&self, path: &str) -> Option<usize> {
-        self.paths.find(path).map(|found| found.index)
+        let found = self.paths.find(path).filter(|found| !found.is_redirected);
+        found.map(|found| found.index)
+    }
+
+    /// The form of a template by which [`path_forms`](Self::path_forms) has its path.
+    pub(super) fn form(&self, template: &PathTemplate<'_>) -> String {
+        self.paths.form(template)
+    }
+
+    /// What a path with another trailing slash is.
+    pub(super) fn trailing_slash(&self) -> TrailingSlash {
+        self.paths.trailing_slash()
     }
 
     /// The templates of all paths as [`PathTemplate::form`](crate::path::PathTemplate::form) writes
@@ -240,14 +252,15 @@ impl Engine {
 
     /// The facts of the app on which decisions about its routes depend, but for its own origin and the
     /// name of its cookie.
-    pub(super) fn facts(&self) -> [bool; 5] {
-        [
+    pub(super) fn facts(&self) -> (TrailingSlash, [bool; 5]) {
+        let facts = [
             self.has_sessions,
             self.knows_callers,
             self.signs_tokens,
             self.serves_trace,
             self.trusts_proxies,
-        ]
+        ];
+        (self.trailing_slash(), facts)
     }
 
     /// The route that serves a method of a path, or of other paths (`*`), or of CONNECT (an empty
@@ -257,6 +270,7 @@ impl Engine {
             "" => self.tunnel,
             "*" => self.elsewhere,
             path => match self.paths.find(path) {
+                Some(found) if found.is_redirected => None,
                 Some(found) => found.path.route(method),
                 None => self.elsewhere,
             },

@@ -4,12 +4,13 @@ use super::EngineError;
 use crate::{
     gate::lookup_path,
     manifest::route::{Route, RouteKind},
-    path::{PathTemplate, Segment},
+    path::{PathTemplate, Segment, TrailingSlash},
 };
 
 /// The paths of a manifest, in the tree that the server uses.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
+    trailing_slash: TrailingSlash,
     tree: matchit::Router<usize>,
     forms: std::collections::BTreeMap<String, usize>,
     served: Vec<ServedPath>,
@@ -22,6 +23,11 @@ pub(super) struct ServedPath {
     pub(super) methods: Vec<(String, usize)>,
     /// Which parameters take encoded slashes, by method and route.
     takes_slashes: Vec<(usize, Vec<bool>)>,
+    /// Whether its routes have it with a slash at its end.
+    has_slash: bool,
+    /// Whether it is redirected where it is spelled otherwise.
+    is_redirected: bool,
+    has_rest: bool,
 }
 
 /// A path that was found, with the values of its parameters.
@@ -30,9 +36,15 @@ pub(super) struct FoundPath<'a> {
     pub(super) index: usize,
     pub(super) path: &'a ServedPath,
     values: Vec<String>,
+    /// Whether it is redirected to the spelling of the routes.
+    pub(super) is_redirected: bool,
 }
 
 impl Paths {
+    pub(super) fn new(trailing_slash: TrailingSlash) -> Self {
+        Self { trailing_slash, ..Self::default() }
+    }
+
     pub(super) fn add(&mut self, route: &Route, index: usize) -> Result<(), EngineError> {
         match route.kind {
             RouteKind::Mount | RouteKind::Proxy => {
@@ -50,7 +62,9 @@ impl Paths {
     fn add_path(&mut self, path: &str, route: &Route, index: usize) -> Result<(), EngineError> {
         let template = PathTemplate::parse(path)
             .map_err(|rule| EngineError::Path { path: path.to_owned(), rule })?;
-        let form = template.form();
+        let has_slash = path.ends_with('/');
+        let has_rest = template.segments().any(|segment| matches!(segment, Segment::Rest(_)));
+        let form = self.form(&template);
         let at = match self.forms.get(&form) {
             Some(at) => *at,
             None => {
@@ -58,12 +72,25 @@ impl Paths {
                 self.tree
                     .insert(&form, at)
                     .map_err(|_conflict| EngineError::Overlap { path: path.to_owned() })?;
-                self.served.push(ServedPath::default());
+                let is_redirected = self.trailing_slash == TrailingSlash::Redirect;
+                let served =
+                    ServedPath { has_slash, is_redirected, has_rest, ..ServedPath::default() };
+                self.served.push(served);
                 self.forms.insert(form, at);
                 at
             }
         };
         let Some(served) = self.served.get_mut(at) else { return Ok(()) };
+        // What is below a path decides about its own slashes.
+        served.is_redirected &= !has_rest && path != "/";
+        if served.has_slash != has_slash && !served.methods.is_empty() {
+            // A mount has both spellings of its prefix.
+            if served.methods.iter().any(|(_, known)| *known == index) {
+                served.is_redirected = false;
+                return Ok(());
+            }
+            return Err(EngineError::Overlap { path: path.to_owned() });
+        }
         for method in &route.methods {
             if served.methods.iter().any(|(known, _)| known == method) {
                 return Err(EngineError::Overlap { path: path.to_owned() });
@@ -81,10 +108,31 @@ impl Paths {
     }
 
     pub(super) fn find(&self, path: &str) -> Option<FoundPath<'_>> {
+        let key = self.trailing_slash.key(path);
+        let found = self.look_up(key)?;
+        if key.len() < path.len() && found.path.has_rest {
+            return self.look_up(path);
+        }
+        let ServedPath { has_slash, is_redirected, .. } = *found.path;
+        let is_redirected = is_redirected && path.ends_with('/') != has_slash;
+        Some(FoundPath { is_redirected, ..found })
+    }
+
+    fn look_up(&self, path: &str) -> Option<FoundPath<'_>> {
         let key = lookup_path(path);
         let found = self.tree.at(&key).ok()?;
         let values = found.params.iter().map(|(_, value)| value.to_owned()).collect();
-        Some(FoundPath { index: *found.value, path: self.served.get(*found.value)?, values })
+        let (index, path) = (*found.value, self.served.get(*found.value)?);
+        Some(FoundPath { index, path, values, is_redirected: false })
+    }
+
+    pub(super) fn trailing_slash(&self) -> TrailingSlash {
+        self.trailing_slash
+    }
+
+    /// The form of a template by which its path is known.
+    pub(super) fn form(&self, template: &PathTemplate<'_>) -> String {
+        self.trailing_slash.key(&template.form()).to_owned()
     }
 
     /// The templates as [`PathTemplate::form`] writes them, with the number of each.

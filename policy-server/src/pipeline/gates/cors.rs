@@ -1,11 +1,11 @@
 //! Gate 4: the origin of the page that sent a request. Preflights end here.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::response::Response;
 use policy_core::{
     Refusal,
-    cors::OriginDecision,
+    cors::{Cors, OriginDecision, Preflight},
     gate::{Head, OwnOrigin, Single},
 };
 
@@ -58,6 +58,33 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
         );
     };
     let key = request.key(cors, route);
+    let unserved = match served {
+        Some(_) => None,
+        None => unserved(request, policy, key),
+    };
+    unserved.unwrap_or_else(|| answer(request, policy, key, cors, preflight))
+}
+
+/// The response to a preflight for what no route serves: the page may send the request, and read why
+/// it fails. `None` where the policy shares nothing, or no standard defines the method.
+pub(super) fn unserved(
+    request: &RequestHead<'_>,
+    policy: &Arc<CompiledRoutePolicy>,
+    key: Option<&str>,
+) -> Option<Response> {
+    let cors = policy.cors.as_deref()?;
+    let preflight = cors.unserved_preflight(request.head.request_method)?;
+    Some(answer(request, policy, key, cors, &preflight))
+}
+
+fn answer(
+    request: &RequestHead<'_>,
+    policy: &Arc<CompiledRoutePolicy>,
+    key: Option<&str>,
+    cors: &Cors,
+    preflight: &Preflight,
+) -> Response {
+    let head = request.head;
     match preflight.answer_of(cors, key, head.origin, head.request_method) {
         Ok((status, headers)) => without_content(status, headers),
         Err(refusal) => request.refuse(refusal, policy, OriginDecision::Refused),

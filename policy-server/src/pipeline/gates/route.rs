@@ -3,12 +3,17 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header::ALLOW};
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode,
+    header::{ALLOW, LOCATION},
+};
 #[cfg(feature = "gateway")]
 use policy_core::reverse_proxy::is_last_hop;
-use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, method};
+use policy_core::{
+    Refusal, cache::ResponseFacts, cors::OriginDecision, method, path::TrailingSlash,
+};
 
-use super::Gate;
+use super::{Gate, cors};
 #[cfg(feature = "gateway")]
 use crate::{gateway::trace, pipeline::compiled_app::Target};
 use crate::{
@@ -60,6 +65,9 @@ pub(crate) fn find<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     // Extended CONNECT takes the place of GET with `Upgrade` (RFC 8441 5).
     let method = if head.is_extended_websocket() { &Method::GET } else { head.method };
     let served = path.served(method);
+    if path.redirects(head.path) {
+        return ControlFlow::Break(redirect(request, served.or_else(|| path.shared())));
+    }
     match served.and_then(|served| Some((served, app.route(served.route)?))) {
         #[cfg(feature = "gateway")]
         Some((_, route)) if ends_here(request, route) => {
@@ -101,7 +109,8 @@ fn target(route: &Arc<CompiledRoute>, values: Values) -> Gate<Matched<'_>> {
     ControlFlow::Continue(Matched::Route(Found { route, values }))
 }
 
-/// A path without a route: the fallback, or 404 with the app's default policy.
+/// A path without a route: the fallback, or 404 with the app's default policy. Preflights announce a
+/// request to the fallback that no route lists, so they are not granted there.
 fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     let RequestHead { app, head, .. } = *request;
     let policy = &app.not_found_policy;
@@ -112,6 +121,12 @@ fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     if let Some(fallback) = app.fallback.as_ref().filter(|_| !head.is_preflight()) {
         return target(fallback, Values::default());
     }
+    if head.is_preflight()
+        && app.fallback.is_none()
+        && let Some(response) = cors::unserved(request, policy, None)
+    {
+        return ControlFlow::Break(response);
+    }
     let refusal = if head.is_preflight() && grant == OriginDecision::Refused {
         Refusal::PreflightOrigin
     } else if is_method_known(request) {
@@ -120,6 +135,24 @@ fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
         Refusal::MethodUnknown
     };
     ControlFlow::Break(request.refuse(refusal, policy, grant))
+}
+
+/// A path with another trailing slash than its routes: a redirect for methods that only read,
+/// otherwise 404. Both carry the policy of the path.
+fn redirect(request: &RequestHead<'_>, served: Option<&Served>) -> Response {
+    let RequestHead { app, head, .. } = *request;
+    let policy = served.map_or(&app.no_route_policy, |served| &served.rules);
+    let route = served.and_then(|served| app.route(served.route));
+    let grant = route.map_or_else(|| request.grant(policy), |route| request.grant_at(route));
+    let target = HeaderValue::try_from(TrailingSlash::target(head.path, head.uri.query()));
+    match target {
+        Ok(target) if method::is_safe(head.method.as_str()) => {
+            let mut response = StatusCode::PERMANENT_REDIRECT.into_response();
+            response.headers_mut().insert(LOCATION, target);
+            request.respond(response, ResponseFacts::default(), policy, grant)
+        }
+        _ => request.refuse(Refusal::RouteNotFound, policy, grant),
+    }
 }
 
 /// A path without a route for the method: the automatic response to OPTIONS, 405 for a known

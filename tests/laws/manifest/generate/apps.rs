@@ -9,6 +9,7 @@ use policy_core::{
         Route, RouteKind, Scheme, SessionFacts, TokenFacts,
         engine::{Engine, EngineError},
     },
+    path::TrailingSlash,
     testing::{any_pattern, any_policy},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -110,6 +111,11 @@ pub(crate) fn site() -> impl Strategy<Value = Site> + Clone {
         option::weighted(0.75, (any::<bool>(), 0..=FOREIGN.len())),
         prop::bool::weighted(0.15),
         prop::bool::weighted(0.1),
+        prop_oneof![
+            2 => Just(TrailingSlash::Strict),
+            1 => Just(TrailingSlash::Redirect),
+            1 => Just(TrailingSlash::Same),
+        ],
     );
     let paths = (vec(stated(), 2..6), vec(option::weighted(0.4, path_plan()), PATHS.len()));
     let elsewhere = (prop::bool::weighted(0.4), 0..6_usize, prop::bool::weighted(0.3));
@@ -118,7 +124,7 @@ pub(crate) fn site() -> impl Strategy<Value = Site> + Clone {
     (facts, vec(cors(), 1..4), paths, elsewhere, lists).prop_filter_map(
         "a manifest that starts",
         |(
-            (is_public, has_sessions, tokens, trace, proxies),
+            (is_public, has_sessions, tokens, trace, proxies, trailing_slash),
             policies,
             (stated, paths),
             elsewhere,
@@ -136,6 +142,7 @@ pub(crate) fn site() -> impl Strategy<Value = Site> + Clone {
                 facts
             });
             app.trace = trace;
+            app.trailing_slash = trailing_slash;
             app.proxies = proxies.then(|| "10.0.0.0/8".to_owned()).into_iter().collect();
             let bounds: Vec<Option<Vec<String>>> =
                 lists.iter().map(|(bound, _)| bound.clone()).collect();

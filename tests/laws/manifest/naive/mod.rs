@@ -53,8 +53,10 @@ pub(crate) fn decide(
         "automatic" if asked.method == "TRACE" => Some(200),
         "reached" => None,
         "preflight" | "automatic" => Some(204),
+        "redirect" => Some(308),
         code => Some(status_of(code)),
     };
+    let outcome = if outcome == "redirect" { "automatic" } else { outcome };
     Verdict { outcome: outcome.to_owned(), status, cors }
 }
 
@@ -221,7 +223,12 @@ impl<'a> App<'a> {
         let (mut all, key) = (Vec::new(), paths::key(path));
         for route in self.routes().into_iter().filter(|route| route.has_path()) {
             for template in route.templates() {
-                all.extend(paths::matched(&template, &key).map(|found| (route, found)));
+                let takes_rest = template.contains("{*");
+                let (template, key) = match self.merges_slashes() && !takes_rest {
+                    true => (without_slash(&template), without_slash(&key)),
+                    false => (&*template, &*key),
+                };
+                all.extend(paths::matched(template, key).map(|found| (route, found)));
             }
         }
         let best = all.iter().map(|(_, found)| found.rank.clone()).min()?;
@@ -321,6 +328,14 @@ impl<'a> App<'a> {
         if asked.is_preflight() {
             return Err(self.preflight(&found, asked));
         }
+        if self.redirects(&found, path) {
+            let route = found.route(asked.found_by()).or(found.first());
+            let cors = route.map(|route| self.shared(route, asked)).unwrap_or_default();
+            return Err(End {
+                outcome: if is_safe(&asked.method) { "redirect" } else { "route.not-found" },
+                cors,
+            });
+        }
         let method = asked.found_by();
         let Some(route) = found.route(method).filter(|route| !is_last_hop(*route, asked)) else {
             let cors = found.first().map(|route| self.shared(route, asked)).unwrap_or_default();
@@ -345,6 +360,13 @@ impl<'a> App<'a> {
         let shown = fallback.or(self.route_of_kind("not_found"));
         let cors = shown.map(|route| self.shared(route, asked)).unwrap_or_default();
         let end = |outcome| End { outcome, cors: cors.clone() };
+        let shared = shown.filter(|_| fallback.is_none()).and_then(|route| route.value.get("cors"));
+        if asked.is_preflight()
+            && let Some(cors) = shared
+            && let Some(method) = sharing::unserved_method(cors, asked)
+        {
+            return Err(self.unserved(cors, method, asked));
+        }
         if asked.is_preflight() {
             let is_refused = shown.is_some_and(|route| self.refuses_origin(route, asked));
             return Err(end(match is_refused {
@@ -358,6 +380,24 @@ impl<'a> App<'a> {
             None if self.knows(&asked.method) => Err(end("route.not-found")),
             None => Err(end("route.method-unknown")),
         }
+    }
+
+    /// Whether a path with another trailing slash is not another path.
+    fn merges_slashes(&self) -> bool {
+        self.fact("trailing_slash").is_some_and(|stated| *stated != "strict")
+    }
+
+    /// Whether a path is spelled otherwise than its routes have it, and redirected. A mount has both.
+    fn redirects(&self, found: &Found<'_>, path: &str) -> bool {
+        let redirects = self.fact("trailing_slash").is_some_and(|stated| *stated == "redirect");
+        let has_slash = |route: &Route<'_>| route.path().ends_with('/');
+        let mut routes = found.methods.values();
+        redirects
+            && routes.all(|route| {
+                !route.is_prefix()
+                    && !route.path().contains("{*")
+                    && has_slash(route) != path.ends_with('/')
+            })
     }
 
     fn serves_trace(&self) -> bool {
@@ -412,6 +452,11 @@ impl<'a> App<'a> {
             None => asked.host().is_ok_and(|host| format!("http://{host}").as_bytes() == origin),
         }
     }
+}
+
+/// A path or a template by which both spellings are known.
+fn without_slash(path: &str) -> &str {
+    if path.len() > 1 { path.strip_suffix('/').unwrap_or(path) } else { path }
 }
 
 /// Gate 1. Gives the path in its normal form, and whether it hides a slash.

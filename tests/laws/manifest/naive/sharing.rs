@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     App, End, Found, Route,
-    asked::{Asked, is_safe, is_token},
+    asked::{Asked, is_safe, is_standard, is_token},
     origins::{are_same, matches},
     texts,
 };
@@ -94,13 +94,61 @@ impl<'a> App<'a> {
             [method] => str::from_utf8(method).ok().and_then(|method| found.route(method)),
             _ => None,
         };
-        let refused = |outcome, cors| End { outcome, cors };
         let Some(route) = wanted.or(found.first()) else {
-            return refused("cors.origin-not-granted", Vec::new());
+            return End { outcome: "cors.origin-not-granted", cors: Vec::new() };
         };
         let Some(cors) = route.value.get("cors") else {
-            return refused("cors.origin-not-granted", Vec::new());
+            return End { outcome: "cors.origin-not-granted", cors: Vec::new() };
         };
+        match unserved_method(cors, asked).filter(|_| wanted.is_none()) {
+            Some(method) => self.unserved(cors, method, asked),
+            None => self.announced(cors, asked, |origin| self.granted(found, cors, origin)),
+        }
+    }
+
+    /// The response to a preflight for a standard method that nothing serves here: the page may read why
+    /// it fails.
+    pub(super) fn unserved(&self, cors: &Value, method: &str, asked: &Asked) -> End {
+        self.announced(cors, asked, |origin| {
+            let methods = match ["TRACE", "CONNECT"].contains(&method) {
+                true => Vec::new(),
+                false => vec![method.to_owned()],
+            };
+            let methods = match listed(methods).as_str() {
+                "" => "GET,HEAD,POST".to_owned(),
+                methods => methods.to_owned(),
+            };
+            let mut headers: Vec<String> =
+                texts(&cors["headers"]).iter().map(|name| name.to_lowercase()).collect();
+            let takes_all = headers.iter().any(|name| name == "*");
+            let has_body = ["POST", "PUT", "PATCH", "DELETE", "QUERY"].contains(&method);
+            if has_body && !takes_all {
+                headers.push("content-type".to_owned());
+            }
+            headers.push("authorization".to_owned());
+            let mut fields = self.varied(cors);
+            fields.push(field("access-control-allow-origin", origin));
+            if cors["credentials"] == true {
+                headers.push("x-csrf-token".to_owned());
+                fields.push(field("access-control-allow-credentials", "true"));
+            }
+            fields.push(field("access-control-allow-methods", methods));
+            fields.push(field("access-control-allow-headers", listed(headers)));
+            fields.push(field("access-control-max-age", "0"));
+            fields.sort();
+            fields
+        })
+    }
+
+    /// The response to a preflight, with these headers if its origin and its method are in order.
+    fn announced(
+        &self,
+        cors: &Value,
+        asked: &Asked,
+        granted: impl FnOnce(String) -> Fields,
+    ) -> End {
+        let methods = asked.lines("access-control-request-method");
+        let refused = |outcome, cors| End { outcome, cors };
         let Some(origin) = self.echoed(cors, asked) else {
             return refused(
                 match asked.lines("origin").len() {
@@ -113,7 +161,7 @@ impl<'a> App<'a> {
         if methods.len() != 1 || !is_token(methods[0]) {
             return refused("cors.request-method-malformed", self.varied(cors));
         }
-        End { outcome: "preflight", cors: self.granted(found, cors, origin) }
+        End { outcome: "preflight", cors: granted(origin) }
     }
 
     /// The headers of a granted preflight: for all methods of the path whose policy is the same.
@@ -213,6 +261,15 @@ impl<'a> App<'a> {
             && methods(one) == methods(two)
             && names(one, "headers") == names(two, "headers")
     }
+}
+
+/// The method of a preflight, if a standard defines it and the policy does not say which it allows.
+pub(super) fn unserved_method<'a>(cors: &Value, asked: &'a Asked) -> Option<&'a str> {
+    if cors.get("methods").is_some() {
+        return None;
+    }
+    let method = str::from_utf8(asked.once("access-control-request-method")?).ok()?;
+    is_standard(method).then_some(method)
 }
 
 /// Fetch, 2.2.1: the methods that browsers write in upper case.

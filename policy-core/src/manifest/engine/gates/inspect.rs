@@ -79,7 +79,7 @@ pub(in super::super) fn inspect(
     });
     let headers = further.as_ref().unwrap_or(headers);
     with_run(engine, head, headers, |mut run, path| {
-        let found = engine.paths.find(run.head.path).map(|found| found.index);
+        let found = engine.path_number(run.head.path);
         let is_well_formed = run.wire(path).is_ok();
         let is_addressed = is_well_formed && run.own_origin().is_ok();
         let route = is_well_formed.then(|| run.find(path == Ok(true)).ok()).flatten();
