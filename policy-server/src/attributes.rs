@@ -714,6 +714,12 @@ pub use policy_macros::isolation;
 /// [group](crate::Group::layer) do, which are around them. The expressions are evaluated once for
 /// each time that the route is added to an app.
 ///
+/// A layer that compresses a response leaves its `ETag`, which the handler stated for the bytes before.
+/// The tag becomes weak then, as that of a service with a content coding does (RFC 9110 8.8.3.3):
+/// `If-None-Match` still gets 304, `If-Range` the whole response, and `If-Match` fails, since it compares
+/// strongly. Do not compress a response whose tag clients send back in `If-Match`, or state the version
+/// in its body too.
+///
 /// ```
 /// use policy_server::{Request, http, prelude::*};
 /// use tower::util::{MapRequestLayer, MapResponseLayer};

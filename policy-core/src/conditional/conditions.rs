@@ -5,7 +5,7 @@ use http::{
     header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE},
 };
 
-use super::{ETag, LastModified, Range, Validators, etag::Tag, range, single};
+use super::{ETag, LastModified, Range, Validators, coded, etag::Tag, range, single};
 
 /// The conditions of one request.
 #[derive(Clone, Debug)]
@@ -108,6 +108,17 @@ impl Conditions {
             TagMatch::Malformed if self.reads => Verdict::Proceed,
             TagMatch::Match | TagMatch::Malformed => Verdict::Failed,
             TagMatch::Nothing => Verdict::Proceed,
+        }
+    }
+
+    /// Makes the tag of a response weak if the client has it only as a weak one, because a layer coded
+    /// the response that it has: a cache would give its coded bytes the strong tag of others (RFC 9110
+    /// 15.4.5, RFC 9111 4.3.4).
+    pub fn weaken_known(&self, headers: &mut HeaderMap) {
+        let etag = Validators::of(headers).etag;
+        let has = |is_same| find(&self.if_none_match, true, etag.as_ref(), is_same);
+        if has(Tag::is_weakly) == TagMatch::Match && has(Tag::is_strongly) != TagMatch::Match {
+            coded::weaken(headers);
         }
     }
 

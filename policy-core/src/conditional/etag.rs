@@ -72,6 +72,12 @@ impl ETag {
         self.tag().is_weak()
     }
 
+    /// The same tag as a weak one; `None` if it is weak already.
+    pub(super) fn weakened(&self) -> Option<Self> {
+        let weak = [b"W/", self.0.as_bytes()].concat();
+        if self.is_weak() { None } else { Self::parse(&weak) }
+    }
+
     /// Strong comparison (RFC 9110 8.8.3.2): both are strong and equal.
     pub fn is_strongly(&self, other: &Self) -> bool {
         self.tag().is_strongly(other.tag())

@@ -6,6 +6,7 @@
 //! state-changing request are evaluated before it runs; those of a read may be evaluated once its
 //! response exists, and only if that is a success (RFC 9110 13.2.1).
 
+mod coded;
 mod conditions;
 mod date;
 mod etag;
@@ -17,6 +18,7 @@ use http::{
     header::{ETAG, LAST_MODIFIED},
 };
 
+pub use coded::weaken_coded;
 pub use conditions::{Conditions, Verdict};
 pub use date::LastModified;
 pub use etag::ETag;

@@ -15,6 +15,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::Uri;
+use policy_core::conditional::weaken_coded;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -103,6 +104,7 @@ where
 }
 
 impl SharedService {
+    /// What it responds may be coded by a layer, so that its tag is not that of its bytes.
     pub(crate) fn new(service: impl HttpService) -> Self {
         Self(Arc::new(move |request| {
             let mut service = service.clone();
@@ -111,7 +113,10 @@ impl SharedService {
                     return Problem::internal(error.into()).into_response();
                 }
                 match service.call(request).await {
-                    Ok(response) => response.map(Body::new),
+                    Ok(mut response) => {
+                        weaken_coded(response.headers_mut());
+                        response.map(Body::new)
+                    }
                     Err(error) => Problem::internal(error.into()).into_response(),
                 }
             })

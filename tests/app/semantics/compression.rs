@@ -140,3 +140,72 @@ async fn a_route_that_declares_its_encodings_names_them_on_every_response() {
         assert_eq!(vary(&response), ["accept-encoding".to_owned()].into(), "{line} {response:?}");
     }
 }
+
+#[get("/layered")]
+#[layer(CompressionLayer::new())]
+#[auth(public)]
+async fn layered() -> (ETag, ByteRanges, String) {
+    (ETag::version(1), ByteRanges, LONG.repeat(100))
+}
+
+/// The same resource, compressed by a layer of the handler, of its group, of the app, of a mounted
+/// router, and of the fallback.
+async fn compressed_everywhere() -> [(Running, &'static str); 5] {
+    let router = || {
+        let of_axum = async || ([("etag", "\"1\""), ("accept-ranges", "bytes")], LONG.repeat(100));
+        axum::Router::new()
+            .route("/long", axum::routing::get(of_axum))
+            .layer(CompressionLayer::new())
+    };
+    let group = Group::new().routes(routes![long]).layer(CompressionLayer::new());
+    let mount = Mount::new(router()).public().strip_prefix();
+    let app = || App::new(());
+    [
+        (Running::start(app().routes(routes![layered])).await, "/layered"),
+        (Running::start(app().group("/group", group)).await, "/group/long"),
+        (server().await, "/long"),
+        (Running::start(app().mount("/mount", mount)).await, "/mount/long"),
+        (Running::start(app().fallback(Fallback::new(router()).public())).await, "/long"),
+    ]
+}
+
+#[tokio::test]
+async fn a_strong_tag_never_names_two_codings() {
+    for (server, path) in compressed_everywhere().await {
+        let line = format!("GET {path}");
+        let coded = ask(&server, &line, &[GZIP]).await;
+        assert_eq!(coded.header("content-encoding"), Some("gzip"), "{path}");
+        assert_eq!(coded.header("etag"), Some("W/\"1\""), "{path}");
+        let plain = ask(&server, &line, &[]).await;
+        assert_eq!((plain.header("content-encoding"), plain.header("etag")), (None, Some("\"1\"")));
+        // Who has the coded form gets no part of the other.
+        for fields in [
+            &["range: bytes=50-", "if-range: W/\"1\""][..],
+            &[GZIP, "range: bytes=50-", "if-range: W/\"1\""],
+        ] {
+            let resumed = ask(&server, &line, fields).await;
+            assert_eq!(resumed.status, 200, "{path} {fields:?}");
+        }
+        let resumed = ask(&server, &line, &["range: bytes=50-", "if-range: \"1\""]).await;
+        assert_eq!((resumed.status, resumed.text()), (206, &LONG.repeat(100)[50..]), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_coded_response_is_validated_by_its_weak_tag() {
+    for (server, path) in compressed_everywhere().await {
+        let line = format!("GET {path}");
+        for (field, tag) in
+            [("if-none-match: W/\"1\"", "W/\"1\""), ("if-none-match: W/\"0\", W/\"1\"", "W/\"1\"")]
+        {
+            let response = ask(&server, &line, &[GZIP, field]).await;
+            assert_eq!(
+                (response.status, response.header("etag")),
+                (304, Some(tag)),
+                "{path} {field}"
+            );
+        }
+        let response = ask(&server, &line, &["if-none-match: \"1\""]).await;
+        assert_eq!((response.status, response.header("etag")), (304, Some("\"1\"")), "{path}");
+    }
+}

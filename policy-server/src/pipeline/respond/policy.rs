@@ -173,6 +173,10 @@ impl ResponsePolicy {
         }
         if let Some(conditions) = optional.and_then(|optional| optional.conditions.as_ref()) {
             response = conditional::answer(conditions, response);
+            // The layers around the app may have coded what the client has.
+            if optional.is_some_and(|optional| optional.route.is_some()) {
+                conditions.weaken_known(response.headers_mut());
+            }
         }
         facts.refused |=
             is_refused || problem::refusal_of(&response).is_some_and(Refusal::is_uncacheable);

@@ -1,0 +1,42 @@
+//! The entity tags of responses with a content coding.
+
+use http::{
+    HeaderMap,
+    header::{CONTENT_ENCODING, ETAG},
+};
+
+use super::{ETag, single};
+
+/// Makes the strong tag of a response with a content coding weak, after a layer added the coding: the
+/// handler stated the tag for the bytes without it, and a strong tag names one sequence of bytes (RFC
+/// 9110 8.8.3.3). A client that resumes a coded response by `If-Range` then gets the whole, and not a
+/// part of other bytes (13.1.5).
+///
+/// ```
+/// use http::{HeaderMap, header::{CONTENT_ENCODING, ETAG}};
+/// use policy_core::conditional::weaken_coded;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert(ETAG, "\"v1\"".parse().unwrap());
+/// weaken_coded(&mut headers);
+/// assert_eq!(headers[ETAG], "\"v1\"");
+///
+/// headers.insert(CONTENT_ENCODING, "gzip".parse().unwrap());
+/// weaken_coded(&mut headers);
+/// assert_eq!(headers[ETAG], "W/\"v1\"");
+/// ```
+pub fn weaken_coded(headers: &mut HeaderMap) {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    if codings.any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity")) {
+        weaken(headers);
+    }
+}
+
+/// Makes the tag of a response weak.
+pub(super) fn weaken(headers: &mut HeaderMap) {
+    if let Some(tag) = single(headers, &ETAG).and_then(ETag::parse)
+        && let Some(weak) = tag.weakened()
+    {
+        headers.insert(ETAG, weak.value());
+    }
+}
