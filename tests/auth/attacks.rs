@@ -421,7 +421,7 @@ async fn without_a_public_origin_sessions_are_for_this_machine() {
     let response = login(&local, &format!("http://{local}")).await;
     let line = response.header("set-cookie").unwrap().to_owned();
     let (pair, attributes) = line.split_once("; ").unwrap();
-    assert!(pair.starts_with("sid="), "{line}");
+    assert!(pair.starts_with(&format!("sid-{port}=")), "{line}");
     assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Lax");
     let me = request("GET /me", &[&format!("cookie: {pair}")]);
     assert_eq!(server.response(me).await.text(), "ada");

@@ -245,7 +245,10 @@ async fn a_401_says_in_development_that_the_cookie_is_withheld() {
     assert!(words.starts_with("cookie withheld: SameSite=Strict, cross-site"), "{words}");
     // A cookie that is there was not withheld.
     let stale = format!("sid={}", "A".repeat(43));
-    assert_eq!(detail(asked(&client, "cross-site", "cors").header("cookie", stale)).await, None);
+    let words = detail(asked(&client, "cross-site", "cors").header("cookie", stale)).await;
+    let words = words.expect("words");
+    assert!(words.starts_with("the cookie `sid` was sent, but it names no login"), "{words}");
+    assert!(words.contains("cookie_name"), "{words}");
 }
 
 #[tokio::test]

@@ -146,7 +146,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     });
     #[cfg(feature = "manifest")]
     let candidate = app.candidate.and_then(|candidate| {
-        let compiled = candidate.compile(&named.lists).map_err(|error| {
+        let cookie = app.sessions.as_ref().and_then(|of_app| of_app.cookie_names(&own_origin));
+        let compiled = candidate.compile(&named.lists, cookie).map_err(|error| {
             let problem = StartProblem::without_value(Rule::Candidate, "App::observe");
             problems.push(problem.caused_by(error));
         });

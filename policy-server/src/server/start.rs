@@ -45,7 +45,6 @@ impl Server {
 
     async fn bound(app: AppParts, address: ListenAddress) -> Result<Self, Error> {
         let mut start = Start::new(&app);
-        #[cfg(feature = "tls")]
         let mut app = app;
         #[cfg(feature = "tls")]
         let listeners = match app.tls.take() {
@@ -57,6 +56,10 @@ impl Server {
         #[cfg(feature = "http3")]
         let http3 = start.http3.take();
         let Start { mut problems, notices, .. } = start;
+        let port = listeners.first().and_then(|(listener, _)| listener.address.tcp());
+        if let Some(address) = port {
+            app.sessions = app.sessions.map(|sessions| sessions.on_port(address.port()));
+        }
         let plan = match compile(app) {
             Ok(plan) => plan,
             Err(Error::Start(of_app)) => {

@@ -107,10 +107,12 @@ fn statuses(seen: &[Value]) -> Vec<u64> {
     seen.iter().filter_map(|step| step["status"].as_u64()).collect()
 }
 
+/// The cookie whose name begins so: in development, the port is behind it.
 fn only_cookie<'a>(step: &'a Value, name: &str) -> &'a Value {
     let cookies = step["cookies"].as_object().expect("cookies");
     assert_eq!(cookies.len(), 1, "{cookies:?}");
-    &cookies[name]
+    let found = cookies.iter().find(|(found, _)| found.starts_with(name));
+    found.unwrap_or_else(|| panic!("no `{name}` in {cookies:?}")).1
 }
 
 /// Log in, use the session, log in again, log out, and use the ended session.

@@ -8,6 +8,7 @@ mod caches;
 mod declarations;
 mod isolation;
 mod jsonp;
+mod logins;
 mod security;
 mod site;
 

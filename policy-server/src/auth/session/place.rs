@@ -32,6 +32,8 @@ impl<S: FullStore + LimitStore> SharedStore for S {}
 pub(super) enum Place {
     /// A store of this crate. It holds tokens as well.
     Full(Arc<dyn SharedStore>),
+    /// The memory of this process.
+    Memory(Arc<dyn SharedStore>),
     /// The same without limits, in a file with secrets.
     #[cfg_attr(not(feature = "embedded"), expect(dead_code, reason = "no store has a file"))]
     File(Arc<dyn FullStore>, PathBuf),
@@ -49,6 +51,15 @@ impl Place {
         Self::Full(Arc::new(store))
     }
 
+    pub(super) fn memory() -> Self {
+        Self::Memory(Arc::new(MemoryStore::new()))
+    }
+
+    /// Whether no other instance can have the same sessions.
+    pub(super) fn is_of_one_process(&self) -> bool {
+        matches!(self, Self::Memory(_) | Self::File(..))
+    }
+
     #[cfg(feature = "embedded")]
     pub(super) fn embedded(store: EmbeddedStore) -> Self {
         let path = store.path().to_owned();
@@ -61,7 +72,7 @@ impl Place {
         let nowhere = |rule, value: &str| Self::Nowhere { call, rule, value: value.to_owned() };
         let (scheme, rest) = url.split_once(':').unwrap_or(("", ""));
         match scheme {
-            "memory" if rest.is_empty() => Self::full(MemoryStore::new()),
+            "memory" if rest.is_empty() => Self::memory(),
             #[cfg(feature = "embedded")]
             "redb" if !rest.is_empty() => Self::embedded(EmbeddedStore::new(rest)),
             #[cfg(not(feature = "embedded"))]
@@ -96,7 +107,7 @@ impl Place {
 
     pub(super) fn sessions(&self) -> Result<Arc<dyn SessionStore>, StartProblem> {
         match self {
-            Self::Full(store) => Ok(Arc::clone(store) as _),
+            Self::Full(store) | Self::Memory(store) => Ok(Arc::clone(store) as _),
             Self::File(store, _) => Ok(Arc::clone(store) as _),
             Self::Own(store) => Ok(Arc::clone(store)),
             Self::Nowhere { call, rule, value } => {
@@ -108,7 +119,7 @@ impl Place {
     /// The same store for tokens, if it has them.
     pub(super) fn tokens(&self) -> Option<Arc<dyn TokenStore>> {
         match self {
-            Self::Full(store) => Some(Arc::clone(store) as _),
+            Self::Full(store) | Self::Memory(store) => Some(Arc::clone(store) as _),
             Self::File(store, _) => Some(Arc::clone(store) as _),
             Self::Own(_) | Self::Nowhere { .. } => None,
         }
@@ -117,7 +128,7 @@ impl Place {
     /// The same store for limits, if instances share it.
     pub(super) fn limits(&self) -> Option<Arc<dyn LimitStore>> {
         match self {
-            Self::Full(store) => Some(Arc::clone(store) as _),
+            Self::Full(store) | Self::Memory(store) => Some(Arc::clone(store) as _),
             Self::File(..) | Self::Own(_) | Self::Nowhere { .. } => None,
         }
     }
@@ -125,7 +136,7 @@ impl Place {
     /// The same store for named values, if it has them.
     pub(super) fn values(&self) -> Option<Arc<dyn ValueStore>> {
         match self {
-            Self::Full(store) => Some(Arc::clone(store) as _),
+            Self::Full(store) | Self::Memory(store) => Some(Arc::clone(store) as _),
             Self::File(store, _) => Some(Arc::clone(store) as _),
             Self::Own(_) | Self::Nowhere { .. } => None,
         }

@@ -37,6 +37,8 @@ pub(crate) struct SessionService {
     pub(super) limit: Option<Limit>,
     pub(super) cookie: CookieSpec,
     login_page: Option<Cow<'static, str>>,
+    /// Whether the app has no public origin.
+    is_development: bool,
     /// Whether browsers delete what they keep of the app when a session ends.
     pub(super) clears_site_data: bool,
     pub(super) successor: SuccessorKey,
@@ -87,6 +89,7 @@ impl SessionService {
             limit,
             cookie,
             login_page,
+            is_development: *own == OwnOrigin::Development,
             clears_site_data,
             clock,
             random,
@@ -104,6 +107,18 @@ impl SessionService {
     /// The `SameSite` by which browsers withhold the cookie from pages of other sites, if they do.
     pub(crate) fn withheld(&self) -> Option<SameSite> {
         self.cookie.withheld()
+    }
+
+    /// Why the cookie of a request may have no login, for developers.
+    pub(crate) fn explain_no_login(&self) -> Option<String> {
+        self.is_development.then(|| {
+            format!(
+                "the cookie `{}` was sent, but it names no login of this app: nobody has logged in \
+                 with it, its session ended, the app was restarted with sessions in memory, or another \
+                 app on this host set it, for which there is `SessionSettings::cookie_name`",
+                self.cookie_name()
+            )
+        })
     }
 
     /// The page to which navigations without a session are redirected.

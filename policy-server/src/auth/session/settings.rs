@@ -24,7 +24,7 @@ use crate::store::PostgresStore;
 #[cfg(feature = "redis")]
 use crate::store::RedisStore;
 use crate::store::{
-    Limit, LimitPolicy, LimitStore, MemoryStore, SessionStore, TokenStore, ValueStore,
+    Limit, LimitPolicy, LimitStore, SessionStore, TokenStore, ValueStore,
     moving::{Moving, Phase},
 };
 
@@ -52,6 +52,8 @@ pub struct SessionSettings {
     pub(super) limit: Option<Limit>,
     pub(super) login_page: Option<Cow<'static, str>>,
     name: Option<Cow<'static, str>>,
+    /// Where the app is served, if it is known.
+    port: Option<u16>,
     domain: Option<Cow<'static, str>>,
     same_site: SameSite,
     is_partitioned: bool,
@@ -81,7 +83,7 @@ impl Sessions {
 
     /// Sessions that end with the process.
     pub fn memory() -> SessionSettings {
-        SessionSettings::at("memory", Place::full(MemoryStore::new()))
+        SessionSettings::at("memory", Place::memory())
     }
 
     /// Sessions in PostgreSQL, which several instances share.
@@ -169,6 +171,7 @@ impl SessionSettings {
             limit: Some(Self::LIMIT),
             login_page: None,
             name: None,
+            port: None,
             domain: None,
             same_site: SameSite::Lax,
             is_partitioned: false,
@@ -341,6 +344,11 @@ impl SessionSettings {
     }
 
     /// The name of the cookie; `__Host-sid` by default, `__Secure-sid` with a domain.
+    ///
+    /// Browsers send a cookie to every port of a host. In development the default name has the port
+    /// therefore, `sid-8080`, so that two apps on one machine do not end each other's logins. Sessions
+    /// in a store that instances share have one name on all ports, `sid`: give each of two such apps a
+    /// name.
     #[must_use]
     pub fn cookie_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.name = Some(name.into());
@@ -402,10 +410,15 @@ impl SessionSettings {
         self
     }
 
+    /// These settings for an app that is served on this port.
+    pub(crate) fn on_port(self, port: u16) -> Self {
+        Self { port: Some(port), ..self }
+    }
+
     /// These settings with a store in memory, for tests. A store of the application is kept.
     pub(crate) fn in_memory(mut self) -> Self {
         if !matches!(self.place, Place::Own(_)) {
-            self.place = Place::full(MemoryStore::new());
+            self.place = Place::memory();
             self.other = None;
         }
         self
@@ -414,7 +427,7 @@ impl SessionSettings {
     /// These settings with a store in memory, also in place of a store of the application.
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
-        self.place = Place::full(MemoryStore::new());
+        self.place = Place::memory();
         self.other = None;
         self
     }
@@ -497,6 +510,13 @@ impl SessionSettings {
         Some(facts)
     }
 
+    /// The name of the cookie as a manifest states it, and the one on the port of the app.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn cookie_names(&self, own: &OwnOrigin) -> Option<[String; 2]> {
+        let name = |settings: &Self| Some(settings.cookie(own).ok()?.name().to_owned());
+        Some([name(&Self { port: None, ..self.clone() })?, name(self)?])
+    }
+
     /// The own site, if pages of other sites send no session cookie.
     pub(crate) fn cookie_site(&self, own: &OwnOrigin) -> Option<Site> {
         let OwnOrigin::Public(public) = own else { return None };
@@ -508,7 +528,14 @@ impl SessionSettings {
     pub(super) fn cookie(&self, own: &OwnOrigin) -> Result<CookieSpec, CookieError> {
         let Self { name, domain, same_site, is_partitioned, .. } = self;
         let prefixed = if domain.is_some() { "__Secure-sid" } else { "__Host-sid" };
-        let name = name.clone().unwrap_or(Cow::Borrowed(prefixed));
+        let is_of_port = *own == OwnOrigin::Development
+            && self.place.is_of_one_process()
+            && self.other.is_none();
+        let name = match (name, self.port.filter(|_| is_of_port)) {
+            (Some(name), _) => name.clone(),
+            (None, Some(port)) => Cow::Owned(format!("{prefixed}-{port}")),
+            (None, None) => Cow::Borrowed(prefixed),
+        };
         let spec = CookieSpec::new(name).path("/").secure().http_only().same_site(*same_site);
         let spec = if *is_partitioned { spec.partitioned() } else { spec };
         match domain {

@@ -76,10 +76,20 @@ impl Candidate {
         self.0.counters.differences()
     }
 
-    /// The candidate with its engine, which follows the lists of origins of the app.
-    pub(crate) fn compile(&self, lists: &OriginLists) -> Result<Observed, EngineError> {
-        let manifest = &self.0.manifest;
-        let engine = Engine::following(manifest, lists)?;
+    /// The candidate with its engine, which follows the lists of origins of the app, and the name of
+    /// its session cookie: as a manifest states it, and on the port of the app.
+    pub(crate) fn compile(
+        &self,
+        lists: &OriginLists,
+        cookie: Option<[String; 2]>,
+    ) -> Result<Observed, EngineError> {
+        let mut manifest = self.0.manifest.clone();
+        if let (Some([stated, own]), Some(facts)) = (cookie, &mut manifest.app.sessions)
+            && facts.cookie == stated
+        {
+            facts.cookie = own;
+        }
+        let engine = Engine::following(&manifest, lists)?;
         let named =
             manifest.routes.iter().filter_map(|route| match &route.cors.as_ref()?.origins {
                 Origins::AtRunTime(list) => Some(list.list.as_str()),

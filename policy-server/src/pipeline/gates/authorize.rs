@@ -24,8 +24,8 @@ pub(crate) fn check(
         None if policy.optional => Ok(()),
         None => {
             let login = if policy.session { login_page(auth, view) } else { None };
-            let withheld = if policy.session { withheld(auth, view) } else { None };
-            Err(Denied::from(Refusal::CredentialsMissing).login(login).explained(withheld))
+            let reason = if policy.session { no_session(auth, view) } else { None };
+            Err(Denied::from(Refusal::CredentialsMissing).login(login).explained(reason))
         }
         Some(Authenticated { principal, .. }) => {
             principal.satisfies(policy, || auth.guard().clock.steady()).map_err(|refusal| {
@@ -36,19 +36,27 @@ pub(crate) fn check(
     }
 }
 
-/// Why a page of another site has no session, if this is one and the request has none.
-fn withheld(auth: &RequestAuth, view: RequestView<'_>) -> Option<Cow<'static, str>> {
+/// Why a request has no session, where that is known: its page is of another site, or its cookie is
+/// not of this app.
+fn no_session(auth: &RequestAuth, view: RequestView<'_>) -> Option<Cow<'static, str>> {
+    let sessions = auth.guard().sessions.as_ref()?;
+    match presented(view.headers, sessions.cookie_name()) {
+        Ok(Presented::Absent) => withheld(sessions.withheld()?, view),
+        Ok(Presented::Malformed | Presented::Candidate(_)) => {
+            sessions.explain_no_login().map(Cow::Owned)
+        }
+        Ok(Presented::Ambiguous) | Err(_) => None,
+    }
+}
+
+/// Why a page of another site sends no cookie with this `SameSite`, if this is one.
+fn withheld(same_site: SameSite, view: RequestView<'_>) -> Option<Cow<'static, str>> {
     let metadata = |name: &str| view.headers.get(name).map(HeaderValue::as_bytes);
     if metadata("sec-fetch-site") != Some(b"cross-site") {
         return None;
     }
-    let sessions = auth.guard().sessions.as_ref()?;
-    let withheld = sessions.withheld()?;
     let is_link = metadata("sec-fetch-mode") == Some(b"navigate") && is_safe(view.method.as_str());
-    let is_absent =
-        matches!(presented(view.headers, sessions.cookie_name()), Ok(Presented::Absent));
-    let words = match withheld {
-        _ if !is_absent => return None,
+    let words = match same_site {
         SameSite::Lax if is_link => return None,
         SameSite::Strict => SITE_STRICT,
         SameSite::Lax | SameSite::None => SITE_LAX,

@@ -6,7 +6,7 @@ use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, gate::OwnOrigin, 
 use super::*;
 use crate::{
     auth::session::{SameSite, SessionError, minutes},
-    store::LimitPolicy,
+    store::{LimitPolicy, MemoryStore},
 };
 
 #[test]
@@ -165,6 +165,21 @@ fn settings_that_contradict_are_named_all_at_once() {
     assert_eq!(rules(everywhere.domain("other.example"), &own), [Rule::SessionCookie]);
     let local = Sessions::memory().cookie(&OwnOrigin::Development).unwrap();
     assert_eq!(local.set("x").unwrap(), "sid=x; Path=/; HttpOnly; SameSite=Lax");
+}
+
+#[test]
+fn the_port_is_in_the_name_where_no_other_instance_has_the_sessions() {
+    let public = OwnOrigin::Public(PublicOrigin::parse("https://api.shop.example").unwrap());
+    let name = |sessions: SessionSettings, own: &OwnOrigin| {
+        sessions.on_port(8080).cookie(own).unwrap().name().to_owned()
+    };
+    let memory = Sessions::memory;
+    assert_eq!(name(memory(), &OwnOrigin::Development), "sid-8080");
+    assert_eq!(name(memory().domain("shop.example"), &OwnOrigin::Development), "sid-8080");
+    assert_eq!(name(memory().cookie_name("__Host-shop"), &OwnOrigin::Development), "shop");
+    assert_eq!(name(memory().moving_to(memory()), &OwnOrigin::Development), "sid");
+    assert_eq!(name(Sessions::store(MemoryStore::new()), &OwnOrigin::Development), "sid");
+    assert_eq!(name(memory(), &public), "__Host-sid");
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! Logins in several apps on the ports of one host, as during development.
+
+use super::*;
+
+#[post("/login/{user}")]
+#[auth(public)]
+async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
+    sessions.login(&*user).await?;
+    Ok(user)
+}
+
+#[get("/me")]
+#[auth(session)]
+async fn me(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+fn app() -> App<()> {
+    App::new(()).sessions(Sessions::memory()).routes(routes![login, me])
+}
+
+fn asked(browser: &Browser, method: &str, path: &str) -> Result<Value, Failure> {
+    const FETCH: &str = "
+        const response = await fetch(input.path, { method: input.method });
+        return [response.status, await response.text()];";
+    browser.run(FETCH, &json!({ "method": method, "path": path }))
+}
+
+/// Browsers send a cookie to every port of a host.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn two_apps_on_one_host_do_not_end_each_others_logins() -> Result<(), Failure> {
+    let sites = [Site::open(app())?, Site::open(app())?];
+    let browser = Browser::start()?;
+    for (site, user) in sites.iter().zip(["ada", "ben"]) {
+        browser.goto(&format!("{}/me", site.origin()))?;
+        assert_eq!(asked(&browser, "POST", &format!("/login/{user}"))?, json!([200, user]));
+    }
+    for (site, user) in sites.iter().zip(["ada", "ben"]) {
+        browser.goto(&format!("{}/me", site.origin()))?;
+        assert_eq!(asked(&browser, "GET", "/me")?, json!([200, user]));
+    }
+    assert_eq!(browser.cookies()?.len(), 2);
+    Ok(())
+}
+
+/// The cause is in the response, for the developer of an app whose cookie another one has taken.
+#[test]
+#[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
+fn a_cookie_of_another_app_is_named_where_it_is_refused() -> Result<(), Failure> {
+    let shared = || App::new(()).sessions(Sessions::memory().cookie_name("shared"));
+    let shared = || Site::open(shared().routes(routes![login, me]));
+    let sites = [shared()?, shared()?];
+    let browser = Browser::start()?;
+    for site in &sites {
+        browser.goto(&format!("{}/me", site.origin()))?;
+        assert_eq!(asked(&browser, "POST", "/login/ada")?, json!([200, "ada"]));
+    }
+    browser.goto(&format!("{}/me", sites[0].origin()))?;
+    let refused = asked(&browser, "GET", "/me")?;
+    assert_eq!(refused[0], 401);
+    let words = refused[1].as_str().unwrap_or_default();
+    assert!(
+        words.contains("the cookie `shared` was sent, but it names no login of this app"),
+        "{words}"
+    );
+    Ok(())
+}
