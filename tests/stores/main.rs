@@ -19,4 +19,5 @@ mod pair;
 mod postgres;
 mod records;
 mod redis;
+mod rollback;
 mod site;

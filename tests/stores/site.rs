@@ -1,7 +1,9 @@
 //! An app of several instances, and its visitors.
 
 use std::{
+    collections::BTreeSet,
     convert::Infallible,
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -22,7 +24,7 @@ use tokio::{
 };
 use tower::{ServiceExt, util::BoxCloneSyncService};
 
-const OWN: &str = "https://api.example";
+pub(crate) const OWN: &str = "https://api.example";
 
 pub(crate) const HOST: &str = "api.example";
 
@@ -54,6 +56,55 @@ async fn logout(session: Session) {
 #[auth(session)]
 async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
     Ok(sessions.revoke_all().await?.to_string())
+}
+
+/// Users whose logins have begun and are held, and those whose logins go on.
+static HELD: Mutex<(BTreeSet<String>, BTreeSet<String>)> =
+    Mutex::new((BTreeSet::new(), BTreeSet::new()));
+
+async fn hold(user: &str) {
+    HELD.lock().unwrap().0.insert(user.to_owned());
+    let end = Instant::now() + PATIENCE;
+    while !HELD.lock().unwrap().1.contains(user) {
+        assert!(Instant::now() < end, "the test ended without {user}");
+        sleep(PAUSE).await;
+    }
+}
+
+/// Waits until so many logins, whose users begin like this, are held.
+pub(crate) async fn are_held(count: usize, prefix: &str) {
+    let held = || HELD.lock().unwrap().0.iter().filter(|user| user.starts_with(prefix)).count();
+    until(async || held() == count).await;
+}
+
+/// Lets the logins of users that begin like this go on.
+pub(crate) fn go_on(prefix: &str) {
+    let mut held = HELD.lock().unwrap();
+    let (begun, going_on) = &mut *held;
+    going_on.extend(begun.iter().filter(|user| user.starts_with(prefix)).cloned());
+}
+
+#[post("/held-login/{user}")]
+#[auth(public)]
+async fn held_login(user: String, sessions: Sessions) -> Result<(), Problem> {
+    hold(&user).await;
+    Ok(sessions.login(user.as_str()).await?)
+}
+
+#[post("/held-issue/{user}")]
+#[auth(public)]
+async fn held_issue(
+    user: String,
+    tokens: Tokens,
+) -> Result<policy_server::tokens::Issued, Problem> {
+    hold(&user).await;
+    tokens.login(user.as_str()).await
+}
+
+#[post("/revoke-user/{user}")]
+#[auth(public)]
+async fn revoke_user(user: String, sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.revoke_user(&user).await?.to_string())
 }
 
 #[get("/me")]
@@ -164,7 +215,7 @@ pub(crate) fn app(
         .tokens(tokens)
         .routes(routes![public, login, logout, revoke_all, me, csrf_token, count, set, has, events])
         .routes(routes![issue, refresh, token, revoke, ticket, by_ticket])
-        .routes(routes![rated, plenty, crowded])
+        .routes(routes![rated, plenty, crowded, held_login, held_issue, revoke_user])
         .shared_limits(limits)
 }
 

@@ -96,6 +96,20 @@ impl RedisSentinel {
     /// Kills the primary, and waits until the sentinels have made the other one the primary.
     pub async fn kill_primary(&self) {
         self.are_ready().await;
+        self.lose_primary().await;
+    }
+
+    /// Keeps the replica from what changes from now on.
+    pub async fn cut_replica_off(&self) {
+        self.are_ready().await;
+        let (primary, replica) = (self.primary().await, self.replica().await);
+        replica.command(&["CONFIG", "SET", "masterauth", "wrong-password"]).await;
+        primary.command(&["CLIENT", "KILL", "TYPE", "REPLICA"]).await;
+        until(async || replicas(primary).await == 0).await;
+    }
+
+    /// The same as [`kill_primary`](Self::kill_primary), whatever the replica has.
+    pub async fn lose_primary(&self) {
         let before = self.primary().await;
         before.kill();
         self.is_down_after("1000").await;

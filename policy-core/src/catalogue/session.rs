@@ -98,6 +98,11 @@ area! { $ session
         StoreAway Error "session.store-away", "the database of the store does not respond";
         /// A database responds again.
         StoreBack Info "session.store-back", "the database of the store responds again";
+        /// The store came back with an older state: a copy was restored, or a server took over that had not got
+        /// everything. Cut-offs and revocations that it acknowledged are gone from it. This instance reads
+        /// everything anew and stores again what it knows. Logins that are under way are refused, and access
+        /// tokens have to be issued again.
+        StoreLostWrites Error "session.store-lost-writes", "the store has lost what it acknowledged: an older state was restored, or a server without it took over";
         /// The store that an app moves from has about as many sessions as `left` says.
         StoreMoving Info "session.store-moving", "the store that the app moves from still has sessions";
         /// The store that an app moves from has no sessions.

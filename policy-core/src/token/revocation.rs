@@ -288,6 +288,21 @@ impl RevocationSet {
         hash
     }
 
+    /// The revoked tokens, each with its end.
+    pub fn tokens(&self) -> impl Iterator<Item = (&str, Timestamp)> {
+        self.tokens.iter().map(|(id, token)| (&**id, token.known))
+    }
+
+    /// The users who were cut off, each with the last cut-off.
+    pub fn users(&self) -> impl Iterator<Item = (&str, Cut)> {
+        self.users.iter().map(|(user, known)| (&**user, known.known))
+    }
+
+    /// The last cut-off of all users.
+    pub fn all(&self) -> Cut {
+        self.all
+    }
+
     /// The number of revoked tokens and users.
     pub fn len(&self) -> usize {
         self.tokens.len() + self.users.len()

@@ -14,6 +14,7 @@ pub(crate) mod revocation_events;
 pub(crate) mod scheme;
 pub(crate) mod session;
 mod session_cookie;
+mod store_era;
 mod stream_revocation;
 pub(crate) mod tokens;
 
@@ -74,7 +75,7 @@ impl AuthService {
 
     /// The refusal of what needs a store that cannot write at the moment, if there is one.
     pub(crate) fn unwritable(&self) -> Option<Refusal> {
-        if self.sessions.as_ref().is_some_and(|sessions| !sessions.store().is_writable()) {
+        if self.sessions.as_ref().is_some_and(|sessions| !sessions.is_writable()) {
             return Some(Refusal::SessionStore);
         }
         let tokens = self.tokens.as_ref().filter(|tokens| !tokens.is_writable());

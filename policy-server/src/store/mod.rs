@@ -7,6 +7,7 @@ mod circuit;
 pub mod conformance;
 #[cfg(feature = "embedded")]
 pub(crate) mod embedded;
+mod history;
 mod limit_store;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod loads;
@@ -34,6 +35,8 @@ use policy_core::Rule;
 pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
+pub use history::ERA;
+pub(crate) use history::era;
 pub use limit_store::{LeasePermits, LimitKey, LimitStore, TakeRate, TakenRate};
 pub use memory::MemoryStore;
 pub use news::{News, NewsFeed, NewsReader};

@@ -24,6 +24,9 @@ use super::{
 ///   the user's epoch. A request that grants rights states the newest cut-off that was known when it
 ///   began, and gets nothing if the user's epoch is higher. Clocks have no part in this, since
 ///   instances do not share one.
+/// - A request that states a number which the store has not given out gets nothing either. A store of several
+///   instances that can lose numbers, by a failover or a restored copy, has to notice it, and to go on with the
+///   first number of the next [era](super::ERA).
 /// - Each call is atomic, and durable when it completes.
 /// - The store itself sets the epoch of the user and the version of the row.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
@@ -43,7 +46,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// nothing is inserted. Anonymous sessions are not limited here; a store bounds them by itself
     /// (see [`AnonymousLimit`]).
     ///
-    /// If the user's epoch is higher than `began`, nothing is inserted.
+    /// If the user's epoch is higher than `began`, or the store has not given out that number, nothing is
+    /// inserted.
     fn create(&self, request: CreateSession) -> Answer<'_, Created>;
 
     /// The live session of this key: neither past a deadline nor of an older epoch. A session is
@@ -103,7 +107,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff>;
 
     /// The number of the newest cut-off, 0 if there was none. Never lower than one that was
-    /// returned before.
+    /// returned before, also where the store has lost cut-offs.
     fn cut_offs(&self) -> Answer<'_, u64>;
 
     /// What the clock of the store shows, by which all its instances then tell when a session ends:

@@ -29,7 +29,7 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
 
     /// Inserts a family with its first token, neither of which may exist. Returns whether it did:
     /// not if its user, everyone, or the session in which it begins was revoked at a position after
-    /// `began`.
+    /// `began`, or the store has not given out that position.
     ///
     /// If the user already has [`Family::MAX_PER_USER`] families, the oldest ends.
     fn create_family(&self, request: CreateFamily) -> Answer<'_, bool>;
@@ -61,7 +61,8 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked>;
 
     /// All revocations after a position in the sequence that are still needed, in order; all of
-    /// them for 0. Cut-offs are needed for ever, those of tokens until a purge after their `until`.
+    /// them for 0. Where the store has lost revocations that its caller knows, the sequence goes on in the
+    /// next [era](super::ERA), with a [`Revocation::All`] at its beginning. Cut-offs are needed for ever, those of tokens until a purge after their `until`.
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch>;
 
     /// Stores a ticket until it is taken or expires.

@@ -6,6 +6,7 @@
 //! limit; wrong settings x the words of the error.
 
 mod outages;
+mod rollback;
 mod starts;
 
 use std::{

@@ -10,6 +10,7 @@ mod cluster;
 mod failover;
 mod losses;
 mod outages;
+mod rollback;
 mod sentinel;
 mod starts;
 mod tls;

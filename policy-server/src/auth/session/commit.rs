@@ -15,7 +15,7 @@ use super::{
     loaded::{Found, Live},
 };
 use crate::{
-    auth::revocation_events::RevocationEvent,
+    auth::{revocation_events::RevocationEvent, store_era::EndedSessions},
     base::event::log,
     store::{Cas, CreateSession, Created, RotateSession, TouchSession, UpdateSession},
 };
@@ -242,6 +242,11 @@ impl RequestSession {
         let service = &self.service;
         let live = self.live();
         let Some(key) = live.map(|live| &live.key).or(self.presented_key()) else { return Ok(()) };
+        if let Some(record) = live.map(|live| &live.record)
+            && let Some(user) = record.user()
+        {
+            service.remember(EndedSessions::One { user: user.into(), handle: record.handle });
+        }
         let lived = service.store.delete(key).await;
         if let (Err(_), Some(live)) = (&lived, live) {
             // It was asked for, and a stream that ends can be opened again. The failure of the

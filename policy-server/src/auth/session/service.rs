@@ -21,7 +21,10 @@ use super::SessionSettings;
 #[cfg(feature = "encryption")]
 use crate::store::sealed::Sealed;
 use crate::{
-    auth::revocation_events::{RevocationBus, RevocationEvent},
+    auth::{
+        revocation_events::{RevocationBus, RevocationEvent},
+        store_era::{EndedSessions, OTHER_SECRET, RecentEndings, StoreEra},
+    },
     base::{
         clock::{Clock, Random, RandomError},
         error::StartProblem,
@@ -49,6 +52,9 @@ pub(crate) struct SessionService {
     newest_cut_off: AtomicU64,
     /// When it was learned, in milliseconds of the monotonic clock; 0 at the start.
     cut_off_learned: AtomicU64,
+    secret: [u8; 32],
+    era: StoreEra,
+    recent: RecentEndings,
 }
 
 /// How long after a cut-off its news count as true: they may arrive after it was found by a look.
@@ -79,8 +85,11 @@ impl SessionService {
         store.open().await.map_err(failed)?;
         learn_time(&*store, &clock).await.map_err(failed)?;
         let fresh = random.draw().map_err(StoreError::new).map_err(failed)?;
-        let secret = SecretKey::drawn(store.secret(fresh).await.map_err(failed)?);
-        let newest_cut_off = AtomicU64::new(store.cut_offs().await.map_err(failed)?);
+        let stored = store.secret(fresh).await.map_err(failed)?;
+        let secret = SecretKey::drawn(stored);
+        let newest = store.cut_offs().await.map_err(failed)?;
+        let era = StoreEra::new();
+        era.has_caught_up(newest);
         Ok(Self {
             successor: SuccessorKey::new(&secret),
             csrf: CsrfKey::new(&secret.derive("csrf")),
@@ -94,8 +103,11 @@ impl SessionService {
             clock,
             random,
             revocation_bus,
-            newest_cut_off,
+            newest_cut_off: AtomicU64::new(newest),
             cut_off_learned: AtomicU64::new(0),
+            secret: stored,
+            era,
+            recent: RecentEndings::default(),
         })
     }
 
@@ -144,7 +156,44 @@ impl SessionService {
         if self.note_cut_off(newest) {
             self.revocation_bus.publish(RevocationEvent::Missed);
         }
+        if self.era.is_over(newest, "sessions") {
+            self.end_again().await?;
+        }
+        self.era.has_caught_up(newest);
         Ok(())
+    }
+
+    /// Stores again what the store may have lost.
+    async fn end_again(&self) -> Result<(), StoreError> {
+        if self.store.secret(self.secret).await? != self.secret {
+            return Err(StoreError::new(OTHER_SECRET));
+        }
+        let now = self.clock.steady();
+        for ended in self.recent.all() {
+            match ended {
+                EndedSessions::One { user, handle } => {
+                    self.store.delete_by_handle(&user, handle).await?;
+                }
+                EndedSessions::OfUser { user, keep } => {
+                    self.made(
+                        self.store.revoke_user(RevokeUser::new(&user, now).keep(keep)).await?,
+                    );
+                }
+                EndedSessions::All => drop(self.made(self.store.revoke_everyone(now).await?)),
+            }
+        }
+        self.revocation_bus.publish(RevocationEvent::Missed);
+        Ok(())
+    }
+
+    /// Whether the store can write at the moment, and this process knows what it has.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.store.is_writable() && !self.era.is_behind()
+    }
+
+    /// Remembers what ended, for a store that loses it.
+    pub(super) fn remember(&self, ended: EndedSessions) {
+        self.recent.remember(ended, self.clock.steady());
     }
 
     /// Passes on what the store tells, to the streams of this process. News are hints, since more may
@@ -194,6 +243,7 @@ impl SessionService {
 
     /// Ends one session, and says whether it was live.
     pub(crate) async fn end(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+        self.remember(EndedSessions::One { user: user.into(), handle });
         let lived = self.store.delete_by_handle(user, handle).await;
         // Also where it failed: it was asked for, and a stream that ends can be opened again.
         self.revocation_bus.publish(RevocationEvent::Session(handle));
@@ -206,7 +256,9 @@ impl SessionService {
         user: &str,
         keep: Option<&(SessionKey, Handle)>,
     ) -> Result<CutOff, StoreError> {
-        let request = RevokeUser::new(user, self.clock.steady()).keep(keep.map(|(key, _)| *key));
+        let key = keep.map(|(key, _)| *key);
+        self.remember(EndedSessions::OfUser { user: user.into(), keep: key });
+        let request = RevokeUser::new(user, self.clock.steady()).keep(key);
         let cut = self.store.revoke_user(request).await;
         let keep = keep.map(|(_, handle)| *handle);
         self.revocation_bus.publish(RevocationEvent::SessionsOf { user: user.into(), keep });
@@ -215,6 +267,7 @@ impl SessionService {
 
     /// Ends the sessions of all users.
     pub(crate) async fn cut_everyone_off(&self) -> Result<CutOff, StoreError> {
+        self.remember(EndedSessions::All);
         let cut = self.store.revoke_everyone(self.clock.steady()).await;
         self.revocation_bus.publish(RevocationEvent::AllSessions);
         cut.map(|cut| self.made(cut))
@@ -224,6 +277,8 @@ impl SessionService {
     /// be asked again.
     pub(crate) async fn change_rights(&self, identity: &Identity) -> Result<CutOff, StoreError> {
         let user = &*identity.subject;
+        // Where it is lost, they end: others may have changed the rights since.
+        self.remember(EndedSessions::OfUser { user: user.into(), keep: None });
         let request = RevokeUser::new(user, self.clock.steady()).rights(identity);
         let cut = self.store.revoke_user(request).await;
         let user = user.into();

@@ -1,6 +1,7 @@
 //! The revocations of the store, as one process knows them.
 
 use std::{
+    collections::HashMap,
     sync::{
         PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering},
@@ -35,11 +36,13 @@ struct State {
     set: RevocationSet,
     /// The position in the store's sequence up to which the copy is complete.
     sequence: u64,
+    /// The second of the last cut-off of everyone, which ends families too.
+    everyone: u64,
 }
 
 impl RevocationCache {
     pub(super) fn new(set: RevocationSet, revocation_bus: RevocationBus) -> Self {
-        let state = RwLock::new(State { set, sequence: 0 });
+        let state = RwLock::new(State { set, sequence: 0, everyone: 0 });
         Self { state, newest: AtomicU64::new(0), revocation_bus }
     }
 
@@ -94,6 +97,44 @@ impl RevocationCache {
         self.newest.fetch_max(batch.sequence, Ordering::AcqRel);
     }
 
+    /// What is known here and not stored.
+    pub(super) fn besides(&self, stored: &RevocationBatch) -> Vec<Revocation> {
+        let (mut tokens, mut users) = (HashMap::new(), HashMap::new());
+        let (mut all, mut everyone) = (0, 0);
+        for (_, revocation) in &stored.revocations {
+            match revocation {
+                Revocation::Token { id, until } => drop(tokens.insert(id.to_string(), *until)),
+                Revocation::Session { session, until, .. } => {
+                    tokens.insert(session.to_string(), *until);
+                }
+                Revocation::User { user, before } => drop(users.insert(&**user, *before)),
+                Revocation::Everyone { before } => everyone = *before,
+                Revocation::All { before } => all = *before,
+            }
+        }
+        let state = self.read();
+        let lost_tokens = state
+            .set
+            .tokens()
+            .filter(|(id, until)| tokens.get(*id).is_none_or(|stored| stored < until));
+        let lost_users = state
+            .set
+            .users()
+            .filter(|(user, cut)| users.get(user).is_none_or(|stored| *stored < cut.before));
+        let lost_tokens = lost_tokens.map(|(id, until)| Revocation::Token { id: id.into(), until });
+        let lost_users = lost_users
+            .map(|(user, cut)| Revocation::User { user: user.into(), before: cut.before });
+        let mut lost: Vec<_> = lost_tokens.chain(lost_users).collect();
+        if everyone < state.everyone {
+            lost.push(Revocation::Everyone { before: state.everyone });
+        }
+        let before = state.set.all().before;
+        if all.max(everyone).max(state.everyone) < before {
+            lost.push(Revocation::All { before });
+        }
+        lost
+    }
+
     /// Drops some of what covers no live token any more. Returns whether there may be more of it.
     pub(super) fn forget(&self, now: Timestamp) -> bool {
         self.write().set.expire(now, FORGOTTEN_AT_ONCE)
@@ -145,6 +186,9 @@ impl State {
                 self.set.revoke_user(&user, cut).then_some(RevocationEvent::TokensOf { user, cut })
             }
             Revocation::Everyone { before } | Revocation::All { before } => {
+                if matches!(revocation, Revocation::Everyone { .. }) {
+                    self.everyone = self.everyone.max(before);
+                }
                 let cut = Cut { before, number };
                 self.set.revoke_all(cut).then_some(RevocationEvent::AllTokens { cut })
             }

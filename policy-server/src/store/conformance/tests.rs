@@ -305,7 +305,9 @@ impl TokenStore for Broken {
     fn create_family(&self, mut request: CreateFamily) -> Answer<'_, bool> {
         self.families.lock().unwrap().insert(request.token, request.family.clone());
         if self.has(Fault::FamilyIgnoresCutOff) {
-            request.began = u64::MAX;
+            // As if it had begun now.
+            let last = self.store.revocations(0).now().ok().and_then(Result::ok);
+            request.began = last.map_or(0, |last| last.sequence);
         }
         if self.has(Fault::FamilyOutlivesSession) {
             request.family.session = None;

@@ -116,14 +116,15 @@ impl SessionTables<'_> {
         Ok(self.numbers.get(kind)?.map_or(0, |number| number.value()))
     }
 
-    /// Whether the user of a record was cut off after the cut-off that a request knew.
+    /// Whether the user of a record was cut off after the cut-off that a request knew. Whoever knows
+    /// one that there was not is answered the same.
     pub(super) fn is_cut_off(
         &self,
         record: &Record,
         began: Option<u64>,
     ) -> Result<bool, redb::Error> {
         Ok(match began {
-            Some(began) => began < self.epoch(record.user())?,
+            Some(began) => began < self.epoch(record.user())? || began > self.number(NEWEST)?,
             None => false,
         })
     }

@@ -102,7 +102,8 @@ impl<'t> TokenTables<'t> {
             Some(session) => self.place(&name_of_session(session))?,
             None => 0,
         };
-        if *began < self.cut_off(&family.identity.subject)?.max(ended) {
+        let is_known = *began <= self.sequence.get(0)?.map_or(0, |last| last.value());
+        if *began < self.cut_off(&family.identity.subject)?.max(ended) || !is_known {
             return Ok(Some(false));
         }
         self.make_room(&family.identity.subject)?;

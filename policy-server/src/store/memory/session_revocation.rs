@@ -11,9 +11,11 @@ use super::{Inner, row::Row, user::User};
 use crate::store::{CutOff, RevokeUser};
 
 impl Inner {
-    /// Whether a user whose shard is locked was cut off after the cut-off that a request knew.
+    /// Whether a user whose shard is locked was cut off after the cut-off that a request knew. Whoever
+    /// knows one that there was not is answered the same.
     pub(super) fn is_cut_off(&self, user: &str, began: Option<u64>) -> bool {
-        began.is_some_and(|began| began < self.cut_offs.of(user))
+        let cut_offs = &self.cut_offs;
+        began.is_some_and(|began| began < cut_offs.of(user) || began > cut_offs.newest())
     }
 
     /// Returns the handle of the kept session as well.

@@ -75,7 +75,8 @@ impl Inner {
         {
             let revocations = lock(&self.revocations);
             let ended = family.session.map_or(0, |session| revocations.end_of(session));
-            if began < revocations.cut_off(&user).max(ended) {
+            let is_known = began <= revocations.sequence();
+            if began < revocations.cut_off(&user).max(ended) || !is_known {
                 return Ok(false);
             }
         }

@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 use tokio_postgres::{Row, types::ToSql};
 
 use self::{connection::Database, sessions::Loader, url::Address};
-use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError, loads::Loads};
+use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError, history::Numbers, loads::Loads};
 use crate::base::task::BackgroundTask;
 
 /// The longest that a call waits: for a connection, a lock or the response.
@@ -83,6 +83,8 @@ struct Inner {
     opened: OnceLock<Opened>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
+    cut_offs: Numbers,
+    revocations: Numbers,
 }
 
 struct Opened {
@@ -117,6 +119,8 @@ impl PostgresStore {
             opened: OnceLock::new(),
             listener: OnceLock::new(),
             news: NewsFeed::new(),
+            cut_offs: Numbers::default(),
+            revocations: Numbers::default(),
         }))
     }
 

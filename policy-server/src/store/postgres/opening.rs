@@ -16,15 +16,17 @@ const STEPS: &[&str] = &[
     include_str!("values.sql"),
     include_str!("purge.sql"),
     include_str!("refresh.sql"),
+    include_str!("history.sql"),
 ];
 
 /// How long the steps may take, and the wait for another instance that makes them.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The tables, for the check of privileges.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "meta",
     "numbers",
+    "marks",
     "epochs",
     "sessions",
     "families",

@@ -9,7 +9,9 @@ use policy_core::{
 use tokio_postgres::{Row, types::FromSql};
 
 use super::sessions::Found;
-use crate::store::{Family, Revocation, StoreError, Summary, Ticket, notification::handle};
+use crate::store::{
+    Family, Revocation, StoreError, Summary, Ticket, history::Known, notification::handle,
+};
 
 /// A number that the database has no room for is its highest one, and so is the end of time.
 pub(super) fn number(value: u64) -> i64 {
@@ -37,6 +39,11 @@ impl<'a> Columns<'a> {
 
     pub(super) fn number(&self, name: &str) -> Result<u64, StoreError> {
         self.get::<i64>(name).map(i64::unsigned_abs)
+    }
+
+    /// A number and its mark.
+    pub(super) fn known(&self, name: &str) -> Result<Known, StoreError> {
+        Ok(Known { number: self.number(name)?, mark: self.get("mark")? })
     }
 
     pub(super) fn time(&self, name: &str) -> Result<Timestamp, StoreError> {

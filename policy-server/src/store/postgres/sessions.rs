@@ -34,6 +34,9 @@ const LOAD: &str = "SELECT s.* FROM policy.sessions s, policy.meta m
 const ROW: &str = "ROW($1, $2, $3, $4, $5, 0, 1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
     NULL, NULL)::policy.sessions";
 
+/// The cut-off that a request knows.
+const BEGAN: &str = "policy.known('cut_off', $18, $19, $20, $21)";
+
 const UPDATE: &str = "SELECT * FROM policy.update_session($1, $2, $3, $4)";
 const TOUCH: &str = "SELECT policy.touch_session($1, $2, $3)";
 const DELETE: &str = "SELECT policy.delete_session($1)";
@@ -48,15 +51,15 @@ const LIVES: &str = "SELECT EXISTS (SELECT FROM policy.sessions s, policy.meta m
     WHERE user_id = $1 AND handle = $2 AND moved_to IS NULL AND idle_deadline > $3
         AND absolute_deadline > $3 AND epoch >= m.everyone)";
 
-const REVOKE_USER: &str = "SELECT * FROM policy.revoke_user($1, $2, $3, $4, $5)";
-const REVOKE_EVERYONE: &str = "SELECT * FROM policy.revoke_everyone()";
+const REVOKE_USER: &str = "SELECT * FROM policy.revoke_user($1, $2, $3, $4, $5, $6, $7)";
+const REVOKE_EVERYONE: &str = "SELECT * FROM policy.revoke_everyone($1, $2)";
 
 /// Those that the cut-off of everyone ended, which was made before: nobody waits for this.
 const ENDED: &str = "SELECT count(*) FROM policy.sessions
     WHERE user_id IS NOT NULL AND moved_to IS NULL AND epoch >= $1 AND epoch < $2
         AND idle_deadline > $3 AND absolute_deadline > $3";
 
-const CUT_OFFS: &str = "SELECT cut_off FROM policy.numbers";
+const CUT_OFFS: &str = "SELECT * FROM policy.cut_offs($1, $2)";
 
 /// Of a large table what its last vacuum found, since a count reads all of it.
 const COUNT: &str = "SELECT CASE WHEN c.reltuples > 100000 THEN c.reltuples::bigint ELSE (
@@ -169,18 +172,25 @@ impl SessionStore for PostgresStore {
                 rights.map(|rights| texts(&rights.roles)),
                 rights.map(|rights| texts(&rights.scopes)),
             );
-            let parameters: [&(dyn ToSql + Sync); 5] = [&user, &keep, &roles, &scopes, &time(now)];
+            let numbers = &self.0.cut_offs;
+            let known = numbers.read();
+            let parameters: [&(dyn ToSql + Sync); 7] =
+                [&user, &keep, &roles, &scopes, &time(now), &number(known.number), &known.mark];
             let row = self.row(REVOKE_USER, &parameters).await?;
             let row = Columns(&row);
-            let (before, cut_off) = (row.number("before")?, row.number("number")?);
-            Ok(CutOff::new(row.number("sessions")?, before, cut_off))
+            let cut_off = row.known("number")?;
+            numbers.got(cut_off);
+            Ok(CutOff::new(row.number("sessions")?, row.number("before")?, cut_off.number))
         })
     }
 
     fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
         Answer::later(async move {
-            let row = self.row(REVOKE_EVERYONE, &[]).await?;
+            let numbers = &self.0.cut_offs;
+            let known = numbers.read();
+            let row = self.row(REVOKE_EVERYONE, &[&number(known.number), &known.mark]).await?;
             let row = Columns(&row);
+            numbers.got(row.known("number")?);
             let (before, cut_off) = (row.number("before")?, row.number("number")?);
             let last = row.get::<i64>("last_of_everyone")?;
             // It is made, whether they can be counted or not.
@@ -191,7 +201,14 @@ impl SessionStore for PostgresStore {
     }
 
     fn cut_offs(&self) -> Answer<'_, u64> {
-        Answer::later(async { Columns(&self.row(CUT_OFFS, &[]).await?).number("cut_off") })
+        Answer::later(async {
+            let numbers = &self.0.cut_offs;
+            let known = numbers.read();
+            let row = self.row(CUT_OFFS, &[&number(known.number), &known.mark]).await?;
+            let last = Columns(&row).known("cut_off")?;
+            numbers.has_read(last);
+            Ok(last.number)
+        })
     }
 
     fn time(&self) -> Answer<'_, Option<Timestamp>> {
@@ -287,13 +304,18 @@ impl PostgresStore {
 
     async fn create_session(&self, request: CreateSession) -> Result<Created, StoreError> {
         let CreateSession { key, record, limit, began, now } = request;
-        let statement = format!("SELECT * FROM policy.create_session({ROW}, $16, $17, $18, $19)");
+        let statement =
+            format!("SELECT * FROM policy.create_session({ROW}, $16, $17, {BEGAN}, $22)");
         let row = NewRow::new(&key, &record);
         let (most, denies) = bound(limit);
-        let began = began.map(number);
+        let (began, mark) = self.began(began);
         let mut parameters = row.parameters();
         let now = time(now);
-        parameters.extend([&most as &(dyn ToSql + Sync), &denies, &began, &now]);
+        let known = self.0.cut_offs.read();
+        let by_now = number(known.number);
+        let rest: [&(dyn ToSql + Sync); 7] =
+            [&most, &denies, &began, &mark, &by_now, &known.mark, &now];
+        parameters.extend(rest);
         let done = self.row(&statement, &parameters).await?;
         let done = Columns(&done);
         let created = match done.get::<&str>("outcome")? {
@@ -312,18 +334,27 @@ impl PostgresStore {
     async fn rotate_session(&self, request: RotateSession) -> Result<Cas, StoreError> {
         let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
         let statement = format!(
-            "SELECT * FROM policy.rotate_session($16, $17, {ROW}, $18, $19, $20, $21, $22)"
+            "SELECT * FROM policy.rotate_session($22, $23, {ROW}, $24, $16, $17, {BEGAN}, $25)"
         );
         let row = NewRow::new(&new, &record);
         let (most, denies) = bound(limit);
         let (old, version, grace) = (&old.0[..], number(expected), grace.map(time));
-        let (began, now) = (began.map(number), time(now));
+        let ((began, mark), now) = (self.began(began), time(now));
         let mut parameters = row.parameters();
-        let rest: [&(dyn ToSql + Sync); 7] = [&old, &version, &grace, &most, &denies, &began, &now];
+        let known = self.0.cut_offs.read();
+        let by_now = number(known.number);
+        let rest: [&(dyn ToSql + Sync); 10] =
+            [&most, &denies, &began, &mark, &by_now, &known.mark, &old, &version, &grace, &now];
         parameters.extend(rest);
         let done = self.row(&statement, &parameters).await?;
         let done = Columns(&done);
         cas(done.get("outcome")?, expected, done.handles("evicted")?)
+    }
+
+    /// The cut-off that a request knows, with its mark.
+    fn began(&self, began: Option<u64>) -> (Option<i64>, Option<i64>) {
+        let known = began.map(|began| self.0.cut_offs.known(began));
+        (known.map(|known| number(known.number)), known.and_then(|known| known.mark))
     }
 
     /// Counts what anybody can have written, and ends the oldest of it now and then: after a

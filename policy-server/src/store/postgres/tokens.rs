@@ -10,23 +10,23 @@ use super::{
 };
 use crate::store::{
     Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    Revoked, Ticket, TokenHash, TokenStore, notification::hex,
+    Revoked, StoreError, Ticket, TokenHash, TokenStore, history::LOST, notification::hex,
 };
 
 const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secret, $1)
     RETURNING token_secret";
 
 const CREATE_FAMILY: &str = "SELECT policy.create_family(
-    ROW($1, $2, $3, $4, $5, $6, $7, 0, false)::policy.families, $8, $9, $10)";
+    ROW($1, $2, $3, $4, $5, $6, $7, 0, false)::policy.families, $8,
+    policy.known('revocation', $9, $11, $12, $13), $10)";
 
 const REFRESH: &str = "SELECT outcome, steps, (family).*
-    FROM policy.refresh($1, $2, $3, $4, $5)";
+    FROM policy.refresh($1, $2, $3, $4, $5, $6, $7)";
 const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NULL";
-const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4)";
+const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4, $5, $6)";
 
 /// One statement, so that the rows and the number are of the same moment.
-const REVOCATIONS: &str = "SELECT n.revocation, r.* FROM policy.numbers n
-    LEFT JOIN policy.revocations r ON r.position > $1 ORDER BY r.position";
+const REVOCATIONS: &str = "SELECT * FROM policy.revocations_after($1, $2)";
 
 const PUT_TICKET: &str = "INSERT INTO policy.tickets
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
@@ -48,7 +48,8 @@ impl TokenStore for PostgresStore {
         Answer::later(async move {
             let CreateFamily { family, token, began } = request;
             let session = family.session.as_ref().map(|session| &session.0[..]);
-            let parameters: [&(dyn ToSql + Sync); 10] = [
+            let (began, known) = (self.0.revocations.known(began), self.0.revocations.read());
+            let parameters: [&(dyn ToSql + Sync); 13] = [
                 &&family.id[..],
                 &&*family.identity.subject,
                 &texts(&family.identity.roles),
@@ -57,8 +58,11 @@ impl TokenStore for PostgresStore {
                 &time(family.expires),
                 &session,
                 &&token.0[..],
-                &number(began),
+                &number(began.number),
                 &number(Family::MAX_PER_USER as u64),
+                &began.mark,
+                &number(known.number),
+                &known.mark,
             ];
             Columns(&self.row(CREATE_FAMILY, &parameters).await?).get("create_family")
         })
@@ -68,8 +72,16 @@ impl TokenStore for PostgresStore {
         Answer::later(async move {
             let Refresh { token, successor, grace, limit, now } = request;
             let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
-            let parameters: [&(dyn ToSql + Sync); 5] =
-                [&&token.0[..], &&successor.0[..], &grace, &limit.map(i64::from), &time(now)];
+            let known = self.0.revocations.read();
+            let parameters: [&(dyn ToSql + Sync); 7] = [
+                &&token.0[..],
+                &&successor.0[..],
+                &grace,
+                &limit.map(i64::from),
+                &time(now),
+                &number(known.number),
+                &known.mark,
+            ];
             let row = self.row(REFRESH, &parameters).await?;
             let row = Columns(&row);
             Ok(match row.get::<&str>("outcome")? {
@@ -82,6 +94,7 @@ impl TokenStore for PostgresStore {
                 "reused" => Refreshed::Reused(row.family()?),
                 "dead" => Refreshed::Dead,
                 "unknown" => Refreshed::Unknown,
+                "lost" => return Err(StoreError::new(LOST)),
                 other => return Err(unknown(other)),
             })
         })
@@ -107,8 +120,13 @@ impl TokenStore for PostgresStore {
                 Revocation::Everyone { before } => ("everyone", String::new(), "", number(*before)),
                 Revocation::All { before } => ("all", String::new(), "", number(*before)),
             };
-            let row = self.row(REVOKE, &[&kind, &subject, &user, &value]).await?;
+            let numbers = &self.0.revocations;
+            let known = numbers.read();
+            let parameters: [&(dyn ToSql + Sync); 6] =
+                [&kind, &subject, &user, &value, &number(known.number), &known.mark];
+            let row = self.row(REVOKE, &parameters).await?;
             let row = Columns(&row);
+            numbers.got(row.known("place")?);
             let families = row.handles("ended")?.into_iter().map(|id| id.0).collect();
             Ok(Revoked::new(row.number("place")?, row.number("earlier")?, families))
         })
@@ -116,10 +134,14 @@ impl TokenStore for PostgresStore {
 
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
         Answer::later(async move {
-            let rows = self.rows(REVOCATIONS, &[&number(since)]).await?;
+            let numbers = &self.0.revocations;
+            let known = numbers.known(since);
+            let rows = self.rows(REVOCATIONS, &[&number(known.number), &known.mark]).await?;
             let mut batch = RevocationBatch::default();
             for row in rows.iter().map(Columns) {
-                batch.sequence = row.number("revocation")?;
+                let last = row.known("revocation")?;
+                batch.sequence = last.number;
+                numbers.has_read(last);
                 if row.get::<Option<i64>>("position")?.is_some() {
                     batch.revocations.push((row.number("position")?, row.revocation()?));
                 }

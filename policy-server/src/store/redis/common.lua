@@ -20,6 +20,58 @@ local function count_up(name)
     return redis.call('HINCRBY', P .. 'numbers', name, 1)
 end
 
+-- A number is given out with a mark that the instance drew, and so many of them are kept. An instance that
+-- states a number with its mark learns by it whether this server has lost the number, as a restored copy
+-- or a replica that had not got everything has, and may have given it to something else.
+local KEPT = 100000
+local ERA = 4294967296
+
+local function marks(area)
+    return P .. 'marks:' .. area
+end
+
+local function mark_of(area, number)
+    return redis.call('HGET', marks(area), text(number)) or ''
+end
+
+local function give_out(area, mark)
+    local number = count_up(area)
+    redis.call('HSET', marks(area), text(number), mark)
+    redis.call('HDEL', marks(area), text(number - KEPT))
+    return number
+end
+
+-- Whether a number was given out by this server, or by one whose data it has.
+local function gave_out(area, number, mark)
+    number = tonumber(number)
+    if mark == '' then
+        return counter(area .. '_era') <= number and number <= counter(area)
+    end
+    return mark_of(area, number) == mark
+end
+
+-- The same for what a request knows and what its instance knows by now: another request may have heard of
+-- what this server lost.
+local function gave_out_both(area, began, mark, known, known_mark)
+    return gave_out(area, began, mark) and (known == '0' or gave_out(area, known, known_mark))
+end
+
+-- Begins an era, unless what an instance knows was given out here, or its loss was noticed before. No
+-- mark of before counts any more, so every instance reads everything anew. Returns the first number of a
+-- new era.
+local function begin_era(area, known, mark, fresh)
+    known = tonumber(known)
+    if known == 0 or gave_out(area, known, mark) or counter(area .. '_era') > known then
+        return nil
+    end
+    local first = (math.floor(math.max(known, counter(area)) / ERA) + 1) * ERA
+    redis.call('HSET', P .. 'numbers', area, text(first), area .. '_era', text(first))
+    redis.call('DEL', marks(area))
+    redis.call('HSET', marks(area), text(first), fresh)
+    redis.call('PUBLISH', P .. 'news', 'm')
+    return first
+end
+
 local function hex(bytes)
     return (bytes:gsub('.', function(byte) return string.format('%02x', byte:byte()) end))
 end

@@ -14,7 +14,9 @@ use super::{
     copies::Copies,
     failure::Failure,
     link::{Link, Replies, subscribe, within_deadline},
-    primary, sentinel,
+    primary,
+    reply::number,
+    sentinel,
     url::{Address, Host, Servers},
 };
 use crate::{
@@ -22,6 +24,7 @@ use crate::{
     store::{
         StoreError,
         circuit::{Circuit, random},
+        history::Known,
     },
 };
 
@@ -148,6 +151,12 @@ impl Call {
     pub(super) fn confirmed(mut self) -> Self {
         self.is_confirmed = true;
         self
+    }
+
+    /// Adds a number and its mark, nothing if there is none.
+    pub(super) fn known(self, known: Known) -> Self {
+        let mark = known.mark.map(|mark| mark.to_string());
+        self.arg(number(known.number)).arg(mark.unwrap_or_default())
     }
 
     pub(super) fn arg(mut self, value: impl ToRedisArgs) -> Self {

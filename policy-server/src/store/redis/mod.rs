@@ -30,8 +30,12 @@ use self::{
     sessions::Loader,
     url::Address,
 };
-use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError, loads::Loads};
-use crate::base::task::BackgroundTask;
+use super::{
+    AnonymousLimit, NewsFeed, NewsReader, StoreError,
+    history::{Known, Numbers},
+    loads::Loads,
+};
+use crate::base::{clock::Random, task::BackgroundTask};
 
 /// The longest that a call waits for a connection and the response.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -54,7 +58,12 @@ const DEADLINE: Duration = Duration::from_secs(3);
 ///   logouts and revocations included. With `wait=1` a change is acknowledged when one replica has it,
 ///   and fails otherwise.
 /// - The URL names one server, several nodes of a cluster, or sentinels. A call finds the server that
-///   has the keys and can write, also after a failover: nothing has to be restarted.
+///   has the keys and can write, also after a failover.
+/// - A server that has lost what it acknowledged, by a failover or since an older snapshot was loaded, is
+///   noticed: by its numbers of cut-offs and revocations, each of which has a random mark. Each instance reads
+///   everything anew, ends again what it ended in the last hour, stores again the revocations that it knows,
+///   and says so in the log (`session.store-lost-writes`) and by its readiness until then. Logins under way are
+///   refused (409), and access tokens of before count no more. What no running instance knows is lost.
 /// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster and on
 ///   one of its nodes. A cluster makes an app available, and gives it no more room. While that slot
 ///   moves to another node, calls wait, and fail if it takes too long.
@@ -99,6 +108,8 @@ struct Inner {
     opened: OnceLock<Opened>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
+    cut_offs: Numbers,
+    revocations: Numbers,
 }
 
 struct Opened {
@@ -137,6 +148,8 @@ impl RedisStore {
             opened: OnceLock::new(),
             listener: OnceLock::new(),
             news: NewsFeed::new(),
+            cut_offs: Numbers::default(),
+            revocations: Numbers::default(),
         }))
     }
 
@@ -162,6 +175,14 @@ impl RedisStore {
 
     fn opened(&self) -> Result<&Opened, StoreError> {
         self.0.opened.get().ok_or_else(|| StoreError::new("the store is not open"))
+    }
+
+    /// The result of a call that states what this instance knows, and brings a mark for the number that it
+    /// may get.
+    async fn call_with(&self, call: Call, known: Known) -> Result<(Value, i64), StoreError> {
+        let mark = i64::from_ne_bytes(Random::system().draw().map_err(StoreError::new)?);
+        let reply = self.call(call.known(known).arg(mark)).await?;
+        Ok((reply, mark))
     }
 
     fn is_there(&self) -> bool {

@@ -8,7 +8,7 @@ use policy_core::{
 };
 use redis::Value;
 
-use crate::store::{Family, Revocation, StoreError, Summary, notification::handle};
+use crate::store::{Family, Revocation, StoreError, Summary, history::Known, notification::handle};
 
 /// The highest number that scripts count exactly. A number that they have no room for is this one, and
 /// so is the end of time.
@@ -121,6 +121,12 @@ impl Items {
 
     pub(super) fn number(&mut self) -> Result<u64, StoreError> {
         as_number(&self.next()?)
+    }
+
+    /// A number and its mark.
+    pub(super) fn known(&mut self) -> Result<Known, StoreError> {
+        let (number, mark) = (self.number()?, self.text()?);
+        Ok(Known { number, mark: mark.parse().ok() })
     }
 
     pub(super) fn time(&mut self) -> Result<Timestamp, StoreError> {

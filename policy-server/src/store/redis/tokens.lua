@@ -1,7 +1,9 @@
 -- Refresh tokens, revocations and tickets. The keys, each behind the common part:
 --
 --   numbers            hash    `revocation`: the position of the last one; `family_cut`: of the last
---                              cut-off of everyone
+--                              cut-off of everyone; `revocation_era`: the first number since the last loss
+--                              of numbers
+--   marks:revocation   hash    position of a revocation -> its mark
 --   f:<id>             hash    a family, with the position at which it began
 --   fu:<user>          sorted  ids of the families of a user that did not end, by their login
 --   ft:<id>            set     hashes of the tokens of a family
@@ -66,16 +68,28 @@ local function families_of(user)
     return found
 end
 
+-- Where numbers were lost, revocations were: access tokens and tickets of before count no more.
+local function follow(known, known_mark, mark)
+    local first = begin_era('revocation', known, known_mark, mark)
+    if not first then return end
+    local row = redis.call('HGET', P .. 'revocations', 'all:') or '0 '
+    redis.call('HSET', P .. 'revocations', 'all:', row)
+    redis.call('ZADD', P .. 'positions', text(first), 'all:')
+end
+
 function calls.secret(fresh)
     return once('token_secret', fresh)
 end
 
 -- The subject of a session is written as in a revocation.
 function calls.create_family(id, user, roles, scopes, authenticated, expires, session, subject, hash,
-                             began, most)
+                             began, mark, most, known, known_mark)
     local revoked = math.max(position_of('user', user), position_of('everyone', ''))
     if session ~= '' then revoked = math.max(revoked, position_of('session', subject)) end
-    if tonumber(began) < revoked then return 0 end
+    if tonumber(began) < revoked
+        or not gave_out_both('revocation', began, mark, known, known_mark) then
+        return 0
+    end
     if redis.call('EXISTS', P .. 'f:' .. id, P .. 't:' .. hash) > 0 then
         return redis.error_reply('ERR the family or its token exists already')
     end
@@ -92,7 +106,10 @@ function calls.create_family(id, user, roles, scopes, authenticated, expires, se
     return 1
 end
 
-function calls.refresh(hash, successor, grace, most, most_steps, now)
+function calls.refresh(hash, successor, grace, most, most_steps, now, known, known_mark)
+    if known ~= '0' and not gave_out('revocation', known, known_mark) then
+        return { 'lost' }
+    end
     local family = find_of_token(hash)
     if not family then return { 'unknown' } end
     if family.is_ended or tonumber(now) >= family.expires then return { 'dead' } end
@@ -132,12 +149,15 @@ function calls.end_family(hash)
 end
 
 -- Returns the position, that of an earlier cut-off, and the families that it ended.
-function calls.revoke(kind, subject, user, value)
+function calls.revoke(kind, subject, user, value, known, known_mark, mark)
     local ended = {}
-    local place = count_up('revocation')
+    follow(known, known_mark, mark)
+    local place = give_out('revocation', mark)
     local earlier = 0
     if kind == 'user' then
-        earlier = math.max(position_of('user', user), position_of('everyone', ''))
+        -- What was known before an era began says nothing about the cut-offs before it.
+        earlier = math.max(position_of('user', user), position_of('everyone', ''),
+            counter('revocation_era'))
     elseif kind == 'everyone' or kind == 'all' then
         earlier = place - 1
     end
@@ -151,15 +171,15 @@ function calls.revoke(kind, subject, user, value)
     elseif kind == 'everyone' then
         -- However many there are, this reads and writes one key.
         ended = redis.call('ZRANGEBYSCORE', P .. 'families', '(0', '+inf')
-        redis.call('HSET', P .. 'numbers', 'family_cut', place)
-        set_aside('families', place)
+        redis.call('HSET', P .. 'numbers', 'family_cut', text(place))
+        set_aside('families', text(place))
     end
     local name = kind .. ':' .. subject
     local before = redis.call('HGET', P .. 'revocations', name)
     before = before and tonumber(before:match('^%d+')) or 0
     value = text(math.max(before, tonumber(value)))
     redis.call('HSET', P .. 'revocations', name, value .. ' ' .. user)
-    redis.call('ZADD', P .. 'positions', place, name)
+    redis.call('ZADD', P .. 'positions', text(place), name)
     if kind == 'token' or kind == 'session' then
         redis.call('ZADD', P .. 'revocation_ends', value, name)
     end
@@ -167,10 +187,12 @@ function calls.revoke(kind, subject, user, value)
     return { place, earlier, ended }
 end
 
--- The last position, and for each revocation after `since` its position, name and row.
-function calls.revocations(since)
+-- The last position and its mark, and for each revocation after `since` its position, name and row.
+function calls.revocations(since, known_mark, mark)
+    follow(since, known_mark, mark)
     local found = redis.call('ZRANGEBYSCORE', P .. 'positions', '(' .. since, '+inf', 'WITHSCORES')
-    local reply = { counter('revocation') }
+    local last = counter('revocation')
+    local reply = { last, mark_of('revocation', last) }
     for at = 1, #found, 2 do
         table.insert(reply, found[at + 1])
         table.insert(reply, found[at])

@@ -12,7 +12,9 @@ use super::{
 };
 use crate::store::{
     Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    Revoked, StoreError, Ticket, TokenHash, TokenStore, notification::hex,
+    Revoked, StoreError, Ticket, TokenHash, TokenStore,
+    history::{Known, LOST},
+    notification::hex,
 };
 
 impl TokenStore for RedisStore {
@@ -40,7 +42,12 @@ impl TokenStore for RedisStore {
                 .arg(time(family.expires));
             let call = optional(call, family.session.as_ref().map(|session| &session.0[..]));
             let call = optional(call, family.session.map(hex));
-            let call = call.arg(&token.0[..]).arg(number(began)).arg(Family::MAX_PER_USER);
+            let began = self.0.revocations.known(began);
+            let call = call
+                .arg(&token.0[..])
+                .known(began)
+                .arg(Family::MAX_PER_USER)
+                .known(self.0.revocations.read());
             as_bool(&self.call(call).await?)
         })
     }
@@ -53,8 +60,12 @@ impl TokenStore for RedisStore {
                 Call::of_tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
             let call = optional(call.arg(grace), limit);
             let call = call.arg(u64::from(Refreshed::MAX_STEPS)).arg(time(now));
+            let call = call.known(self.0.revocations.read());
             let mut reply = Items::of(self.call(call).await?)?;
             let outcome = reply.text()?;
+            if outcome == "lost" {
+                return Err(StoreError::new(LOST));
+            }
             let mut family = || Items::of(reply.next()?)?.family();
             Ok(match &*outcome {
                 "done" => Refreshed::Done(family()?),
@@ -94,8 +105,11 @@ impl TokenStore for RedisStore {
                 Revocation::All { before } => ("all", String::new(), "", number(*before)),
             };
             let call = Call::to_end_tokens("revoke").arg(kind).arg(subject).arg(user).arg(value);
-            let mut reply = Items::of(self.call(call).await?)?;
+            let numbers = &self.0.revocations;
+            let (reply, mark) = self.call_with(call, numbers.read()).await?;
+            let mut reply = Items::of(reply)?;
             let (position, before) = (reply.number()?, reply.number()?);
+            numbers.got(Known { number: position, mark: Some(mark) });
             let families = reply.handles()?.into_iter().map(|id| id.0).collect();
             Ok(Revoked::new(position, before, families))
         })
@@ -103,12 +117,16 @@ impl TokenStore for RedisStore {
 
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
         Answer::later(async move {
-            let call = Call::of_tokens("revocations").arg(number(since));
-            let mut reply = Items::of(self.call(call).await?)?;
-            let mut batch = RevocationBatch::new(Vec::new(), reply.number()?);
+            let numbers = &self.0.revocations;
+            let call = Call::of_tokens("revocations");
+            let (reply, _) = self.call_with(call, numbers.known(since)).await?;
+            let mut reply = Items::of(reply)?;
+            let last = reply.known()?;
+            let mut batch = RevocationBatch::new(Vec::new(), last.number);
             while !reply.is_empty() {
                 batch.revocations.push((reply.number()?, reply.revocation()?));
             }
+            numbers.has_read(last);
             Ok(batch)
         })
     }

@@ -20,7 +20,10 @@ pub(super) use self::issuing::Grant;
 use super::external::{Issuers, Own};
 use super::{OnStale, TokenKeys, TokenSettings, revocation_cache::RevocationCache};
 use crate::{
-    auth::revocation_events::RevocationBus,
+    auth::{
+        revocation_events::RevocationBus,
+        store_era::{OTHER_SECRET, StoreEra},
+    },
     base::{
         clock::{Clock, Random},
         error::StartProblem,
@@ -63,7 +66,8 @@ pub(crate) struct TokenService {
     refreshes: u32,
     store: Arc<dyn TokenStore>,
     /// Set once the store is open.
-    refresh_key: OnceCell<RefreshKey>,
+    refresh_key: OnceCell<(SecretKey, RefreshKey)>,
+    era: StoreEra,
     clock: Clock,
     random: Random,
 }
@@ -124,6 +128,7 @@ impl TokenService {
             refreshes: refreshes(settings.refresh_lifetime, settings.lifetime),
             store: settings.store.unwrap_or(store),
             refresh_key: OnceCell::new(),
+            era: StoreEra::new(),
             clock,
             random,
         })
@@ -174,7 +179,29 @@ impl TokenService {
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
         let asked = self.clock.monotonic();
         let batch = self.store.revocations(self.revocation_cache.sequence()).await?;
+        let newest = batch.sequence;
+        if self.era.is_over(newest, "tokens") {
+            self.revoke_again(asked).await?;
+        }
         self.revocation_cache.apply(batch, asked);
+        self.era.has_caught_up(newest);
+        Ok(())
+    }
+
+    /// Stores again what the store has lost, and reads everything anew. What is known to be revoked stays so.
+    async fn revoke_again(&self, asked: Duration) -> Result<(), StoreError> {
+        if let Some((secret, _)) = self.refresh_key.get()
+            && let Some(secret) = secret.bytes().first_chunk()
+            && self.store.secret(*secret).await? != *secret
+        {
+            return Err(StoreError::new(OTHER_SECRET));
+        }
+        let stored = self.store.revocations(0).await?;
+        for lost in self.revocation_cache.besides(&stored) {
+            let revoked = self.store.revoke(lost.clone()).await?;
+            self.revocation_cache.revoke(Some(revoked.position), lost);
+        }
+        self.revocation_cache.apply(stored, asked);
         Ok(())
     }
 
@@ -226,9 +253,9 @@ impl TokenService {
         self.keys.as_ref()
     }
 
-    /// Whether the store can write at the moment.
+    /// Whether the store can write at the moment, and this process knows what it has.
     pub(crate) fn is_writable(&self) -> bool {
-        self.store.is_writable()
+        self.store.is_writable() && !self.era.is_behind()
     }
 
     /// The key of refresh tokens; opens the store if needed.
@@ -236,10 +263,11 @@ impl TokenService {
         let open = || async {
             self.store.open().await?;
             let fresh = self.random.draw().map_err(|error| StoreError::new(error.to_string()))?;
-            let secret = self.store.secret(fresh).await?;
-            Ok(RefreshKey::new(&SecretKey::drawn(secret)))
+            let secret = SecretKey::drawn(self.store.secret(fresh).await?);
+            let key = RefreshKey::new(&secret);
+            Ok((secret, key))
         };
-        self.refresh_key.get_or_try_init(open).await
+        self.refresh_key.get_or_try_init(open).await.map(|(_, key)| key)
     }
 
     /// Drops the known revocations that cover no live token any more, however many they are: in

@@ -4,13 +4,6 @@ mod row;
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use policy_core::{
-    session::{Handle, Record, SessionKey},
-    time::Timestamp,
-};
-use redis::Value;
-
 use self::row::{ReadRows, Row};
 use super::{
     DEADLINE, Opened, RedisStore,
@@ -21,7 +14,12 @@ use super::{
 use crate::store::{
     AnonymousLimit, Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions,
     Loaded, NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
-    UpdateSession, loads::LoadMany,
+    UpdateSession, history::Known, loads::LoadMany,
+};
+use futures_util::FutureExt;
+use policy_core::{
+    session::{Handle, Record, SessionKey},
+    time::Timestamp,
 };
 
 /// How many keys a purge looks at in one script.
@@ -43,7 +41,7 @@ impl SessionStore for RedisStore {
         Answer::later(async move {
             let CreateSession { key, record, limit, began, now } = request;
             let call = new_row(Call::of_sessions("create").confirmed(), &key, &record);
-            let call = bound(call, limit, began, now);
+            let call = self.bound(call, limit, began, now);
             let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
             Ok(match &*outcome {
                 "done" => Created::Done { evicted },
@@ -96,7 +94,7 @@ impl SessionStore for RedisStore {
             let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
             let call = new_row(Call::of_sessions("rotate").confirmed(), &new, &record);
             let call = call.arg(&old.0[..]).arg(number(expected));
-            let call = bound(optional(call, grace.map(time)), limit, began, now);
+            let call = self.bound(optional(call, grace.map(time)), limit, began, now);
             let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
             cas(&outcome, expected, evicted)
         })
@@ -133,18 +131,24 @@ impl SessionStore for RedisStore {
             let call = optional(call, keep.as_ref().map(|key| &key.0[..]));
             let call = optional(call, rights.map(|rights| list(&rights.roles)));
             let call = optional(call, rights.map(|rights| list(&rights.scopes)));
-            cut_off(self.call(call.arg(time(now))).await?)
+            self.cut_off(call.arg(time(now))).await
         })
     }
 
     fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
         let call = Call::to_end_sessions("revoke_everyone").arg(time(now));
-        Answer::later(async move { cut_off(self.call(call).await?) })
+        Answer::later(self.cut_off(call))
     }
 
     fn cut_offs(&self) -> Answer<'_, u64> {
         let call = Call::of_sessions("cut_offs");
-        Answer::later(async move { as_number(&self.call(call).await?) })
+        Answer::later(async move {
+            let numbers = &self.0.cut_offs;
+            let (reply, _) = self.call_with(call, numbers.read()).await?;
+            let known = Items::of(reply)?.known()?;
+            numbers.has_read(known);
+            Ok(known.number)
+        })
     }
 
     fn time(&self) -> Answer<'_, Option<Timestamp>> {
@@ -215,6 +219,28 @@ impl RedisStore {
         call.arg(number(sessions)).arg(number(bytes))
     }
 
+    /// Adds what a new session is subject to.
+    fn bound(&self, call: Call, limit: Option<Limit>, began: Option<u64>, now: Timestamp) -> Call {
+        let call = optional(call, limit.map(|limit| limit.sessions));
+        let denies = limit.is_some_and(|limit| limit.policy == LimitPolicy::Deny);
+        let call = call.arg(u8::from(denies));
+        let call = match began {
+            Some(began) => call.known(self.0.cut_offs.known(began)),
+            None => call.arg("").arg(""),
+        };
+        call.known(self.0.cut_offs.read()).arg(time(now))
+    }
+
+    /// Makes a cut-off.
+    async fn cut_off(&self, call: Call) -> Result<CutOff, StoreError> {
+        let numbers = &self.0.cut_offs;
+        let (reply, mark) = self.call_with(call, numbers.read()).await?;
+        let mut reply = Items::of(reply)?;
+        let cut = CutOff::new(reply.number()?, reply.number()?, reply.number()?);
+        numbers.got(Known { number: cut.number, mark: Some(mark) });
+        Ok(cut)
+    }
+
     /// How a change ended, and whose sessions made room for it.
     async fn outcome(&self, call: Call) -> Result<(String, Vec<Handle>), StoreError> {
         let mut reply = Items::of(self.call(call).await?)?;
@@ -267,18 +293,6 @@ fn new_row(call: Call, key: &SessionKey, record: &Record) -> Call {
         .arg(u8::from(record.is_remembered))
         .arg(&record.binding[..])
         .arg(&record.data[..])
-}
-
-/// Adds what a new session is subject to.
-fn bound(call: Call, limit: Option<Limit>, began: Option<u64>, now: Timestamp) -> Call {
-    let call = optional(call, limit.map(|limit| limit.sessions));
-    let denies = limit.is_some_and(|limit| limit.policy == LimitPolicy::Deny);
-    optional(call.arg(u8::from(denies)), began.map(number)).arg(time(now))
-}
-
-fn cut_off(reply: Value) -> Result<CutOff, StoreError> {
-    let mut reply = Items::of(reply)?;
-    Ok(CutOff::new(reply.number()?, reply.number()?, reply.number()?))
 }
 
 fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<Cas, StoreError> {

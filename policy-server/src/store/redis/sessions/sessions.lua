@@ -3,6 +3,8 @@
 --   meta            hash      version and secrets
 --   numbers         hash      `cut_off`: how many there were; `everyone`: the last one of everyone;
 --                             `anonymous`: the bytes of the values of anonymous sessions
+--                             `cut_off_era`: the first number since the last loss of numbers
+--   marks:cut_off   hash      number of a cut-off -> its mark
 --   epochs          hash      user -> the last cut-off
 --   s:<key>         hash      a session; or, after a rotation, `moved_to` and `moved_until`
 --   u:<user>        sorted    <handle><key> of the sessions of a user, in order of the handles
@@ -182,10 +184,13 @@ local function new_row(key, handle, user, roles, scopes, created, authenticated,
 end
 
 -- Why this user gets no session, or nil, and their epoch.
-local function check_user(user, besides, most, denies, began, now)
+local function check_user(user, besides, most, denies, began, mark, known, known_mark, now)
     if not user then return nil, 0 end
     local epoch = epoch_of(user)
-    if began ~= '' and tonumber(began) < epoch then return 'cut off', epoch end
+    if began ~= '' and (tonumber(began) < epoch
+        or not gave_out_both('cut_off', began, mark, known, known_mark)) then
+        return 'cut off', epoch
+    end
     if denies == '1' and #others(user, besides, now) >= tonumber(most) then
         return 'limit', epoch
     end
@@ -251,9 +256,10 @@ function calls.secret(fresh)
 end
 
 function calls.create(...)
-    local one, also, most, denies, began, now, sessions, bytes = new_row(...)
+    local one, also, most, denies, began, mark, known, known_mark, now, sessions, bytes = new_row(...)
     now = tonumber(now)
-    local refused, epoch = check_user(one.user, one.key, most, denies, began, now)
+    local refused, epoch = check_user(one.user, one.key, most, denies, began, mark,
+        known, known_mark, now)
     if refused then return { refused, {} } end
     if redis.call('EXISTS', P .. 's:' .. one.key) == 1 then return { 'taken', {} } end
     also('version', '1')
@@ -287,14 +293,15 @@ function calls.touch(key, deadline, now)
 end
 
 function calls.rotate(...)
-    local one, also, old_key, expected, grace, most, denies, began, now, sessions, bytes =
-        new_row(...)
+    local one, also, old_key, expected, grace, most, denies, began, mark, known, known_mark, now,
+        sessions, bytes = new_row(...)
     now = tonumber(now)
     local old = find(old_key)
     local refused = refusal(old, expected, now)
     if refused then return { refused, {} } end
     local epoch
-    refused, epoch = check_user(one.user, old_key, most, denies, began, now)
+    refused, epoch = check_user(one.user, old_key, most, denies, began, mark,
+        known, known_mark, now)
     if refused then return { refused, {} } end
     if redis.call('EXISTS', P .. 's:' .. one.key) == 1 then return { 'conflict', {} } end
     also('version', text(old.version + 1))
@@ -363,24 +370,26 @@ function calls.delete_by_handle(user, handle)
     return was_live
 end
 
--- Without `roles`, ends the sessions of a user.
-function calls.revoke_user(user, keep, roles, scopes, now)
+-- Without `roles`, ends the sessions of a user. What was known before an era began says nothing about the
+-- cut-offs before it.
+function calls.revoke_user(user, keep, roles, scopes, now, known, known_mark, mark)
     now = tonumber(now)
-    local before, sessions = epoch_of(user), 0
-    local number = count_up('cut_off')
-    redis.call('HSET', P .. 'epochs', user, number)
+    begin_era('cut_off', known, known_mark, mark)
+    local before, sessions = math.max(epoch_of(user), counter('cut_off_era')), 0
+    local number = give_out('cut_off', mark)
+    redis.call('HSET', P .. 'epochs', user, text(number))
     local kept = keep ~= '' and current(keep, now)
     if roles ~= '' or not kept or kept.user ~= user or not is_live(kept, now) then kept = nil end
     for _, one in ipairs(all_of(user)) do
         local row = P .. 's:' .. one.key
         if kept and one.key == kept.key then
-            redis.call('HSET', row, 'epoch', number)
+            redis.call('HSET', row, 'epoch', text(number))
         elseif roles == '' then
             if is_live(one, now) then sessions = sessions + 1 end
             remove(one)
         elseif is_live(one, now) then
             -- So that no request that read the old rights writes them again.
-            redis.call('HSET', row, 'epoch', number, 'roles', roles, 'scopes', scopes,
+            redis.call('HSET', row, 'epoch', text(number), 'roles', roles, 'scopes', scopes,
                 'version', text(one.version + 1))
             sessions = sessions + 1
         end
@@ -390,17 +399,21 @@ function calls.revoke_user(user, keep, roles, scopes, now)
 end
 
 -- The rows are dead by their epoch, however many they are; a purge removes them.
-function calls.revoke_everyone(now)
-    local number = count_up('cut_off')
+function calls.revoke_everyone(now, known, known_mark, mark)
+    begin_era('cut_off', known, known_mark, mark)
+    local number = give_out('cut_off', mark)
     local sessions = redis.call('ZCOUNT', P .. 'users', '(' .. now, '+inf')
-    redis.call('HSET', P .. 'numbers', 'everyone', number)
-    set_aside('users', number)
+    redis.call('HSET', P .. 'numbers', 'everyone', text(number))
+    set_aside('users', text(number))
     tell('a')
     return { sessions, number - 1, number }
 end
 
-function calls.cut_offs()
-    return counter('cut_off')
+-- The last cut-off, and its mark.
+function calls.cut_offs(known, known_mark, mark)
+    begin_era('cut_off', known, known_mark, mark)
+    local number = counter('cut_off')
+    return { number, mark_of('cut_off', number) }
 end
 
 function calls.count(now)

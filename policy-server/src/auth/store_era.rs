@@ -1,0 +1,126 @@
+//! Notices that a store has lost writes that it acknowledged: its numbers are of another era.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use policy_core::{
+    session::{Handle, SessionKey},
+    time::Timestamp,
+};
+
+use crate::{base::event::log, store::era};
+
+/// Before anything was read.
+const NONE: u64 = u64::MAX;
+
+/// For how long what ended is remembered, and how much of it: longer than a server writes nothing to its
+/// disk, and than a replica is behind.
+const REMEMBERED_FOR: Duration = Duration::from_secs(3600);
+const REMEMBERED: usize = 10_000;
+
+/// Why a process cannot go on with a store that lost its secret.
+pub(crate) const OTHER_SECRET: &str =
+    "the store has another secret than before, so that this instance has to be started again";
+
+/// The era of the numbers that this process has read.
+#[derive(Debug)]
+pub(crate) struct StoreEra {
+    era: AtomicU64,
+    is_behind: AtomicBool,
+}
+
+impl StoreEra {
+    pub(crate) const fn new() -> Self {
+        Self { era: AtomicU64::new(NONE), is_behind: AtomicBool::new(false) }
+    }
+
+    /// Whether the store has lost writes since this process has read everything. Then it is
+    /// [behind](Self::is_behind) until it [has caught up](Self::has_caught_up).
+    pub(crate) fn is_over(&self, number: u64, store: &str) -> bool {
+        let known = self.era.load(Ordering::Acquire);
+        let is_over = known != NONE && known < era(number);
+        if is_over && !self.is_behind.swap(true, Ordering::AcqRel) {
+            log!(StoreLostWrites, store);
+        }
+        is_over
+    }
+
+    /// Notes that everything up to this number was read, and what this process knew besides is in the store.
+    pub(crate) fn has_caught_up(&self, number: u64) {
+        self.era.store(era(number), Ordering::Release);
+        self.is_behind.store(false, Ordering::Release);
+    }
+
+    /// Whether the store has lost writes, and this process has not read everything anew.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Acquire)
+    }
+}
+
+/// Sessions that this process ended, to be ended again in a store that has lost it.
+#[derive(Clone, Debug)]
+pub(crate) enum EndedSessions {
+    One { user: Box<str>, handle: Handle },
+    OfUser { user: Box<str>, keep: Option<SessionKey> },
+    All,
+}
+
+/// What this process ended of late.
+#[derive(Debug, Default)]
+pub(crate) struct RecentEndings(Mutex<VecDeque<(Timestamp, EndedSessions)>>);
+
+impl RecentEndings {
+    pub(crate) fn remember(&self, ended: EndedSessions, now: Timestamp) {
+        let mut all = self.lock();
+        while all.len() >= REMEMBERED
+            || all.front().is_some_and(|(then, _)| now.since(*then) > REMEMBERED_FOR)
+        {
+            all.pop_front();
+        }
+        all.push_back((now, ended));
+    }
+
+    /// What was ended, in order.
+    pub(crate) fn all(&self) -> Vec<EndedSessions> {
+        self.lock().iter().map(|(_, ended)| ended.clone()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Timestamp, EndedSessions)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::ERA;
+
+    /// It says so once, as `session.store-lost-writes`.
+    #[test]
+    fn a_process_is_behind_from_a_new_era_until_it_has_caught_up() {
+        let store = StoreEra::new();
+        assert!(!store.is_over(3 * ERA, "tokens"), "nothing was known before");
+        store.has_caught_up(3 * ERA);
+        assert!(!store.is_over(3 * ERA + 40, "tokens") && !store.is_behind());
+        assert!(store.is_over(4 * ERA, "tokens") && store.is_behind());
+        assert!(store.is_over(4 * ERA, "tokens"), "until it has caught up");
+        store.has_caught_up(4 * ERA);
+        assert!(!store.is_over(4 * ERA, "tokens") && !store.is_behind());
+    }
+
+    #[test]
+    fn endings_are_remembered_for_an_hour_and_bounded() {
+        let recent = RecentEndings::default();
+        let at = Timestamp::from_seconds;
+        (0..REMEMBERED + 5).for_each(|_| recent.remember(EndedSessions::All, at(100)));
+        assert_eq!(recent.all().len(), REMEMBERED);
+        recent.remember(EndedSessions::All, at(3701));
+        assert_eq!(recent.all().len(), 1);
+    }
+}
