@@ -91,13 +91,14 @@ impl CompiledApp {
     }
 
     /// Replaces all application code behind the gates with these: handlers, mounted services, the
-    /// fallback and schemes.
+    /// fallback and schemes. The layers of groups and routes stay, behind an `entrance`.
     #[cfg(feature = "testing")]
     pub(crate) fn replace_own_code(
         &mut self,
         handler: fn(&mut Call) -> BoxFuture,
         fallback: &SharedService,
         scheme: impl Fn(&crate::auth::scheme::SharedScheme) -> crate::auth::scheme::SharedScheme,
+        entrance: fn(SharedService) -> SharedService,
     ) {
         for route in self.routes.iter_mut().filter_map(Arc::get_mut) {
             route.target = Target::Handler(handler);
@@ -105,6 +106,10 @@ impl CompiledApp {
         }
         if let Some(own) = self.fallback.as_mut().and_then(Arc::get_mut) {
             own.target = Target::Service(fallback.clone());
+        }
+        let layered = self.routes.iter_mut().chain(&mut self.fallback).filter_map(Arc::get_mut);
+        for route in layered.filter(|route| !route.layers.is_empty()) {
+            route.layers.insert(0, entrance(super::gates::target::behind_layers()));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{convert::Infallible, env, fs, panic::catch_unwind, path::Path};
 
 use policy_server::{
     __private::{Law, prove},
-    IntoResponse, Request, Response,
+    AuthError, IntoResponse, Request, Response, Scheme, SchemeRequest,
     http::{HeaderMap, HeaderValue, Method},
     prelude::*,
     testing::every_exchange,
@@ -83,7 +83,13 @@ fn a_layer_that_shares_everything_with_everybody_is_found() {
     });
     breaks(
         app,
-        &[Law::ReadSoundness, Law::ReadCompleteness, Law::ErrorsReadable, Law::OriginEcho],
+        &[
+            Law::ReadSoundness,
+            Law::ReadCompleteness,
+            Law::ErrorsReadable,
+            Law::OriginEcho,
+            Law::ResponseIntegrity,
+        ],
         "everybody.txt",
     );
 }
@@ -91,7 +97,7 @@ fn a_layer_that_shares_everything_with_everybody_is_found() {
 #[test]
 fn a_layer_that_strips_vary_is_found() {
     let app = with_fields(|headers| drop(headers.remove("vary")));
-    breaks(app, &[Law::VarySoundness], "no_vary.txt");
+    breaks(app, &[Law::VarySoundness, Law::ResponseIntegrity], "no_vary.txt");
 }
 
 #[test]
@@ -108,7 +114,7 @@ fn a_layer_that_answers_by_itself_is_found() {
             Law::ErrorsReadable,
             Law::PreflightPurity,
             Law::UniformRefusal,
-            Law::SecurityHeaders,
+            Law::ResponseIntegrity,
         ],
         "answers_itself.txt",
     );
@@ -121,7 +127,8 @@ fn a_layer_that_says_yes_to_every_preflight_is_found() {
             headers.insert("access-control-allow-methods", HeaderValue::from_static("PUT, DELETE"));
         }
     });
-    breaks(app, &[Law::ReadSoundness, Law::PreflightGate], "yes_to_preflights.txt");
+    let laws = [Law::ReadSoundness, Law::PreflightGate, Law::ResponseIntegrity];
+    breaks(app, &laws, "yes_to_preflights.txt");
 }
 
 #[test]
@@ -209,6 +216,42 @@ fn what_a_group_shares_is_listed_with_the_line_of_the_group() {
     let start = "stated: credentials for https://partner.example by Group::cors \
                  (tests/kit/proof/broken.rs:";
     assert!(line.starts_with(start), "{line}");
+}
+
+struct Badge;
+
+impl Scheme for Badge {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        _request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        panic!("schemes do not run in proofs")
+    }
+}
+
+#[get("/badge")]
+#[auth(scheme = Badge)]
+async fn badge() {}
+
+#[test]
+fn a_result_says_what_did_not_run() {
+    let files = Mount::new(axum::Router::new()).public();
+    let fallback = Fallback::handler(async |_: Request| StatusCode::NOT_FOUND).public();
+    let app = App::new(())
+        .scheme(Badge)
+        .mount("/files", files)
+        .fallback(fallback)
+        .routes(routes![prices, badge]);
+    let text = prove(app).confirmation(Law::ReadSoundness);
+    let replaced =
+        "; did not run: 2 handlers, the fallback, what is mounted at `/files`, the scheme `Badge`";
+    assert!(text.ends_with(replaced), "{text}");
+    // So does a violation.
+    let text = prove(with_fields(|headers| drop(headers.remove("vary"))));
+    let text = text.refutation(Law::VarySoundness);
+    assert!(text.ends_with("; did not run: 4 handlers"), "{text}");
 }
 
 #[test]

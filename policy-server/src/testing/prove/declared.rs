@@ -1,14 +1,18 @@
 //! The policy of an app as the laws read it: its manifest, with the lines that decided. What they
 //! need beyond it is about code, which no policy is.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use http::Method;
 use policy_core::{
     csrf,
     isolation::Isolation,
     manifest::{
-        Auth, Csrf, Manifest, Place, Requirement, Route, RouteKind, Sources, engine::Engine,
+        AppFacts, Auth, Csrf, Manifest, Place, Requirement, Route, RouteKind, Sources,
+        engine::Engine,
     },
     route::Level,
 };
@@ -25,6 +29,9 @@ pub(super) struct Declared {
     /// Under which origin browsers reach it.
     pub(super) own: String,
     pub(super) has_sessions: bool,
+    /// The attributes of the cookie of a session that ends with the browser, in lower case and
+    /// sorted.
+    pub(super) cookie_attributes: Vec<String>,
     /// Whether there are layers around the app.
     pub(super) has_layers: bool,
     /// What has policies of its own and runs code of the app: handlers and mounted services.
@@ -33,6 +40,8 @@ pub(super) struct Declared {
     pub(super) unknown: Option<Arc<Sharing>>,
     /// The engine that is made of the manifest, with the present lists of origins.
     pub(super) engine: Option<Engine>,
+    /// The code of the app that does not run in a proof, in words.
+    pub(super) replaced: Vec<String>,
 }
 
 /// One method of one path.
@@ -85,17 +94,20 @@ impl Declared {
             .find(|route| matches!(route.kind, RouteKind::Fallback | RouteKind::NotFound));
         let unknown = unknown.and_then(|route| sharing(route, "*", &sources));
         let extracting = extracting(app);
+        let replaced = replaced(&manifest, &sources);
         let runs_code =
             |route: &&Route| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
         let routes = manifest.routes.iter().filter(runs_code);
         let routes = routes.flat_map(|route| declarations(route, &sources, &extracting)).collect();
         Self {
+            cookie_attributes: cookie_attributes(&manifest.app),
             own: manifest.app.public_origin.unwrap_or_else(|| DEVELOPMENT.to_owned()),
             has_sessions: app.sessions.is_some(),
             has_layers: !app.layers.is_empty(),
             routes,
             unknown,
             engine,
+            replaced,
         }
     }
 
@@ -103,6 +115,56 @@ impl Declared {
     pub(super) fn sharings(&self) -> impl Iterator<Item = &Arc<Sharing>> {
         self.routes.iter().filter_map(|route| route.sharing.as_ref()).chain(&self.unknown)
     }
+}
+
+/// What probes stand in for.
+fn replaced(manifest: &Manifest, sources: &Sources) -> Vec<String> {
+    let functions: BTreeSet<_> = sources.handlers.values().collect();
+    let mut replaced = Vec::new();
+    match functions.len() {
+        0 => (),
+        1 => replaced.push("1 handler".to_owned()),
+        count => replaced.push(format!("{count} handlers")),
+    }
+    for route in &manifest.routes {
+        match route.kind {
+            RouteKind::Mount => replaced.push(format!("what is mounted at `{}`", route.path)),
+            RouteKind::Proxy => replaced.push(format!("the upstream of `{}`", route.path)),
+            RouteKind::Fallback => replaced.push("the fallback".to_owned()),
+            RouteKind::Tunnel => replaced.push("tunnels".to_owned()),
+            _ => (),
+        }
+    }
+    let schemes: BTreeSet<_> = manifest
+        .routes
+        .iter()
+        .filter_map(|route| match &route.auth {
+            Auth::Required(requirement) => requirement.scheme.as_ref(),
+            Auth::Public => None,
+        })
+        .map(|scheme| format!("the scheme `{}`", scheme.name))
+        .collect();
+    replaced.extend(schemes);
+    replaced.dedup();
+    replaced
+}
+
+/// RFC 6265bis 4.1.2. Over plain loopback, nothing that needs `Secure`.
+fn cookie_attributes(app: &AppFacts) -> Vec<String> {
+    let Some(sessions) = &app.sessions else { return Vec::new() };
+    let mut attributes = vec!["httponly".to_owned(), "path=/".to_owned()];
+    let same_site = match (&app.public_origin, &*sessions.same_site) {
+        (None, "none") => "lax",
+        (_, stated) => stated,
+    };
+    attributes.push(format!("samesite={same_site}"));
+    if app.public_origin.is_some() {
+        attributes.push("secure".to_owned());
+        attributes.extend(sessions.partitioned.then(|| "partitioned".to_owned()));
+        attributes.extend(sessions.domain.as_ref().map(|domain| format!("domain={domain}")));
+    }
+    attributes.sort_unstable();
+    attributes
 }
 
 /// The functions that take more than parameters.

@@ -21,7 +21,7 @@ const UNKNOWN_METHOD: &str = "BREW";
 pub(super) const MODES: [Credentials; 3] =
     [Credentials::SameOrigin, Credentials::Include, Credentials::Omit];
 /// A site that no policy grants.
-const STRANGER: &str = "https://stranger.example";
+pub(super) const STRANGER: &str = "https://stranger.example";
 
 /// The class of a path: its methods with all their policies.
 type PathKind<'a> = Vec<(&'a Method, &'a Effective)>;
@@ -149,7 +149,7 @@ impl<'a> Path<'a> {
         let sharings = self.sharings();
         let mut cases = vec![PageCase::new("a page of the app's own origin", &declared.own)];
         let mut add = |why, origin: &str| cases.push(PageCase::new(why, origin));
-        let mut near = Vec::new();
+        let (_, mut near) = examples(&declared.own);
         let patterns = || sharings.iter().flat_map(|sharing| &sharing.origins);
         for pattern in patterns().filter(|pattern| *pattern != "*") {
             let (origin, others) = examples(pattern);
@@ -320,7 +320,7 @@ pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<RequestCase> {
 }
 
 /// A path that a template matches.
-fn sample(template: &str) -> String {
+pub(super) fn sample(template: &str) -> String {
     let of = |segment: &str| match segment.strip_prefix('{') {
         // It is a number, too, where a handler wants one.
         Some(_) => "1".to_owned(),
@@ -365,6 +365,8 @@ fn examples(pattern: &str) -> (String, Vec<String>) {
         }
         let (label, parent) = end.split_once('.').unwrap_or((end, ""));
         near.push(of(parts.scheme, &format!("{front}a{label}-stranger.{parent}"), port));
+    } else {
+        near.push(of(parts.scheme, &format!("a.{host}"), port));
     }
     (of(parts.scheme, &host, port), near)
 }

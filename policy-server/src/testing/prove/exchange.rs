@@ -38,7 +38,7 @@ pub struct Exchange<'a> {
     /// The request itself, if the browser sent it, and the response.
     pub(super) sent: Option<(Rc<Node>, Rc<Reply>)>,
     pub(super) last: Rc<Node>,
-    /// The engine of the manifest; `None` where layers around the app decide, too.
+    /// The engine of the manifest.
     pub(super) engine: Option<&'a Engine>,
 }
 

@@ -18,6 +18,7 @@ use super::{
     declared::{Declaration, Declared},
     equivalence_classes::{self, MODES, PageCase, Path, RequestCase},
     exchange::Exchange,
+    laws::{Verdict, responses},
     probe::{HandlerBehavior, OWN_CREDENTIAL, ProbeScript},
     server::{ProbeRequest, Reply, Server},
     sharing::Sharing,
@@ -53,6 +54,8 @@ pub(super) struct PathExplorer<'a, 's> {
     /// Whether preflights are known to depend on origin and method alone.
     pub(super) is_pure: bool,
     responses: HashMap<u64, Rc<Reply>>,
+    /// The requests through the layers, if there are any, with the verdicts on their responses.
+    pub(super) arrived: Vec<(ProbeRequest, Verdict)>,
 }
 
 impl<'a> AppExplorer<'a> {
@@ -96,7 +99,8 @@ impl<'a> AppExplorer<'a> {
             rivals.extend(another.map(|another| (best.clone(), another)));
         }
         let (pages, responses) = (path.pages(self.declared), HashMap::new());
-        PathExplorer { app: self, path, pages, callers, rivals, is_pure: false, responses }
+        let (is_pure, arrived) = (false, Vec::new());
+        PathExplorer { app: self, path, pages, callers, rivals, is_pure, responses, arrived }
     }
 }
 
@@ -205,7 +209,7 @@ impl PathExplorer<'_, '_> {
             preflight,
             sent,
             last: node,
-            engine: self.app.declared.engine.as_ref().filter(|_| !self.app.declared.has_layers),
+            engine: self.app.declared.engine.as_ref(),
         })
     }
 
@@ -216,7 +220,16 @@ impl PathExplorer<'_, '_> {
         behavior: HandlerBehavior,
     ) -> Option<Reply> {
         let script = self.script(request.method.as_str(), behavior);
-        self.app.server.ask(request, script)
+        self.ask_by(request, script)
+    }
+
+    fn ask_by(&mut self, request: &ProbeRequest, script: ProbeScript) -> Option<Reply> {
+        let reply = self.app.server.ask(request, script)?;
+        if self.app.declared.has_layers {
+            let verdict = responses::judge(&reply, &self.app.cookie);
+            self.arrived.push((request.clone(), verdict));
+        }
+        Some(reply)
     }
 
     /// The same, where a handler responds with a page; past the layers if `is_bare`.
@@ -230,7 +243,7 @@ impl PathExplorer<'_, '_> {
         let script = ProbeScript { is_page: true, ..script };
         match is_bare {
             true => self.app.server.ask_bare(request, script),
-            false => self.app.server.ask(request, script),
+            false => self.ask_by(request, script),
         }
     }
 
@@ -316,6 +329,8 @@ impl PathExplorer<'_, '_> {
             let value = HeaderValue::from_static(names);
             fields.push((header::ACCESS_CONTROL_REQUEST_HEADERS, value));
         }
+        let private = HeaderName::from_static("access-control-request-private-network");
+        fields.push((private, HeaderValue::from_static("true")));
         fields
     }
 

@@ -101,10 +101,7 @@ impl Proof {
                  layers respond in place of the app",
                 law.text()
             ),
-            (None, tried) => {
-                let took = self.took.as_secs_f64();
-                println!("{}: {tried} cases; {}, in {took:.1} s", law.text(), self.summary());
-            }
+            (None, _) => println!("{}", self.confirmation(law)),
         }
         for line in self.stated(law) {
             println!("{line}");
@@ -153,10 +150,21 @@ impl Proof {
         text
     }
 
-    /// How much was looked at.
+    /// How much was looked at, and what was not.
     fn summary(&self) -> String {
-        let Self { paths, kinds, tallies, .. } = self;
-        format!("{paths} paths of {kinds} kinds, {} combinations", tallies.combinations)
+        let Self { paths, kinds, tallies, declared, .. } = self;
+        let mut text =
+            format!("{paths} paths of {kinds} kinds, {} combinations", tallies.combinations);
+        if !declared.replaced.is_empty() {
+            text += &format!("; did not run: {}", declared.replaced.join(", "));
+        }
+        text
+    }
+
+    /// The text of a law that holds, with what it says about.
+    pub fn confirmation(&self, law: Law) -> String {
+        let (tried, took) = (self.tallies.of(law).tried, self.took.as_secs_f64());
+        format!("{}: {tried} cases in {took:.1} s; {}", law.text(), self.summary())
     }
 
     /// What the app states that a law leaves out, or that weakens what it says, with the reasons.
@@ -228,7 +236,8 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
     app.tokens = app.tokens.map(crate::auth::tokens::TokenSettings::forgetful);
     passage::watch(&mut app.layers);
     let mut plan = crate::build::compile(app)?;
-    plan.assembled.replace_own_code(probe::handler, &probe::fallback(), probe::scheme);
+    let fallback = probe::fallback();
+    plan.assembled.replace_own_code(probe::handler, &fallback, probe::scheme, probe::entrance);
     plan.in_memory()
 }
 
@@ -284,6 +293,7 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
         tallies.combinations += 1;
         laws::judge(exchange, &mut tallies);
     });
+    laws::responses::arrived(&mut path_explorer, &mut tallies);
     tallies
 }
 
@@ -392,8 +402,8 @@ macro_rules! __policy_laws {
             }
 
             #[test]
-            fn security_headers_survive_layers() {
-                check(Law::SecurityHeaders);
+            fn responses_leave_as_the_policy_wrote_them() {
+                check(Law::ResponseIntegrity);
             }
 
             #[test]

@@ -1,11 +1,13 @@
-//! What the layers of an app do to a request on its way to the gates.
+//! What the layers of an app do to a request on its way to the gates, and to the response on its
+//! way back.
 
 use std::cell::RefCell;
 
-use axum_core::extract::Request;
+use axum_core::{extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use policy_core::headers::groups::may_be_credential;
 
+use super::probe;
 use crate::handler::service::{SharedService, Wrap};
 
 /// A part of a request that a layer changed.
@@ -34,26 +36,64 @@ struct Head {
     headers: HeaderMap,
 }
 
-thread_local! {
-    /// The request before the layers, and the requests that came out of them.
-    static PASSAGE: RefCell<(Option<Head>, Vec<Head>)> = const { RefCell::new((None, Vec::new())) };
+/// The head of a response as the app wrote it, before any layer around the app.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub(super) status: u16,
+    /// Whether a gate refused the request.
+    pub(super) is_refusal: bool,
+    pub(super) headers: HeaderMap,
 }
 
-/// Records the requests on both sides of the layers, if there are any.
+/// What was recorded on both sides of the layers for one request.
+#[derive(Default)]
+struct Passage {
+    /// The request before the layers.
+    entered: Option<Head>,
+    /// The requests that came out of them.
+    arrived: Vec<Head>,
+    /// The last response that went into them.
+    written: Option<Written>,
+}
+
+thread_local! {
+    static PASSAGE: RefCell<Passage> = RefCell::default();
+}
+
+/// A field with one line of what the app wrote: it stays with a response that a layer keeps and
+/// sends later, perhaps to another thread.
+const MARK: HeaderName = HeaderName::from_static("x-policy-probe-written");
+/// The names of the lines that are no fields.
+const STATUS: HeaderName = HeaderName::from_static("policy-probe-status");
+const REFUSAL: HeaderName = HeaderName::from_static("policy-probe-refusal");
+
+/// Records the requests and responses on both sides of the layers, if there are any.
 pub(super) fn watch(layers: &mut Vec<Wrap>) {
     if layers.is_empty() {
         return;
     }
     // The first layer is the innermost one.
-    layers.insert(0, tap(|head| PASSAGE.with_borrow_mut(|passage| passage.1.push(head))));
-    layers.push(tap(|head| PASSAGE.with_borrow_mut(|passage| passage.0 = Some(head))));
+    layers.insert(0, Box::new(innermost));
+    layers.push(Box::new(outermost));
 }
 
-fn tap(record: fn(Head)) -> Wrap {
-    Box::new(move |inner| {
-        SharedService::boxed(move |request| {
-            record(Head::of(&request));
-            inner.run(request)
+fn outermost(inner: SharedService) -> SharedService {
+    SharedService::boxed(move |request| {
+        PASSAGE.with_borrow_mut(|passage| passage.entered = Some(Head::of(&request)));
+        inner.run(request)
+    })
+}
+
+fn innermost(inner: SharedService) -> SharedService {
+    SharedService::boxed(move |request| {
+        PASSAGE.with_borrow_mut(|passage| passage.arrived.push(Head::of(&request)));
+        let response = inner.run(request);
+        Box::pin(async move {
+            let mut response = response.await;
+            let written = Written::of(&response);
+            written.mark(response.headers_mut());
+            PASSAGE.with_borrow_mut(|passage| passage.written = Some(written));
+            response
         })
     })
 }
@@ -63,18 +103,69 @@ pub(super) fn forget() {
     PASSAGE.take();
 }
 
-/// The most telling change of the request of this thread; `None` if no layer let it through, or
-/// there are none.
-pub(super) fn take() -> Option<Result<(), Alteration>> {
-    let (entered, arrived) = PASSAGE.take();
-    let entered = entered.filter(|_| !arrived.is_empty())?;
-    Some(arrived.iter().find_map(|arrived| entered.altered(arrived)).map_or(Ok(()), Err))
+/// Whether a request of this thread has gone into layers.
+pub(super) fn is_entered() -> bool {
+    PASSAGE.with_borrow(|passage| passage.entered.is_some())
+}
+
+/// The most telling change of the request of this thread, and the response of the app to it; `None`
+/// if no layer let it through, or there are none.
+pub(super) fn take() -> (Option<Result<(), Alteration>>, Option<Written>) {
+    let Passage { entered, arrived, written } = PASSAGE.take();
+    let entered = entered.filter(|_| !arrived.is_empty());
+    let passed = entered.map(|entered| {
+        arrived.iter().find_map(|arrived| entered.altered(arrived)).map_or(Ok(()), Err)
+    });
+    (passed, written)
+}
+
+impl Written {
+    fn of(response: &Response) -> Self {
+        let status = response.status().as_u16();
+        let is_refusal = status >= 400 && !probe::is_reached();
+        Self { status, is_refusal, headers: response.headers().clone() }
+    }
+
+    /// Writes all of it into a response.
+    fn mark(&self, headers: &mut HeaderMap) {
+        let status = HeaderValue::from(self.status);
+        let refusal = HeaderValue::from(u16::from(self.is_refusal));
+        let own = [(&STATUS, &status), (&REFUSAL, &refusal)];
+        for (name, value) in own.into_iter().chain(&self.headers) {
+            let line = [name.as_str().as_bytes(), b":", value.as_bytes()].concat();
+            if let Ok(line) = HeaderValue::from_bytes(&line) {
+                headers.append(MARK, line);
+            }
+        }
+    }
+
+    /// Takes the mark from a response, if it has one.
+    pub(super) fn unmark(response: &mut HeaderMap) -> Option<Self> {
+        let http::header::Entry::Occupied(lines) = response.entry(MARK) else { return None };
+        let mut headers = HeaderMap::new();
+        for line in lines.remove_entry_mult().1 {
+            let mut parts = line.as_bytes().splitn(2, |byte| *byte == b':');
+            let (name, value) = parts.next().zip(parts.next())?;
+            headers
+                .append(HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?);
+        }
+        let mut number = |name| headers.remove(name)?.to_str().ok()?.parse::<u16>().ok();
+        let (status, refusal) = (number(STATUS)?, number(REFUSAL)?);
+        Some(Self { status, is_refusal: refusal == 1, headers })
+    }
 }
 
 impl Head {
     fn of(request: &Request) -> Self {
         let target = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
-        Self { method: request.method().clone(), target, headers: request.headers().clone() }
+        let mut headers = request.headers().clone();
+        // A target in absolute form names the host, whatever `Host` says (RFC 9112 3.2.2).
+        if let Some(authority) = request.uri().authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        {
+            headers.insert(header::HOST, host);
+        }
+        Self { method: request.method().clone(), target, headers }
     }
 
     /// The first difference: credentials before all others.

@@ -65,23 +65,47 @@ pub(super) struct ProbeReport {
     pub(super) principal: Option<Box<str>>,
 }
 
+/// The instructions for the probes of a thread, and what they report.
+#[derive(Default)]
+struct Probe {
+    script: Option<ProbeScript>,
+    report: Option<ProbeReport>,
+    /// Whether a request has passed the gates, though a layer of a group or a route may have kept it
+    /// from the handler.
+    is_reached: bool,
+}
+
 thread_local! {
     /// Not in the request, since a layer may make another one of it.
-    static PROBE: RefCell<(Option<ProbeScript>, Option<ProbeReport>)> = const { RefCell::new((None, None)) };
+    static PROBE: RefCell<Probe> = RefCell::default();
 }
 
 /// Sets the instructions for the probe of this thread, and clears its report.
 pub(super) fn program(script: ProbeScript) {
-    PROBE.set((Some(script), None));
+    PROBE.set(Probe { script: Some(script), ..Probe::default() });
 }
 
-pub(super) fn take_report() -> Option<ProbeReport> {
-    PROBE.take().1
+/// The report of the handler, if it ran, and whether a request has passed the gates.
+pub(super) fn take_report() -> (Option<ProbeReport>, bool) {
+    let Probe { report, is_reached, .. } = PROBE.take();
+    (report, is_reached)
+}
+
+pub(super) fn is_reached() -> bool {
+    PROBE.with_borrow(|probe| probe.is_reached)
+}
+
+/// What is in front of the layers of a group or a route.
+pub(super) fn entrance(layers: SharedService) -> SharedService {
+    SharedService::boxed(move |request| {
+        PROBE.with_borrow_mut(|probe| probe.is_reached = true);
+        layers.run(request)
+    })
 }
 
 /// Replaces a handler or a mounted service.
 pub(super) fn handler(call: &mut Call) -> BoxFuture {
-    let script = PROBE.with_borrow(|probe| probe.0.clone());
+    let script = PROBE.with_borrow(|probe| probe.script.clone());
     let Some(script) = script else { return Box::pin(async { ().into_response() }) };
     let auth = call.auth.clone();
     let request = script.takes_session.then(|| call.take_request());
@@ -113,13 +137,16 @@ pub(super) fn handler(call: &mut Call) -> BoxFuture {
 pub(super) fn fallback() -> SharedService {
     SharedService::from_fn(|_: Request| async {
         note(None);
-        let script = PROBE.with_borrow(|probe| probe.0.clone());
+        let script = PROBE.with_borrow(|probe| probe.script.clone());
         script.map_or_else(|| ().into_response(), |script| respond(&script, None))
     })
 }
 
 fn note(principal: Option<Box<str>>) {
-    PROBE.with_borrow_mut(|probe| probe.1 = Some(ProbeReport { principal }));
+    PROBE.with_borrow_mut(|probe| {
+        probe.report = Some(ProbeReport { principal });
+        probe.is_reached = true;
+    });
 }
 
 /// The principal for whom a probe made this body.

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    passage::{self, Alteration},
+    passage::{self, Alteration, Written},
     probe::{self, ProbeReport, ProbeScript},
 };
 use crate::{
@@ -36,14 +36,35 @@ pub(super) struct Reply {
     pub(super) report: Option<ProbeReport>,
     /// For which principal a handler made the response, now or earlier.
     pub(super) made_for: Option<Box<str>>,
+    /// Whether it passed the gates, though a layer of a group or a route may have kept it from the
+    /// handler.
+    pub(super) is_reached: bool,
+    /// Whether there are layers around the app.
+    pub(super) is_layered: bool,
     /// Whether the layers left the request as it was; `None` if none let it through.
     pub(super) passed: Option<Result<(), Alteration>>,
+    /// The response of the app to this request, before the layers; `None` if none let it through, or
+    /// there are none.
+    pub(super) inner: Option<Written>,
+    /// This response before the layers, which may have kept it since an earlier request; `None` if
+    /// a layer made it, or there are none.
+    pub(super) written: Option<Written>,
 }
 
 impl Reply {
     /// A header as text.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The status and the headers that the app itself wrote for this request; `None` if a layer
+    /// changed the request, or let none through.
+    pub(super) fn of_app(&self) -> Option<(u16, &HeaderMap)> {
+        match (&self.passed, &self.inner) {
+            (Some(Ok(())), Some(inner)) => Some((inner.status, &inner.headers)),
+            (None, None) if !self.is_layered => Some((self.status, &self.headers)),
+            _ => None,
+        }
     }
 }
 
@@ -93,7 +114,11 @@ impl Server {
         probe::program(script);
         passage::forget();
         let reply = self.runtime.block_on(self.respond(service, sent))?;
-        Some(Reply { report: probe::take_report(), passed: passage::take(), ..reply })
+        let (report, is_reached) = probe::take_report();
+        let is_layered = passage::is_entered();
+        let (passed, inner) = passage::take();
+        let written = reply.written.or_else(|| inner.clone());
+        Some(Reply { report, is_reached, is_layered, passed, inner, written, ..reply })
     }
 
     /// Sends two requests at the same time. Which handler ran for which is not known.
@@ -115,11 +140,23 @@ impl Server {
         *request.headers_mut() = sent.headers.clone();
         request.headers_mut().insert(header::HOST, self.host.clone());
         let response = service.respond(request, None, None, FirstPoll::Later).await;
-        let (head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
+        let (mut head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
+        let written = Written::unmark(&mut head.headers);
         let body = body.collect().await.map(http_body_util::Collected::to_bytes);
         let body = body.unwrap_or_default();
         let made_for = probe::made_for(&body);
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Some(Reply { status, headers, body, report: None, made_for, passed: None })
+        Some(Reply {
+            status,
+            headers,
+            body,
+            report: None,
+            made_for,
+            is_reached: false,
+            is_layered: false,
+            passed: None,
+            inner: None,
+            written,
+        })
     }
 }

@@ -1,6 +1,9 @@
 //! Caches reuse a response only for requests that would get an equal one.
 
-use super::*;
+use super::{
+    recipients::{by_path, cache},
+    *,
+};
 
 const APP: CorsPolicy = CorsPolicy::origins(&["https://app.shop.example"]).credentials().build();
 
@@ -22,7 +25,7 @@ async fn stock() {}
 
 /// Changes responses, and expects words of the law about caches.
 fn cached(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
-    breaks(responding(app, edit), &[Law::VarySoundness], words);
+    breaks(responding(app, edit), &[Law::VarySoundness, Law::ResponseIntegrity], words);
 }
 
 #[test]
@@ -65,4 +68,32 @@ fn a_cache_goes_by_another_field() {
         }
     };
     cached(app().routes(routes![stock]), edit, "vary: accept-language");
+}
+
+#[get("/home")]
+#[cors(APP)]
+#[auth(session)]
+async fn home() {}
+
+/// What a public cache goes by: the target and the origin of what has no credentials.
+fn publicly(sent: &Parts) -> Option<String> {
+    let is_anonymous = ["cookie", "authorization", "x-csrf-token"]
+        .into_iter()
+        .all(|name| !sent.headers.contains_key(name));
+    let origins: Vec<_> = sent.headers.get_all("origin").iter().collect();
+    let key = format!("{:?} {origins:?}", by_path(sent));
+    Some(key).filter(|_| is_anonymous && sent.method == "GET")
+}
+
+#[test]
+fn a_public_cache_around_the_app_breaks_nothing() {
+    let cache = cache(publicly, |status| status == 200);
+    breaks_none(with_sessions().routes(routes![stock, home]).layer(cache));
+}
+
+#[test]
+fn a_public_cache_around_a_group_breaks_nothing() {
+    let cache = cache(publicly, |status| status == 200);
+    let group = Group::new().layer(cache).routes(routes![stock, home]);
+    breaks_none(with_sessions().group("/v1", group));
 }

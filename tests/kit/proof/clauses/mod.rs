@@ -9,7 +9,8 @@ mod preflights;
 mod reading;
 mod recipients;
 mod requests;
-mod security_headers;
+mod responses;
+
 mod writing;
 
 use std::convert::Infallible;

@@ -19,7 +19,7 @@ fn shop() -> App<()> {
 
 /// Changes responses, and expects words of the law about names.
 fn named(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
-    breaks(responding(app, edit), &[Law::OriginEcho], words);
+    breaks(responding(app, edit), &[Law::OriginEcho, Law::ResponseIntegrity], words);
 }
 
 /// Whether no `fetch()` reads the response, so that no other law looks at its fields.
@@ -119,4 +119,40 @@ fn an_origin_from_the_referrer() {
         }
     };
     named(shop(), edit, "access-control-allow-origin: https://app.shop.example");
+}
+
+#[get("/profile")]
+#[cors(origins = ["https://app.shop.example"], credentials)]
+#[auth(session)]
+async fn profile() {}
+
+/// Names a page with credentials if its host ends like this.
+fn named_with_credentials(edit: fn(&Parts, &mut Response), words: &str) {
+    let app = responding(with_sessions().routes(routes![profile]), edit);
+    let laws = [Law::ReadSoundness, Law::OriginEcho, Law::ResponseIntegrity];
+    breaks(app, &laws, words);
+}
+
+fn grant(sent: &Parts, response: &mut Response, end: &str) {
+    let origin = text(&sent.headers, "origin");
+    if origin.ends_with(end) && !is_preflight(sent) {
+        set(response.headers_mut(), ALLOW_ORIGIN, origin);
+        set(response.headers_mut(), "access-control-allow-credentials", "true");
+    }
+}
+
+#[test]
+fn a_page_below_the_host_of_a_granted_origin() {
+    named_with_credentials(
+        |sent, response| grant(sent, response, ".app.shop.example"),
+        "https://a.app.shop.example (a page of nearly such a name)",
+    );
+}
+
+#[test]
+fn a_page_below_the_own_host() {
+    named_with_credentials(
+        |sent, response| grant(sent, response, ".api.shop.example"),
+        "https://a.api.shop.example (a page of nearly such a name)",
+    );
 }

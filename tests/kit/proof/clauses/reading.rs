@@ -26,7 +26,7 @@ fn a_page_reads_with_credentials_what_is_granted_without() {
             set(response.headers_mut(), "access-control-allow-credentials", "true");
         }
     });
-    breaks(app, &[Law::ReadSoundness], "the page cannot read the response");
+    breaks(app, &[Law::ReadSoundness, Law::ResponseIntegrity], "the page cannot read the response");
 }
 
 #[test]
@@ -36,7 +36,11 @@ fn a_page_sees_a_field_that_is_not_exposed() {
             set(response.headers_mut(), EXPOSE, "x-total, x-policy-hidden");
         }
     });
-    breaks(app, &[Law::ReadSoundness], "the page does not see the field `x-policy-hidden`");
+    breaks(
+        app,
+        &[Law::ReadSoundness, Law::ResponseIntegrity],
+        "the page does not see the field `x-policy-hidden`",
+    );
 }
 
 #[post("/stock")]
@@ -57,7 +61,11 @@ fn a_page_does_not_read_a_response_that_succeeds() {
             response.headers_mut().remove(ALLOW_ORIGIN);
         }
     });
-    breaks(app, &[Law::ReadCompleteness], "the page reads the response (status 200)");
+    breaks(
+        app,
+        &[Law::ReadCompleteness, Law::ResponseIntegrity],
+        "the page reads the response (status 200)",
+    );
 }
 
 #[test]
@@ -67,12 +75,20 @@ fn a_page_does_not_see_a_field_that_is_exposed() {
             response.headers_mut().remove(EXPOSE);
         }
     });
-    breaks(app, &[Law::ReadCompleteness], "the page sees the field `x-total`, which is exposed");
+    breaks(
+        app,
+        &[Law::ReadCompleteness, Law::ResponseIntegrity],
+        "the page sees the field `x-total`, which is exposed",
+    );
 }
 
 /// Removes the grant from responses with a status to a path.
 fn unread(app: App<()>, edit: fn(&Parts, &mut Response)) {
-    breaks(responding(app, edit), &[Law::ErrorsReadable], "the page reads the response (status ");
+    breaks(
+        responding(app, edit),
+        &[Law::ErrorsReadable, Law::ResponseIntegrity],
+        "the page reads the response (status ",
+    );
 }
 
 #[test]
@@ -128,5 +144,9 @@ fn a_page_does_not_see_an_exposed_field_of_an_error() {
             response.headers_mut().remove(EXPOSE);
         }
     });
-    breaks(app, &[Law::ErrorsReadable], "the page sees the field `x-total`, which is exposed");
+    breaks(
+        app,
+        &[Law::ErrorsReadable, Law::ResponseIntegrity],
+        "the page sees the field `x-total`, which is exposed",
+    );
 }

@@ -28,11 +28,11 @@ type Stored = (response::Parts, axum::body::Bytes);
 /// What a cache goes by; `None` for what it leaves alone.
 type Key = fn(&Parts) -> Option<String>;
 
-/// A layer that keeps every response. It joins requests that arrive while the first is served if
-/// it is told to, and forgets the response then.
-fn cache(
+/// A layer that keeps responses with some statuses. Requests that arrive while the first is served
+/// are joined with it, whatever its status.
+pub(super) fn cache(
     key: Key,
-    is_joining: bool,
+    keeps: fn(StatusCode) -> bool,
 ) -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
     let kept: Arc<Mutex<HashMap<String, Arc<OnceCell<Stored>>>>> = Arc::default();
     layer_fn(move |inner: SharedService| {
@@ -52,7 +52,7 @@ fn cache(
                     (head, to_bytes(body, usize::MAX).await.expect("a body"))
                 });
                 let (head, body) = stored.await.clone();
-                if is_joining {
+                if !keeps(head.status) {
                     kept.lock().expect("no panic").remove(&key);
                 }
                 Ok::<_, Infallible>(Response::from_parts(head, Body::from(body)))
@@ -62,7 +62,7 @@ fn cache(
 }
 
 /// The service of such a layer.
-trait CacheService:
+pub(super) trait CacheService:
     tower::Service<Request, Response = Response, Error = Infallible, Future: Send>
     + Clone
     + Send
@@ -80,7 +80,7 @@ impl<T> CacheService for T where
 {
 }
 
-fn by_path(sent: &Parts) -> Option<String> {
+pub(super) fn by_path(sent: &Parts) -> Option<String> {
     Some(format!("{} {}", sent.method, sent.uri))
 }
 
@@ -88,7 +88,7 @@ const OTHER: &str = "seen      the response that the app made for user-";
 
 #[test]
 fn a_cache_goes_by_the_path() {
-    let app = with_sessions().routes(routes![orders]).layer(cache(by_path, false));
+    let app = with_sessions().routes(routes![orders]).layer(cache(by_path, |_| true));
     breaks_first(app, Law::OwnResponse, OTHER);
 }
 
@@ -125,14 +125,14 @@ fn a_cache_goes_by_whether_there_is_a_credential() {
         let is_known = sent.headers.contains_key("cookie");
         Some(format!("{:?} {} {is_known}", by_path(sent), text(&sent.headers, "origin")))
     };
-    let app = with_sessions().routes(routes![orders]).layer(cache(key, false));
+    let app = with_sessions().routes(routes![orders]).layer(cache(key, |_| true));
     // Not only callers whose session is dead.
     breaks_first(app, Law::OwnResponse, "gets a response that was made for user-");
 }
 
 #[test]
 fn a_cache_is_behind_the_gates() {
-    let layer = cache(by_path, false);
+    let layer = cache(by_path, |_| true);
     let app = with_sessions().group("/v1", Group::new().layer(layer).routes(routes![orders]));
     breaks_first(app, Law::OwnResponse, OTHER);
 }
@@ -142,20 +142,20 @@ fn a_repeated_request_is_known_by_its_key_alone() {
     let key = |sent: &Parts| {
         Some(text(&sent.headers, "idempotency-key").to_owned()).filter(|key| !key.is_empty())
     };
-    let app = with_tokens().routes(routes![pay]).layer(cache(key, false));
+    let app = with_tokens().routes(routes![pay]).layer(cache(key, |_| true));
     breaks_first(app, Law::OwnResponse, OTHER);
 }
 
 #[test]
 fn requests_at_the_same_time_are_joined() {
-    let app = with_sessions().routes(routes![orders]).layer(cache(by_path, true));
+    let app = with_sessions().routes(routes![orders]).layer(cache(by_path, |_| false));
     breaks(app, &[Law::OwnResponse], OTHER);
 }
 
 #[test]
 fn two_users_log_in_and_get_one_session() {
     let key = |sent: &Parts| by_path(sent).filter(|_| sent.method == "POST");
-    let app = with_sessions().routes(routes![login]).layer(cache(key, false));
+    let app = with_sessions().routes(routes![login]).layer(cache(key, |_| true));
     breaks_first(app, Law::OwnResponse, "both users share a session");
 }
 
@@ -167,6 +167,6 @@ fn a_cache_of_each_user_breaks_nothing() {
         Some(all).filter(|_| is_safe && sent.headers.contains_key("cookie"))
     };
     // What a handler does next is not asked of this cache.
-    let app = with_sessions().routes(routes![orders]).layer(cache(key, true));
+    let app = with_sessions().routes(routes![orders]).layer(cache(key, |_| false));
     breaks_none(app);
 }

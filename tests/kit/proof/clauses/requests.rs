@@ -156,6 +156,106 @@ fn what_a_browser_says_about_the_page_is_dropped() {
     );
 }
 
+#[test]
+fn a_target_in_absolute_form_names_another_host() {
+    altered(
+        |request| {
+            if request.method() == "POST" {
+                let target = format!("https://other.shop.example{}", request.uri());
+                *request.uri_mut() = target.parse().expect("a target");
+            }
+        },
+        "api.shop.example was sent, other.shop.example arrives",
+    );
+}
+
+/// An app in a layer that lets a field of the request decide about the response.
+fn forwarded(edit: fn(&Parts, &mut Response), laws: &[Law], words: &str) {
+    let app = with_tokens().routes(routes![orders, reports]);
+    breaks(responding(app, edit), laws, words);
+}
+
+/// Grants a page that is of this host by what a field says.
+fn same_origin(sent: &Parts, response: &mut Response, name: &str) {
+    let (origin, host) = (text(&sent.headers, "origin"), text(&sent.headers, name));
+    if !host.is_empty() && origin == format!("https://{host}") {
+        set(response.headers_mut(), ALLOW_ORIGIN, origin);
+    }
+}
+
+/// Redirects to the host that a field names.
+fn redirect(sent: &Parts, response: &mut Response, name: &str) {
+    let host = text(&sent.headers, name);
+    if !host.is_empty() {
+        set(response.headers_mut(), "location", &format!("https://{host}/orders/1"));
+    }
+}
+
+/// Opens every path to who names one that is open to everybody.
+fn opened(app: App<()>, name: &'static str) -> App<()> {
+    app.layer(layer_fn(move |inner: SharedService| {
+        service_fn(move |request: Request| {
+            let inner = inner.clone();
+            async move {
+                match text(request.headers(), name) {
+                    "/orders" => Ok(Response::new(policy_server::Body::empty())),
+                    _ => inner.oneshot(request).await,
+                }
+            }
+        })
+    }))
+}
+
+#[test]
+fn a_page_is_an_own_one_by_a_field_of_a_proxy() {
+    forwarded(
+        |sent, response| same_origin(sent, response, "x-http-host-override"),
+        &[Law::RequestIntegrity, Law::ResponseIntegrity],
+        "without `x-http-host-override`, which any client can send",
+    );
+}
+
+#[test]
+fn a_redirect_leads_where_a_field_of_a_proxy_says() {
+    forwarded(
+        |sent, response| redirect(sent, response, "x-http-host-override"),
+        &[Law::RequestIntegrity],
+        "seen      the response names policy-probe.invalid",
+    );
+}
+
+#[test]
+fn a_refusal_is_lifted_by_a_field_of_a_proxy() {
+    let app = opened(with_tokens().routes(routes![orders, reports]), "x-original-uri");
+    let text = prove(app).refutation(Law::RequestIntegrity);
+    let words = "the response is that without `x-original-uri`, which any client can send";
+    assert!(text.contains(words) && text.contains("status 200 in place of 401"), "{text}");
+}
+
+#[test]
+fn another_path_is_served_by_a_field_of_a_proxy() {
+    let app = requesting(with_tokens().routes(routes![orders, reports]), |request| {
+        if text(request.headers(), "x-original-uri") == "/orders" {
+            *request.uri_mut() = Uri::from_static("/orders");
+        }
+    });
+    let words = "/reports was sent, /orders arrives, made of `x-original-uri`";
+    breaks_first(app, Law::RequestIntegrity, words);
+}
+
+/// Layers that would believe them never see the fields that the app knows: it removes them, unless
+/// a proxy that it trusts has written them.
+#[test]
+fn what_a_client_says_of_a_proxy_reaches_no_layer() {
+    let app = responding(with_tokens().routes(routes![orders, reports]), |sent, response| {
+        for name in ["x-forwarded-host", "x-original-host", "x-host"] {
+            same_origin(sent, response, name);
+            redirect(sent, response, name);
+        }
+    });
+    breaks_none(opened(opened(app, "x-original-url"), "x-rewrite-url"));
+}
+
 /// What others do by layers: request ids, other spellings of a path, a prefix of a proxy.
 #[test]
 fn layers_that_add_and_read_break_nothing() {

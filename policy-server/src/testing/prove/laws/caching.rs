@@ -104,11 +104,74 @@ fn varies(reply: &Reply) -> Vec<String> {
 }
 
 fn has_directive(reply: &Reply, directive: &str) -> bool {
-    let control = reply.field("cache-control").unwrap_or_default();
-    control.split(',').any(|part| {
-        let name = part.split('=').next().unwrap_or_default();
-        name.trim().eq_ignore_ascii_case(directive)
-    })
+    value_of(&reply.headers, directive).is_some()
+}
+
+/// The value of a directive of `Cache-Control`; an empty one where it has none.
+fn value_of<'h>(headers: &'h HeaderMap, directive: &str) -> Option<&'h str> {
+    let lines = headers.get_all(header::CACHE_CONTROL).iter();
+    let lines = lines.filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(',')).map(|part| {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        (name.trim(), value.trim().trim_matches('"'))
+    });
+    pairs.find(|(name, _)| name.eq_ignore_ascii_case(directive)).map(|(_, value)| value)
+}
+
+/// What caches may do with a response (RFC 9111 3, 4.2 and 5.2.2, RFC 5861), the times in seconds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Reuse {
+    is_stored: bool,
+    /// Whether a cache of many may keep responses to requests with `Authorization`.
+    is_public: bool,
+    /// For how long the cache of a browser reuses it without asking.
+    own: u64,
+    /// The same for a cache of many.
+    shared: u64,
+    /// For how long after that.
+    stale: u64,
+}
+
+impl Reuse {
+    const NONE: Self = Self { is_stored: false, is_public: false, own: 0, shared: 0, stale: 0 };
+
+    pub(super) fn of(status: u16, headers: &HeaderMap) -> Self {
+        let has = |directive: &str| value_of(headers, directive).is_some();
+        let seconds = |directive: &str| {
+            value_of(headers, directive).map(|value| value.parse::<u64>().unwrap_or_default())
+        };
+        let (age, shared_age) = (seconds("max-age"), seconds("s-maxage"));
+        let is_public = has("public") || shared_age.is_some();
+        let is_kept = KEPT.contains(&status) || is_public || age.is_some();
+        if has("no-store") || !is_kept {
+            return Self::NONE;
+        }
+        // Without an age, a cache decides.
+        let own = age.unwrap_or(u64::MAX);
+        let later = ["stale-while-revalidate", "stale-if-error"].map(seconds);
+        let later = later.into_iter().flatten().fold(1, u64::saturating_add);
+        let is_private = has("private");
+        let kept = Self {
+            is_stored: true,
+            is_public: is_public && !is_private,
+            own,
+            shared: if is_private { 0 } else { shared_age.unwrap_or(own) },
+            stale: if has("must-revalidate") { 0 } else { later },
+        };
+        match has("no-cache") {
+            true => Self { own: 0, shared: 0, stale: 0, ..kept },
+            false => kept,
+        }
+    }
+
+    /// Whether caches may do no more than with another.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        self.is_stored <= other.is_stored
+            && self.is_public <= other.is_public
+            && self.own <= other.own
+            && self.shared <= other.shared
+            && self.stale <= other.stale
+    }
 }
 
 /// Whether a cache may keep the response and reuse it without revalidation (RFC 9111 3 and 4).

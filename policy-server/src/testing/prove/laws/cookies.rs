@@ -7,9 +7,6 @@ use crate::testing::prove::{
     exchange::Exchange, explorer::PathExplorer, probe::HandlerBehavior, tally::Tallies,
 };
 
-/// The required attributes of the cookie.
-const DEMANDED: [&str; 2] = ["httponly", "path=/"];
-
 /// A handler cannot set the session cookie itself.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.handler_ran() || exchange.cookie.is_empty() {
@@ -25,8 +22,8 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     })
 }
 
-/// A login sets exactly one cookie, which no script can read and which is sent to no other host, in
-/// a response that no cache keeps; and a browser accepts it.
+/// A login sets exactly one cookie, with the attributes that the app declares and no others, in a
+/// response that no cache keeps; and a browser accepts it.
 pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let Some(nobody) = explorer.callers.first().cloned() else { return };
@@ -52,11 +49,12 @@ pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
         };
         let verdict = match texts.as_slice() {
             [line] if line.starts_with(&prefix) => {
-                let lower = line.to_ascii_lowercase();
-                let has = |wanted: &str| lower.split("; ").any(|part| part == wanted);
-                let is_secure = has("secure") || explorer.app.declared.own.starts_with("http:");
-                if !DEMANDED.into_iter().all(has) || !is_secure || !lower.contains("samesite=") {
-                    fault("the attributes Secure, HttpOnly, Path=/ and SameSite")
+                let declared = &explorer.app.declared.cookie_attributes;
+                if attributes(line) != *declared {
+                    let declared = declared.join("; ");
+                    fault(&format!(
+                        "the attributes that the app declares, and no others: {declared}"
+                    ))
                 } else if !explorer.app.takes(&reply) {
                     fault("a cookie that a browser keeps and sends back")
                 } else if reply.field("cache-control") != Some("no-store") {
@@ -69,4 +67,13 @@ pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
         };
         tallies.requests(Law::Cookies, explorer.path, route.method.as_str(), &[&request], verdict);
     }
+}
+
+/// The attributes of a line, in lower case and sorted.
+fn attributes(line: &str) -> Vec<String> {
+    let attributes = line.split(';').skip(1);
+    let mut attributes: Vec<_> =
+        attributes.map(|attribute| attribute.trim().to_ascii_lowercase()).collect();
+    attributes.sort_unstable();
+    attributes
 }

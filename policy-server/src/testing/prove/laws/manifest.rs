@@ -1,8 +1,11 @@
 //! The manifest: the app decides about each request as its manifest says.
 
 use http::{HeaderMap, Request, header};
-use policy_core::manifest::engine::{
-    Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
+use policy_core::{
+    Refusal,
+    manifest::engine::{
+        Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
+    },
 };
 
 use super::{Fault, Law, Verdict};
@@ -17,22 +20,35 @@ use crate::testing::prove::{
 
 /// The request that a page sent was decided as the manifest says.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
-    let Some((node, reply)) = &exchange.sent else { return Verdict::Silent };
-    let (Some(engine), Some(sent)) = (exchange.engine, node.sent()) else { return Verdict::Silent };
+    let (Some(engine), Some(request)) = (exchange.engine, request(exchange)) else {
+        return Verdict::Silent;
+    };
+    let Some(reply) = exchange.reply() else { return Verdict::Silent };
+    judge(engine, exchange.own, &request, exchange.caller, reply)
+}
+
+/// What the manifest says about the request that a page sent.
+pub(super) fn decision(exchange: &Exchange<'_>) -> Option<Decision> {
+    decide(exchange.engine?, exchange.own, &request(exchange)?, exchange.caller)
+}
+
+/// The request that a page sent.
+fn request(exchange: &Exchange<'_>) -> Option<ProbeRequest> {
+    let (node, _) = exchange.sent.as_ref()?;
+    let sent = node.sent()?;
     let caller = exchange.caller;
     let target = match caller.has_ticket {
         true => format!("{}?ticket=one", exchange.path.sample),
         false => exchange.path.sample.clone(),
     };
     let page = (exchange.page_case, &exchange.stand_in);
-    let request = probe_request(sent, caller, page, &target, exchange.cookie);
-    judge(engine, exchange.own, &request, caller, reply)
+    Some(probe_request(sent, caller, page, &target, exchange.cookie))
 }
 
 /// So are preflights of each page for each method.
 pub(super) fn of_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let declared = explorer.app.declared;
-    let Some(engine) = declared.engine.as_ref().filter(|_| !declared.has_layers) else { return };
+    let Some(engine) = &declared.engine else { return };
     let nobody = Caller::anonymous();
     for page in explorer.pages.clone() {
         for method in explorer.path.methods() {
@@ -51,22 +67,28 @@ fn judge(
     caller: &Caller,
     reply: &Reply,
 ) -> Verdict {
+    let Some((status, headers)) = reply.of_app() else { return Verdict::Silent };
     let Some(decision) = decide(engine, own, request, caller) else { return Verdict::Silent };
-    let reached = decision.outcome == Outcome::Reached;
     let has_run = reply.report.is_some();
-    let status = decision.status.filter(|_| !has_run);
-    let is_equal = reached == has_run
-        && status.is_none_or(|status| status == reply.status)
-        && fields(&decision.cors) == fields(&reply.headers);
+    let is_reached = match decision.refusal() {
+        // Found behind the layers of a route.
+        Some(Refusal::MediaType) => has_run,
+        _ => reply.is_reached,
+    };
+    let reached = decision.outcome == Outcome::Reached;
+    let decided = decision.status.filter(|_| !is_reached);
+    let is_equal = reached == is_reached
+        && decided.is_none_or(|decided| decided == status)
+        && fields(&decision.cors) == fields(headers);
     Verdict::unless(!is_equal, || Fault {
         expected: match (reached, decision.refusal()) {
             (true, _) => format!("the handler runs, {}", listed(&decision.cors)),
             (false, Some(refusal)) => format!("{}, {}", refusal.code(), listed(&decision.cors)),
-            (false, None) => format!("status {status:?}, {}", listed(&decision.cors)),
+            (false, None) => format!("status {decided:?}, {}", listed(&decision.cors)),
         },
         seen: match has_run {
-            true => format!("the handler ran, {}", listed(&reply.headers)),
-            false => format!("status {}, {}", reply.status, listed(&reply.headers)),
+            true => format!("the handler ran, {}", listed(headers)),
+            false => format!("status {status}, {}", listed(headers)),
         },
         attribute: "auth",
     })

@@ -11,7 +11,7 @@ mod preflights;
 mod reading;
 mod recipients;
 mod requests;
-mod security_headers;
+pub(super) mod responses;
 mod writing;
 
 use policy_core::manifest::Csrf;
@@ -40,8 +40,8 @@ pub enum Law {
     AuthBeforeHandler,
     UniformRefusal,
     Cookies,
-    SecurityHeaders,
     Isolation,
+    ResponseIntegrity,
     ManifestFidelity,
 }
 
@@ -61,8 +61,8 @@ impl Law {
         Self::AuthBeforeHandler,
         Self::UniformRefusal,
         Self::Cookies,
-        Self::SecurityHeaders,
         Self::Isolation,
+        Self::ResponseIntegrity,
         Self::ManifestFidelity,
     ];
 
@@ -101,7 +101,9 @@ impl Law {
                 "refusals of missing, wrong and expired credentials differ only in their code"
             }
             Self::Cookies => "the session cookie is set only by the app, as it declares it",
-            Self::SecurityHeaders => "security headers are those that the app writes",
+            Self::ResponseIntegrity => {
+                "what the policy writes into a response leaves the layers as it was written"
+            }
             Self::Isolation => "pages that isolation keeps out load nothing",
             Self::ManifestFidelity => "the app decides about each request as its manifest says",
         }
@@ -140,8 +142,9 @@ impl Law {
             Self::AuthBeforeHandler => "state who may call in `#[auth]`, and nowhere else",
             Self::UniformRefusal => "leave refusals as the app writes them",
             Self::Cookies => "log in by `Sessions::login`, and leave `Set-Cookie` as it is",
-            Self::SecurityHeaders => {
-                "state them in `#[headers]` or `App::headers`, and let nothing else write them"
+            Self::ResponseIntegrity => {
+                "state it in the attribute, such as `#[headers]`, `#[cache]` or `#[cors]`, and let no \
+                 layer write or remove it"
             }
             Self::Isolation => {
                 "let `Sec-Fetch-Site` and `Origin` reach the app, and no layer respond in its place"
@@ -156,15 +159,12 @@ impl Law {
     pub(super) fn silence(self, declared: &Declared) -> Option<&'static str> {
         let any = |of: fn(&Declaration) -> bool| declared.routes.iter().any(of);
         let (applies, otherwise) = match self {
-            Self::RequestIntegrity | Self::SecurityHeaders => {
+            Self::RequestIntegrity | Self::ResponseIntegrity => {
                 (declared.has_layers, "no layer is around the app")
             }
             Self::OwnResponse => (any(recipients::is_personal), "no response is for one caller"),
             Self::Isolation => (any(isolation::keeps_out), "no route keeps pages out"),
-            Self::ReadSoundness => (true, ""),
-            Self::ManifestFidelity => {
-                (!declared.has_layers, "layers around the app decide about requests, too")
-            }
+            Self::ReadSoundness | Self::ManifestFidelity => (true, ""),
             Self::ReadCompleteness | Self::ErrorsReadable | Self::PreflightPurity => (
                 declared.routes.iter().any(|route| route.sharing.is_some()),
                 "no route is shared with another origin",
@@ -223,7 +223,7 @@ type Judge = fn(&Exchange<'_>) -> Verdict;
 
 /// Puts every law about exchanges to the test.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
-    let laws: [(Law, Judge); 12] = [
+    let laws: [(Law, Judge); 13] = [
         (Law::RequestIntegrity, requests::of_exchange),
         (Law::OwnResponse, recipients::of_exchange),
         (Law::ReadSoundness, reading::sound),
@@ -234,6 +234,7 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
         (Law::NoAmbientWrite, writing::no_ambient),
         (Law::AuthBeforeHandler, callers::before_handler),
         (Law::Cookies, cookies::of_exchange),
+        (Law::ResponseIntegrity, responses::of_exchange),
         (Law::Isolation, isolation::of_exchange),
         (Law::ManifestFidelity, manifest::of_exchange),
     ];
@@ -247,7 +248,8 @@ pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
     // First, while no cache has anything.
     recipients::of_callers(explorer, tallies);
     requests::baited(explorer, tallies);
-    security_headers::survive(explorer, tallies);
+    requests::forwarded(explorer, tallies);
+    responses::made(explorer, tallies);
     preflights::pure(explorer, tallies);
     manifest::of_preflights(explorer, tallies);
     origins::odd(explorer, tallies);

@@ -3,13 +3,14 @@
 use http::{HeaderName, HeaderValue, header};
 use policy_core::headers::groups::may_be_credential;
 
-use super::{Fault, Law, Verdict};
+use super::{Fault, Law, Verdict, responses};
 use crate::testing::prove::{
+    equivalence_classes::{STRANGER, sample},
     exchange::Exchange,
     explorer::PathExplorer,
     passage::{Alteration, Part},
     probe::HandlerBehavior,
-    server::ProbeRequest,
+    server::{ProbeRequest, Reply},
     tally::Tallies,
 };
 
@@ -25,7 +26,7 @@ enum Bait {
 const TOKEN: &str = "policy-probe-token";
 
 /// Names that services give to these things. A layer that uses another one is not found.
-const BAITS: [Bait; 30] = [
+const BAITS: [Bait; 25] = [
     Bait::Cookie("access_token"),
     Bait::Cookie("token"),
     Bait::Cookie("jwt"),
@@ -51,12 +52,41 @@ const BAITS: [Bait; 30] = [
     Bait::Field("x-http-method-override", "DELETE"),
     Bait::Field("x-http-method", "DELETE"),
     Bait::Field("x-method-override", "DELETE"),
-    Bait::Field("x-original-url", "/policy-probe"),
-    Bait::Field("x-rewrite-url", "/policy-probe"),
-    Bait::Field("x-forwarded-host", "policy-probe.invalid"),
-    Bait::Field("x-original-host", "policy-probe.invalid"),
-    Bait::Field("x-forwarded-origin", "https://policy-probe.invalid"),
 ];
+
+/// What a field of a proxy says that any client can send as well.
+#[derive(Clone, Copy, Debug)]
+enum Claim {
+    /// The host that was asked.
+    Host,
+    /// The origin that was asked.
+    Origin,
+    /// The path that was asked.
+    Path,
+}
+
+/// The fields by which proxies say what was asked of them. An app removes those of which it knows
+/// before any layer, and of the others a layer may read one. None is of a scheme: a redirect to
+/// HTTPS by it gives nobody anything.
+const FORWARDED: [(&str, Claim); 12] = [
+    ("x-forwarded-host", Claim::Host),
+    ("x-original-host", Claim::Host),
+    ("x-http-host-override", Claim::Host),
+    ("x-host", Claim::Host),
+    ("forwarded", Claim::Host),
+    ("x-forwarded-origin", Claim::Origin),
+    ("x-original-url", Claim::Path),
+    ("x-rewrite-url", Claim::Path),
+    ("x-original-uri", Claim::Path),
+    ("x-original-path", Claim::Path),
+    ("x-forwarded-prefix", Claim::Path),
+    ("x-envoy-original-path", Claim::Path),
+];
+
+/// A host that nobody has.
+const NOBODY: &str = "policy-probe.invalid";
+/// The host of a stranger's page.
+const STRANGER_HOST: &str = "stranger.example";
 
 /// A request of a page reaches the gates as its browser sent it.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
@@ -89,6 +119,98 @@ pub(super) fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies)
         let method = method.as_str();
         tallies.requests(Law::RequestIntegrity, explorer.path, method, &[&request], verdict);
     }
+}
+
+/// No layer decides or writes anything by what a client says of a proxy: with these fields, the
+/// response is that without them. They name the host of the page and the path of another route, as
+/// who sends them would.
+pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let other = another_path(explorer);
+    let (own, cookie) = (explorer.app.declared.own.clone(), explorer.app.cookie.clone());
+    for (method, caller) in explorer.through_layers() {
+        for (page, host) in [(&*own, NOBODY), (STRANGER, STRANGER_HOST)] {
+            let mut ask = |fields: &[(&'static str, Claim)]| {
+                let mut request = explorer.by(&caller, &method, Some(page));
+                for (name, claim) in fields {
+                    if let Ok(value) = HeaderValue::try_from(value(name, *claim, host, &other)) {
+                        request.headers.insert(*name, value);
+                    }
+                }
+                let reply = explorer.ask(&request, HandlerBehavior::Answers)?;
+                Some((request, reply))
+            };
+            let Some((_, plain)) = ask(&[]) else { continue };
+            let mut judge = |fields: &[(&'static str, Claim)]| {
+                let (request, reply) = ask(fields)?;
+                let name = fields.first().map_or("", |(name, _)| *name);
+                Some((request, depends(&plain, &reply, name, host, &cookie)))
+            };
+            let Some((mut request, mut found)) = judge(&FORWARDED) else { continue };
+            if found.is_some() {
+                // By which of them.
+                let alone = FORWARDED.iter().filter_map(|field| judge(&[*field]));
+                if let Some((one, fault)) = alone.into_iter().find(|(_, fault)| fault.is_some()) {
+                    (request, found) = (one, fault);
+                }
+            }
+            let verdict = found.map_or(Verdict::Holds, Verdict::Broken);
+            let method = method.as_str();
+            tallies.requests(Law::RequestIntegrity, explorer.path, method, &[&request], verdict);
+        }
+    }
+}
+
+/// The path of another route, rather one that is open to everybody.
+fn another_path(explorer: &PathExplorer<'_, '_>) -> String {
+    let here = explorer.path.template;
+    let others = || explorer.app.declared.routes.iter().filter(|route| route.path() != here);
+    let open = others().find(|route| route.requirement().is_none());
+    let other = open.or_else(|| others().next());
+    other.map_or_else(|| "/policy-probe".to_owned(), |route| sample(route.path()))
+}
+
+fn value(name: &str, claim: Claim, host: &str, path: &str) -> String {
+    match claim {
+        Claim::Host if name == "forwarded" => format!("host={host}"),
+        Claim::Host => host.to_owned(),
+        Claim::Origin => format!("https://{host}"),
+        Claim::Path => path.to_owned(),
+    }
+}
+
+/// What makes a response another one than without the fields.
+fn depends(
+    plain: &Reply,
+    reply: &Reply,
+    name: &'static str,
+    host: &str,
+    cookie: &str,
+) -> Option<Fault> {
+    if let Some(Err(alteration)) = &reply.passed {
+        return Some(fault(alteration, Some(Bait::Field(name, ""))));
+    }
+    let expected = format!("the response is that without `{name}`, which any client can send");
+    let names_host = |reply: &Reply| {
+        let in_field = |value: &HeaderValue| contains(value.as_bytes(), host.as_bytes());
+        reply.headers.values().any(in_field) || contains(&reply.body, host.as_bytes())
+    };
+    let seen = if plain.status != reply.status {
+        format!("status {} in place of {}", reply.status, plain.status)
+    } else if plain.made_for != reply.made_for {
+        "the response that was made for another user".to_owned()
+    } else if let Some(difference) = responses::difference(plain, reply, cookie) {
+        let Fault { expected, seen, .. } = difference;
+        format!("{seen} in place of {expected}")
+    } else if names_host(reply) && !names_host(plain) {
+        format!("the response names {host}")
+    } else {
+        return None;
+    };
+    Some(Fault { expected, seen, attribute: "auth" })
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
 }
 
 fn passed(

@@ -1,0 +1,242 @@
+//! Responses: layers leave what the policy writes into a response as it was written.
+
+use std::{borrow::Cow, mem};
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use policy_core::browser::Mode;
+
+use super::{Fault, Law, Verdict, caching::Reuse, manifest};
+use crate::testing::prove::{
+    exchange::Exchange,
+    explorer::PathExplorer,
+    passage::Written,
+    probe::HandlerBehavior,
+    server::{ProbeRequest, Reply},
+    tally::Tallies,
+};
+
+/// What a layer may do with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Freedom {
+    /// Nothing: the lines that the app writes arrive, and no others.
+    None,
+    /// Write it where the app writes none.
+    Absent,
+    /// Add to it: each of its members restricts.
+    Add,
+    /// Keep caches from the response, or shorten how long they have it.
+    Narrow,
+}
+
+/// The fields that policies write, and those by which a response gives pages or caches more than
+/// policies do; next to those of CORS. The attribute is the one that states it.
+static FIELDS: [(HeaderName, Freedom, &str); 19] = [
+    (header::X_CONTENT_TYPE_OPTIONS, Freedom::Absent, "headers"),
+    (header::CONTENT_SECURITY_POLICY, Freedom::Add, "headers"),
+    (header::X_FRAME_OPTIONS, Freedom::Absent, "headers"),
+    (header::REFERRER_POLICY, Freedom::Absent, "headers"),
+    (header::STRICT_TRANSPORT_SECURITY, Freedom::Absent, "headers"),
+    (HeaderName::from_static("permissions-policy"), Freedom::Absent, "headers"),
+    (HeaderName::from_static("cross-origin-opener-policy"), Freedom::Absent, "headers"),
+    (HeaderName::from_static("cross-origin-embedder-policy"), Freedom::Absent, "headers"),
+    (HeaderName::from_static("cross-origin-resource-policy"), Freedom::Absent, "headers"),
+    (HeaderName::from_static("clear-site-data"), Freedom::Absent, "auth"),
+    (HeaderName::from_static("timing-allow-origin"), Freedom::None, "cors"),
+    (HeaderName::from_static("service-worker-allowed"), Freedom::None, "headers"),
+    (HeaderName::from_static("supports-loading-mode"), Freedom::None, "headers"),
+    (header::VARY, Freedom::Add, "cache"),
+    (header::CACHE_CONTROL, Freedom::Narrow, "cache"),
+    (HeaderName::from_static("cdn-cache-control"), Freedom::None, "cache"),
+    (HeaderName::from_static("surrogate-control"), Freedom::None, "cache"),
+    (header::WWW_AUTHENTICATE, Freedom::None, "auth"),
+    (header::SET_COOKIE, Freedom::None, "auth"),
+];
+
+/// How the names of the fields of CORS begin (Fetch 3.3.3).
+const CORS: &str = "access-control-";
+
+/// What the app refuses by its manifest, no layer lets through without asking the app. Nothing but
+/// 101 opens a WebSocket.
+pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+    let is_made = |reply: &&Reply| reply.is_layered && reply.inner.is_none();
+    let Some(reply) = exchange.reply().filter(is_made) else { return Verdict::Silent };
+    if exchange.fetch().mode == Mode::WebSocket && reply.status != 101 {
+        return Verdict::Silent;
+    }
+    let Some(decision) = manifest::decision(exchange) else { return Verdict::Silent };
+    let Some(status) = decision.status.filter(|_| decision.refusal().is_some()) else {
+        return Verdict::Silent;
+    };
+    undone(status, reply).map_or(Verdict::Holds, Verdict::Broken)
+}
+
+/// Judges a response that came out of the layers by what went into them.
+pub(in crate::testing::prove) fn judge(reply: &Reply, cookie: &str) -> Verdict {
+    reply.written.as_ref().map_or(Verdict::Silent, |written| compare(written, reply, cookie))
+}
+
+/// The verdicts on all responses of a path that came out of layers.
+pub(in crate::testing::prove) fn arrived(
+    explorer: &mut PathExplorer<'_, '_>,
+    tallies: &mut Tallies,
+) {
+    for (request, verdict) in mem::take(&mut explorer.arrived) {
+        note(explorer, &request, verdict, tallies);
+    }
+}
+
+/// A response that a layer makes itself has what the app would have written: pages of handlers, and
+/// refusals, errors and panics as pages.
+pub(super) fn made(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    for (method, caller) in explorer.through_layers() {
+        let is_served = explorer.path.served(method.as_str()).is_some();
+        let behaviors =
+            [HandlerBehavior::Answers, HandlerBehavior::Fails(404), HandlerBehavior::Panics];
+        for behavior in behaviors.into_iter().take(if is_served { 3 } else { 1 }) {
+            // Each with a ticket of its own.
+            let mut ask = |is_bare| {
+                let mut request = explorer.by_own_page(&caller, &method);
+                request.headers.insert(header::ACCEPT, HeaderValue::from_static("text/html"));
+                let reply = explorer.ask_for_page(&request, behavior, is_bare)?;
+                Some((request, reply))
+            };
+            let Some((request, reply)) = ask(false).filter(|(_, reply)| reply.written.is_none())
+            else {
+                continue;
+            };
+            let Some((_, bare)) = ask(true) else { continue };
+            let is_refusal = bare.status >= 400 && !bare.is_reached;
+            let headers = without_nonces(bare.headers);
+            let expected = Written { status: bare.status, is_refusal, headers };
+            let reply = Reply { headers: without_nonces(reply.headers), ..reply };
+            let verdict = compare(&expected, &reply, &explorer.app.cookie);
+            note(explorer, &request, verdict, tallies);
+        }
+    }
+}
+
+fn note(
+    explorer: &PathExplorer<'_, '_>,
+    request: &ProbeRequest,
+    verdict: Verdict,
+    tallies: &mut Tallies,
+) {
+    let announced = request.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let announced = announced.and_then(|method| method.to_str().ok());
+    let method = announced.unwrap_or(request.method.as_str());
+    tallies.requests(Law::ResponseIntegrity, explorer.path, method, &[request], verdict);
+}
+
+fn compare(written: &Written, reply: &Reply, cookie: &str) -> Verdict {
+    let undone = Some(written.status).filter(|_| written.is_refusal);
+    let undone = undone.and_then(|status| self::undone(status, reply));
+    let fault = undone.or_else(|| fields(written, reply, cookie));
+    fault.map_or(Verdict::Holds, Verdict::Broken)
+}
+
+/// What is refused stays refused. A path that no route has is nothing that is protected.
+fn undone(status: u16, reply: &Reply) -> Option<Fault> {
+    (status != 404 && reply.status < 400).then(|| Fault {
+        expected: format!("a refusal: the app refuses the request with {status}"),
+        seen: format!("status {}", reply.status),
+        attribute: "auth",
+    })
+}
+
+/// The first field that is not as the app wrote it.
+fn fields(written: &Written, reply: &Reply, cookie: &str) -> Option<Fault> {
+    let all = written.headers.keys().chain(reply.headers.keys());
+    let mut of_cors: Vec<_> = all.filter(|name| name.as_str().starts_with(CORS)).collect();
+    of_cors.sort_unstable_by_key(|name| name.as_str());
+    let of_cors = of_cors.into_iter().map(|name| (name, Freedom::None, "cors"));
+    let others = FIELDS.iter().map(|(name, freedom, attribute)| (name, *freedom, *attribute));
+    let mut all = others.chain(of_cors);
+    let (name, _, attribute) = all.find(|(name, freedom, _)| {
+        let [expected, arrived] =
+            [&written.headers, &reply.headers].map(|headers| lines(headers, name, cookie));
+        !match freedom {
+            Freedom::None => expected == arrived,
+            Freedom::Absent => expected.is_empty() || expected == arrived,
+            Freedom::Add => has_all(&arrived, &expected),
+            Freedom::Narrow => Reuse::of(reply.status, &reply.headers)
+                .is_within(&Reuse::of(written.status, &written.headers)),
+        }
+    })?;
+    let [expected, seen] = [&written.headers, &reply.headers].map(|headers| {
+        let lines = lines(headers, name, cookie);
+        let lines: Vec<_> = lines.iter().map(|line| shown(name, line)).collect();
+        match lines.is_empty() {
+            true => format!("no `{name}`"),
+            false => format!("`{name}: {}`", lines.join(" and ")),
+        }
+    });
+    Some(Fault { expected, seen: format!("{seen}, status {}", reply.status), attribute })
+}
+
+/// What a response has beyond or short of another one to an equal request.
+pub(super) fn difference(one: &Reply, other: &Reply, cookie: &str) -> Option<Fault> {
+    let status = one.status;
+    let headers = without_nonces(one.headers.clone());
+    let expected = Written { status, is_refusal: false, headers };
+    let other = Reply { headers: without_nonces(other.headers.clone()), ..other.clone() };
+    fields(&expected, &other, cookie)
+}
+
+/// Whether each member is among others. `*` in `Vary` stands for all.
+fn has_all(arrived: &[String], expected: &[String]) -> bool {
+    let is_there = |member: &String| arrived.iter().any(|other| other == member || other == "*");
+    expected.iter().all(is_there)
+}
+
+/// The lines of a field; of `Vary` its members, of `Set-Cookie` those that set the cookie of the
+/// sessions.
+fn lines(headers: &HeaderMap, name: &HeaderName, cookie: &str) -> Vec<String> {
+    let values = headers.get_all(name).iter();
+    let texts = values.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    match *name {
+        header::VARY => {
+            let members = |line: Cow<'_, str>| {
+                let members = line.split(',').map(|member| member.trim().to_ascii_lowercase());
+                members.collect::<Vec<_>>()
+            };
+            texts.flat_map(members).collect()
+        }
+        header::SET_COOKIE => {
+            let is_of_session = |line: &Cow<'_, str>| {
+                line.split_once('=').is_some_and(|(name, _)| name.trim() == cookie)
+            };
+            texts.filter(is_of_session).map(Cow::into_owned).collect()
+        }
+        _ => texts.map(Cow::into_owned).collect(),
+    }
+}
+
+/// A line, without the id of a session.
+fn shown(name: &HeaderName, line: &str) -> String {
+    match line.split_once('=').filter(|_| *name == header::SET_COOKIE) {
+        None => line.to_owned(),
+        Some((cookie, rest)) => {
+            let attributes = rest.split_once(';').map_or("", |(_, attributes)| attributes);
+            format!("{cookie}=..;{attributes}")
+        }
+    }
+}
+
+/// The headers, with policies for content without the values of their nonces, which differ from
+/// response to response.
+fn without_nonces(mut headers: HeaderMap) -> HeaderMap {
+    for policy in headers.iter_mut().filter(|(name, _)| **name == header::CONTENT_SECURITY_POLICY) {
+        let text = without_nonce(&String::from_utf8_lossy(policy.1.as_bytes()));
+        if let Ok(text) = HeaderValue::try_from(text) {
+            *policy.1 = text;
+        }
+    }
+    headers
+}
+
+fn without_nonce(policy: &str) -> String {
+    let mut parts = policy.split("'nonce-");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once('\'').map_or(part, |(_, rest)| rest));
+    rest.fold(first, |text, rest| text + "'nonce'" + rest)
+}
