@@ -40,9 +40,9 @@ enum OriginsArg {
     /// `config("name", within = .., by = ..)`
     AtRunTime {
         call: TokenStream,
-        name: Expr,
+        name: Box<Expr>,
         within: Option<List>,
-        by: Option<Expr>,
+        by: Option<Box<Expr>>,
     },
     /// They are there, and an error about them has been found already.
     Unreadable,
@@ -130,14 +130,14 @@ impl OriginsArg {
                     if by.is_some() {
                         diagnostics.rule(arg, Rule::ArgumentRepeated, "by");
                     }
-                    by = Some((*assign.right).clone());
+                    by = Some(assign.right.clone());
                 }
                 other => diagnostics.rule(other, Rule::ConfigArgument, ""),
             }
         }
         is_readable.then(|| Self::AtRunTime {
             call: call.to_token_stream(),
-            name: name.clone(),
+            name: Box::new(name.clone()),
             within,
             by,
         })
