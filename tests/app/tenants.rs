@@ -14,7 +14,6 @@ async fn orders(tenant: String) -> String {
 #[put("/{tenant}/orders/{id}")]
 #[cors(origins = config("tenants", by = "tenant", within = ["https://*.shop.example"]))]
 #[auth(public)]
-#[csrf(exempt = "no cookies")]
 async fn order(tenant: String, id: u32) -> String {
     format!("{tenant} {id}")
 }

@@ -146,7 +146,7 @@ impl Hints {
                 None => self.news = None,
             }
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -395,7 +395,7 @@ async fn a_password_given_once_more_changes_the_id_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_login() {
+async fn a_refresh_token_that_is_used_again_at_once_yields_the_valid_one() {
     let (_folder, accounts) = started();
     let mut program = Visitor::signed_up(&accounts, "ada").await;
     program.cookie = None;
@@ -403,10 +403,9 @@ async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_login() {
     let (_, second) = pair(&program.refresh(&first).await);
     let (access, third) = pair(&program.refresh(&second).await);
     assert_eq!(json_of(&program.by_token(&access).await), json!({ "name": "ada", "by": "token" }));
-    // The first token again, after its successor was used: not a second tab, but a copy.
-    assert_eq!(program.refresh(&first).await.status, 401);
-    assert_eq!(program.refresh(&third).await.status, 401, "the whole family ended");
-    assert_eq!(program.by_token(&access).await.problem().1, "auth.token-invalid");
+    // Another tab was slower. After the grace it would be a copy, and end the login.
+    assert_eq!(pair(&program.refresh(&first).await).1, third);
+    assert_eq!(program.refresh(&third).await.status, 200);
 }
 
 #[tokio::test]
@@ -514,6 +513,9 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
     accounts.stop().expect("an orderly end");
     let accounts = Accounts::start(&folder).expect("an example that starts again");
     let now = Visitor::of(&accounts);
+    // The name of the cookie contains the port, which is another one now.
+    let names = [ada.port, now.port].map(|port| format!("sid-{port}"));
+    ada.cookie = ada.cookie.map(|cookie| cookie.replace(&names[0], &names[1]));
     (ada.port, ada.origin) = (now.port, now.origin);
     assert_eq!(ada.get("/profile").await.status, 200);
     assert_eq!(ada.by_token(&access).await.status, 200);

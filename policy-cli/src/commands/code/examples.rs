@@ -66,7 +66,7 @@ mod tests {
     /// Rules of these areas that no example shows: those about the app as a whole, what is given to
     /// it at run time, those of layers in front of other services, and four that are about a list of
     /// routes or take a page to break.
-    const WITHOUT: [&str; 33] = [
+    const WITHOUT: [&str; 35] = [
         "cors.any-origin-at-run-time",
         "cors.bound-unset",
         "cors.bound-unused",
@@ -74,6 +74,8 @@ mod tests {
         "cors.origin-outside-bound",
         "cors.origin-list-missing",
         "cors.origin-list-unused",
+        "cors.list-key",
+        "cors.list-by",
         "cors.extension-of-nothing",
         "cors.loopback-shared",
         "cors.list-without-store",

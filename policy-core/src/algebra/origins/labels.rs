@@ -145,7 +145,6 @@ fn joined(prefix: &str, suffix: &str) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::algebra::OriginRegion;
 
     fn region(text: &str) -> OriginRegion {

@@ -21,7 +21,7 @@ use super::sharing::Sharing;
 use crate::{app::AppParts, build};
 
 /// The own origin of an app that states none: that of the development profile.
-const DEVELOPMENT: &str = "http://localhost";
+pub(super) const DEVELOPMENT: &str = "http://localhost";
 
 /// An app, as its manifest describes it.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(super) struct Declared {
     pub(super) routes: Vec<Declaration>,
     /// Which origins may read responses for unknown paths.
     pub(super) unknown: Option<Arc<Sharing>>,
+    /// Whether a fallback serves these.
+    pub(super) has_fallback: bool,
     /// The engine that is made of the manifest, with the present lists of origins.
     pub(super) engine: Option<Engine>,
     /// The code of the app that does not run in a proof, in words.
@@ -106,6 +108,7 @@ impl Declared {
             has_layers: !app.layers.is_empty(),
             routes,
             unknown,
+            has_fallback: manifest.routes.iter().any(|route| route.kind == RouteKind::Fallback),
             engine,
             replaced,
         }

@@ -38,6 +38,8 @@ pub(super) struct Path<'a> {
     /// Which origins may read responses that belong to no route of the path.
     shared: Option<&'a Sharing>,
     has_sessions: bool,
+    /// Whether a page may be granted what needs a preflight: a fallback is never asked for methods.
+    answers_preflights: bool,
     /// How many paths of the app are like it.
     pub(super) count: usize,
 }
@@ -66,7 +68,15 @@ impl<'a> Path<'a> {
             let shared = sorted.into_iter().find_map(|route| route.sharing.as_deref());
             let has_sessions = declared.has_sessions;
             let sample = sample(template);
-            let path = Self { template, sample, routes, shared, has_sessions, count: 1 };
+            let path = Self {
+                template,
+                sample,
+                routes,
+                shared,
+                has_sessions,
+                answers_preflights: true,
+                count: 1,
+            };
             kinds.push((kind, path));
         }
         let unknown = Self {
@@ -75,6 +85,7 @@ impl<'a> Path<'a> {
             routes: Vec::new(),
             shared: declared.unknown.as_deref(),
             has_sessions: declared.has_sessions,
+            answers_preflights: !declared.has_fallback,
             count: 1,
         };
         kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
@@ -102,7 +113,7 @@ impl<'a> Path<'a> {
         let is_asked_first = request_case.is_asked_first();
         sharing.names(&page_case.origin)
             && (!with_credentials || sharing.has_credentials())
-            && (!is_asked_first || !self.routes.is_empty())
+            && (!is_asked_first || self.answers_preflights)
             && sharing.allows(method, &request_case.unsafe_headers, &self.routes, self.has_sessions)
     }
 

@@ -4,10 +4,14 @@
 use policy_core::{
     csrf,
     manifest::{Cors, Origins, Source, Sources},
+    method,
     route::Level,
 };
 
 use super::declared::Declaration;
+
+/// The methods that have a body as a rule.
+const WITH_BODY: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "QUERY"];
 
 /// A CORS policy, with the present entries of its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +103,6 @@ impl Sharing {
 
     /// Whether a page may send this header.
     fn allows_header(&self, name: &str, path: &[&Declaration], has_sessions: bool) -> bool {
-        const WITH_BODY: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "QUERY"];
         let alike = self.alike(path);
         let by_credentials = alike
             .iter()
@@ -108,8 +111,31 @@ impl Sharing {
         let by_body = name == "content-type"
             && self.cors.methods.is_none()
             && alike.iter().any(|route| WITH_BODY.contains(&route.method.as_str()));
+        by_credentials || by_body || self.names_header(name)
+    }
+
+    /// Whether the preflight is granted although no route serves the method, so that the page can read
+    /// the router's 404 or 405: for each method of a standard, unless the policy names its methods.
+    fn is_unserved(&self, method: &str, path: &[&Declaration]) -> bool {
+        let serves = |name: &str| path.iter().any(|route| route.method.as_str() == name);
+        self.cors.methods.is_none()
+            && !(serves(method) || (method == "HEAD" && serves("GET")))
+            && method::is_known(method)
+    }
+
+    /// Whether a page may send this header with a method that no route serves.
+    fn allows_unserved_header(&self, name: &str, method: &str) -> bool {
+        match name {
+            "authorization" => true,
+            csrf::HEADER if self.cors.credentials => true,
+            "content-type" if WITH_BODY.contains(&method) => true,
+            _ => self.names_header(name),
+        }
+    }
+
+    fn names_header(&self, name: &str) -> bool {
         let any = self.cors.headers.iter().any(|listed| listed == "*") && name != "authorization";
-        by_credentials || by_body || any || self.cors.headers.iter().any(|listed| listed == name)
+        any || self.cors.headers.iter().any(|listed| listed == name)
     }
 
     /// The routes of a path that share it in the same way.
@@ -128,6 +154,9 @@ impl Sharing {
         path: &[&Declaration],
         has_sessions: bool,
     ) -> bool {
+        if self.is_unserved(method, path) {
+            return headers.iter().all(|name| self.allows_unserved_header(name, method));
+        }
         let is_simple = matches!(method, "GET" | "HEAD" | "POST");
         (is_simple || self.allows_method(method, path))
             && headers.iter().all(|name| self.allows_header(name, path, has_sessions))
