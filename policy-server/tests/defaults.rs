@@ -97,8 +97,11 @@ fn found() -> BTreeSet<(String, String)> {
 fn listed() -> BTreeSet<(String, String)> {
     let text = fs::read_to_string(root().join("../docs/decisions/defaults.md")).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
-    let cells = rows.map(|row| row.split('`').collect::<Vec<_>>());
-    cells.map(|cells| (cells[0].to_owned(), cells[2].to_owned())).collect()
+    rows.filter_map(|row| {
+        let mut cells = row.split('`');
+        Some((cells.next()?.to_owned(), cells.nth(1)?.to_owned()))
+    })
+    .collect()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
