@@ -562,6 +562,14 @@ pub use policy_macros::jsonp;
 /// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
 /// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
 /// | `concurrency = 64` | the most concurrent requests; a WebSocket is one until it ends | 503 |
+/// | `message = "64 KiB"` | the most bytes of a message that a client sends over a WebSocket, all fragments together; 256 KiB | closed with 1009 |
+/// | `silence = "5m"` | how long the client of a WebSocket may send nothing, also no pong; one minute | closed with 1001 |
+/// | `sockets = 1000` | the most WebSockets that are open at once; 4,096 | 503 |
+/// | `sockets_per_caller = 10` | those of one principal, or else of one client address; 100 | 429 |
+///
+/// The limits of WebSockets hold for whatever opens one: a handler, a mounted service or a proxy. A
+/// client is sent a ping after half of the silence, and its pong does not reach the handler. These
+/// limits count in each instance by itself.
 ///
 /// An IPv6 address counts by its first 64 bits, and a network of 48 bits is served a limited number
 /// of clients ([`App::rate_capacity`](crate::App::rate_capacity)). A rate is also the burst size: all

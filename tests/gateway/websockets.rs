@@ -113,8 +113,11 @@ impl Socket {
         assert_eq!(std::mem::take(&mut self.received), b"\x81\x02hi");
     }
 
-    /// Waits for the end of the stream; asserts that nothing comes before.
-    async fn assert_ended(&mut self) {
+    /// Waits for the Close frame, replies, and waits for the end of the stream.
+    async fn assert_ended(&mut self, close: &[u8]) {
+        let sent = soon(self.receiving.data()).await.expect("a stream").expect("data");
+        assert_eq!(sent.escape_ascii().to_string(), close.escape_ascii().to_string());
+        let _ = self.sending.send_data(Bytes::from_static(b"\x88\x80\0\0\0\0"), false);
         while let Some(Ok(data)) = soon(self.receiving.data()).await {
             assert!(data.is_empty(), "before the end: `{}`", data.escape_ascii());
         }
@@ -209,7 +212,7 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
     clock.advance(Duration::from_secs(2));
     let cut_off = http::request("POST /cut-off", &["content-length: 0"]);
     assert_eq!(server.response(cut_off).await.status, 200);
-    mine.assert_ended().await;
+    mine.assert_ended(b"\x88\x17\x03\xf0auth.credential-ended").await;
     public.assert_echo().await;
     let get = Request::builder().uri("http://localhost/client").body(()).expect("a request");
     assert_eq!(ask(&mut client, get).await.0, 200);
@@ -222,7 +225,7 @@ async fn websockets_end_with_the_server_at_once() {
     let mut socket = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
     socket.assert_echo().await;
     soon(server.stop()).await.expect("an end");
-    socket.assert_ended().await;
+    socket.assert_ended(b"\x88\x11\x03\xe9server.stopping").await;
 }
 
 /// The server stops reading from a client that reads nothing.

@@ -75,4 +75,49 @@ mod concurrency_zero {
     async fn orders() {}
 }
 
+mod message_malformed {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(message = "64 kb")]
+    async fn live() {}
+}
+
+mod message_out_of_bounds {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(message = "0 B")]
+    async fn live() {}
+}
+
+mod silence_malformed {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(silence = "5 minutes")]
+    async fn live() {}
+}
+
+mod silence_out_of_bounds {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(silence = "0s")]
+    async fn live() {}
+}
+
+mod sockets_zero {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(sockets = 0)]
+    async fn live() {}
+}
+
 fn main() {}

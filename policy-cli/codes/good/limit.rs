@@ -71,3 +71,48 @@ mod concurrency_zero {
     #[limit(concurrency = 64)]
     async fn orders() {}
 }
+
+mod message_malformed {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(message = "64 kB")]
+    async fn live() {}
+}
+
+mod message_out_of_bounds {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(message = "64 KiB")]
+    async fn live() {}
+}
+
+mod silence_malformed {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(silence = "5m")]
+    async fn live() {}
+}
+
+mod silence_out_of_bounds {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(silence = "5m")]
+    async fn live() {}
+}
+
+mod sockets_zero {
+    use policy_server::prelude::*;
+
+    #[get("/live")]
+    #[auth(public)]
+    #[limit(sockets = 1000)]
+    async fn live() {}
+}

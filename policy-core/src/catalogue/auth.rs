@@ -121,6 +121,8 @@ area! { $ auth
         TicketInvalid 401 "auth.ticket-invalid", "The ticket is invalid";
         /// A credential that a custom scheme rejects.
         CredentialInvalid 401 "auth.credential-invalid", "The credential is invalid";
+        /// The reason of the end of a stream or WebSocket: what opened it is no longer valid.
+        CredentialEnded 401 "auth.credential-ended", "The session or token has ended";
         /// RFC 6750 3: no credential that the route accepts.
         CredentialsMissing 401 "auth.credentials-missing", "Credentials are required";
         /// RFC 6750 3.1, `invalid_request`: an Authorization field that is repeated or malformed.

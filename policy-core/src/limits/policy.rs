@@ -32,11 +32,36 @@ pub struct Limits {
     pub rate: Option<Rate>,
     /// The most requests at work at once.
     pub concurrency: Option<u32>,
+    /// The most bytes of a message that a client sends over a WebSocket.
+    pub message: Option<u64>,
+    /// How long a client of a WebSocket may be silent.
+    pub silence: Option<Duration>,
+    /// The most WebSockets that are open at once.
+    pub sockets: Option<u32>,
+    /// The most WebSockets that one caller has open at once.
+    pub sockets_per_caller: Option<u32>,
 }
 
 impl Limits {
     /// No limits.
-    pub const NONE: Self = Self { body: None, timeout: None, rate: None, concurrency: None };
+    pub const NONE: Self = Self {
+        body: None,
+        timeout: None,
+        rate: None,
+        concurrency: None,
+        message: None,
+        silence: None,
+        sockets: None,
+        sockets_per_caller: None,
+    };
+
+    /// The limits of WebSockets where no level states one: messages of 256 KiB, a minute of silence,
+    /// 4,096 sockets in all, and 100 of one caller.
+    pub const OF_SOCKETS: Self = Self::NONE
+        .message(256 << 10)
+        .silence(Duration::from_secs(60))
+        .sockets(4_096)
+        .sockets_per_caller(100);
 
     /// Limits request bodies to this many bytes.
     #[must_use]
@@ -66,19 +91,46 @@ impl Limits {
         self
     }
 
+    /// Limits messages that clients send over a WebSocket to this many bytes. All fragments of a
+    /// message count together (RFC 6455 5.4).
+    #[must_use]
+    pub const fn message(mut self, bytes: u64) -> Self {
+        self.message = Some(bytes);
+        self
+    }
+
+    /// Limits how long a client of a WebSocket may be silent. It is sent a ping after half of the
+    /// time.
+    #[must_use]
+    pub const fn silence(mut self, time: Duration) -> Self {
+        self.silence = Some(time);
+        self
+    }
+
+    /// Limits the number of WebSockets that are open at once.
+    #[must_use]
+    pub const fn sockets(mut self, sockets: u32) -> Self {
+        self.sockets = Some(sockets);
+        self
+    }
+
+    /// Limits the number of WebSockets that one caller has open at once: a principal, or else a
+    /// client address.
+    #[must_use]
+    pub const fn sockets_per_caller(mut self, sockets: u32) -> Self {
+        self.sockets_per_caller = Some(sockets);
+        self
+    }
+
     /// These limits, with those of an outer level for every limit that is not set here.
     #[must_use]
     pub const fn or(self, outer: Self) -> Self {
-        Self {
-            body: if self.body.is_some() { self.body } else { outer.body },
-            timeout: if self.timeout.is_some() { self.timeout } else { outer.timeout },
-            rate: if self.rate.is_some() { self.rate } else { outer.rate },
-            concurrency: if self.concurrency.is_some() {
-                self.concurrency
-            } else {
-                outer.concurrency
-            },
+        macro_rules! nearest {
+            ($($limit:ident),*) => {
+                Self { $($limit: if self.$limit.is_some() { self.$limit } else { outer.$limit },)* }
+            };
         }
+        nearest!(body, timeout, rate, concurrency, message, silence, sockets, sockets_per_caller)
     }
 
     /// Every violation of the rules about limits, in the order of the parts.
@@ -103,20 +155,32 @@ mod tests {
             timeout: Some(Duration::from_secs(1)),
             rate: Some(Rate::per_second(1)),
             concurrency: Some(1),
+            message: Some(1),
+            silence: Some(Duration::from_secs(1)),
+            sockets: Some(1),
+            sockets_per_caller: Some(1),
         };
         let outer = Limits {
             body: Some(2),
             timeout: Some(Duration::from_secs(2)),
             rate: Some(Rate::per_second(2)),
             concurrency: Some(2),
+            message: Some(2),
+            silence: Some(Duration::from_secs(2)),
+            sockets: Some(2),
+            sockets_per_caller: Some(2),
         };
-        for flags in 0..16_u8 {
+        for flags in 0..=u8::MAX {
             let has = |flag: u8| flags & (1 << flag) != 0;
             let stated = Limits {
                 body: inner.body.filter(|_| has(0)),
                 timeout: inner.timeout.filter(|_| has(1)),
                 rate: inner.rate.filter(|_| has(2)),
                 concurrency: inner.concurrency.filter(|_| has(3)),
+                message: inner.message.filter(|_| has(4)),
+                silence: inner.silence.filter(|_| has(5)),
+                sockets: inner.sockets.filter(|_| has(6)),
+                sockets_per_caller: inner.sockets_per_caller.filter(|_| has(7)),
             };
             let composed = stated.or(outer);
             assert_eq!(composed.body, if has(0) { inner.body } else { outer.body });
@@ -125,6 +189,13 @@ mod tests {
             assert_eq!(
                 composed.concurrency,
                 if has(3) { inner.concurrency } else { outer.concurrency }
+            );
+            assert_eq!(composed.message, if has(4) { inner.message } else { outer.message });
+            assert_eq!(composed.silence, if has(5) { inner.silence } else { outer.silence });
+            assert_eq!(composed.sockets, if has(6) { inner.sockets } else { outer.sockets });
+            assert_eq!(
+                composed.sockets_per_caller,
+                if has(7) { inner.sockets_per_caller } else { outer.sockets_per_caller }
             );
             assert_eq!(stated.or(Limits::NONE), stated);
         }

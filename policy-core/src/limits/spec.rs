@@ -29,6 +29,14 @@ parts! {
         Rate = "rate",
         /// `concurrency`
         Concurrency = "concurrency",
+        /// `message`
+        Message = "message",
+        /// `silence`
+        Silence = "silence",
+        /// `sockets`
+        Sockets = "sockets",
+        /// `sockets_per_caller`
+        SocketsPerCaller = "sockets_per_caller",
     }
 }
 
@@ -58,26 +66,52 @@ impl<'a> LimitSpec<'a> {
     }
 
     const fn check(&self, part: Part, _index: usize) -> Option<Rule> {
-        let Limits { body, timeout, rate, concurrency } = self.limits;
-        match (part, body, timeout, rate, concurrency) {
-            (Part::Body, Some(0), ..) => Some(Rule::LimitBodyOutOfBounds),
-            (Part::Timeout, _, Some(timeout), ..)
-                if timeout.is_zero() || timeout.as_nanos() > LONGEST_TIMEOUT.as_nanos() =>
-            {
-                Some(Rule::LimitTimeoutOutOfBounds)
-            }
-            (Part::Rate, _, _, Some(rate), _) if rate.count == 0 || rate.per.is_zero() => {
-                Some(Rule::LimitRateOutOfBounds)
-            }
-            (Part::Rate, _, _, Some(rate), _)
-                if self.route.is_public() && matches!(rate.by, RateKey::Principal) =>
-            {
-                Some(Rule::LimitRateOfNobody)
-            }
-            (Part::Concurrency, _, _, _, Some(0)) => Some(Rule::LimitConcurrencyZero),
-            _ => None,
+        let limits = self.limits;
+        match part {
+            Part::Body => match limits.body {
+                Some(0) => Some(Rule::LimitBodyOutOfBounds),
+                _ => None,
+            },
+            Part::Timeout => match limits.timeout {
+                Some(timeout) if is_out_of_bounds(timeout) => Some(Rule::LimitTimeoutOutOfBounds),
+                _ => None,
+            },
+            Part::Rate => match limits.rate {
+                Some(rate) if rate.count == 0 || rate.per.is_zero() => {
+                    Some(Rule::LimitRateOutOfBounds)
+                }
+                Some(rate) if self.route.is_public() && matches!(rate.by, RateKey::Principal) => {
+                    Some(Rule::LimitRateOfNobody)
+                }
+                _ => None,
+            },
+            Part::Concurrency => match limits.concurrency {
+                Some(0) => Some(Rule::LimitConcurrencyZero),
+                _ => None,
+            },
+            Part::Message => match limits.message {
+                Some(0) => Some(Rule::LimitMessageOutOfBounds),
+                _ => None,
+            },
+            Part::Silence => match limits.silence {
+                Some(silence) if is_out_of_bounds(silence) => Some(Rule::LimitSilenceOutOfBounds),
+                _ => None,
+            },
+            Part::Sockets => match limits.sockets {
+                Some(0) => Some(Rule::LimitSocketsZero),
+                _ => None,
+            },
+            Part::SocketsPerCaller => match limits.sockets_per_caller {
+                Some(0) => Some(Rule::LimitSocketsZero),
+                _ => None,
+            },
         }
     }
+}
+
+/// Whether a time is none, or longer than a day.
+const fn is_out_of_bounds(time: Duration) -> bool {
+    time.is_zero() || time.as_nanos() > LONGEST_TIMEOUT.as_nanos()
 }
 
 #[cfg(test)]
@@ -100,21 +134,38 @@ mod tests {
             .body(1)
             .timeout(Duration::from_nanos(1))
             .rate(Rate { per: Duration::from_nanos(1), ..Rate::per_second(1) })
-            .concurrency(1);
+            .concurrency(1)
+            .message(1)
+            .silence(Duration::from_nanos(1))
+            .sockets(1)
+            .sockets_per_caller(1);
         assert_eq!(rules(LimitSpec::of(smallest)), []);
-        let nothing =
-            Limits::NONE.body(0).timeout(Duration::ZERO).rate(Rate::per_second(0)).concurrency(0);
+        let nothing = Limits::NONE
+            .body(0)
+            .timeout(Duration::ZERO)
+            .rate(Rate::per_second(0))
+            .concurrency(0)
+            .message(0)
+            .silence(Duration::ZERO)
+            .sockets(0)
+            .sockets_per_caller(0);
         let all = [
             (Part::Body, Rule::LimitBodyOutOfBounds),
             (Part::Timeout, Rule::LimitTimeoutOutOfBounds),
             (Part::Rate, Rule::LimitRateOutOfBounds),
             (Part::Concurrency, Rule::LimitConcurrencyZero),
+            (Part::Message, Rule::LimitMessageOutOfBounds),
+            (Part::Silence, Rule::LimitSilenceOutOfBounds),
+            (Part::Sockets, Rule::LimitSocketsZero),
+            (Part::SocketsPerCaller, Rule::LimitSocketsZero),
         ];
         assert_eq!(rules(LimitSpec::of(nothing)), all);
         let timeless = Rate { per: Duration::ZERO, ..Rate::per_second(1) };
         let long = Limits::NONE.timeout(LONGEST_TIMEOUT + Duration::from_nanos(1)).rate(timeless);
         assert_eq!(rules(LimitSpec::of(long)), all[1..3]);
         assert_eq!(rules(LimitSpec::of(Limits::NONE.timeout(LONGEST_TIMEOUT))), []);
+        let silent = Limits::NONE.silence(LONGEST_TIMEOUT + Duration::from_nanos(1));
+        assert_eq!(rules(LimitSpec::of(silent)), all[5..6]);
     }
 
     #[test]
@@ -141,6 +192,7 @@ mod tests {
                 timeout: has(1).then_some(Duration::ZERO),
                 rate: has(2).then(|| Rate::per_second(u32::from(has(4))).by_principal()),
                 concurrency: has(3).then_some(0),
+                ..Limits::NONE
             };
             let spec = on(limits, Authentication::Public);
             assert_eq!(spec.first_error(), spec.violations().next());

@@ -65,6 +65,47 @@ pub fn timeout_of(text: &str) -> Result<Duration, Rule> {
         .ok_or(Rule::LimitTimeoutOutOfBounds)
 }
 
+/// The bytes that a message of a WebSocket may have, written as a [size](body_of).
+///
+/// # Errors
+///
+/// [`Rule::LimitMessageMalformed`], and [`Rule::LimitMessageOutOfBounds`] for zero and for more than
+/// `u64` counts.
+///
+/// ```
+/// use policy_core::{Rule, limits::message_of};
+///
+/// assert_eq!(message_of("64 KiB"), Ok(64 << 10));
+/// assert_eq!(message_of("64"), Err(Rule::LimitMessageMalformed));
+/// ```
+pub fn message_of(text: &str) -> Result<u64, Rule> {
+    body_of(text).map_err(|rule| match rule {
+        Rule::LimitBodyMalformed => Rule::LimitMessageMalformed,
+        _ => Rule::LimitMessageOutOfBounds,
+    })
+}
+
+/// The time that a client of a WebSocket may be silent, written as a [time-out](timeout_of).
+///
+/// # Errors
+///
+/// [`Rule::LimitSilenceMalformed`], and [`Rule::LimitSilenceOutOfBounds`] for zero and for more
+/// than a day.
+///
+/// ```
+/// use std::time::Duration;
+/// use policy_core::{Rule, limits::silence_of};
+///
+/// assert_eq!(silence_of("5m"), Ok(Duration::from_secs(300)));
+/// assert_eq!(silence_of("5 minutes"), Err(Rule::LimitSilenceMalformed));
+/// ```
+pub fn silence_of(text: &str) -> Result<Duration, Rule> {
+    timeout_of(text).map_err(|rule| match rule {
+        Rule::LimitTimeoutMalformed => Rule::LimitSilenceMalformed,
+        _ => Rule::LimitSilenceOutOfBounds,
+    })
+}
+
 /// The rate that a text such as `100/min` or `5/s per principal` is, with the units `s`, `min`,
 /// `h` and `d`. Without `per principal` it is one `per address`.
 ///

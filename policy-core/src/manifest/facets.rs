@@ -222,6 +222,18 @@ pub struct Limits {
     /// The most requests at work at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
+    /// The most bytes of a message that a client sends over a WebSocket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<u64>,
+    /// How long a client of a WebSocket may be silent, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silence_ms: Option<u64>,
+    /// The most WebSockets that are open at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<u32>,
+    /// The most WebSockets that one caller has open at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sockets_per_caller: Option<u32>,
 }
 
 /// At most `count` requests of one client within any `per_ms` milliseconds.

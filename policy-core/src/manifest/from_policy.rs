@@ -111,8 +111,16 @@ impl From<&limits::Limits> for Limits {
             per_ms: millis(rate.per),
             by: rate.by,
         });
-        let timeout_ms = limits.timeout.map(millis);
-        Self { body: limits.body, timeout_ms, rate, concurrency: limits.concurrency }
+        Self {
+            body: limits.body,
+            timeout_ms: limits.timeout.map(millis),
+            rate,
+            concurrency: limits.concurrency,
+            message: limits.message,
+            silence_ms: limits.silence.map(millis),
+            sockets: limits.sockets,
+            sockets_per_caller: limits.sockets_per_caller,
+        }
     }
 }
 

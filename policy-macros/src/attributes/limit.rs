@@ -1,8 +1,10 @@
 //! `#[limit]`: `body = "1 MiB", timeout = "5s", ..`, or shared limits.
 
+use std::time::Duration;
+
 use policy_core::{
     Rule,
-    limits::{LimitSpec, Limits, Part, Rate, body_of, rate_of, timeout_of},
+    limits::{LimitSpec, Limits, Part, Rate, body_of, message_of, rate_of, silence_of, timeout_of},
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -27,6 +29,10 @@ pub(crate) struct InlineLimits {
     timeout: Option<LitStr>,
     rate: Option<LitStr>,
     concurrency: Option<Number>,
+    message: Option<LitStr>,
+    silence: Option<LitStr>,
+    sockets: Option<Number>,
+    sockets_per_caller: Option<Number>,
 }
 
 /// A number, and how it is written.
@@ -37,9 +43,18 @@ struct Number {
 
 impl Inline for InlineLimits {
     const FLAGS: &'static [&'static str] = &[];
-    const PARTS: &'static [&'static str] = &["body", "timeout", "rate", "concurrency"];
-    const POSSIBLE: &'static str = "possible are `body`, `timeout`, `rate` and `concurrency`; or the name of a constant of \
-         type `Limits`";
+    const PARTS: &'static [&'static str] = &[
+        "body",
+        "timeout",
+        "rate",
+        "concurrency",
+        "message",
+        "silence",
+        "sockets",
+        "sockets_per_caller",
+    ];
+    const POSSIBLE: &'static str = "possible are `body`, `timeout`, `rate` and `concurrency`, for WebSockets `message`, \
+         `silence`, `sockets` and `sockets_per_caller`; or the name of a constant of type `Limits`";
     const NEEDS_ARGUMENTS: bool = true;
     const HAS_NONE: bool = false;
 
@@ -50,7 +65,16 @@ impl Inline for InlineLimits {
             "body" => set(&mut self.body, text()),
             "timeout" => set(&mut self.timeout, text()),
             "rate" => set(&mut self.rate, text()),
-            _ => set(&mut self.concurrency, read_number(&value, &name, diagnostics)),
+            "message" => set(&mut self.message, text()),
+            "silence" => set(&mut self.silence, text()),
+            _ => {
+                let number = read_number(&value, &name, diagnostics);
+                match name.as_str() {
+                    "sockets" => set(&mut self.sockets, number),
+                    "sockets_per_caller" => set(&mut self.sockets_per_caller, number),
+                    _ => set(&mut self.concurrency, number),
+                }
+            }
         }
     }
 
@@ -59,6 +83,10 @@ impl Inline for InlineLimits {
             "body" => "write a size, such as `body = \"1 MiB\"`",
             "timeout" => "write a time, such as `timeout = \"5s\"`",
             "rate" => "write a rate, such as `rate = \"100/min per principal\"`",
+            "message" => "write a size, such as `message = \"256 KiB\"`",
+            "silence" => "write a time, such as `silence = \"1m\"`",
+            "sockets" => "write a number, such as `sockets = 1000`",
+            "sockets_per_caller" => "write a number, such as `sockets_per_caller = 20`",
             _ => "write a number, such as `concurrency = 64`",
         }
         .to_owned()
@@ -134,21 +162,32 @@ impl InlineLimits {
         limits.timeout =
             read(self.timeout.as_ref(), timeout_of, |rule| report(Part::Timeout, rule));
         limits.rate = read(self.rate.as_ref(), rate_of, |rule| report(Part::Rate, rule));
-        limits.concurrency = self.concurrency.as_ref().map(|number| number.value);
+        limits.message =
+            read(self.message.as_ref(), message_of, |rule| report(Part::Message, rule));
+        limits.silence =
+            read(self.silence.as_ref(), silence_of, |rule| report(Part::Silence, rule));
+        let value = |number: &Option<Number>| number.as_ref().map(|number| number.value);
+        limits.concurrency = value(&self.concurrency);
+        limits.sockets = value(&self.sockets);
+        limits.sockets_per_caller = value(&self.sockets_per_caller);
         limits
     }
 
     /// The tokens and the text of a part.
     fn text_of(&self, part: Part) -> (TokenStream, String) {
+        let number = |number: &Option<Number>| {
+            let number = number.as_ref().map(|number| &number.literal);
+            (number.to_token_stream(), number.map(ToString::to_string).unwrap_or_default())
+        };
         let literal = match part {
             Part::Body => &self.body,
             Part::Timeout => &self.timeout,
             Part::Rate => &self.rate,
-            Part::Concurrency => {
-                let number = self.concurrency.as_ref().map(|number| &number.literal);
-                let value = number.map(ToString::to_string).unwrap_or_default();
-                return (number.to_token_stream(), value);
-            }
+            Part::Message => &self.message,
+            Part::Silence => &self.silence,
+            Part::Concurrency => return number(&self.concurrency),
+            Part::Sockets => return number(&self.sockets),
+            Part::SocketsPerCaller => return number(&self.sockets_per_caller),
         };
         (literal.to_token_stream(), literal.as_ref().map(LitStr::value).unwrap_or_default())
     }
@@ -158,10 +197,11 @@ impl InlineLimits {
         let core = quote!(__policy::policy_core::limits);
         let limits = self.limits(|_, _| ());
         let body = limits.body.map(|bytes| quote!(.body(#bytes)));
-        let timeout = limits.timeout.map(|timeout| {
-            let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-            quote!(.timeout(::core::time::Duration::from_millis(#millis)))
-        });
+        let duration = |time: Duration| {
+            let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            quote!(::core::time::Duration::from_millis(#millis))
+        };
+        let timeout = limits.timeout.map(duration).map(|timeout| quote!(.timeout(#timeout)));
         let rate = limits.rate.map(|Rate { count, per, by, .. }| {
             let (seconds, by) = (per.as_secs(), format_ident!("{by:?}"));
             quote! {
@@ -172,6 +212,14 @@ impl InlineLimits {
             }
         });
         let concurrency = limits.concurrency.map(|requests| quote!(.concurrency(#requests)));
-        quote!(#core::Limits::NONE #body #timeout #rate #concurrency)
+        let message = limits.message.map(|bytes| quote!(.message(#bytes)));
+        let silence = limits.silence.map(duration).map(|silence| quote!(.silence(#silence)));
+        let sockets = limits.sockets.map(|sockets| quote!(.sockets(#sockets)));
+        let per_caller =
+            limits.sockets_per_caller.map(|sockets| quote!(.sockets_per_caller(#sockets)));
+        quote! {
+            #core::Limits::NONE #body #timeout #rate #concurrency #message #silence #sockets
+                #per_caller
+        }
     }
 }

@@ -131,6 +131,68 @@ const _: () = {
         }
     }
 };
+async fn live() {}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct live {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[limit(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::__private as __policy;
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for live
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        const DESCRIPTION: __policy::Description = __policy::Description {
+            routes: &[("GET", "/live")],
+            policy: __policy::policy_core::route::RoutePolicy {
+                auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                    session: true,
+                    ..__policy::policy_core::auth::Requirement::NONE
+                }),
+                limits: __policy::policy_core::limits::Limits::NONE
+                    .message(65536u64)
+                    .silence(::core::time::Duration::from_millis(300000u64))
+                    .sockets(1000u32)
+                    .sockets_per_caller(5u32),
+                ..__policy::policy_core::route::RoutePolicy::PUBLIC
+            },
+            scheme: ::core::option::Option::None,
+            extracts: false,
+            takes_session: false,
+            takes_user: false,
+            handler: ::core::concat!(::core::module_path!(), "::live"),
+            file: ::core::file!(),
+            line: ::core::line!(),
+            attributes: &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("limit", ::core::line!()),
+            ],
+        };
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            __policy::invoke::<
+                __PolicyState,
+                (),
+                (),
+                (),
+                (),
+                _,
+                _,
+            >(__policy_call, |(), ()| live())
+        }
+    }
+};
 async fn shared() {}
 #[doc(hidden)]
 #[allow(

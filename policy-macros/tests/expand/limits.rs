@@ -10,6 +10,11 @@ async fn all() {}
 #[limit(rate = "5/s")]
 async fn one() {}
 
+#[get("/live")]
+#[auth(session)]
+#[limit(message = "64 KiB", silence = "5m", sockets = 1000, sockets_per_caller = 5)]
+async fn live() {}
+
 #[post("/uploads")]
 #[auth(session)]
 #[limit(UPLOADS)]

@@ -47,7 +47,7 @@ use super::{
 /// - **Cookies** except that of this app's [`Sessions`](crate::Sessions), unless
 ///   [`forward_session`](Self::forward_session) is set.
 /// - **WebSockets** over HTTP/1.1, if the page's origin may open one (RFC 6455 10.2); no other
-///   upgrade. There is a [most of them](Self::websockets_at_once).
+///   upgrade. Their limits are those of [`limit`](macro@crate::limit).
 ///
 /// # What is changed in responses
 ///
@@ -93,8 +93,6 @@ pub struct Proxy {
     pub(crate) methods: Vec<Method>,
     pub(crate) paths: MountedPaths,
     pub(crate) timeouts: Timeouts,
-    /// How many WebSockets are open at once.
-    pub(crate) websockets: u32,
     pub(crate) access: Access,
     pub(crate) defaults: Defaults,
 }
@@ -105,7 +103,6 @@ pub(crate) struct Timeouts {
     pub(crate) connect: Duration,
     pub(crate) response: Duration,
     pub(crate) idle: Duration,
-    pub(crate) websocket_idle: Duration,
 }
 
 impl Proxy {
@@ -137,9 +134,7 @@ impl Proxy {
                 connect: Duration::from_secs(5),
                 response: Duration::from_secs(20),
                 idle: Duration::from_secs(60),
-                websocket_idle: Duration::from_secs(300),
             },
-            websockets: 1_024,
             access: Access::default(),
             defaults: Defaults::default(),
         }
@@ -192,24 +187,10 @@ impl Proxy {
         self
     }
 
-    /// How long either side may pause within a body; 60 seconds. WebSockets have a [time of their
-    /// own](Self::websocket_idle_timeout).
+    /// How long either side may pause within a body; 60 seconds. The silence of WebSockets is one of
+    /// the [`limits`](Self::limits).
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.idle = timeout;
-        self
-    }
-
-    /// How long a WebSocket may be silent in both directions; 5 minutes. It is closed at most a
-    /// quarter of that time later. A ping counts, and most clients and servers send them.
-    pub fn websocket_idle_timeout(mut self, timeout: Duration) -> Self {
-        self.timeouts.websocket_idle = timeout;
-        self
-    }
-
-    /// The most WebSockets that are open at once, of all clients together; 1,024. Further ones get
-    /// 503 (`limit.concurrency`). Each holds a connection to the upstream, and 32 KiB.
-    pub fn websockets_at_once(mut self, websockets: u32) -> Self {
-        self.websockets = websockets;
         self
     }
 

@@ -17,6 +17,7 @@ mod session_cookie;
 mod store_era;
 mod stream_revocation;
 pub(crate) mod tokens;
+pub(crate) mod websocket_protocol;
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ pub(crate) use cut_offs::{CutOffs, Ending, Known};
 pub(crate) use findings::SessionFinding;
 pub(crate) use last_credential::LastCredential;
 pub(crate) use request_auth::{Commit, RequestAuth, Settled};
-pub(crate) use stream_revocation::RevocationSignal;
+pub(crate) use stream_revocation::{RevocationSignal, end_with_service};
 
 use crate::{
     auth::{
@@ -50,6 +51,8 @@ use crate::{
 pub(crate) struct AuthService {
     pub(crate) sessions: Option<Arc<SessionService>>,
     pub(crate) tokens: Option<Arc<TokenService>>,
+    /// Whether tokens are taken from `Sec-WebSocket-Protocol`.
+    pub(crate) takes_websocket_protocol: bool,
     pub(crate) clock: Clock,
     /// Whether the app has no public origin, so that responses explain themselves.
     pub(crate) is_development: bool,
@@ -65,6 +68,7 @@ impl AuthService {
         Self {
             sessions: None,
             tokens: None,
+            takes_websocket_protocol: false,
             clock,
             is_development: *own == OwnOrigin::Development,
             revocation_bus,

@@ -42,7 +42,6 @@ impl RevocationBus {
     }
 
     /// Completes when the server stops.
-    #[cfg(feature = "gateway")]
     pub(crate) fn end_of_service(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut news = self.subscribe();
         async move {

@@ -5,12 +5,15 @@ use std::{
     hash::{BuildHasher, RandomState},
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
-    task::Context,
+    task::{Context, Poll},
     time::Duration,
 };
 
 use axum_core::{body::Body, response::Response};
-use http::StatusCode;
+use http::{
+    StatusCode,
+    header::{CONTENT_ENCODING, CONTENT_TYPE},
+};
 use http_body::Body as HttpBody;
 use policy_core::{
     session::{Handle, Record},
@@ -23,10 +26,13 @@ use super::AuthService;
 use crate::{
     auth::{
         principal::Principal,
-        revocation_events::RevocationEvent,
+        revocation_events::{RevocationBus, RevocationEvent},
         tokens::{foreign_issuer_of, scoped},
     },
-    base::body::{BodyObserver, ObservedBody},
+    base::{
+        body::{BodyObserver, ObservedBody, Polled},
+        stream_end::StreamEnd,
+    },
 };
 
 /// How often a credential is checked without an event: another process may have ended it.
@@ -65,8 +71,8 @@ struct OfToken {
 #[derive(Clone)]
 pub(crate) struct RevocationSignal(Arc<Mutex<Option<End>>>);
 
-/// Completes when a credential ends.
-type End = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Completes when a credential ends, or the server stops.
+type End = Pin<Box<dyn Future<Output = StreamEnd> + Send>>;
 
 /// Ties a response to the credential of its caller; on a route without authentication, to the
 /// session that the handler took.
@@ -96,7 +102,20 @@ pub(super) fn tie(
         response.extensions_mut().insert(RevocationSignal::new(ended));
         return response;
     }
-    response.map(|body| Body::new(ObservedBody::new(body, UntilRevoked(Some(ended)))))
+    UntilEnd::wrap(ended, response)
+}
+
+/// Ends a stream of events with the server, whoever reads it.
+pub(crate) fn end_with_service(bus: &RevocationBus, response: Response) -> Response {
+    if response.body().size_hint().exact().is_some() || !is_events(&response) {
+        return response;
+    }
+    let ended = bus.end_of_service();
+    let ended = Box::pin(async {
+        ended.await;
+        StreamEnd::Service
+    });
+    UntilEnd::wrap(ended, response)
 }
 
 /// Completes when the credential of this principal ends or the server stops.
@@ -110,10 +129,7 @@ pub(super) fn until_ended(
     async move {
         match credential {
             None => end_of_service.await,
-            Some(credential) => select! {
-                () = credential.ended(guard) => (),
-                () = end_of_service => (),
-            },
+            Some(credential) => drop(credential.ended(guard).await),
         }
     }
 }
@@ -157,7 +173,7 @@ impl Credential {
         Some(Self { subject: record.user()?.into(), session: Some(record.handle), token: None })
     }
 
-    async fn ended(self, guard: Arc<AuthService>) {
+    async fn ended(self, guard: Arc<AuthService>) -> StreamEnd {
         // Subscribe before querying the store, so that no event is lost in between.
         let mut events = guard.revocation_bus.subscribe();
         // The gates have just found it good.
@@ -167,8 +183,8 @@ impl Credential {
             let now = guard.clock.monotonic();
             match self.holds(&guard).await {
                 Some(true) => found_good = now,
-                Some(false) => return,
-                None if now >= found_good + UNCHECKED => return,
+                Some(false) => return StreamEnd::Credential,
+                None if now >= found_good + UNCHECKED => return StreamEnd::Credential,
                 None => (),
             }
             let next_look = LOOK.min((found_good + UNCHECKED).saturating_sub(now));
@@ -178,7 +194,10 @@ impl Credential {
             loop {
                 select! {
                     ended = events.recv() => match ended {
-                        Ok(ended) if self.is_ended_by(&ended) => return,
+                        Ok(RevocationEvent::Service) | Err(RecvError::Closed) => {
+                            return StreamEnd::Service;
+                        }
+                        Ok(ended) if self.is_ended_by(&ended) => return StreamEnd::Credential,
                         Ok(RevocationEvent::Hint(ended)) if !is_soon && self.is_ended_by(&ended) => {
                             is_soon = true;
                             match pause(hinted, &guard) {
@@ -193,7 +212,6 @@ impl Credential {
                             next_look.set(guard.clock.sleep(pause));
                         }
                         Ok(_) | Err(RecvError::Lagged(_)) => (),
-                        Err(RecvError::Closed) => return,
                     },
                     () = &mut next_look => break,
                     () = guard.clock.wait_until(end) => break,
@@ -222,8 +240,7 @@ impl Credential {
             }
             RevocationEvent::TokensOf { user, cut } => is_mine(user) && is_covered(cut),
             RevocationEvent::AllTokens { cut } => is_covered(cut),
-            RevocationEvent::Hint(_) | RevocationEvent::Missed => false,
-            RevocationEvent::Service => true,
+            RevocationEvent::Hint(_) | RevocationEvent::Missed | RevocationEvent::Service => false,
         }
     }
 
@@ -260,21 +277,81 @@ fn within_a_second() -> Duration {
     Duration::from_millis(RandomState::new().hash_one(()) % 1000)
 }
 
-/// Fails a body when its credential ends, so that the client does not take it as complete.
-struct UntilRevoked(Option<End>);
+/// Ends a body before its source does. A stream of events gets a last one; anything else fails, so that
+/// no client takes it for complete.
+struct UntilEnd {
+    end: Option<End>,
+    events: Option<EventTail>,
+}
 
-impl BodyObserver<Body> for UntilRevoked {
+impl UntilEnd {
+    fn wrap(end: End, response: Response) -> Response {
+        let events = is_events(&response).then(EventTail::default);
+        response.map(|body| Body::new(ObservedBody::new(body, Self { end: Some(end), events })))
+    }
+}
+
+impl BodyObserver<Body> for UntilEnd {
     fn before(
         &mut self,
         body: &mut Body,
         context: &mut Context<'_>,
     ) -> Result<(), axum_core::Error> {
-        if self.0.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
-            self.0 = None;
-            *body = Body::empty();
-            return Err(axum_core::Error::new("the credential of this response ended"));
+        let Some(end) = &mut self.end else { return Ok(()) };
+        let Poll::Ready(end) = end.as_mut().poll(context) else { return Ok(()) };
+        self.end = None;
+        if self.events.as_ref().is_some_and(EventTail::is_between) {
+            *body = last_event(end).into();
+            return Ok(());
         }
-        Ok(())
+        *body = Body::empty();
+        Err(axum_core::Error::new("the credential of this response ended"))
+    }
+
+    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+        if let (Some(events), Poll::Ready(Some(Ok(frame)))) = (&mut self.events, polled)
+            && let Some(data) = frame.data_ref()
+        {
+            events.pass(data);
+        }
+    }
+}
+
+/// The event that says why a stream ends.
+fn last_event(end: StreamEnd) -> String {
+    format!("event: end\ndata: {{\"code\":\"{}\"}}\n\n", end.code())
+}
+
+/// Whether a response is a stream of events (HTML, Server-sent events) in plain text.
+fn is_events(response: &Response) -> bool {
+    let headers = response.headers();
+    let Some(media_type) = headers.get(CONTENT_TYPE) else { return false };
+    let essence = media_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+        && !headers.contains_key(CONTENT_ENCODING)
+}
+
+/// The last bytes of a stream of events.
+#[derive(Default)]
+struct EventTail(Option<[u8; 4]>);
+
+impl EventTail {
+    fn pass(&mut self, data: &[u8]) {
+        for byte in data.get(data.len().saturating_sub(4)..).unwrap_or_default() {
+            let [_, rest @ ..] = self.0.unwrap_or_default();
+            let [a, b, c] = rest;
+            self.0 = Some([a, b, c, *byte]);
+        }
+    }
+
+    /// Whether an event has ended, by an empty line, and none has begun.
+    fn is_between(&self) -> bool {
+        match self.0 {
+            None | Some([.., b'\n', b'\n'] | [.., b'\r', b'\r'] | [b'\r', b'\n', b'\r', b'\n']) => {
+                true
+            }
+            Some(_) => false,
+        }
     }
 }
 
@@ -292,5 +369,30 @@ impl RevocationSignal {
 impl fmt::Debug for RevocationSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RevocationSignal")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_ends_with_an_empty_line_however_it_is_cut() {
+        for (text, is_between) in [
+            ("", true),
+            ("data: a\n\n", true),
+            ("data: a\r\r", true),
+            (": begin\r\n\r\n", true),
+            ("data: a\n", false),
+            ("data: a\r\n", false),
+            ("data: a\n\ndata", false),
+            ("data: a\n\n\r", false),
+        ] {
+            for size in 1..=text.len().max(1) {
+                let mut tail = EventTail::default();
+                text.as_bytes().chunks(size).for_each(|piece| tail.pass(piece));
+                assert_eq!(tail.is_between(), is_between, "{text:?} {size}");
+            }
+        }
     }
 }

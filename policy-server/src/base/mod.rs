@@ -11,11 +11,12 @@ pub(crate) mod log;
 pub(crate) mod message_body;
 pub(crate) mod observed_io;
 pub(crate) mod problem;
-#[cfg(feature = "http2")]
+#[cfg(feature = "gateway")]
 pub(crate) mod relay;
 pub(crate) mod secret_file;
 pub(crate) mod sent_target;
 pub(crate) mod slot;
+pub(crate) mod stream_end;
 pub(crate) mod task;
 pub(crate) mod timers;
 #[cfg(any(feature = "asym", feature = "gateway", feature = "postgres", feature = "redis"))]

@@ -10,14 +10,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// What is done while bytes move. An error is given in place of what the connection would give.
 pub(crate) trait IoObserver {
-    fn before_read(&mut self, _context: &mut Context<'_>) -> io::Result<()> {
-        Ok(())
-    }
-
     /// Called with the bytes that came, which are at least one.
     fn after_read(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    fn before_write(&mut self, context: &mut Context<'_>) -> io::Result<()>;
+    fn before_write(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Called with how many bytes were taken.
     fn after_write(&mut self, _written: &Poll<io::Result<usize>>) {}
@@ -50,7 +48,6 @@ impl<S: AsyncRead + Unpin, O: IoObserver + Unpin> AsyncRead for ObservedIo<S, O>
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.observer.before_read(context)?;
         let before = buffer.filled().len();
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         let read = buffer.filled().get(before..).unwrap_or_default();
@@ -68,7 +65,7 @@ impl<S: AsyncWrite + Unpin, O: IoObserver + Unpin> AsyncWrite for ObservedIo<S, 
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.observer.before_write(context)?;
+        self.observer.before_write()?;
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.observer.after_write(&written);
         written
@@ -80,7 +77,7 @@ impl<S: AsyncWrite + Unpin, O: IoObserver + Unpin> AsyncWrite for ObservedIo<S, 
         context: &mut Context<'_>,
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.observer.before_write(context)?;
+        self.observer.before_write()?;
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
         self.observer.after_write(&written);
         written

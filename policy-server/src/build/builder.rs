@@ -33,6 +33,7 @@ use crate::{
     route::{
         compiled_policy::CompiledRoutePolicy,
         router::{AddError, RouterBuilder},
+        socket_limits::SocketLimits,
     },
 };
 
@@ -64,6 +65,8 @@ pub(super) struct Builder<'a> {
     /// The CORS policies of groups and of the app whose origins were found to be of other sites.
     pub(super) withheld: Vec<Arc<Cors>>,
     pub(super) rates: Rates,
+    /// The limits of WebSockets where no level states any, counted for the whole app.
+    pub(super) sockets: SocketLimits,
     /// Of the state type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,
     pub(super) router: RouterBuilder,
@@ -95,6 +98,7 @@ impl<'a> Builder<'a> {
             cookie_site: None,
             withheld: Vec::new(),
             rates,
+            sockets: SocketLimits::default(),
             state,
             router: RouterBuilder::new(trailing_slash),
             routes: Vec::new(),

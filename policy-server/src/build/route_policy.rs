@@ -23,6 +23,7 @@ use crate::{
         compiled_policy::CompiledRoutePolicy,
         limits::{BODY, Concurrency, RateLimit, TIMEOUT, words},
         shared_limits::{LimitBook, SharedPermits, SharedRate},
+        socket_limits::{CallerSockets, SocketLimits},
     },
 };
 
@@ -32,6 +33,8 @@ pub(super) struct CompiledLevel {
     pub(super) policies: LevelPolicy<Arc<Cors>>,
     rate: Option<Arc<RateLimit>>,
     concurrency: Option<Arc<Concurrency>>,
+    sockets: Option<Arc<Concurrency>>,
+    sockets_per_caller: Option<Arc<CallerSockets>>,
 }
 
 /// What the rate limits of an app are made with.
@@ -68,7 +71,8 @@ impl Builder<'_> {
         name: &str,
         defaults: Defaults,
     ) -> CompiledLevel {
-        let Limits { rate, concurrency, .. } = defaults.policies.limits;
+        let Limits { rate, concurrency, sockets, sockets_per_caller, .. } =
+            defaults.policies.limits;
         self.errors(location, defaults.policies.limits.violations().map(Violation::named));
         let rate = rate.and_then(|rate| self.rate_limit(location, name, rate));
         let concurrency = concurrency.map(|most| match &self.rates.shared {
@@ -86,7 +90,13 @@ impl Builder<'_> {
                 }
             },
         });
-        CompiledLevel { policies, rate, concurrency }
+        CompiledLevel {
+            policies,
+            rate,
+            concurrency,
+            sockets: sockets.map(Concurrency::new),
+            sockets_per_caller: sockets_per_caller.map(CallerSockets::new),
+        }
     }
 
     /// Compiles a CORS policy, or takes the compiled form of an equal one. A policy that warns about
@@ -180,6 +190,16 @@ impl Builder<'_> {
             timeout: limits.timeout.unwrap_or(TIMEOUT),
             rate,
             concurrency: stated().find_map(|stated| stated.concurrency.clone()),
+            sockets: SocketLimits {
+                message: limits.message.unwrap_or(self.sockets.message),
+                silence: limits.silence.unwrap_or(self.sockets.silence),
+                in_all: stated()
+                    .find_map(|stated| stated.sockets.clone())
+                    .unwrap_or_else(|| Arc::clone(&self.sockets.in_all)),
+                per_caller: stated()
+                    .find_map(|stated| stated.sockets_per_caller.clone())
+                    .unwrap_or_else(|| Arc::clone(&self.sockets.per_caller)),
+            },
             problem_types: self.problem_types.clone(),
             fields: fields.into_iter().flatten().sum(),
             tells_codes: self.is_development,

@@ -106,6 +106,7 @@ impl Plan {
         if let Some(tokens) = tokens {
             let store = shared.unwrap_or_else(|| Arc::new(MemoryStore::new()));
             let own = own_text(&assembled.own_origin);
+            guard.takes_websocket_protocol = tokens.is_from_websocket_protocol;
             match TokenService::new(tokens, own, store, clock, random, revocation_bus) {
                 Err(found) => problems.extend(found),
                 Ok(service) => match service.open().await {

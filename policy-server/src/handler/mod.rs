@@ -7,7 +7,6 @@ pub mod extract;
 pub(crate) mod parameters;
 pub mod response;
 pub(crate) mod service;
-#[cfg(feature = "http2")]
 pub(crate) mod upgrade;
 
 use std::{

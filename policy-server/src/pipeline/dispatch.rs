@@ -31,7 +31,7 @@ use super::{
 #[cfg(feature = "gateway")]
 use crate::gateway::tunnel;
 use crate::{
-    auth::{Denied, LastCredential, RequestAuth},
+    auth::{Denied, LastCredential, RequestAuth, websocket_protocol},
     base::{message_body::MessageBody, problem::Problem},
     client::Client,
     handler::{BoxFuture, Call},
@@ -74,6 +74,9 @@ fn respond<B>(
 where
     B: MessageBody,
 {
+    if app.auth.takes_websocket_protocol {
+        websocket_protocol::present(&mut request);
+    }
     let path = normalize(&mut request);
     let mut head = Head::read(&request);
     if client.needs_forwarded(&head) {

@@ -11,6 +11,7 @@ pub(crate) mod request_head;
 pub(crate) mod respond;
 pub(crate) mod response_future;
 pub(crate) mod service;
+pub(crate) mod sockets;
 #[cfg(test)]
 #[cfg(feature = "asym")]
 mod tests;

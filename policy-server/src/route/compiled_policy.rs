@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use policy_core::cors::Cors;
 
-use crate::route::limits::{Concurrency, RateLimit};
+use crate::route::{
+    limits::{Concurrency, RateLimit},
+    socket_limits::SocketLimits,
+};
 
 macro_rules! define_rules {
     (
@@ -25,6 +28,7 @@ macro_rules! define_rules {
             pub(crate) timeout: Duration,
             pub(crate) rate: Option<Arc<RateLimit>>,
             pub(crate) concurrency: Option<Arc<Concurrency>>,
+            pub(crate) sockets: SocketLimits,
             /// The beginning of `type` in problems.
             pub(crate) problem_types: Option<Arc<str>>,
             /// The approximate number of headers that the policy adds to a response.

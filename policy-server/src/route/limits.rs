@@ -107,7 +107,7 @@ impl RateLimit {
 }
 
 /// No key of an address begins with this byte.
-fn key_of(principal: &Principal) -> Vec<u8> {
+pub(super) fn key_of(principal: &Principal) -> Vec<u8> {
     let mut key = vec![u8::MAX];
     principal.write_key(&mut key);
     key

@@ -7,3 +7,4 @@ pub(crate) mod limits;
 pub(crate) mod rate_limiter;
 pub(crate) mod router;
 pub(crate) mod shared_limits;
+pub(crate) mod socket_limits;

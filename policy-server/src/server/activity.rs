@@ -7,10 +7,7 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering::Relaxed},
     },
-    task::Context,
 };
-
-use futures_util::task::AtomicWaker;
 
 use super::unsent::{Unsent, UnsentBudget};
 use crate::{base::kept_timer::KeptTimer, route::limits::Permit};
@@ -41,29 +38,11 @@ pub(super) struct Activity {
     is_ending: AtomicBool,
     /// How many more requests the client cancelled than completed.
     given_up: AtomicI32,
-    /// Closes an upgraded connection from outside.
-    cut: Cut,
     /// Of the request that upgraded the connection, for as long as its socket exists.
     permit: OnceLock<Permit>,
     unsent: Arc<Unsent>,
     /// That of the last request that waited.
     timer: Mutex<KeptTimer>,
-}
-
-/// A connection that is no longer HTTP can be closed only at its socket.
-#[derive(Debug, Default)]
-struct Cut {
-    is_upgraded: AtomicBool,
-    is_cut: AtomicBool,
-    reader: AtomicWaker,
-    writer: AtomicWaker,
-}
-
-/// The direction in which a socket waits.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Side {
-    Read,
-    Write,
 }
 
 impl Activity {
@@ -78,7 +57,6 @@ impl Activity {
             has_body: AtomicBool::new(false),
             is_ending: AtomicBool::new(false),
             given_up: AtomicI32::new(0),
-            cut: Cut::default(),
             permit: OnceLock::new(),
             unsent: Unsent::new(unsent),
             timer: Mutex::default(),
@@ -180,24 +158,6 @@ impl Activity {
         let _ = self.permit.set(permit);
     }
 
-    /// The connection is about to be upgraded.
-    pub(super) fn upgrade(&self) {
-        self.cut.is_upgraded.store(true, Relaxed);
-    }
-
-    /// Closes an upgraded connection: its socket fails from now on.
-    pub(super) fn cut(&self) {
-        self.cut.is_cut.store(true, Relaxed);
-        self.cut.reader.wake();
-        self.cut.writer.wake();
-    }
-
-    /// Whether the socket must fail; if not, the waiting task is woken when it must.
-    #[inline]
-    pub(super) fn is_cut(&self, side: Side, context: &Context<'_>) -> bool {
-        self.cut.is_upgraded.load(Relaxed) && self.cut.is_done(side, context)
-    }
-
     /// Whether only a part of a head was received and no request is in flight.
     pub(super) fn is_reading_head(&self) -> bool {
         self.head_begun.load(Relaxed)
@@ -228,18 +188,6 @@ impl Activity {
     /// Exceeds all earlier values when data of a response was sent.
     pub(super) fn balance(&self) -> i64 {
         self.balance.load(Relaxed)
-    }
-}
-
-impl Cut {
-    /// Asked of upgraded connections only, and so kept out of the path of the others.
-    #[inline(never)]
-    fn is_done(&self, side: Side, context: &Context<'_>) -> bool {
-        match side {
-            Side::Read => self.reader.register(context.waker()),
-            Side::Write => self.writer.register(context.waker()),
-        }
-        self.is_cut.load(Relaxed)
     }
 }
 

@@ -107,8 +107,8 @@ impl Server {
     /// Serves until `stop` completes, then completes the requests in flight. It does not catch
     /// ctrl-c and SIGTERM.
     ///
-    /// An upgraded connection, such as a WebSocket, belongs to its handler: it is neither waited
-    /// for nor closed, except with [`per_core`](crate::ServerSettings::per_core), where its runtime ends.
+    /// A WebSocket is sent a Close frame with 1001, and a stream of events a last event; clients have
+    /// five seconds to reply.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         self.run_until_told(async {
             stop.await;

@@ -1,19 +1,12 @@
 //! A socket that records when bytes move.
 
-use std::{
-    io,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{io, sync::Arc, task::Poll};
 
 use tokio::sync::OwnedSemaphorePermit;
 
 #[cfg(feature = "http2")]
 use super::connection::Frames;
-use super::{
-    activity::{Activity, Side},
-    socket::Socket,
-};
+use super::{activity::Activity, socket::Socket};
 use crate::base::observed_io::{IoObserver, ObservedIo};
 
 /// The socket of a connection.
@@ -45,19 +38,9 @@ impl Monitor {
     pub(super) fn in_frames(self) -> Self {
         Self { frames: Some(Box::new(Frames::new())), ..self }
     }
-
-    #[inline]
-    fn unless_cut(&self, side: Side, context: &Context<'_>) -> io::Result<()> {
-        if self.activity.is_cut(side, context) { Err(ended()) } else { Ok(()) }
-    }
 }
 
 impl IoObserver for Monitor {
-    #[inline]
-    fn before_read(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        self.unless_cut(Side::Read, context)
-    }
-
     #[cfg_attr(
         not(feature = "http2"),
         expect(unused_variables, reason = "only frames have to be read")
@@ -70,11 +53,6 @@ impl IoObserver for Monitor {
         }
         self.activity.read();
         Ok(())
-    }
-
-    #[inline]
-    fn before_write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        self.unless_cut(Side::Write, context)
     }
 
     fn before_shutdown(&mut self) {
@@ -95,9 +73,4 @@ impl IoObserver for Monitor {
             }
         }
     }
-}
-
-/// The read error of an upgraded connection whose credential has ended.
-fn ended() -> io::Error {
-    io::Error::new(io::ErrorKind::ConnectionAborted, "the credential of this connection ended")
 }

@@ -7,6 +7,7 @@ mod http2;
 mod logs;
 mod responses;
 mod shutdown;
+mod socket_limits;
 mod timeouts;
 #[cfg(unix)]
 mod unix_sockets;

@@ -36,8 +36,9 @@ async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
     let response = waiting.response().await;
     assert_eq!((response.text(), response.header("connection")), ("waited", Some("close")));
     waiting.closed().await;
-    assert_eq!(streaming.chunk().await.unwrap(), b"data: tick\n\n");
-    drop(streaming);
+    let last = b"event: end\ndata: {\"code\":\"server.stopping\"}\n\n";
+    assert_eq!(streaming.chunk().await.unwrap(), last);
+    assert_eq!(streaming.chunk().await, None);
     soon(stopped).await.unwrap();
 }
 
@@ -131,11 +132,11 @@ async fn the_shutdown_cuts_what_does_not_end_in_time() {
     let mut waiting = server.connect().await;
     waiting.send(get("/never")).await;
     let mut streaming = server.connect().await;
-    streaming.send(get("/events")).await;
+    streaming.send(get("/stream")).await;
     streaming.head().await;
     soon(server.stop()).await.unwrap();
     waiting.closed().await;
-    streaming.closed().await;
+    soon(streaming.rest()).await;
 }
 
 #[tokio::test]

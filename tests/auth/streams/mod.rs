@@ -338,7 +338,21 @@ async fn assert_cut(mut connection: Connection) {
     assert!(!rest.ends_with(b"0\r\n\r\n"), "an orderly end: {}", rest.escape_ascii());
 }
 
+/// Asserts that a stream of events says why it ends, and is complete.
+async fn assert_ended(mut connection: Connection) {
+    let mut last = Vec::new();
+    while let Some(chunk) = connection.chunk().await {
+        last = chunk;
+    }
+    let text = String::from_utf8_lossy(&last);
+    assert_eq!(text, "event: end\ndata: {\"code\":\"auth.credential-ended\"}\n\n");
+}
+
+/// Asserts that a WebSocket is closed with 1008 and the reason, and ends when its client has replied.
 async fn assert_closed(mut connection: Connection) {
-    // Perhaps after a close frame.
-    soon(connection.rest()).await;
+    let close = b"\x88\x17\x03\xf0auth.credential-ended";
+    let sent = connection.exactly(close.len()).await;
+    assert_eq!(sent.escape_ascii().to_string(), close.escape_ascii().to_string());
+    connection.send(b"\x88\x80\0\0\0\0").await;
+    assert_eq!(soon(connection.rest()).await, b"");
 }

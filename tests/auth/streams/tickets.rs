@@ -20,11 +20,11 @@ async fn what_a_ticket_opened_ends_with_what_it_was_made_with() {
     // The expiry of the ticket itself ends nothing.
     site.clock.advance(minutes(2));
     site.post("/logout", &ada, "").await;
-    assert_cut(of_session.0).await;
+    assert_ended(of_session.0).await;
     assert_closed(of_session.1).await;
     site.assert_ticks(&mut of_token.0).await;
     site.post("/revoke", &[token], "").await;
-    assert_cut(of_token.0).await;
+    assert_ended(of_token.0).await;
     assert_closed(of_token.1).await;
 }
 

@@ -13,7 +13,7 @@ async fn a_stream_of_a_token_ends_a_minute_after_revocations_could_last_be_read(
         site.assert_ticks(&mut events).await;
     }
     site.clock.advance(Duration::from_secs(21));
-    assert_cut(events).await;
+    assert_ended(events).await;
 }
 
 #[tokio::test]
@@ -28,12 +28,12 @@ async fn a_token_that_expires_or_is_revoked_ends_what_it_opened() {
             "" => site.clock.advance(minutes(6)),
             end => drop(site.post(end, std::slice::from_ref(&one), "").await),
         }
-        assert_cut(events).await;
+        assert_ended(events).await;
         assert_closed(socket).await;
         if end == "/revoke" {
             site.assert_ticks(&mut other_events).await;
         } else {
-            assert_cut(other_events).await;
+            assert_ended(other_events).await;
         }
         site.clock.advance(Duration::from_secs(2));
     }
@@ -48,6 +48,67 @@ async fn the_end_of_a_family_ends_what_its_access_tokens_opened() {
     let made = site.post("/ticket", std::slice::from_ref(&field), "").await;
     let by_ticket = site.socket(&format!("/socket/ticket?ticket={}", made.text()), "x-a: b").await;
     site.post("/family/end", &[], pair["refresh_token"].as_str().unwrap()).await;
-    assert_cut(events).await;
+    assert_ended(events).await;
     assert_closed(by_ticket).await;
+}
+
+/// `new WebSocket(url, ["bearer", token])`
+#[tokio::test]
+async fn a_token_in_the_protocols_opens_a_websocket_where_the_app_takes_it_there() {
+    let own = "origin: https://api.example";
+    for is_taken in [true, false] {
+        let site = Site::with(|app| {
+            let tokens = tokens_on(&FaultyStore::default());
+            app.tokens(if is_taken { tokens.from_websocket_protocol() } else { tokens })
+        })
+        .await;
+        let token = site.token().await;
+        let token = token.strip_prefix("authorization: Bearer ").unwrap();
+        let both =
+            format!("sec-websocket-protocol: bearer, {token}\r\nauthorization: Bearer {token}");
+        for (fields, origin, status) in [
+            (format!("sec-websocket-protocol: bearer, {token}"), own, 101),
+            (format!("sec-websocket-protocol: chat, bearer, {token}"), own, 101),
+            (
+                format!("sec-websocket-protocol: bearer, {token}"),
+                "origin: https://evil.example",
+                403,
+            ),
+            (format!("sec-websocket-protocol: bearer, {token}x"), own, 401),
+            ("sec-websocket-protocol: bearer".to_owned(), own, 401),
+            (both, own, 400),
+        ] {
+            let mut connection = site.server.connect().await;
+            let all = [
+                "upgrade: websocket",
+                "connection: Upgrade",
+                "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+                "sec-websocket-version: 13",
+                origin,
+                &fields,
+            ];
+            connection.send(raw("GET /socket", &all)).await;
+            let head = connection.head().await;
+            let expected = match (is_taken, status) {
+                (false, 101) => 401,
+                (false, 400) => 101,
+                (_, status) => status,
+            };
+            assert_eq!(head.status, expected, "{fields} {head:?}");
+            if is_taken && status == 101 {
+                assert_eq!(head.header("sec-websocket-protocol"), Some("bearer"));
+                assert!(!format!("{head:?}").contains(token), "it is repeated");
+                assert_echo(&mut connection).await;
+                // It is that of no other request.
+                let plain = [own, &fields];
+                assert_eq!(site.send("GET /events", &plain).await.status, 401);
+            }
+        }
+        if is_taken {
+            let field = format!("sec-websocket-protocol: bearer, {token}");
+            let socket = site.socket("/socket", &field).await;
+            site.post("/revoke", &[format!("authorization: Bearer {token}")], "").await;
+            assert_closed(socket).await;
+        }
+    }
 }

@@ -34,7 +34,7 @@ const FIELDS: [(&str, &str); 16] = [
          must_revalidate immutable vary",
     ),
     ("jsonp", "callback dotted"),
-    ("limits", "body timeout_ms rate concurrency"),
+    ("limits", "body timeout_ms rate concurrency message silence_ms sockets sockets_per_caller"),
     ("rate", "count per_ms by"),
 ];
 

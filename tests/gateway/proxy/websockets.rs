@@ -186,12 +186,12 @@ async fn no_other_protocol_is_asked_for() {
 
 #[tokio::test]
 async fn no_more_than_stated_are_open_at_once() {
-    let proxy = Proxy::new("/api", echo()).public().strip_prefix().websockets_at_once(2);
+    let proxy = Proxy::new("/api", echo()).public().strip_prefix().limits(Limits::NONE.sockets(2));
     let server = started(proxy).await;
     let first = opened(&server, &[]).await;
     let mut second = opened(&server, &[]).await;
     let refused = server.response(opening(&[])).await;
-    assert_eq!(refused.problem(), (503, "limit.concurrency".to_owned()));
+    assert_eq!(refused.problem(), (503, "limit.sockets".to_owned()));
     // Other requests are not counted.
     assert_ne!(server.response(request("GET /api/live", &[])).await.status, 503);
     drop(first);
@@ -213,8 +213,8 @@ async fn no_more_than_stated_are_open_at_once() {
 
 #[tokio::test]
 async fn a_silent_one_ends_and_a_busy_one_stays() {
-    let idle = Duration::from_millis(400);
-    let proxy = Proxy::new("/api", echo()).public().strip_prefix().websocket_idle_timeout(idle);
+    let silence = Limits::NONE.silence(Duration::from_millis(400));
+    let proxy = Proxy::new("/api", echo()).public().strip_prefix().limits(silence);
     let server = started(proxy).await;
     let (mut silent, mut busy) = (opened(&server, &[]).await, opened(&server, &[]).await);
     let mut end = tokio::spawn(async move { silent.rest().await });
@@ -222,7 +222,9 @@ async fn a_silent_one_ends_and_a_busy_one_stays() {
         busy.send(b"\x81\x82\0\0\0\0hi").await;
         assert_eq!(busy.exactly(4).await, b"\x81\x02hi");
     }
-    assert_eq!((&mut end).await.expect("it ended"), b"");
+    let ended = (&mut end).await.expect("it ended");
+    // It was sent a ping before, of which the upstream knows nothing.
+    assert_eq!(ended.escape_ascii().to_string(), r"\x89\x06policy\x88\x0f\x03\xe9limit.silence");
     busy.send(b"\x81\x82\0\0\0\0yo").await;
     assert_eq!(busy.exactly(4).await, b"\x81\x02yo");
 }
@@ -291,4 +293,24 @@ async fn a_stream_of_http2_becomes_one() {
         line.send(&refused).await;
         assert_eq!(soon(response).await.expect("a response").status(), 502, "{refused}");
     }
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_does_not_reach_the_upstream() {
+    let upstream = Upstream::start().await;
+    let proxy = Proxy::new("/api", upstream.origin()).public().limits(Limits::NONE.message(4));
+    let server = started(proxy).await;
+    let (mut connection, mut line) = asked(&server, &upstream).await;
+    line.send(SWITCHED).await;
+    assert_eq!(connection.head().await.status, 101);
+    connection.send(b"\x81\x82\0\0\0\0hi\x01\x83\0\0\0\0abc\x80\x82\0\0\0\0de").await;
+    let close = b"\x88\x0f\x03\xf1limit.message";
+    assert_eq!(connection.exactly(close.len()).await, close);
+    connection.send(b"\x88\x80\0\0\0\0").await;
+    assert_eq!(soon(connection.rest()).await, b"");
+    // The upstream gets a Close frame with the same reason, masked with zeros.
+    let got = soon(line.rest()).await.escape_ascii().to_string();
+    let close = r"\x88\x8f\x00\x00\x00\x00\x03\xf1limit.message";
+    let first = r"\x81\x82\x00\x00\x00\x00hi\x01\x83\x00\x00\x00\x00abc";
+    assert_eq!(got, format!("{first}{close}"));
 }

@@ -43,10 +43,11 @@ route!(
     rate = "100/min per principal",
     concurrency = 4_294_967_295
 );
+route!(h, "/h", message = "64 KiB", silence = "5m", sockets = 1_000, sockets_per_caller = 5);
 route!(f, "/f", UPLOADS);
 route!(g, "/g", limits::Shared::PERSONAL);
 of_literals!(literals, "1 GB", 64);
 
 pub(crate) fn app() {
-    let _ = App::new(()).routes(routes![a, b, c, d, e, f, g, literals]);
+    let _ = App::new(()).routes(routes![a, b, c, d, e, f, g, h, literals]);
 }

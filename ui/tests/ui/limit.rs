@@ -58,6 +58,16 @@ async fn huge() {}
 #[limit(rate = "100/min per principal")]
 async fn principal() {}
 
+#[get("/sockets")]
+#[auth(public)]
+#[limit(message = "0 B", silence = "25h", sockets = 0, sockets_per_caller = 0)]
+async fn sockets() {}
+
+#[get("/values-of-sockets")]
+#[auth(public)]
+#[limit(message = "5", silence = "1441m", sockets = "5", sockets_per_caller = -1)]
+async fn values_of_sockets() {}
+
 #[post("/second")]
 #[auth(public)]
 #[limit(body = "1 MiB")]
@@ -69,6 +79,7 @@ async fn no_route() {}
 
 fn main() {
     let _ = App::new(()).routes(routes![
-        nothing, unknown, values, texts, twice, whole, call, units, zero, huge, principal, second,
+        nothing, unknown, values, texts, twice, whole, call, units, zero, huge, principal, sockets,
+        values_of_sockets, second,
     ]);
 }

@@ -197,7 +197,8 @@ pub(super) fn cache(route: &Route) -> Cell {
 }
 
 pub(super) fn limits(route: &Route) -> Cell {
-    let Limits { body, timeout_ms, rate, concurrency } = route.limits;
+    let Limits { body, timeout_ms, rate, concurrency, message, silence_ms, .. } = route.limits;
+    let Limits { sockets, sockets_per_caller, .. } = route.limits;
     let rate = rate.map(|rate| {
         let by = match rate.by {
             RateKey::Address => "address",
@@ -211,6 +212,10 @@ pub(super) fn limits(route: &Route) -> Cell {
         timeout_ms.map(|millis| format!("timeout {}", millis_in_words(millis))),
         rate,
         concurrency.map(|most| format!("concurrency {most}")),
+        message.map(|bytes| format!("message {}", bytes_in_words(bytes))),
+        silence_ms.map(|millis| format!("silence {}", millis_in_words(millis))),
+        sockets.map(|most| format!("sockets {most}")),
+        sockets_per_caller.map(|most| format!("sockets per caller {most}")),
     ];
     Cell::list(words.into_iter().flatten())
 }

@@ -428,7 +428,10 @@ fn limits(old: &Limits, new: &Limits) -> Option<(Direction, String)> {
         ("concurrency", old.concurrency.map(u64::from), new.concurrency.map(u64::from)),
         ("body", old.body, new.body),
         ("timeout in ms", old.timeout_ms, new.timeout_ms),
-    ] {
+    ]
+    .into_iter()
+    .chain(of_sockets(old, new))
+    {
         if before != after {
             opens |= most(after) > most(before);
             narrows |= most(after) < most(before);
@@ -438,6 +441,27 @@ fn limits(old: &Limits, new: &Limits) -> Option<(Direction, String)> {
     let shifts = (!words.is_empty()).then_some(Direction::Shifts);
     Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
 }
+
+/// The limits of WebSockets. A manifest has those that are stated; the others have defaults.
+fn of_sockets(
+    old: &Limits,
+    new: &Limits,
+) -> impl Iterator<Item = (&'static str, Option<u64>, Option<u64>)> {
+    let values = |limits: &Limits| {
+        let sockets = [limits.sockets, limits.sockets_per_caller].map(|most| most.map(u64::from));
+        let [in_all, per_caller] = sockets;
+        [limits.message, limits.silence_ms, in_all, per_caller]
+    };
+    let default = values(&Limits::from(&OF_SOCKETS));
+    let names = ["message", "silence in ms", "sockets", "sockets per caller"];
+    let pairs = values(old).into_iter().zip(values(new)).zip(default);
+    names
+        .into_iter()
+        .zip(pairs)
+        .map(|(name, ((before, after), default))| (name, before.or(default), after.or(default)))
+}
+
+const OF_SOCKETS: crate::limits::Limits = crate::limits::Limits::OF_SOCKETS;
 
 pub(crate) fn rate_words(limits: &Limits) -> String {
     limits.rate.map_or_else(

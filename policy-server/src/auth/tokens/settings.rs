@@ -38,6 +38,7 @@ pub struct TokenSettings {
     pub(super) max_staleness: Duration,
     pub(super) on_stale: OnStale,
     pub(super) store: Option<Arc<dyn TokenStore>>,
+    pub(crate) is_from_websocket_protocol: bool,
     #[cfg(feature = "asym")]
     pub(super) issuers: Vec<Issuer>,
 }
@@ -139,6 +140,7 @@ impl TokenSettings {
             max_staleness: Duration::from_secs(5),
             on_stale: OnStale::Deny,
             store: None,
+            is_from_websocket_protocol: false,
             #[cfg(feature = "asym")]
             issuers: Vec::new(),
         }
@@ -231,6 +233,37 @@ impl TokenSettings {
     #[must_use]
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Also takes an access token from `Sec-WebSocket-Protocol`, since a page cannot send
+    /// `Authorization` with a WebSocket:
+    ///
+    /// ```js
+    /// new WebSocket("wss://api.shop.example/live", ["bearer", token])
+    /// ```
+    ///
+    /// It counts as `Authorization: Bearer` of the same request, on routes with `#[auth(token)]`, and
+    /// for requests that upgrade their connection only. The origin of the page is checked as without
+    /// it. Handlers, mounted services and upstreams do not find the token among the protocols. The
+    /// response selects `bearer`, if nothing selects another protocol that the page offered; it never
+    /// repeats the token.
+    ///
+    /// It is off by default: a proxy in front of this server may log the field, which it would not do
+    /// with `Authorization`. A [ticket](Tokens::ticket) counts once and for 30 seconds, so that it can
+    /// be logged.
+    ///
+    /// ```
+    /// use policy_server::{Tokens, tokens::SecretKey};
+    ///
+    /// # let secret = SecretKey::drawn([1; 32]);
+    /// let tokens = Tokens::hs256(secret)?.from_websocket_protocol();
+    /// # Ok::<(), policy_server::tokens::KeyError>(())
+    /// ```
+    #[expect(clippy::wrong_self_convention, reason = "it says where tokens are taken from")]
+    #[must_use]
+    pub fn from_websocket_protocol(mut self) -> Self {
+        self.is_from_websocket_protocol = true;
         self
     }
 

@@ -6,7 +6,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    task::Context,
 };
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -69,7 +68,7 @@ impl IoObserver for Usage {
     }
 
     /// Every write begins or continues a request.
-    fn before_write(&mut self, _context: &mut Context<'_>) -> io::Result<()> {
+    fn before_write(&mut self) -> io::Result<()> {
         self.seen.is_answered.store(false, Relaxed);
         Ok(())
     }

@@ -37,7 +37,6 @@ use crate::{
     base::{clock::Random, problem::Problem},
     client,
     handler::BoxFuture,
-    route::limits::Permit,
 };
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
@@ -69,14 +68,7 @@ pub(crate) fn forward(
     let is_websocket =
         is_extended || asks_for_websocket(&parts.method, parts.version, &parts.headers);
     let stream = parts.extensions.remove::<OnUpgrade>().filter(|_| is_websocket);
-    let mut upgrade = match stream.map(|stream| (stream, gateway.at_once.enter())) {
-        None => None,
-        Some((stream, Some(permit))) => Some(Upgrade { stream, is_extended, accept: None, permit }),
-        Some((_, None)) => {
-            let refused = Problem::from(Refusal::ConcurrencyExceeded);
-            return Box::pin(ready(refused.into_response()));
-        }
-    };
+    let mut upgrade = stream.map(|stream| Upgrade { stream, is_extended, accept: None });
     if is_extended {
         parts.method = Method::GET;
     }
@@ -139,8 +131,6 @@ struct Upgrade {
     /// The `Sec-WebSocket-Accept` that proves that the upstream has read our key (RFC 6455 4.1). A
     /// client with a key of its own checks that itself.
     accept: Option<String>,
-    /// One of those that may be open at once.
-    permit: Permit,
 }
 
 impl Upgrade {
@@ -209,8 +199,7 @@ impl Returning {
                 let cause = "the upstream did not switch protocols as requested";
                 return self.failed(Refusal::UpstreamAnswer, &cause);
             };
-            let idle = self.gateway.timeouts.websocket_idle;
-            websocket::join(client.stream, upstream, idle, client.permit);
+            websocket::join(client.stream, upstream);
             if client.is_extended {
                 parts.status = StatusCode::OK;
                 parts.headers.remove(SEC_WEBSOCKET_ACCEPT);

@@ -11,7 +11,6 @@ use super::{connector::Transport, pool::Pool};
 use crate::{
     app::proxy::{Proxy, Timeouts},
     base::error::StartProblem,
-    route::limits::Concurrency,
 };
 
 /// Forwards requests to one upstream.
@@ -20,8 +19,6 @@ pub(crate) struct Gateway {
     pub(super) pool: Arc<Pool>,
     /// HTTP/1.1 connections, each for one WebSocket.
     pub(super) websockets: Arc<Pool>,
-    /// The WebSockets that are open.
-    pub(super) at_once: Arc<Concurrency>,
     pub(super) timeouts: Timeouts,
     pub(super) forwards_session: bool,
 }
@@ -36,13 +33,10 @@ impl Gateway {
         let mut problems = Vec::new();
         let mut problem =
             |rule, value: &str| problems.push(StartProblem::new(rule, location, value));
-        let Timeouts { connect, response, idle, websocket_idle } = proxy.timeouts;
-        for (name, timeout) in [
-            ("connect_timeout", connect),
-            ("answer_timeout", response),
-            ("idle_timeout", idle),
-            ("websocket_idle_timeout", websocket_idle),
-        ] {
+        let Timeouts { connect, response, idle } = proxy.timeouts;
+        for (name, timeout) in
+            [("connect_timeout", connect), ("answer_timeout", response), ("idle_timeout", idle)]
+        {
             if timeout.is_zero() {
                 problem(Rule::ProxyTimeoutZero, name);
             }
@@ -81,7 +75,6 @@ impl Gateway {
                     mapping: if proxy.strips { mapping.strip_prefix() } else { mapping },
                     pool: Arc::new(pool),
                     websockets: Arc::new(websockets),
-                    at_once: Concurrency::new(proxy.websockets),
                     timeouts: proxy.timeouts,
                     forwards_session: proxy.forwards_session,
                 })

@@ -1,6 +1,6 @@
 //! WebSockets after both sides have switched protocols.
 
-use std::{future::pending, time::Duration};
+use std::future::pending;
 
 use base64ct::{Base64, Encoding};
 use http::HeaderValue;
@@ -12,7 +12,6 @@ use tokio::{runtime::Handle, try_join};
 use crate::{
     base::clock::{Random, RandomError},
     base::{relay::relay, task},
-    route::limits::Permit,
 };
 
 /// A `Sec-WebSocket-Key` for the upstream (RFC 6455 4.1), since an HTTP/2 client sends none.
@@ -27,14 +26,13 @@ pub(super) fn accept(key: &HeaderValue) -> String {
     Base64::encode_string(&Sha1::new().chain_update(key).chain_update(OF_THE_STANDARD).finalize())
 }
 
-/// Relays bytes in both directions until both sides have ended, one fails, or both are silent for
-/// the idle time. The permit is held until then.
-pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade, idle: Duration, permit: Permit) {
+/// Relays bytes in both directions until both sides have ended or one fails. The stream of the client
+/// is under the limits of its route.
+pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
     task::spawn(&Handle::current(), async move {
         if let Ok((client, upstream)) = try_join!(client, upstream) {
-            relay(TokioIo::new(client), TokioIo::new(upstream), Some(idle), pending()).await;
+            relay(TokioIo::new(client), TokioIo::new(upstream), None, pending()).await;
         }
-        drop(permit);
     });
 }
 

@@ -22,7 +22,10 @@ use crate::{
     base::{body::limit_again, problem::Problem},
     client::Client,
     handler::{BoxFuture, Call, parameters::Values, service::SharedService},
-    pipeline::compiled_app::{CompiledApp, CompiledRoute, Target},
+    pipeline::{
+        compiled_app::{CompiledApp, CompiledRoute, Target},
+        sockets::{self, Watching},
+    },
     route::{conditional, jsonp},
 };
 
@@ -42,6 +45,21 @@ impl RequestTarget<'_> {
     /// path parameters.
     #[inline(always)]
     pub(crate) fn start(self, call: &mut Call) -> BoxFuture {
+        let watching = Watching {
+            limits: &self.route.rules.sockets,
+            bus: Some(&self.app.auth.revocation_bus),
+            min_read_rate: self.app.settings.min_read_rate,
+        };
+        let principal = call.auth.as_ref().and_then(|auth| auth.principal());
+        match sockets::intercept(watching, &mut call.request, principal, &call.client) {
+            Ok(None) => self.serve(call),
+            Ok(Some(socket)) => socket.with(self.serve(call)),
+            Err(refusal) => answered(self.app.auth.refuse(refusal, &call.request)),
+        }
+    }
+
+    #[inline(always)]
+    fn serve(self, call: &mut Call) -> BoxFuture {
         match self.route.rules.jsonp {
             Some(policy) => self.script(policy, call),
             None => self.run(call),

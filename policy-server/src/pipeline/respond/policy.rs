@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum_core::response::Response;
+use axum_core::response::{IntoResponse, Response};
 use http::{Extensions, HeaderMap, HeaderName, Method, StatusCode, header::ACCEPT};
 use policy_core::{
     Refusal,
@@ -23,10 +23,13 @@ use crate::{
     auth::AuthService,
     base::{
         clock::{Random, RandomError},
-        problem,
+        problem::{self, Problem},
     },
     handler::{RouteInfo, extract::MatchedRoute},
-    pipeline::gates::limits::Taken,
+    pipeline::{
+        gates::limits::Taken,
+        sockets::{PendingSocket, upgrades},
+    },
     route::{compiled_policy::CompiledRoutePolicy, conditional},
 };
 
@@ -61,6 +64,15 @@ struct OptionalContext {
     route: Option<Arc<RouteInfo>>,
     #[cfg(feature = "gateway")]
     is_of_tunnel: bool,
+}
+
+impl OptionalContext {
+    fn is_of_tunnel(&self) -> bool {
+        #[cfg(feature = "gateway")]
+        return self.is_of_tunnel;
+        #[cfg(not(feature = "gateway"))]
+        false
+    }
 }
 
 impl ResponsePolicy {
@@ -164,8 +176,19 @@ impl ResponsePolicy {
         let Self { is_of_layer, is_refused, .. } = self;
         let Self { rules, grant, method, is_secure, guard, taken, accept, optional, .. } = self;
         let optional = optional.as_deref();
+        let mut socket = PendingSocket::take(&method, &mut response);
+        if method == Method::CONNECT
+            && response.status().is_success()
+            && !optional.is_some_and(OptionalContext::is_of_tunnel)
+            && !(is_of_layer && socket.is_none())
+            && !socket.as_mut().is_some_and(PendingSocket::hand_over)
+        {
+            // A 2xx would say that a WebSocket is open (RFC 8441 5, RFC 9110 9.3.6).
+            socket = None;
+            response = Problem::from(Refusal::ProtocolNotServed).into_response();
+        }
         #[cfg(feature = "gateway")]
-        if optional.is_some_and(|optional| optional.is_of_tunnel) {
+        if optional.is_some_and(OptionalContext::is_of_tunnel) {
             response = tunnel::as_proxy(response);
         }
         if let Some(guard) = &guard {
@@ -220,10 +243,16 @@ impl ResponsePolicy {
         if method == Method::HEAD {
             return without_body(response);
         }
-        let is_upgrade = status == StatusCode::SWITCHING_PROTOCOLS
-            || (method == Method::CONNECT && status.is_success());
+        if let Some(mut socket) = socket {
+            if method != Method::CONNECT {
+                socket.hand_over();
+            }
+            socket.write(&mut response);
+            socket.begin(&response, taken.permit);
+            return response;
+        }
         match taken.permit {
-            Some(permit) if is_upgrade => permit.keep_upgraded(response),
+            Some(permit) if upgrades(&method, &response) => permit.keep_upgraded(response),
             Some(permit) => permit.keep(response),
             None => response,
         }

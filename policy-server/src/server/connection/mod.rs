@@ -72,6 +72,7 @@ pub(super) async fn serve_connection(
         last: LastCredential::default(),
         activity: Arc::clone(&activity),
         shutdown: shutdown.clone(),
+        alive: alive.clone(),
     };
     let monitor = Monitor::new(Arc::clone(&activity), permit);
     match protocol {

@@ -2,10 +2,9 @@
 
 use std::{
     convert::Infallible,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use axum_core::body::Body;
@@ -18,19 +17,17 @@ use http::{
 use hyper::{
     body::{Body as _, Incoming},
     service::Service,
+    upgrade::OnUpgrade,
 };
-use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 
-#[cfg(feature = "http2")]
-use super::http2::Stream;
 use crate::{
-    auth::{LastCredential, RevocationSignal},
-    base::{
-        body::{BodyObserver, ObservedBody, Polled},
-        task, timers,
-    },
+    auth::{LastCredential, end_with_service},
+    base::body::{BodyObserver, ObservedBody, Polled},
     client::peer::Peer,
+    handler::upgrade::OpenStream,
     pipeline::{
+        compiled_app::CompiledApp,
         response_future::{FirstPoll, ResponseFuture},
         service::AppService,
     },
@@ -51,6 +48,8 @@ pub(super) struct ConnectionService {
     pub(super) last: LastCredential,
     pub(super) activity: Arc<Activity>,
     pub(super) shutdown: Shutdown,
+    /// Held by what outlives the connection's own task.
+    pub(super) alive: mpsc::Sender<()>,
 }
 
 impl Service<Request<Incoming>> for ConnectionService {
@@ -58,22 +57,16 @@ impl Service<Request<Incoming>> for ConnectionService {
     type Error = Infallible;
     type Future = OpenResponse;
 
-    #[cfg_attr(
-        not(feature = "http2"),
-        expect(unused_mut, reason = "only a stream changes its request")
-    )]
     fn call(&self, mut request: Request<Incoming>) -> OpenResponse {
         let (open, activity) = (Some(self.activity.begin_request()), Arc::clone(&self.activity));
         let is_http1 = request.version() < Version::HTTP_2;
         let is_connect = request.method() == Method::CONNECT;
         let is_tunnel = is_connect && is_http1;
         let is_last = is_http1 && self.shutdown.phase() != Phase::Serve;
-        #[cfg(feature = "http2")]
-        let stream = if is_connect {
-            Stream::intercept(&mut request, &self.activity, &self.shutdown)
-        } else {
-            None
-        };
+        if request.extensions().get::<OnUpgrade>().is_some() {
+            let open = OpenStream::new((self.activity.begin_request(), self.alive.clone()));
+            request.extensions_mut().insert(open);
+        }
         // Over HTTP/2 this question takes a lock, and nobody needs the answer.
         self.activity.has_body(is_http1 && !request.body().is_end_stream());
         // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
@@ -95,10 +88,8 @@ impl Service<Request<Incoming>> for ConnectionService {
             activity,
             is_admitted: is_http1,
             room: None,
-            #[cfg(feature = "http2")]
-            stream,
             is_tunnel,
-            server: self.app.app().settings.server_header.clone(),
+            app: Arc::clone(self.app.app()),
             is_last,
             #[cfg(feature = "http3")]
             alternative,
@@ -118,12 +109,9 @@ pub(super) struct OpenResponse {
     /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
-    #[cfg(feature = "http2")]
-    stream: Option<Box<Stream>>,
     /// Whether the connection itself was to become a tunnel.
     is_tunnel: bool,
-    /// The `Server` value of a response that has none.
-    server: Option<HeaderValue>,
+    app: Arc<CompiledApp>,
     /// Whether the request began after the server had stopped, and its connection ends with it.
     is_last: bool,
 }
@@ -173,9 +161,9 @@ impl Future for OpenResponse {
         }
         #[cfg(feature = "http3")]
         let response = announced(response, self.alternative.take());
-        let mut response = response;
-        if let Some(server) = self.server.take() {
-            response.headers_mut().entry(SERVER).or_insert(server);
+        let mut response = end_with_service(&self.app.auth.revocation_bus, response);
+        if let Some(server) = &self.app.settings.server_header {
+            response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
         }
         // What follows a refused CONNECT may be meant for the target, sent without waiting for the
         // response (RFC 9931): it must not be read as requests.
@@ -184,17 +172,10 @@ impl Future for OpenResponse {
         if is_refused_tunnel || (self.is_last && !self.is_tunnel && !is_upgrade) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if is_upgrade {
-            end_with_credential(&response, &self.activity);
-        }
-        if (is_upgrade || self.is_tunnel)
+        if self.is_tunnel
             && let Some(permit) = UpgradePermit::take(&response)
         {
             self.activity.hold(permit);
-        }
-        #[cfg(feature = "http2")]
-        if let Some(stream) = self.stream.take().filter(|_| response.status().is_success()) {
-            stream.begin(&response);
         }
         self.activity.completed();
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
@@ -217,34 +198,6 @@ fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> 
         response.headers_mut().entry(ALT_SVC).or_insert(alternative);
     }
     response
-}
-
-/// Closes an upgraded connection when the credential that opened it ends.
-fn end_with_credential(response: &Response<Body>, activity: &Arc<Activity>) {
-    let Some(ended) =
-        response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take)
-    else {
-        return;
-    };
-    activity.upgrade();
-    // The socket holds the activity; once it is gone there is nothing to close.
-    let activity = Arc::downgrade(activity);
-    task::spawn(&Handle::current(), async move {
-        let mut ended = pin!(ended);
-        loop {
-            tokio::select! {
-                () = &mut ended => break,
-                () = timers::sleep(Duration::from_secs(10)) => {
-                    if activity.strong_count() == 0 {
-                        return;
-                    }
-                }
-            }
-        }
-        if let Some(activity) = activity.upgrade() {
-            activity.cut();
-        }
-    });
 }
 
 /// A body that keeps its request open.

@@ -33,7 +33,7 @@ use super::{
     quic::{Accepted, Outbound, ResponseStream, Transport},
 };
 use crate::{
-    auth::LastCredential,
+    auth::{LastCredential, end_with_service},
     client::peer::Peer,
     pipeline::response_future::FirstPoll,
     server::{
@@ -113,8 +113,8 @@ impl Common {
         let request = http::Request::from_parts(head, body);
         let answering = async {
             let (service, last) = (&self.serving.service, Some(&self.last));
-            let Ok(mut response) =
-                service.respond(request, Some(peer), last, FirstPoll::Later).await;
+            let Ok(response) = service.respond(request, Some(peer), last, FirstPoll::Later).await;
+            let mut response = end_with_service(&service.app().auth.revocation_bus, response);
             if let Some(server) = &settings.server_header {
                 response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
             }

@@ -2,7 +2,6 @@
 
 mod executor;
 mod frames;
-mod websocket;
 
 use std::{pin::Pin, task::Context};
 
@@ -11,7 +10,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 
 use self::executor::{StreamExecutor, WithStreams};
 pub(in crate::server) use self::frames::Frames;
-pub(super) use self::websocket::Stream;
 use super::{Graceful, service::ConnectionService};
 use crate::{app::settings::ServerSettings, server::monitor::MonitoredIo};
 

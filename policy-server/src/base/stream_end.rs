@@ -1,0 +1,39 @@
+//! Why a stream or a WebSocket ends that its handler would continue.
+
+use policy_core::Refusal;
+
+/// Why the server ends a stream or a WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamEnd {
+    /// The session or token that opened it is no longer valid.
+    Credential,
+    /// The server stops.
+    Service,
+    /// A message of the client is longer than the limit.
+    Message,
+    /// The client was silent for longer than the limit.
+    Silence,
+}
+
+impl StreamEnd {
+    /// The status of a Close frame (RFC 6455 7.4.1). A page that gets 1001 may connect again with
+    /// what it has.
+    pub(crate) const fn close_code(self) -> u16 {
+        match self {
+            Self::Credential => 1008,
+            Self::Service | Self::Silence => 1001,
+            Self::Message => 1009,
+        }
+    }
+
+    /// The code of the reason, as a Close frame and the last event of a stream state it.
+    pub(crate) const fn code(self) -> &'static str {
+        let refusal = match self {
+            Self::Credential => Refusal::CredentialEnded,
+            Self::Service => Refusal::ServerStopping,
+            Self::Message => Refusal::MessageTooLarge,
+            Self::Silence => Refusal::SocketSilent,
+        };
+        refusal.code()
+    }
+}

@@ -1,0 +1,276 @@
+//! WebSockets and other upgraded connections under the limits of their route.
+//!
+//! Whatever serves the upgrade (a handler, a mounted service, the proxy), it gets a stream in place
+//! of that of the connection: messages are counted before they are read, silent clients are asked and
+//! closed, and the client is told why its connection ends.
+
+mod frames;
+mod socket;
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use axum_core::{body::Body, extract::Request, response::Response};
+use http::{Method, StatusCode, header::UPGRADE};
+#[cfg(feature = "http2")]
+use hyper::ext::Protocol;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn, upgrade::OnUpgrade};
+use policy_core::Refusal;
+use tokio::runtime::Handle;
+
+use self::socket::{Half, Look, Socket};
+use crate::{
+    auth::{
+        RevocationSignal,
+        principal::Principal,
+        revocation_events::RevocationBus,
+        websocket_protocol::{self, OfProtocol},
+    },
+    base::{stream_end::StreamEnd, task, timers},
+    client::Client,
+    handler::{BoxFuture, upgrade::OpenStream},
+    route::{
+        limits::Permit,
+        socket_limits::{SocketLimits, SocketPermit},
+    },
+};
+
+/// How long a client may take to complete what it is sent at the end, and a handler to complete the
+/// frame that it has begun.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What serves a request to upgrade needs to know of the app.
+#[derive(Clone, Copy)]
+pub(crate) struct Watching<'a> {
+    pub(crate) limits: &'a SocketLimits,
+    pub(crate) bus: Option<&'a RevocationBus>,
+    /// The bytes a second that a client reads while bytes wait for it.
+    pub(crate) min_read_rate: u32,
+}
+
+/// A stream that may become a WebSocket.
+pub(crate) struct PendingSocket {
+    socket: Arc<Socket>,
+    client: OnUpgrade,
+    /// Gives its stream to the handler.
+    handing_over: HandingOver,
+    permit: SocketPermit,
+    /// Keeps the connection from counting as idle, and the server from ending before it.
+    open: Option<OpenStream>,
+    bus: Option<RevocationBus>,
+    silence: Duration,
+    min_read_rate: u32,
+    /// Whether its token was in `Sec-WebSocket-Protocol`.
+    is_of_protocol: bool,
+}
+
+/// hyper's connection for [`Half`].
+struct HandingOver {
+    connection: Pin<Box<dyn Future<Output = ()> + Send>>,
+    is_accepted: Arc<AtomicBool>,
+}
+
+/// A [`PendingSocket`] in the extensions of a response.
+#[derive(Clone)]
+pub(crate) struct SocketSlot(Arc<Mutex<Option<PendingSocket>>>);
+
+/// Puts a stream under these limits in place of that of a request which may upgrade its connection.
+///
+/// # Errors
+///
+/// Too many are open already.
+pub(crate) fn intercept(
+    watching: Watching<'_>,
+    request: &mut Request,
+    principal: Option<&Principal>,
+    client: &Client,
+) -> Result<Option<PendingSocket>, Refusal> {
+    if !asks_for_stream(request) {
+        return Ok(None);
+    }
+    let permit = watching.limits.enter(principal, client.address())?;
+    let extensions = request.extensions();
+    #[cfg(feature = "http2")]
+    let is_extended = extensions.get::<Protocol>().is_some();
+    #[cfg(not(feature = "http2"))]
+    let is_extended = false;
+    let is_websocket = is_extended
+        || request
+            .headers()
+            .get(UPGRADE)
+            .is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    let _ = extensions;
+    let socket = Socket::new(is_websocket, watching.limits.message);
+    let Some((handing_over, handler)) = HandingOver::new(&socket) else { return Ok(None) };
+    let extensions = request.extensions_mut();
+    let Some(stream) = extensions.insert(handler) else { return Ok(None) };
+    let is_of_protocol = extensions.remove::<OfProtocol>().is_some();
+    Ok(Some(PendingSocket {
+        socket,
+        client: stream,
+        handing_over,
+        permit,
+        open: extensions.remove::<OpenStream>(),
+        bus: watching.bus.cloned(),
+        silence: watching.limits.silence,
+        min_read_rate: watching.min_read_rate,
+        is_of_protocol,
+    }))
+}
+
+/// Whether the request may upgrade its connection or its stream. A tunnel has limits of its own.
+#[inline]
+fn asks_for_stream(request: &Request) -> bool {
+    let extensions = request.extensions();
+    if extensions.get::<OnUpgrade>().is_none() {
+        return false;
+    }
+    #[cfg(feature = "http2")]
+    if extensions.get::<Protocol>().is_some() {
+        return true;
+    }
+    *request.method() != Method::CONNECT
+}
+
+impl PendingSocket {
+    /// The response with this socket, for where its policy is written.
+    pub(crate) fn with(self, response: BoxFuture) -> BoxFuture {
+        Box::pin(async move {
+            let mut response = response.await;
+            response.extensions_mut().insert(SocketSlot(Arc::new(Mutex::new(Some(self)))));
+            response
+        })
+    }
+
+    /// Takes the socket out of the extensions of a response, if the response upgrades to it.
+    pub(crate) fn take(method: &Method, response: &mut Response) -> Option<Self> {
+        if response.extensions().is_empty() {
+            return None;
+        }
+        let SocketSlot(slot) = response.extensions_mut().remove()?;
+        let pending = slot.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        upgrades(method, response).then_some(pending)
+    }
+
+    /// Gives the handler its stream. Returns whether the handler has taken it.
+    pub(crate) fn hand_over(&mut self) -> bool {
+        self.handing_over.is_accepted.store(true, Relaxed);
+        let mut context = Context::from_waker(Waker::noop());
+        let _ = self.handing_over.connection.as_mut().poll(&mut context);
+        self.handing_over.connection = Box::pin(async {});
+        Arc::strong_count(&self.socket) > 1
+    }
+
+    /// Completes the head of the response that upgrades to the socket.
+    pub(crate) fn write(&self, response: &mut Response) {
+        if self.is_of_protocol {
+            websocket_protocol::select(response);
+        }
+    }
+
+    /// Watches the socket from when the response was sent, until it ends.
+    pub(crate) fn begin(self, response: &Response, permit: Option<Permit>) {
+        let Self { socket, client, handing_over, permit: of_sockets, open, bus, .. } = self;
+        drop(handing_over);
+        let (half, min_read_rate) = (self.silence / 2, self.min_read_rate);
+        let revoked =
+            response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
+        task::spawn(&Handle::current(), async move {
+            let end = async {
+                match (revoked, bus) {
+                    (Some(revoked), _) => revoked.await,
+                    (None, Some(bus)) => {
+                        bus.end_of_service().await;
+                        StreamEnd::Service
+                    }
+                    (None, None) => std::future::pending().await,
+                }
+            };
+            watch(&socket, client, half, min_read_rate, end).await;
+            drop((of_sockets, permit, open));
+        });
+    }
+}
+
+/// Whether a response turns its connection or stream into another protocol.
+pub(crate) fn upgrades<B>(method: &Method, response: &http::Response<B>) -> bool {
+    let status = response.status();
+    status == StatusCode::SWITCHING_PROTOCOLS || (*method == Method::CONNECT && status.is_success())
+}
+
+/// Watches a socket to its end.
+async fn watch(
+    socket: &Arc<Socket>,
+    client: OnUpgrade,
+    half: Duration,
+    min_read_rate: u32,
+    end: impl Future<Output = StreamEnd>,
+) {
+    match client.await {
+        Ok(client) => socket.open(client),
+        Err(error) => {
+            tracing::debug!(%error, "a connection was not upgraded");
+            return socket.cut();
+        }
+    }
+    let least = half.as_millis().saturating_mul(u128::from(min_read_rate)) / 1000;
+    let least = u64::try_from(least).unwrap_or(u64::MAX);
+    let quiet = async {
+        loop {
+            timers::sleep(half).await;
+            let look = poll_fn(|context| Poll::Ready(socket.look(least, context))).await;
+            if look == Look::Cut {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        end = end => socket.end(end),
+        () = poll_fn(|context| socket.poll_ended(context)) => (),
+        () = quiet => return socket.cut(),
+    }
+    tokio::select! {
+        () = poll_fn(|context| socket.poll_closed(context)) => (),
+        () = timers::sleep(GRACE) => (),
+    }
+    socket.cut();
+}
+
+impl HandingOver {
+    /// An upgrade that yields [`Half`]. hyper makes upgrades only for its own connections, so this is
+    /// one, with one request, which is answered when the stream is handed over.
+    fn new(socket: &Arc<Socket>) -> Option<(Self, OnUpgrade)> {
+        let made = Arc::new(Mutex::new(None));
+        let is_accepted = Arc::new(AtomicBool::new(false));
+        let (given, accepts) = (Arc::clone(&made), Arc::clone(&is_accepted));
+        let service = service_fn(move |mut request: http::Request<Incoming>| {
+            *given.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(hyper::upgrade::on(&mut request));
+            let accepts = Arc::clone(&accepts);
+            poll_fn(move |_| {
+                if !accepts.load(Relaxed) {
+                    return Poll::Pending;
+                }
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+                Poll::Ready(Ok::<_, Infallible>(response))
+            })
+        });
+        let connection =
+            http1::Builder::new().serve_connection(Half::new(socket), service).with_upgrades();
+        let mut connection: Pin<Box<dyn Future<Output = ()> + Send>> =
+            Box::pin(async move { drop(connection.await) });
+        let _ = connection.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let upgrade = made.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some((Self { connection, is_accepted }, upgrade))
+    }
+}

@@ -1,0 +1,439 @@
+//! An upgraded connection between its handler and the task that watches it.
+//!
+//! The handler's half reads and writes the transport itself: nothing is copied to another task or
+//! buffered beyond one read. Both sides see the frames in each direction, so that control frames of
+//! the server are written between two frames of the handler.
+
+use std::{
+    io,
+    mem::MaybeUninit,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker, ready},
+};
+
+use bytes::BytesMut;
+use hyper::{
+    rt::{Read, ReadBuf, ReadBufCursor, Write},
+    upgrade::Upgraded,
+};
+
+use super::frames::{Frames, Incoming, PING, TooLarge, close, close_of_client};
+use crate::base::stream_end::StreamEnd;
+
+/// How much is read at once.
+const READ: usize = 8 * 1024;
+
+/// How much is read for a handler that does not read, so that its client is known to be there.
+const READ_AHEAD: usize = 4 * 1024;
+
+/// An upgraded connection.
+#[derive(Debug)]
+pub(super) struct Socket(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    transport: Transport,
+    /// Whether frames of a WebSocket are sent. If not, the bytes are the handler's alone.
+    is_websocket: bool,
+    incoming: Incoming,
+    outgoing: Frames,
+    /// Whether the handler has sent a Close frame itself.
+    has_closed: bool,
+    /// What the handler reads next.
+    to_handler: BytesMut,
+    /// Control frames of the server.
+    to_client: BytesMut,
+    end: Option<StreamEnd>,
+    /// Whether the handler's half is gone.
+    is_left: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    watcher: Option<Waker>,
+    progress: Progress,
+}
+
+#[derive(Debug)]
+enum Transport {
+    /// The response that upgrades the connection is not sent yet.
+    Waiting,
+    Open(Upgraded),
+    Gone,
+}
+
+/// What moved, as the watching task has last seen it.
+#[derive(Debug, Default)]
+struct Progress {
+    has_received: bool,
+    /// Bytes that the transport took.
+    written: u64,
+    seen_written: u64,
+    /// Whether the handler waits for its client to read.
+    is_blocked: bool,
+    was_blocked: bool,
+}
+
+/// What the watching task has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Continue,
+    /// Nobody reads what is written: no Close frame can be sent.
+    Cut,
+}
+
+impl Socket {
+    pub(super) fn new(is_websocket: bool, message: u64) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            transport: Transport::Waiting,
+            is_websocket,
+            incoming: Incoming::new(message),
+            outgoing: Frames::default(),
+            has_closed: false,
+            to_handler: BytesMut::new(),
+            to_client: BytesMut::new(),
+            end: None,
+            is_left: false,
+            reader: None,
+            writer: None,
+            watcher: None,
+            progress: Progress::default(),
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the socket its transport.
+    pub(super) fn open(&self, transport: Upgraded) {
+        let mut state = self.state();
+        if !state.is_left {
+            state.transport = Transport::Open(transport);
+        }
+        state.wake();
+    }
+
+    /// Closes the transport, whatever was sent.
+    pub(super) fn cut(&self) {
+        let mut state = self.state();
+        state.transport = Transport::Gone;
+        state.wake();
+    }
+
+    /// Begins to end the connection: the client is sent a Close frame behind the frame that the
+    /// handler is writing, and the handler reads one behind the frame that it has read.
+    pub(super) fn end(&self, end: StreamEnd) {
+        self.state().end(end);
+    }
+
+    /// Completes when the socket is being ended, or the handler has left it.
+    pub(super) fn poll_ended(&self, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if state.end.is_some() || state.is_left {
+            return Poll::Ready(());
+        }
+        state.watcher = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Completes when both sides have sent a Close frame, or there is nothing more to send. An
+    /// upgraded connection that is no WebSocket is at its end at once.
+    pub(super) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        state.poll_closed(context)
+    }
+
+    /// Looks at what moved since the last look, and asks a silent client whether it is there.
+    /// `least` is how many bytes a client reads in that time while bytes wait for it.
+    pub(super) fn look(&self, least: u64, context: &mut Context<'_>) -> Look {
+        self.state().look(least, context)
+    }
+}
+
+impl State {
+    fn wake(&mut self) {
+        let wakers = [self.reader.take(), self.writer.take(), self.watcher.take()];
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    fn end(&mut self, end: StreamEnd) {
+        if self.end.is_some() {
+            return;
+        }
+        self.end = Some(end);
+        if self.is_websocket {
+            if !self.has_closed {
+                self.to_client.extend_from_slice(&close(end.close_code(), end.code()));
+            }
+            if self.incoming.refuse() {
+                let close = close_of_client(end.close_code(), end.code());
+                self.to_handler.extend_from_slice(&close);
+            }
+        }
+        tracing::debug!(code = end.code(), "an upgraded connection ends");
+        self.wake();
+    }
+
+    /// Reads from the transport what the handler may read. `false` at its end.
+    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let Transport::Open(transport) = &mut self.transport else { return Poll::Pending };
+        let mut buffer = [const { MaybeUninit::uninit() }; READ];
+        let mut buffer = ReadBuf::uninit(&mut buffer);
+        ready!(Pin::new(transport).poll_read(context, buffer.unfilled()))?;
+        let read = buffer.filled();
+        if read.is_empty() {
+            return Poll::Ready(Ok(false));
+        }
+        self.progress.has_received = true;
+        if !self.is_websocket {
+            self.to_handler.extend_from_slice(read);
+        } else if let Err(TooLarge) = self.incoming.pass(read, &mut self.to_handler) {
+            self.end(StreamEnd::Message);
+        }
+        Poll::Ready(Ok(true))
+    }
+
+    /// Writes control frames of the server, between two frames of the handler.
+    fn poll_control(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.to_client.is_empty() && self.outgoing.is_between() {
+            let Transport::Open(transport) = &mut self.transport else { return Poll::Pending };
+            let written = ready!(Pin::new(&mut *transport).poll_write(context, &self.to_client))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            drop(self.to_client.split_to(written));
+            if self.to_client.is_empty() {
+                self.to_client = BytesMut::new();
+                // What it does not flush now, the next write does.
+                let _ = Pin::new(transport).poll_flush(context)?;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            if !self.to_handler.is_empty() {
+                let len = self.to_handler.len().min(buffer.remaining());
+                buffer.put_slice(&self.to_handler.split_to(len));
+                if self.to_handler.is_empty() {
+                    self.to_handler = BytesMut::new();
+                }
+                return Poll::Ready(Ok(()));
+            }
+            if self.end.is_some() || matches!(self.transport, Transport::Gone) {
+                return Poll::Ready(Ok(()));
+            }
+            match self.poll_fill(context) {
+                Poll::Ready(Ok(true)) => (),
+                Poll::Ready(Ok(false)) => return Poll::Ready(Ok(())),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    self.reader = Some(context.waker().clone());
+                    return Poll::Pending;
+                }
+            }
+            self.reader = None;
+        }
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let polled = self.try_write(context, bytes);
+        self.progress.is_blocked = polled.is_pending();
+        self.writer = polled.is_pending().then(|| context.waker().clone());
+        polled
+    }
+
+    fn try_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if let Transport::Gone = self.transport {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let bytes = match self.end {
+            None => {
+                ready!(self.poll_control(context))?;
+                bytes
+            }
+            // The Close frame is the last one: what the handler writes after it goes nowhere.
+            Some(_) if !self.is_websocket || self.outgoing.is_between() => {
+                return Poll::Ready(Ok(bytes.len()));
+            }
+            Some(_) => bytes.get(..self.outgoing.rest_of_frame(bytes)).unwrap_or(bytes),
+        };
+        let Transport::Open(transport) = &mut self.transport else { return Poll::Pending };
+        let written = ready!(Pin::new(transport).poll_write(context, bytes))?;
+        self.progress.written += written as u64;
+        if self.is_websocket {
+            self.has_closed |= self.outgoing.pass(bytes.get(..written).unwrap_or_default());
+            if self.end.is_some()
+                && self.outgoing.is_between()
+                && let Some(watcher) = self.watcher.take()
+            {
+                watcher.wake();
+            }
+        }
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // A frame that its handler will not complete leaves no place for another one.
+        let is_stuck = self.is_left && !self.outgoing.is_between();
+        if !self.is_websocket || is_stuck || !matches!(self.transport, Transport::Open(_)) {
+            return Poll::Ready(());
+        }
+        self.watcher = Some(context.waker().clone());
+        if !self.outgoing.is_between() {
+            return Poll::Pending;
+        }
+        if ready!(self.poll_control(context)).is_err() {
+            return Poll::Ready(());
+        }
+        let Transport::Open(transport) = &mut self.transport else { return Poll::Ready(()) };
+        if ready!(Pin::new(transport).poll_flush(context)).is_err() {
+            return Poll::Ready(());
+        }
+        // To close a connection with unread bytes would reset it, and the Close frame could be
+        // lost (RFC 6455 7.1.1).
+        loop {
+            if self.incoming.has_closed {
+                break;
+            }
+            match ready!(self.poll_fill(context)) {
+                Ok(true) => (),
+                Ok(false) | Err(_) => break,
+            }
+        }
+        let Transport::Open(transport) = &mut self.transport else { return Poll::Ready(()) };
+        Pin::new(transport).poll_shutdown(context).map(drop)
+    }
+
+    fn look(&mut self, least: u64, context: &mut Context<'_>) -> Look {
+        if self.reader.is_none() && self.to_handler.len() < READ_AHEAD {
+            // The handler finds an error or the end itself.
+            let _ = self.poll_fill(context);
+        }
+        let Progress { has_received, written, seen_written, is_blocked, was_blocked } =
+            self.progress;
+        let has_read = written.saturating_sub(seen_written) >= least.max(1);
+        if is_blocked && was_blocked && !has_read {
+            return Look::Cut;
+        }
+        let has_moved = has_received || (!self.is_websocket && has_read);
+        self.progress = Progress {
+            has_received: false,
+            seen_written: written,
+            was_blocked: is_blocked,
+            ..self.progress
+        };
+        if has_moved {
+            self.incoming.awaits_pong = false;
+        } else if self.incoming.awaits_pong {
+            self.end(StreamEnd::Silence);
+        } else if self.to_handler.len() < READ_AHEAD {
+            self.incoming.awaits_pong = true;
+            self.ping(context);
+        }
+        Look::Continue
+    }
+
+    fn ping(&mut self, context: &mut Context<'_>) {
+        if !self.is_websocket || self.has_closed || !self.to_client.is_empty() {
+            return;
+        }
+        self.to_client.extend_from_slice(PING);
+        if self.poll_control(context).is_pending()
+            && let Some(writer) = self.writer.take()
+        {
+            // The transport wakes who asked last.
+            writer.wake();
+        }
+    }
+}
+
+/// What the handler has of a socket: hyper's connection, into which the handshake is read first.
+#[derive(Debug)]
+pub(super) struct Half {
+    socket: Arc<Socket>,
+    handshake: Handshake,
+}
+
+/// The request that hyper has to see before it gives its connection away, and the response to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handshake {
+    Asks,
+    Answers,
+    Done,
+}
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: _\r\nconnection: upgrade\r\nupgrade: _\r\n\r\n";
+
+impl Half {
+    pub(super) fn new(socket: &Arc<Socket>) -> Self {
+        Self { socket: Arc::clone(socket), handshake: Handshake::Asks }
+    }
+}
+
+impl Read for Half {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.handshake {
+            Handshake::Asks => {
+                buffer.put_slice(REQUEST);
+                self.handshake = Handshake::Answers;
+                Poll::Ready(Ok(()))
+            }
+            Handshake::Answers => Poll::Pending,
+            Handshake::Done => self.socket.state().poll_read(context, buffer),
+        }
+    }
+}
+
+impl Write for Half {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.handshake == Handshake::Done {
+            return self.socket.state().poll_write(context, bytes);
+        }
+        if bytes.ends_with(b"\r\n\r\n") {
+            self.handshake = Handshake::Done;
+        }
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.socket.state().transport {
+            Transport::Open(transport) => Pin::new(transport).poll_flush(context),
+            Transport::Waiting | Transport::Gone => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.socket.state();
+        let is_ending = state.end.is_some();
+        match &mut state.transport {
+            Transport::Open(transport) if !is_ending => Pin::new(transport).poll_shutdown(context),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        let mut state = self.socket.state();
+        state.is_left = true;
+        // Otherwise the watching task completes what it has begun.
+        if state.end.is_none() {
+            state.transport = Transport::Gone;
+        }
+        state.wake();
+    }
+}

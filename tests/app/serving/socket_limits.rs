@@ -1,0 +1,352 @@
+//! What limits WebSockets, and what their clients are told when they end, whatever serves them: a
+//! handler, a mounted service or a fallback, over HTTP/1.1 and HTTP/2.
+
+use axum::extract::{WebSocketUpgrade, ws::Message};
+use axum_core::extract::FromRequestParts;
+use policy_server::Request;
+use tokio::sync::Semaphore;
+
+use super::*;
+
+const HANDSHAKE: [&str; 4] = [
+    "upgrade: websocket",
+    "connection: Upgrade",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+    "sec-websocket-version: 13",
+];
+
+/// Replies to each message with what it is, and counts those who see the end of their socket.
+async fn serve(upgrade: WebSocketUpgrade, ends: Arc<Semaphore>) -> Response {
+    upgrade.on_upgrade(async move |mut socket| {
+        while let Some(Ok(message)) = socket.recv().await {
+            let text = match message {
+                Message::Text(text) => format!("text {}", text.len()),
+                Message::Binary(bytes) => format!("binary {}", bytes.len()),
+                Message::Close(Some(frame)) if frame.reason == "limit.message" => {
+                    ends.add_permits(1);
+                    continue;
+                }
+                Message::Ping(_) | Message::Close(_) => continue,
+                Message::Pong(_) => "pong".to_owned(),
+            };
+            if socket.send(Message::Text(text.into())).await.is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[get("/live")]
+#[limit(message = "1 KiB", silence = "10s", sockets_per_caller = 3, sockets = 4)]
+#[auth(public)]
+async fn live(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
+    serve(upgrade, ends).await
+}
+
+/// The limits that nobody states.
+#[get("/usual")]
+#[auth(public)]
+async fn usual(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
+    serve(upgrade, ends).await
+}
+
+/// Sends more than the buffers of a connection hold.
+#[get("/flood")]
+#[limit(silence = "10s")]
+#[auth(public)]
+async fn flood(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async move |mut socket| {
+        let part = Bytes::from(vec![0; 1 << 20]);
+        while socket.send(Message::Binary(part.clone())).await.is_ok() {}
+        ends.add_permits(1);
+    })
+}
+
+#[get("/page")]
+#[auth(public)]
+async fn page() -> &'static str {
+    "a page"
+}
+
+fn app(ends: &Arc<Semaphore>) -> App<Arc<Semaphore>> {
+    let (of_mount, of_fallback) = (Arc::clone(ends), Arc::clone(ends));
+    let router = axum::Router::new().route(
+        "/mounted/live",
+        axum::routing::any(async move |upgrade: WebSocketUpgrade| serve(upgrade, of_mount).await),
+    );
+    let limits = Limits::NONE.message(1 << 10);
+    App::new(Arc::clone(ends))
+        .routes(routes![live, usual, flood, page])
+        .mount("/mounted", Mount::new(router).public().limits(limits))
+        .fallback(
+            Fallback::handler(move |request: Request| {
+                let ends = Arc::clone(&of_fallback);
+                async move {
+                    let (mut parts, _body) = request.into_parts();
+                    if parts.uri.query() == Some("page") {
+                        return "a page".into_response();
+                    }
+                    match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+                        Ok(upgrade) => serve(upgrade, ends).await,
+                        Err(_) => "a fallback".into_response(),
+                    }
+                }
+            })
+            .public()
+            .limits(limits),
+        )
+}
+
+async fn started() -> (Running, Arc<Semaphore>) {
+    let ends = Arc::new(Semaphore::new(0));
+    (Running::start(app(&ends)).await, ends)
+}
+
+async fn opened(server: &Running, path: &str) -> Connection {
+    let mut connection = server.connect().await;
+    connection.send(request(&format!("GET {path}"), &HANDSHAKE)).await;
+    assert_eq!(connection.head().await.status, 101);
+    connection
+}
+
+/// A frame of a client, masked with zeros.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u64::try_from(payload.len()).unwrap();
+    [&[first, 0xff][..], &length.to_be_bytes(), &[0; 4], payload].concat()
+}
+
+fn text(text: &str) -> Vec<u8> {
+    [&[0x81, text.len() as u8], text.as_bytes()].concat()
+}
+
+/// The Close frame with this code and reason.
+fn close(code: u16, reason: &str) -> Vec<u8> {
+    [&[0x88, reason.len() as u8 + 2], &code.to_be_bytes()[..], reason.as_bytes()].concat()
+}
+
+/// Asserts that the client is sent exactly this, and that the connection ends with its reply.
+async fn assert_closed(connection: &mut Connection, code: u16, reason: &str) {
+    let close = close(code, reason);
+    let sent = connection.exactly(close.len()).await;
+    assert_eq!(sent.escape_ascii().to_string(), close.escape_ascii().to_string());
+    connection.send(b"\x88\x80\0\0\0\0").await;
+    assert_eq!(soon(connection.rest()).await, b"");
+}
+
+#[tokio::test]
+async fn a_message_over_the_limit_closes_its_socket_and_reaches_no_handler() {
+    let (server, ends) = started().await;
+    for path in ["/live", "/mounted/live", "/elsewhere"] {
+        let mut connection = opened(&server, path).await;
+        connection.send(frame(0x82, &[7; 1024])).await;
+        assert_eq!(connection.exactly(13).await, text("binary 1024"), "{path}");
+        // Fragments with a control frame between them.
+        let parts = [frame(0x01, &[b'a'; 512]), frame(0x89, b""), frame(0x80, &[b'a'; 512])];
+        connection.send(parts.concat()).await;
+        assert_eq!(connection.exactly(2).await, b"\x8a\x00");
+        assert_eq!(connection.exactly(11).await, text("text 1024"), "{path}");
+        let parts = [frame(0x02, &[7; 512]), frame(0x00, &[7; 512]), frame(0x80, b"7")];
+        connection.send(parts.concat()).await;
+        assert_closed(&mut connection, 1009, "limit.message").await;
+        // A length alone is enough: nothing of it has to come.
+        let mut connection = opened(&server, path).await;
+        connection.send(&frame(0x82, &[0; 1025])[..14]).await;
+        let close = close(1009, "limit.message");
+        assert_eq!(connection.exactly(close.len()).await, close);
+    }
+    let _handlers = soon(ends.acquire_many(6)).await.expect("each handler is told");
+}
+
+/// Unfinished messages of 60 MiB by anybody.
+#[tokio::test]
+async fn without_a_stated_limit_a_message_has_256_kibibytes() {
+    let (server, _ends) = started().await;
+    let mut sockets = Vec::new();
+    for _ in 0..8 {
+        sockets.push(opened(&server, "/usual").await);
+    }
+    for connection in &mut sockets {
+        connection.send(frame(0x02, &[0; 128 << 10])).await;
+        connection.send(frame(0x00, &[0; 128 << 10])).await;
+        connection.send(frame(0x80, b"0")).await;
+        assert_closed(connection, 1009, "limit.message").await;
+    }
+}
+
+#[tokio::test]
+async fn a_silent_client_is_asked_and_closed_and_one_that_replies_stays() {
+    let time = StoppedTime::begin();
+    let (server, _ends) = started().await;
+    let mut there = opened(&server, "/live").await;
+    let mut gone = opened(&server, "/live").await;
+    for _ in 0..3 {
+        assert_eq!(time.until(there.exactly(8)).await, b"\x89\x06policy");
+        // Its handler, which would reply, sees nothing of it.
+        there.send(b"\x8a\x86\0\0\0\0policy").await;
+    }
+    assert_eq!(gone.exactly(8).await, b"\x89\x06policy");
+    assert_closed(&mut gone, 1001, "limit.silence").await;
+    there.send(frame(0x8a, b"own")).await;
+    assert_eq!(there.exactly(6).await, text("pong"));
+    there.send(frame(0x81, b"hi")).await;
+    assert_eq!(there.exactly(8).await, text("text 2"));
+}
+
+#[tokio::test]
+async fn sockets_are_of_a_number_of_each_caller_and_of_all() {
+    let ends = Arc::new(Semaphore::new(0));
+    let proxies = policy_server::Proxies::new(["127.0.0.1"]).x_forwarded();
+    let server = Running::start(app(&ends).behind(proxies)).await;
+    let ask = async |address: &str| {
+        let mut connection = server.connect().await;
+        let from = format!("x-forwarded-for: {address}");
+        let fields = [&HANDSHAKE[..], &[&from]].concat();
+        connection.send(request("GET /live", &fields)).await;
+        let head = connection.head().await;
+        (head.status == 101).then_some(connection).ok_or(head.status)
+    };
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(ask("192.0.2.1").await.expect("an open socket"));
+    }
+    assert_eq!(ask("192.0.2.1").await.err(), Some(429));
+    open.push(ask("192.0.2.2").await.expect("an open socket"));
+    assert_eq!(ask("192.0.2.3").await.err(), Some(503));
+    drop(open.pop());
+    soon(async { while ask("192.0.2.3").await.is_err() {} }).await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_cut_off() {
+    let time = StoppedTime::begin();
+    let (server, ends) = started().await;
+    let connection = opened(&server, "/flood").await;
+    let _ended = time.until(ends.acquire()).await.expect("the handler is told");
+    drop(connection);
+}
+
+#[tokio::test]
+async fn the_end_of_the_server_closes_sockets_with_1001_and_waits_for_their_clients() {
+    let (server, _ends) = started().await;
+    let mut one = opened(&server, "/usual").await;
+    let mut other = opened(&server, "/mounted/live").await;
+    let stopped = server.stop();
+    for connection in [&mut one, &mut other] {
+        assert_closed(connection, 1001, "server.stopping").await;
+    }
+    soon(stopped).await.expect("an end");
+}
+
+/// A handler with a stream of its own, in the middle of a frame.
+#[tokio::test]
+async fn the_close_frame_is_behind_the_frame_that_has_begun() {
+    let steps = Arc::new(Semaphore::new(0));
+    let given = Arc::clone(&steps);
+    let fallback = Fallback::handler(move |mut request: Request| {
+        let upgrade = ::hyper::upgrade::on(&mut request);
+        let steps = Arc::clone(&given);
+        tokio::spawn(async move {
+            use tokio::io::AsyncWriteExt;
+            let mut stream = hyper_util::rt::TokioIo::new(upgrade.await.expect("a stream"));
+            stream.write_all(b"\x01\x05he").await.expect("open");
+            stream.flush().await.expect("open");
+            steps.acquire().await.expect("a step").forget();
+            // What is behind the frame goes nowhere.
+            stream.write_all(b"llo\x80\x01!").await.expect("open");
+            stream.flush().await.expect("open");
+            std::future::pending::<()>().await;
+        });
+        let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
+        for (name, value) in [("connection", "upgrade"), ("upgrade", "websocket")] {
+            response.headers_mut().insert(name, value.parse().expect("a value"));
+        }
+        std::future::ready(response)
+    });
+    let server = Running::start(App::new(()).fallback(fallback.public())).await;
+    let mut connection = opened(&server, "/raw").await;
+    assert_eq!(connection.exactly(4).await, b"\x01\x05he");
+    let stopped = server.stop();
+    steps.add_permits(1);
+    // Either the rest was written before the server stopped, or the end is behind the frame.
+    assert_eq!(connection.exactly(3).await, b"llo");
+    let rest = [&b"\x80\x01!"[..], &close(1001, "server.stopping")].concat();
+    let first = connection.exactly(2).await;
+    let rest = if first == b"\x80\x01" { &rest[2..] } else { &rest[5..] };
+    assert_eq!(connection.exactly(rest.len()).await, rest);
+    connection.send(b"\x88\x80\0\0\0\0").await;
+    soon(stopped).await.expect("an end");
+}
+
+async fn http2(server: &Running) -> h2::client::SendRequest<Bytes> {
+    let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
+    let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let client = soon(client.ready()).await.expect("a connection");
+    soon(async {
+        while !client.is_extended_connect_protocol_enabled() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    client
+}
+
+fn connect(path: &str) -> ::http::Request<()> {
+    let request = ::http::Request::connect(format!("http://localhost{path}"))
+        .header("sec-websocket-version", "13")
+        .extension(h2::ext::Protocol::from_static("websocket"));
+    request.body(()).expect("a request")
+}
+
+#[tokio::test]
+async fn the_same_limits_and_ends_hold_over_http_2() {
+    let (server, _ends) = started().await;
+    let mut client = http2(&server).await;
+    let mut open = async |path: &str| {
+        let (response, sending) = client.send_request(connect(path), false).expect("a stream");
+        let response = soon(response).await.expect("a response");
+        assert_eq!(response.status(), 200, "{path}");
+        (response.into_body(), sending)
+    };
+    let mut streams = Vec::new();
+    for path in ["/live", "/mounted/live", "/elsewhere"] {
+        let (mut body, mut sending) = open(path).await;
+        sending.send_data(frame(0x81, b"hi").into(), false).expect("a stream");
+        assert_eq!(soon(body.data()).await.expect("more").expect("data"), text("text 2"));
+        let parts = [frame(0x02, &[7; 1000]), frame(0x80, &[7; 25])];
+        sending.send_data(parts.concat().into(), false).expect("a stream");
+        let closed = soon(body.data()).await.expect("more").expect("data");
+        assert_eq!(closed, close(1009, "limit.message"), "{path}");
+        sending.send_data(Bytes::from_static(b"\x88\x80\0\0\0\0"), true).expect("a stream");
+        while let Some(Ok(data)) = soon(body.data()).await {
+            assert!(data.is_empty(), "{path} {data:?}");
+        }
+        streams.push(open(path).await);
+    }
+    let stopped = server.stop();
+    for (mut body, mut sending) in streams {
+        let closed = soon(body.data()).await.expect("more").expect("data");
+        assert_eq!(closed, close(1001, "server.stopping"));
+        let _ = sending.send_data(Bytes::from_static(b"\x88\x80\0\0\0\0"), true);
+    }
+    soon(stopped).await.expect("an end");
+}
+
+/// RFC 8441 5, RFC 9110 9.3.6: a 2xx would say that there is a WebSocket.
+#[tokio::test]
+async fn an_extended_connect_to_what_opens_no_websocket_is_refused() {
+    let ends = Arc::new(Semaphore::new(0));
+    let router = axum::Router::new().route("/pages/one", axum::routing::any(async || "a page"));
+    let app = app(&ends).mount("/pages", Mount::new(router).public());
+    let server = Running::start(app).await;
+    let mut client = http2(&server).await;
+    for path in ["/page", "/pages/one", "/elsewhere?page"] {
+        let (response, _sending) = client.send_request(connect(path), false).expect("a stream");
+        let response = soon(response).await.expect("a response");
+        assert_eq!(response.status(), 501, "{path}");
+        let mut body = response.into_body();
+        let problem = soon(body.data()).await.expect("a problem").expect("data");
+        let problem = String::from_utf8_lossy(&problem).into_owned();
+        assert!(problem.contains("route.protocol-not-served"), "{path} {problem}");
+    }
+}
