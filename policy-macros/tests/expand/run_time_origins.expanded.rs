@@ -36,6 +36,7 @@ const _: () = {
                 const __POLICY_VALUE: &[&::core::primitive::str] = &BOUND;
                 __POLICY_VALUE
             }),
+            by: ::core::option::Option::None,
         })
     };
     const cors_policy_of_create: () = match __POLICY_CORS.first_error() {
