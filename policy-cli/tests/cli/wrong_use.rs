@@ -8,6 +8,25 @@ use crate::{
 };
 
 #[test]
+fn an_acceptance_without_a_name_or_a_reason_is_refused() {
+    let text = fixtures::shop().to_json();
+    for (who, why, missing) in [("", "launch", "who"), ("ada", " ", "why")] {
+        let line = format!(
+            r#""accepted": [{{"route":"GET /a","policy":"0","who":"{who}","why":"{why}"}}],"#
+        );
+        let lock = text.replacen("\"routes\"", &format!("{line}\n  \"routes\""), 1);
+        let folder =
+            folder(&format!("unsigned-{missing}"), &[("policy.lock", &*lock), ("b", &text)]);
+        for line in ["show --from policy.lock", "lint --from policy.lock", "diff policy.lock b"] {
+            let arguments: Vec<_> = line.split(' ').collect();
+            let ran = run_in(&folder, &arguments, "");
+            let words = format!("the acceptance of `GET /a` has an empty `{missing}`: write into");
+            assert!(ran.code == 2 && ran.err.contains(&words), "{line}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_an_error_that_says_the_fix() {
     let not_utf8 = folder("not-utf8", &[]);
     std::fs::create_dir_all(&not_utf8).unwrap();

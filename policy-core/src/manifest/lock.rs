@@ -94,9 +94,8 @@ impl Lock {
         let engine = Engine::new(manifest)?;
         let digest = |route: &str| policy_digest(manifest, &engine, route);
         let accepts = |accepted: &&Acceptance| {
-            let is_signed =
-                [&accepted.who, &accepted.why].iter().all(|text| !text.trim().is_empty());
-            is_signed && digest(&accepted.route).as_ref() == Some(&accepted.policy)
+            accepted.unsigned().is_none()
+                && digest(&accepted.route).as_ref() == Some(&accepted.policy)
         };
         let accepted: Vec<_> = self.accepted.iter().filter(accepts).cloned().collect();
         let opening = changes.iter().filter(|change| change.direction.opens());
@@ -113,6 +112,14 @@ impl Lock {
         let suppressed = self.suppressed.clone();
         let lock = Self { manifest: manifest.clone().normal(), accepted, suppressed };
         Ok(Update { changes, to_accept, lock })
+    }
+}
+
+impl Acceptance {
+    /// The first field that says nothing, of `who` and `why`.
+    pub(super) fn unsigned(&self) -> Option<&'static str> {
+        let fields = [("who", &self.who), ("why", &self.why)];
+        fields.into_iter().find(|(_, text)| text.trim().is_empty()).map(|(name, _)| name)
     }
 }
 
@@ -183,6 +190,25 @@ mod tests {
         let closed = update.lock.update(&app(staff())).unwrap();
         assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
         assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
+    }
+
+    #[test]
+    fn an_acceptance_says_who_and_why() {
+        let lock = Lock::new(app(staff()));
+        let (_, line) = lock.update(&app(Auth::Public)).unwrap().to_accept.remove(0);
+        for (who, why, missing) in
+            [("", "", "who"), (" ", "launch", "who"), ("ada", "", "why"), ("ada", "\t", "why")]
+        {
+            let (who, why) = (who.to_owned(), why.to_owned());
+            let unsigned = Acceptance { who, why, ..line.clone() };
+            let lock = Lock { accepted: vec![unsigned], ..lock.clone() };
+            // It accepts nothing, and no file is read that has it.
+            let update = lock.update(&app(Auth::Public)).unwrap();
+            assert_eq!((update.to_accept.len(), update.lock.accepted.len()), (1, 0), "{lock:?}");
+            let error = Lock::parse(&lock.to_json()).unwrap_err().to_string();
+            let words = format!("the acceptance of `GET /orders` has an empty `{missing}`: write");
+            assert!(error.starts_with(&words), "{error}");
+        }
     }
 
     #[test]

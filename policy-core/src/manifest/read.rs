@@ -29,6 +29,13 @@ pub enum ReadError {
         /// The name.
         name: String,
     },
+    /// An acceptance does not say who accepts, or why.
+    Unsigned {
+        /// The route of the acceptance.
+        route: String,
+        /// The field that is empty: `who` or `why`.
+        field: &'static str,
+    },
 }
 
 impl fmt::Display for ReadError {
@@ -48,6 +55,12 @@ impl fmt::Display for ReadError {
             Self::HeadersRenamed { name } => write!(
                 f,
                 "the headers `{name}` were changed by hand: restore the file, or write it anew"
+            ),
+            Self::Unsigned { route, field } => write!(
+                f,
+                "the acceptance of `{route}` has an empty `{field}`: write into its line in \
+                 `accepted` who accepts it and why, such as `\"who\":\"ada\",\"why\":\"the \
+                 catalogue is public\"`, or remove the line"
             ),
         }
     }
@@ -100,6 +113,11 @@ pub(super) fn lock(text: &str) -> Result<Lock, ReadError> {
     let mut file = File::read(text)?;
     let mut accepted = file.accepted.take().unwrap_or_default();
     let mut suppressed = file.suppressed.take().unwrap_or_default();
+    for acceptance in &accepted {
+        if let Some(field) = acceptance.unsigned() {
+            return Err(ReadError::Unsigned { route: acceptance.route.clone(), field });
+        }
+    }
     accepted.sort_unstable();
     suppressed.sort_unstable();
     Ok(Lock { manifest: file.manifest(), accepted, suppressed })

@@ -46,8 +46,8 @@ impl fmt::Display for LockError {
             ),
             Self::Unreadable(path, error) => write!(
                 f,
-                "{}: {error}\n  help      restore it from the repository, or delete it to have it \
-                 written anew",
+                "{}: {error}\n  help      mend it, restore it from the repository, or delete it to \
+                 have it written anew",
                 path.display()
             ),
             Self::Changed(path, update) => {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_name_accepts_nothing() {
+    fn an_acceptance_without_a_name_is_refused_in_every_mode() {
         let file = Folder::new("nobody");
         app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
         let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
@@ -307,8 +307,11 @@ mod tests {
         let text = fs::read_to_string(&file.0).unwrap();
         let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
         fs::write(&file.0, text.replacen("\"routes\"", &accepted, 1)).unwrap();
-        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
-        assert!(refused.contains("nobody has accepted"), "{refused}");
+        for mode in [Mode::Check, Mode::Ci, Mode::Update] {
+            let refused = words(app(routes![open]).compare(&file.0, mode));
+            let missing = "the acceptance of `GET /orders` has an empty `who`: write into its line";
+            assert!(refused.contains(missing), "{refused}");
+        }
     }
 
     #[test]
