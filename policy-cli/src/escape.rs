@@ -1,12 +1,14 @@
-//! Text from manifests, made harmless for terminals.
+//! Text from manifests, made harmless for terminals and for the logs of CI.
 
 /// The text with everything that a terminal does not show as itself written as `\u{..}`: control
 /// characters with their escape sequences, marks that change the direction of writing or combine with
-/// other characters, invisible characters.
+/// other characters, invisible characters. So is the second `#` of two, since `##[` and `##vso[` are
+/// commands to Azure Pipelines and GitHub Actions anywhere in a line.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {
-        if is_printable(character) {
+        let is_command = character == '#' && printable.ends_with('#');
+        if is_printable(character) && !is_command {
             printable.push(character);
         } else {
             printable.extend(character.escape_unicode());
@@ -15,9 +17,38 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// The same for lines of a text, which stay lines.
+/// The same for a text of several lines. Whoever wrote a part of the text, only the first line can
+/// begin as it likes: each further one begins with `|`, so that no log takes it for a command, such as
+/// `::error` of GitHub Actions, and nobody for a message of this program.
 pub(crate) fn printable_lines(text: &str) -> String {
-    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n  | ")
+}
+
+/// The text with `::` at the beginning of a line written otherwise: wrapped at its blanks, a text
+/// from outside would begin a line with a command of GitHub Actions, which ignores blanks in front.
+pub(crate) fn without_commands(text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let start = beginning(line);
+        match line.get(start..).and_then(|rest| rest.strip_prefix("::")) {
+            Some(rest) => format!("{}:\\u{{3a}}{rest}", line.get(..start).unwrap_or_default()),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect()
+}
+
+/// Where a line begins, behind blanks and the styles that [`Output`](crate::output::Output) writes.
+fn beginning(line: &str) -> usize {
+    let mut rest = line;
+    loop {
+        let shorter = rest.trim_start();
+        let behind_style =
+            || shorter.strip_prefix("\u{1b}[")?.split_once('m').map(|(_, rest)| rest);
+        match behind_style() {
+            Some(behind) => rest = behind,
+            None => return line.len() - shorter.len(),
+        }
+    }
 }
 
 /// Whether a terminal shows a character as itself.
@@ -55,6 +86,15 @@ mod tests {
         ] {
             assert_eq!(printable(&character.to_string()), character.escape_unicode().to_string());
         }
+    }
+
+    #[test]
+    fn no_log_finds_a_command_in_a_text() {
+        assert_eq!(printable("##[error]a ##vso[b]"), "#\\u{23}[error]a #\\u{23}vso[b]");
+        let lines = printable_lines("a\n::error::b\r\n ::set-output name=c::d");
+        let wrapped = without_commands("a ::b\n  \u{1b}[2m::c::d\u{1b}[0m\n::e::f");
+        assert_eq!(wrapped, "a ::b\n  \u{1b}[2m:\\u{3a}c::d\u{1b}[0m\n:\\u{3a}e::f");
+        assert_eq!(lines, "a\n  | ::error::b\\u{d}\n  |  ::set-output name=c::d");
     }
 
     #[test]

@@ -4,7 +4,11 @@ use std::io::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 
-use crate::{cli::Color, escape::printable_lines, failure::Failure};
+use crate::{
+    cli::Color,
+    escape::{printable_lines, without_commands},
+    failure::Failure,
+};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -36,7 +40,8 @@ impl Output {
     /// Writes the result. A reader that has seen enough, such as `head`, is no failure.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         let mut stream = anstream::stdout().lock();
-        let written = stream.write_all(self.text.as_bytes()).and_then(|()| stream.flush());
+        let text = without_commands(&self.text);
+        let written = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
         self.text.clear();
         match written {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

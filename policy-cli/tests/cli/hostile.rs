@@ -63,6 +63,78 @@ fn an_error_repeats_nothing_to_act_on() {
     assert_eq!(run("show --from hostile.json").code, 0);
 }
 
+/// Commands of GitHub Actions and Azure Pipelines, on lines of their own.
+const COMMANDS: &str = "x\n::error title=pwn::owned\r\n ::stop-commands::y\n##[error]##vso[z]";
+
+/// Manifests in which each text that an error may repeat is such a command.
+fn of_commands() -> Vec<String> {
+    let command = serde_json::to_string(COMMANDS).unwrap();
+    let route = |fields: &str| {
+        format!(r#"{{"format": 1, "app": {{}}, "routes": [{{"path": "/", {fields}}}]}}"#)
+    };
+    let origins = |list: &str| {
+        route(&format!(r#""methods": ["GET"], "auth": "public", "cors": {{"origins": {list}}}"#))
+    };
+    vec![
+        command.clone(),
+        format!(r#"{{"format": {command}}}"#),
+        format!(r#"{{"format": 1, "app": {{}}, "routes": [], {command}: 1}}"#),
+        format!(r#"{{"format": 1, "app": {{{command}: 1}}, "routes": []}}"#),
+        format!(r#"{{"format": 1, "app": {{"public_origin": {command}}}, "routes": []}}"#),
+        route(&format!(r#"{command}: 1"#)),
+        route(&format!(r#""kind": {command}, "auth": "public""#)),
+        route(&format!(r#""auth": {command}"#)),
+        route(&format!(r#""auth": {{{command}: 1}}"#)),
+        route(&format!(r#""methods": [{command}], "auth": "public""#)),
+        route(&format!(r#""path": {command}, "auth": "public""#)),
+        route(&format!(r#""auth": "public", "headers": {command}"#)),
+        route(&format!(r#""auth": "public", "isolation": {command}"#)),
+        origins(&format!("[{command}]")),
+        origins(&format!("[{command}, {command}, \"null\"]")),
+        origins(&format!(r#"{{"list": {command}, "within": [{command}]}}"#)),
+        format!(
+            r#"{{"format": 1, "app": {{}}, "routes": [{0}, {0}]}}"#,
+            format!(r#"{{"path": {command}, "methods": ["GET"], "auth": "public"}}"#)
+        ),
+    ]
+}
+
+#[test]
+fn no_log_of_ci_finds_a_command_in_what_is_written() {
+    let mut manifests = of_commands();
+    let mut hostile = fixtures::hostile();
+    hostile.routes.iter_mut().for_each(|route| route.path = format!("/{COMMANDS}"));
+    manifests.push(hostile.to_json());
+    let good = fixtures::shop().to_json();
+    let mut failed = 0;
+    for (index, manifest) in manifests.iter().enumerate() {
+        let folder = folder(&format!("ci-{index}"), &[("a", manifest), ("b", &good)]);
+        for line in [
+            "show --from a",
+            "show --from a --format markdown",
+            "show --from a --page https://app.shop.example",
+            "lint --from a",
+            "lint --from a --format markdown",
+            "explain --from a GET https://api.shop.example/",
+            "diff a b",
+            "diff b a --format markdown",
+            "audit --from a https://api.shop.example",
+        ] {
+            let arguments: Vec<_> = line.split(' ').collect();
+            let ran = run_in(&folder, &arguments, "");
+            failed += u32::from(ran.code == 2);
+            for written in ran.out.lines().chain(ran.err.lines()) {
+                let is_command = written.trim_start().starts_with("::")
+                    || written.contains("##[")
+                    || written.contains("##vso[");
+                assert!(!is_command, "`{line}` of {manifest}: {written}");
+                assert!(!written.contains(is_harmful), "`{line}` of {manifest}: {written:?}");
+            }
+        }
+    }
+    assert!(failed > 100, "{failed}");
+}
+
 /// The tags of a page, without the values of their attributes.
 fn tags(page: &str) -> BTreeSet<String> {
     let mut tags = BTreeSet::new();
