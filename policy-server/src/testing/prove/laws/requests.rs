@@ -144,19 +144,22 @@ pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
                 let reply = explorer.ask(&request, HandlerBehavior::Answers)?;
                 Some((request, reply))
             };
-            let Some((_, plain)) = ask(&[]) else { continue };
+            // A layer that keeps something between requests may respond otherwise to the same one.
             let mut judge = |fields: &[(&'static str, Claim)]| {
-                let (request, reply) = ask(fields)?;
                 let name = fields.first().map_or("", |(name, _)| *name);
-                Some((request, depends(&plain, &reply, name, host, &cookie)))
+                let (_, plain) = ask(&[])?;
+                let (request, reply) = ask(fields)?;
+                let (_, again) = ask(&[])?;
+                let is_steady = depends(&plain, &again, name, host, &cookie).is_none();
+                let fault = depends(&again, &reply, name, host, &cookie).filter(|_| is_steady);
+                Some((request, fault))
             };
             let Some((mut request, mut found)) = judge(&FORWARDED) else { continue };
             if found.is_some() {
                 // By which of them.
                 let alone = FORWARDED.iter().filter_map(|field| judge(&[*field]));
-                if let Some((one, fault)) = alone.into_iter().find(|(_, fault)| fault.is_some()) {
-                    (request, found) = (one, fault);
-                }
+                let one = alone.into_iter().find(|(_, fault)| fault.is_some());
+                (request, found) = one.unwrap_or((request, None));
             }
             let verdict = found.map_or(Verdict::Holds, Verdict::Broken);
             let method = method.as_str();
