@@ -310,9 +310,7 @@ async fn send(
     let request = match change {
         Change::None => request.body(whole()),
         Change::Gzip => request.header("content-encoding", "gzip").body(gzip(&whole())),
-        Change::Expand => {
-            request.header(EXPAND, &inner.to_string()).body(format!("{front}*{back}"))
-        }
+        Change::Expand => request.header(EXPAND, inner.to_string()).body(format!("{front}*{back}")),
     };
     request.send().await
 }

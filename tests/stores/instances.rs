@@ -141,7 +141,7 @@ pub(crate) async fn forged_news_end_no_stream(
     let (ada, eve) = (instances[0].login("ada").await, instances[0].login("eve").await);
     let (stream, other) = (ada.open(&instances[1]).await, eve.open(&instances[1]).await);
     reader.open().await.unwrap();
-    let now = reader.time().await.unwrap().expect("the time of a shared store");
+    let now = reader.time().await.unwrap().unwrap();
     let listed = reader.list(ListSessions::new("ada", 9, now)).await.unwrap();
     let handle: String = listed[0].handle.0.iter().map(|byte| format!("{byte:02x}")).collect();
     for payload in ["a", "m", "r", "u- ada", &format!("s{handle}")] {

@@ -350,13 +350,10 @@ impl InlineCors {
     }
 
     fn extension(&self) -> TokenStream {
-        let names = [("headers", &self.headers), ("expose", &self.expose)];
-        let names = names.into_iter().filter_map(|(part, names)| {
-            let (part, names) = (format_ident!("{part}"), list(names.as_ref()?));
-            Some(quote!(#part: #names,))
-        });
+        let names = |names: &Option<List>| names.as_ref().map_or_else(|| quote!(&[]), list);
+        let (headers, expose) = (names(&self.headers), names(&self.expose));
         let cors = quote!(__policy::policy_core::cors);
-        quote!(#cors::CorsExtension { #(#names)* ..#cors::CorsExtension::NONE })
+        quote!(#cors::CorsExtension { headers: #headers, expose: #expose })
     }
 
     fn spec(&self) -> TokenStream {

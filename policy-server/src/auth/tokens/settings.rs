@@ -260,7 +260,6 @@ impl TokenSettings {
     /// let tokens = Tokens::hs256(secret)?.from_websocket_protocol();
     /// # Ok::<(), policy_server::tokens::KeyError>(())
     /// ```
-    #[expect(clippy::wrong_self_convention, reason = "it says where tokens are taken from")]
     #[must_use]
     pub fn from_websocket_protocol(mut self) -> Self {
         self.is_from_websocket_protocol = true;
