@@ -31,6 +31,10 @@ impl<S: FullStore + LimitStore> SharedStore for S {}
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// A store of this crate. It holds tokens as well.
+    #[cfg_attr(
+        not(any(feature = "postgres", feature = "redis")),
+        expect(dead_code, reason = "no store is shared")
+    )]
     Full(Arc<dyn SharedStore>),
     /// The memory of this process.
     Memory(Arc<dyn SharedStore>),
@@ -47,6 +51,7 @@ pub(super) enum Place {
 }
 
 impl Place {
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(super) fn full(store: impl SharedStore) -> Self {
         Self::Full(Arc::new(store))
     }

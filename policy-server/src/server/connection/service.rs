@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+#[cfg(feature = "http3")]
 use axum_core::body::Body;
 #[cfg(feature = "http3")]
 use http::header::ALT_SVC;
