@@ -437,8 +437,9 @@ async fn news_arrive_and_end_with_the_session() {
     assert_eq!(event, b"data: Tokens were given out: unknown, 127.0.0.1\n\n");
     assert_eq!(phone.get("/profile").await.status, 200);
     ada.post("/logout/everywhere", &Value::Null).await;
-    // The stream breaks off without the last chunk, so it does not look complete.
-    soon(news.closed()).await;
+    let last = news.chunk().await.expect("a last event");
+    assert_eq!(last, b"event: end\ndata: {\"code\":\"auth.credential-ended\"}\n\n");
+    assert_eq!(news.chunk().await, None);
 }
 
 /// Also whoever logged out again, or got tokens only, before the user came.

@@ -113,7 +113,7 @@ mod tests {
             of_attributes.partition(|entry| Example::of(*entry).is_some());
         let without: Vec<_> = without.into_iter().map(Entry::code).collect();
         assert_eq!(without, WITHOUT);
-        assert_eq!(with.len(), 173);
+        assert_eq!(with.len(), 178);
     }
 
     #[test]

@@ -134,7 +134,8 @@ pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
                 let mut request = explorer.by(&caller, &method, Some(page));
                 for (name, claim) in fields {
                     // Gate 2 refuses these where the app has no public origin.
-                    if own == DEVELOPMENT && matches!(*name, "forwarded" | "x-forwarded-host") {
+                    let is_refused = *name == "forwarded" || name.starts_with("x-forwarded-");
+                    if own == DEVELOPMENT && is_refused {
                         continue;
                     }
                     if let Ok(value) = HeaderValue::try_from(value(name, *claim, host, &other)) {
