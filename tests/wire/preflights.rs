@@ -9,10 +9,10 @@ async fn preflights_have_one_response_however_many_commas_they_ask_for() {
         plain.lines(),
         [
             "access-control-allow-credentials: true",
-            "access-control-allow-headers: x-lamp",
-            "access-control-allow-methods: GET,HEAD",
+            "access-control-allow-headers: authorization,content-type,x-csrf-token,x-lamp",
+            "access-control-allow-methods: PUT",
             "access-control-allow-origin: https://shop.example",
-            "access-control-max-age: 600",
+            "access-control-max-age: 0",
             "vary: origin",
         ]
     );

@@ -99,4 +99,10 @@ const SHARED: CorsPolicy = CorsPolicy::origins(&["https://a.example", "*"]).buil
 #[auth(public)]
 async fn shared() {}
 
+const NAMES: &[&str] = &["x-a", "x b"];
+#[get("/15")]
+#[cors(extend, headers = NAMES)]
+#[auth(public)]
+async fn names() {}
+
 fn main() {}

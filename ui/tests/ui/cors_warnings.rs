@@ -12,6 +12,11 @@ use policy_server::prelude::*;
 )]
 async fn odd() {}
 
+#[get("/previews")]
+#[auth(public)]
+#[cors(origins = ["https://shop-*-acme.vercel.app"], credentials)]
+async fn previews() {}
+
 fn main() {
-    let _ = App::new(()).routes(routes![odd]);
+    let _ = App::new(()).routes(routes![odd, previews]);
 }

@@ -153,7 +153,14 @@ async fn a_change_reaches_the_pages_of_its_team_alone() {
     assert_eq!(event(&mut other).await, json!({ "task": theirs }), "the first that they hear");
     // A logout ends the stream.
     assert_eq!(member.send(&live, "POST /logout", &Value::Null).await.status, 204);
-    assert!(told.rest().await.is_empty());
+    let last = loop {
+        let chunk = told.chunk().await.expect("a last event");
+        if chunk.starts_with(b"event") {
+            break chunk;
+        }
+    };
+    assert_eq!(last, b"event: end\ndata: {\"code\":\"auth.credential-ended\"}\n\n");
+    assert_eq!(told.chunk().await, None);
 }
 
 #[tokio::test]
