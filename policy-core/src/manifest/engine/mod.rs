@@ -213,10 +213,11 @@ impl Engine {
         gates::method_of(&head)
     }
 
-    /// The number of the path that serves a request for this one.
+    /// The number of the path that serves a request for this one. The spelling that is redirected has a
+    /// number of its own, which serves no method: it is neither the path nor one that no route has.
     pub(super) fn path_number(&self, path: &str) -> Option<usize> {
-        let found = self.paths.find(path).filter(|found| !found.is_redirected);
-        found.map(|found| found.index)
+        let found = self.paths.find(path)?;
+        Some(found.index + if found.is_redirected { self.paths.len() } else { 0 })
     }
 
     /// The form of a template by which [`path_forms`](Self::path_forms) has its path.

@@ -103,6 +103,11 @@ impl Paths {
         Ok(())
     }
 
+    /// How many paths there are.
+    pub(super) fn len(&self) -> usize {
+        self.served.len()
+    }
+
     pub(super) fn methods(&self, index: usize) -> &[(String, usize)] {
         self.served.get(index).map_or(&[], |served| &served.methods)
     }
