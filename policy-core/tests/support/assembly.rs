@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::ALLOW
 use policy_core::{
     Refusal,
     cors::{Cors, OriginDecision, remove_cors},
-    gate::Head,
+    gate::{Head, Single},
 };
 
 use crate::exchange::{App, Header, Request, Scenario, TestResponse};
@@ -20,10 +20,21 @@ pub fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     let policy = scenario.policy_at(&request.path).map(|policy| {
         Cors::from_config("the route", &policy.config()).expect("a policy without errors")
     });
-    if head.is_preflight() && request.path == scenario.app.path {
+    let is_there = request.path == scenario.app.path;
+    let is_served = match head.request_method {
+        Single::One(asked) if is_there => {
+            Method::from_bytes(asked.as_bytes()).is_ok_and(|method| scenario.app.serves(&method))
+        }
+        _ => false,
+    };
+    let unserved = policy
+        .as_ref()
+        .filter(|_| head.is_preflight() && !is_served)
+        .and_then(|cors| cors.unserved_preflight(head.request_method));
+    if head.is_preflight() && (is_there || unserved.is_some()) {
         let answered = match &policy {
             Some(cors) => {
-                let plan = cors.preflight(&scenario.app.served(), &[]);
+                let plan = unserved.unwrap_or_else(|| cors.preflight(&scenario.app.served(), &[]));
                 plan.answer(cors, head.origin, head.request_method)
             }
             None => Err(Refusal::PreflightOrigin),
