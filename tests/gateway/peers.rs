@@ -139,6 +139,7 @@ async fn haproxy_says_who_its_client_is() {
 
 #[get("/socket")]
 #[auth(public)]
+#[limit(message = "1 MiB")]
 async fn socket(upgrade: WebSocketUpgrade) -> Response {
     websockets::echo(upgrade)
 }

@@ -147,7 +147,7 @@ fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
     };
     Ok(App::new(state)
         .cors(SHOP)
-        .sessions(Sessions::embedded(folder.join("sessions.redb")))
+        .sessions(Sessions::embedded(folder.join("sessions.redb")).cookie_name("accounts"))
         .tokens(Tokens::signed_with(keys::of_tokens(&folder.join("token.keys"))?))
         .limits(Limits::NONE.body(16 * 1024))
         .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])

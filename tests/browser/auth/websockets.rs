@@ -26,8 +26,10 @@ fn a_websocket_opens_for_granted_pages_and_closes_at_the_logout() -> Result<(), 
     assert_eq!(open, true);
     let token = token(&browser, &shop)?;
     assert_eq!(call_with(&browser, &shop, "POST", "/logout", &token)?[0], 200);
-    let clean = browser.run("return (await window.__closed).wasClean", &Value::Null)?;
-    assert_eq!(clean, false, "the server cut it");
+    let closed =
+        "const {code, reason, wasClean} = await window.__closed; return [code, reason, wasClean]";
+    let closed = browser.run(closed, &Value::Null)?;
+    assert_eq!(closed, json!([1008, "auth.credential-ended", true]));
     let url = format!("{}/socket?after", shop.api());
     assert_eq!(browser.run(OPEN, &json!(url))?, "refused");
     assert_eq!(shop.arrival("/socket?after").status, 401);

@@ -236,7 +236,16 @@ async fn nothing_stays_of_what_ended() {
     let keys = server.command(&["KEYS", &format!("{prefix}*")]).await;
     let mut keys: Vec<String> = redis::from_redis_value(keys).unwrap();
     keys.sort_unstable();
-    let expected = ["epochs", "meta", "numbers", "positions", "revocations"];
+    // The last 100,000 marks stay.
+    let expected = [
+        "epochs",
+        "marks:cut_off",
+        "marks:revocation",
+        "meta",
+        "numbers",
+        "positions",
+        "revocations",
+    ];
     assert_eq!(keys, expected.map(|name| format!("{prefix}{name}")));
     let bytes = server.command(&["HGET", &format!("{prefix}numbers"), "anonymous"]).await;
     assert_eq!(bytes, redis::Value::BulkString(b"0".to_vec()));
