@@ -106,7 +106,7 @@ impl Sessions {
     ///
     /// | URL | store | feature |
     /// |---|---|---|
-    /// | `memory:` | [`MemoryStore`] | |
+    /// | `memory:` | [`MemoryStore`](crate::store::MemoryStore) | |
     /// | `redb:path` | [`EmbeddedStore`](crate::store::EmbeddedStore) in the file at this path | `embedded` |
     /// | `postgres://user:password@host/database` | [`PostgresStore`](crate::store::PostgresStore) | `postgres` |
     /// | `redis://user:password@host/`, `rediss://` with TLS, `redis+sentinel://`, `rediss+sentinel://` | [`RedisStore`](crate::store::RedisStore) | `redis` |
