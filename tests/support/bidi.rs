@@ -86,7 +86,9 @@ impl Bidi {
             preferences.iter().map(|(name, value)| format!("user_pref({name:?}, {value});\n"));
         fs::write(profile.0.join("user.js"), lines.collect::<String>())?;
         let child = Command::new(&program)
-            .args(["--headless", "--remote-debugging-port", "0", "--profile"])
+            .args(["--headless", "--remote-debugging-port", "0"])
+            // Firefox refuses to open the pages of extensions otherwise.
+            .args(["--remote-allow-system-access", "--profile"])
             .arg(&profile.0)
             .env("HOME", &profile.0)
             .stdin(Stdio::null())
@@ -179,6 +181,12 @@ impl Bidi {
 
     fn context(&self) -> Option<&str> {
         self.tab.as_ref().map(|tab| &*tab.context)
+    }
+
+    /// Installs the extension in a folder, until the browser ends.
+    pub fn install(&mut self, folder: &Path) -> Result<(), Failure> {
+        let extension = json!({ "type": "path", "path": folder });
+        self.call("webExtension.install", &json!({ "extensionData": extension })).map(drop)
     }
 
     /// Loads a page and waits until it is complete.

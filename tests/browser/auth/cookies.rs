@@ -128,7 +128,11 @@ fn only_somebody_who_navigates_is_sent_to_the_login_page() -> Result<(), Failure
 
 /// The header with the CSRF token of the session.
 pub(crate) fn token(browser: &Browser, shop: &Shop) -> Result<Value, Failure> {
-    let response = call(browser, shop, "GET", "/csrf")?;
+    token_in(&call(browser, shop, "GET", "/csrf")?)
+}
+
+/// The headers with the token in a response.
+pub(crate) fn token_in(response: &Value) -> Result<Value, Failure> {
     assert_eq!(response[0], 200);
     let body: Value = serde_json::from_str(response[1].as_str().unwrap_or_default())?;
     Ok(json!({ "x-csrf-token": body["token"] }))

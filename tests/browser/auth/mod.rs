@@ -1,10 +1,11 @@
 //! Sessions and CSRF in a real browser: over TLS, with hosts of several sites, since the ports of
 //! one host are the same site.
 //!
-//! Needs Chromium and chromedriver, which plain `cargo test` cannot expect: `cargo xtask test`
+//! Needs Chromium, chromedriver and Firefox, which plain `cargo test` cannot expect: `cargo xtask test`
 //! installs them and runs these tests too.
 
 mod cookies;
+mod extensions;
 mod forgery;
 mod sharing;
 mod shop;

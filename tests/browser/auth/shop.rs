@@ -20,7 +20,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     arrivals::{Arrival, Arrivals, note},
-    auth::*,
+    auth::{
+        extensions::{IN_CHROMIUM, IN_FIREFOX},
+        *,
+    },
 };
 
 /// Calls of state-changing handlers.
@@ -126,8 +129,8 @@ async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
 }
 
 /// The API at `api.shop.example`. It grants `app.shop.example`, of the same site, and
-/// `partner.test`, of another, where its pages can have a session or send tokens; it does not grant
-/// `blog.shop.example` and `evil.test`.
+/// `partner.test` and two extensions, of others, where their pages can have a session or send tokens;
+/// it does not grant `blog.shop.example` and `evil.test`.
 pub(crate) struct Shop {
     front: TlsFront,
     bank: Bank,
@@ -151,10 +154,14 @@ impl Shop {
             let foreign = ["app.shop.example", "blog.shop.example", "partner.test", "evil.test"];
             let front = TlsFront::start(&[&["api.shop.example"], &foreign[..]].concat()).await?;
             let pages = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
-            // The shop would not start with sessions that pages of the partner never have.
-            let of_sessions = if same_site == SameSite::None { &pages[..] } else { &pages[..1] };
+            let mut of_sessions = pages[..1].to_vec();
+            // The shop would not start with sessions that pages of other sites never have.
+            if same_site == SameSite::None {
+                of_sessions.push(pages[1].clone());
+                of_sessions.extend([IN_CHROMIUM[0], IN_FIREFOX[0]].map(str::to_owned));
+            }
             let [mut cors, mut of_either] =
-                [of_sessions, &pages[..]].map(|pages| CorsConfig::new(pages.iter().cloned()));
+                [of_sessions, pages.to_vec()].map(|pages| CorsConfig::new(pages));
             (cors.credentials, of_either.credentials) = (true, true);
             let key = SecretKey::drawn([7; 32]);
             let app = App::new(Arc::clone(&bank))
@@ -203,6 +210,12 @@ impl Shop {
         };
         let preferences = json!({ "profile.cookie_controls_mode": mode });
         Browser::with(&self.front.browser_flags(), &preferences)
+    }
+
+    /// A browser with more flags.
+    pub(crate) fn browser_and(&self, more: &[String]) -> Result<Browser, Failure> {
+        let flags = [&self.front.browser_flags(), more].concat();
+        Browser::with(&flags, &json!({ "profile.cookie_controls_mode": 0 }))
     }
 
     /// A browser with a logged-in user.
@@ -263,7 +276,17 @@ pub(crate) enum ThirdPartyCookies {
     Blocked,
 }
 
-/// A `fetch()` with credentials from the current page: status and body, or the name of the error.
+/// A `fetch()` with credentials: status and body, or the name of the error.
+pub(crate) const FETCH: &str = "
+    const { url, method, headers } = input;
+    try {
+        const response = await fetch(url, { method, headers, credentials: 'include' });
+        return [response.status, await response.text()];
+    } catch (error) {
+        return [error.name];
+    }";
+
+/// The same from the current page.
 pub(crate) fn call(
     browser: &Browser,
     shop: &Shop,
@@ -280,14 +303,6 @@ pub(crate) fn call_with(
     path: &str,
     headers: &Value,
 ) -> Result<Value, Failure> {
-    const FETCH: &str = "
-        const { url, method, headers } = input;
-        try {
-            const response = await fetch(url, { method, headers, credentials: 'include' });
-            return [response.status, await response.text()];
-        } catch (error) {
-            return [error.name];
-        }";
     let url = format!("{}{path}", shop.api());
     browser.run(FETCH, &json!({ "url": url, "method": method, "headers": headers }))
 }
