@@ -19,7 +19,7 @@ const METHODS: &str = "adaptive_window connect_timeout danger_accept_invalid_cer
     max_concurrent_uni_streams max_field_section_size max_frame_size max_header_list_size \
     max_headers max_idle_timeout max_incoming max_local_error_reset_streams \
     max_pending_accept_reset_streams max_send_buf_size migration receive_window send_grease \
-    send_window set_tcp_keepalive ssl_mode stream_receive_window tcp_user_timeout \
+    send_window set_durability set_tcp_keepalive ssl_mode stream_receive_window tcp_user_timeout \
     with_client_cert_verifier with_custom_certificate_verifier with_no_client_auth \
     with_protocol_versions with_root_certificates";
 
@@ -42,6 +42,33 @@ fn no_listed_default_is_gone() {
     let gone: Vec<_> = listed().difference(&found()).cloned().collect();
     assert!(gone.is_empty(), "only in docs/decisions/defaults.md: {gone:?}");
     assert!(listed().len() > 40, "only {} were seen", listed().len());
+}
+
+/// Each row ends with files and tests that are in them, or with `the same` as the row above.
+#[test]
+fn every_row_names_a_test() {
+    let text = fs::read_to_string(root().join("../docs/decisions/defaults.md")).unwrap();
+    let (mut named, mut above) = (0, false);
+    for row in text.lines().filter(|line| line.starts_with("| `")) {
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        if cell == "the same" {
+            assert!(above, "the first row has none: {row}");
+            continue;
+        }
+        let mut file = String::new();
+        let before = named;
+        for name in cell.split('`').skip(1).step_by(2) {
+            if name.contains('/') {
+                file = fs::read_to_string(root().join("..").join(name)).expect(name);
+            } else {
+                assert!(file.contains(&format!("fn {name}(")), "no such test: {name}");
+                named += 1;
+            }
+        }
+        assert!(named > before, "without a test: {row}");
+        above = true;
+    }
+    assert!(named > 20, "only {named} were seen");
 }
 
 #[test]

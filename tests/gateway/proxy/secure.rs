@@ -8,9 +8,11 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use policy_server::Proxy;
+use policy_server::{Limits, Proxy};
+use policy_tests::frames::{PING, SETTINGS, frame};
 use rcgen::{CertificateParams, KeyPair};
 use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::mpsc,
 };
@@ -25,7 +27,7 @@ use tokio_rustls::{
 
 use super::{
     Running, Upstream,
-    http::{request as plain, soon},
+    http::{StoppedTime, request as plain, soon},
     started,
 };
 
@@ -398,6 +400,37 @@ async fn a_cancelled_request_is_reset_at_an_upstream_of_http2() {
     drop(connection);
     assert_eq!(soon(reset.recv()).await.expect("a reset"), h2::Reason::CANCEL);
     assert_eq!(server.response(plain("GET /api", &[])).await.status, 200);
+}
+
+/// An upstream that hangs is asked by a PING, and given up before a response is due.
+#[tokio::test]
+async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
+    let time = StoppedTime::begin();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (tell, mut received) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.expect("a proxy");
+            let mut bytes = Vec::new();
+            // Until the proxy gives it up, by whatever end.
+            let _reset = stream.read_to_end(&mut bytes).await;
+            tell.send(bytes).expect("a test that waits");
+        }
+    });
+    let long = Duration::from_secs(600);
+    let proxy = Proxy::new("/api", format!("http://{address}")).public().http2();
+    let proxy = proxy.answer_timeout(long).limits(Limits::NONE.timeout(long));
+    let server = started(proxy).await;
+    let mut connection = server.connect().await;
+    // It is not repeated.
+    connection.send(plain("POST /api", &["content-length: 0"])).await;
+    time.pass(Duration::from_secs(15)).await;
+    let response = time.until(connection.response()).await;
+    assert_eq!((response.status, response.problem().1), (502, "proxy.bad-answer".to_owned()));
+    let received = soon(received.recv()).await.expect("a connection");
+    assert!(received.windows(5).any(|head| head == [0, 0, 8, PING, 0]), "{received:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,7 +34,7 @@ async fn windows_are_announced_with_the_other_limits() {
     let first = raw.frame().await.expect("SETTINGS");
     assert_eq!((first.kind, first.flags), (SETTINGS, 0));
     let announced: Vec<&[u8]> = first.payload.chunks(6).collect();
-    let limits = [(3, 200), (4, 512 * 1024), (5, 16 * 1024), (6, 64 * 1024)];
+    let limits = [(3, 200), (4, 512 * 1024), (5, 16 * 1024), (6, 64 * 1024), (8, 1)];
     for (id, value) in limits {
         assert!(announced.contains(&&setting(id, value)[..]), "{id}: {announced:?}");
     }

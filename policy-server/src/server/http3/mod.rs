@@ -83,11 +83,7 @@ impl Http3 {
         tls.session_storage = ServerSessionMemoryCache::new(SESSIONS);
         let tls = QuicServerConfig::try_from(tls).map_err(io::Error::other)?;
         let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
-        config
-            .transport_config(Arc::new(transport(settings)))
-            .max_incoming(WAITING)
-            .incoming_buffer_size(WAITING_BYTES)
-            .incoming_buffer_size_total(ALL_WAITING_BYTES);
+        bound(&mut config, settings);
         let socket = UdpSocket::bind(address)?;
         let runtime = Arc::new(TokioRuntime);
         let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)?;
@@ -148,7 +144,7 @@ fn ask_back(incoming: Incoming) {
     }
 }
 
-fn transport(settings: &ServerSettings) -> TransportConfig {
+fn bound(config: &mut quinn::ServerConfig, settings: &ServerSettings) {
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_bidi_streams(REQUESTS.into())
@@ -158,7 +154,11 @@ fn transport(settings: &ServerSettings) -> TransportConfig {
         .send_window(SEND_WINDOW)
         .datagram_receive_buffer_size(None)
         .max_idle_timeout(Some(idle(settings.idle_timeout)));
-    transport
+    config
+        .transport_config(Arc::new(transport))
+        .max_incoming(WAITING)
+        .incoming_buffer_size(WAITING_BYTES)
+        .incoming_buffer_size_total(ALL_WAITING_BYTES);
 }
 
 fn idle(time: Duration) -> IdleTimeout {
@@ -184,5 +184,50 @@ impl ProducesTickets for NoTickets {
 
     fn decrypt(&self, _cipher: &[u8]) -> Option<Vec<u8>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_rustls::rustls::{
+        crypto::aws_lc_rs, server::ResolvesServerCertUsingSni, version::TLS13,
+    };
+
+    use super::*;
+
+    /// The numbers in the debug form of a configuration, which quinn shows in no other way.
+    fn number(config: &quinn::ServerConfig, name: &str) -> u128 {
+        let text = format!("{config:?}");
+        let (_, rest) = text.split_once(&format!(" {name}: ")).expect(name);
+        let digits = rest.trim_start_matches("Some(").split(|next: char| !next.is_ascii_digit());
+        digits.clone().next().and_then(|digits| digits.parse().ok()).unwrap_or(u128::MAX)
+    }
+
+    #[test]
+    fn no_limit_is_larger_than_that_of_quinn() {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let tls = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13])
+            .unwrap()
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
+        let tls = QuicServerConfig::try_from(tls).unwrap();
+        let theirs = quinn::ServerConfig::with_crypto(Arc::new(tls));
+        let mut ours = theirs.clone();
+        bound(&mut ours, &ServerSettings::default());
+        for name in [
+            "max_concurrent_bidi_streams",
+            "max_concurrent_uni_streams",
+            "stream_receive_window",
+            "receive_window",
+            "send_window",
+            "max_incoming",
+            "incoming_buffer_size",
+            "incoming_buffer_size_total",
+        ] {
+            let [ours, theirs] = [&ours, &theirs].map(|config| number(config, name));
+            assert!(0 < ours && ours <= theirs, "{name}: {ours}, {theirs}");
+        }
+        assert!(format!("{ours:?}").contains("datagram_receive_buffer_size: None"));
     }
 }

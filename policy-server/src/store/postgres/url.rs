@@ -154,6 +154,15 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_is_gone_is_noticed_in_seconds() {
+        let config = Address::parse("postgres://db.example/shop").unwrap().config;
+        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        assert_eq!(config.get_keepalives_idle(), Duration::from_secs(10));
+        assert!(config.get_keepalives());
+        assert_eq!(config.get_tcp_user_timeout(), Some(&Duration::from_secs(10)));
+    }
+
+    #[test]
     fn everything_that_is_wrong_is_said_at_once_and_no_password() {
         let error = Address::parse(
             "postgres://ada:secret@db.example/shop?schema=a-b&connections=0&sslmode=allow&sslrootcert=/none/such&colour=red",
