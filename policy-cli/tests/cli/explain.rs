@@ -1,6 +1,11 @@
 //! `cargo policy explain`.
 
-use crate::run::run;
+use policy_core::path::TrailingSlash;
+
+use crate::{
+    fixtures::shop,
+    run::{run, run_in},
+};
 
 #[test]
 fn a_websocket_over_http_2_is_an_extended_connect() {
@@ -17,5 +22,21 @@ fn a_websocket_over_http_2_is_an_extended_connect() {
         let ran = run(&format!("explain {line} --from shop.json"));
         assert_eq!(ran.code, code, "{line}: {}", ran.err);
         assert!((ran.out + &ran.err).contains(words), "{line}");
+    }
+}
+
+#[test]
+fn what_the_server_answers_itself_is_told_with_its_status() {
+    let mut manifest = shop();
+    manifest.app.trailing_slash = TrailingSlash::Redirect;
+    let json = manifest.to_json();
+    for (method, path, words) in [
+        ("GET", "/prices/", "is answered by the server itself: 308\nby the route GET /prices"),
+        ("OPTIONS", "/prices", "is answered by the server itself: 204\nby the route GET /prices"),
+        ("POST", "/prices/", "is refused: 404 route.not-found"),
+    ] {
+        let arguments = ["explain", method, path, "--from", "-"];
+        let ran = run_in(env!("CARGO_MANIFEST_DIR").as_ref(), &arguments, &json);
+        assert!(ran.out.contains(words), "{method} {path}: {}{}", ran.out, ran.err);
     }
 }

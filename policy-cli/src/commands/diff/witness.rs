@@ -11,7 +11,9 @@ pub(super) fn outcome(decision: &Decision) -> String {
     match decision.outcome {
         Outcome::Reached => "reaches the handler".to_owned(),
         Outcome::PreflightGranted => "preflight granted".to_owned(),
-        Outcome::Automatic => "answered by the server itself".to_owned(),
+        Outcome::Automatic => {
+            format!("answered by the server itself: {}", decision.status.unwrap_or_default())
+        }
         Outcome::Refused(refusal) => format!("{} {}", refusal.status(), refusal.code()),
     }
 }

@@ -20,7 +20,9 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
     let outcome = match decision.outcome {
         Outcome::Reached => "is let through".to_owned(),
         Outcome::PreflightGranted => "is a preflight that is granted".to_owned(),
-        Outcome::Automatic => "is answered by the server itself".to_owned(),
+        Outcome::Automatic => {
+            format!("is answered by the server itself: {}", decision.status.unwrap_or_default())
+        }
         Outcome::Refused(refusal) => {
             format!("is refused: {} {}", refusal.status(), refusal.code())
         }
