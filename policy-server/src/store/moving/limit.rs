@@ -9,6 +9,7 @@ impl Moving {
     /// Begins a session.
     pub(super) async fn begin(&self, mut request: CreateSession) -> Result<Created, StoreError> {
         let (limit, now) = (request.limit, request.now);
+        request.began = self.began(request.began);
         let of = request.record.user().map(|user| (Box::<str>::from(user), request.record.handle));
         let Some((user, own)) = of else { return self.first.create(request).await };
         request.limit = self.limit_of_first(&user, own, limit, now).await?;

@@ -20,8 +20,8 @@ use policy_core::{
 };
 
 use super::{
-    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, NewsReader, RevokeUser,
-    RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession,
+    Answer, Cas, CreateSession, Created, CutOff, ERA, ListSessions, Loaded, NewsReader, RevokeUser,
+    RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession, era,
 };
 use crate::base::{clock::Random, event::log};
 
@@ -45,6 +45,8 @@ pub(crate) struct Moving {
     under_way: Mutex<HashSet<SessionKey>>,
     /// How many sessions the old store had when that was logged.
     logged: AtomicU64,
+    /// The era of the other store, of which the numbers of both are that much higher.
+    era_of_other: AtomicU64,
 }
 
 /// How far the instances are, which do not all start a release at the same moment.
@@ -64,7 +66,26 @@ impl Moving {
         random: Random,
     ) -> Self {
         let (under_way, logged) = (Mutex::default(), AtomicU64::new(u64::MAX));
-        Self { first, other, phase, random, under_way, logged }
+        let era_of_other = AtomicU64::new(0);
+        Self { first, other, phase, random, under_way, logged, era_of_other }
+    }
+
+    /// What is added to the numbers of the first store: an era of either is one of both.
+    fn lost_by_other(&self) -> u64 {
+        self.era_of_other.load(Ordering::Acquire) * ERA
+    }
+
+    /// The cut-off that a request knows, as a number of the first store. It is too low where the other store
+    /// has lost something meanwhile, and the request is refused.
+    pub(super) fn began(&self, began: Option<u64>) -> Option<u64> {
+        began.map(|began| began.saturating_sub(self.lost_by_other()))
+    }
+
+    /// A cut-off of both stores.
+    fn made(&self, of_other: CutOff, of_first: CutOff) -> CutOff {
+        let lost = self.lost_by_other();
+        let sessions = of_other.sessions + of_first.sessions;
+        CutOff::new(sessions, of_first.before + lost, of_first.number + lost)
     }
 
     /// The secret of the old store, which becomes that of the new one.
@@ -146,10 +167,15 @@ impl SessionStore for Moving {
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
         Answer::later(async move {
-            match self.first.load(key, now).await? {
-                None => self.other.load(key, now).await,
-                loaded => Ok(loaded),
+            if let Some(loaded) = self.first.load(key, now).await? {
+                return Ok(Some(loaded));
             }
+            let mut loaded = self.other.load(key, now).await?;
+            if let Some(loaded) = &mut loaded {
+                // A number of the other store, with which the first one compares nothing.
+                Arc::make_mut(&mut loaded.record).epoch = 0;
+            }
+            Ok(loaded)
         })
     }
 
@@ -203,22 +229,26 @@ impl SessionStore for Moving {
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
         Answer::later(async move {
             let of_other = self.other.revoke_user(request).await;
-            let cut = self.first.revoke_user(request).await?;
-            Ok(CutOff::new(of_other?.sessions + cut.sessions, cut.before, cut.number))
+            let of_first = self.first.revoke_user(request).await?;
+            Ok(self.made(of_other?, of_first))
         })
     }
 
     fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
         Answer::later(async move {
             let of_other = self.other.revoke_everyone(now).await;
-            let cut = self.first.revoke_everyone(now).await?;
-            Ok(CutOff::new(of_other?.sessions + cut.sessions, cut.before, cut.number))
+            let of_first = self.first.revoke_everyone(now).await?;
+            Ok(self.made(of_other?, of_first))
         })
     }
 
-    /// Those of the first store: what grants rights is stored there, and compared with its numbers.
+    /// Those of the first store: what grants rights is stored there, and compared with its numbers. Sessions
+    /// of the other one come back where that has lost their end.
     fn cut_offs(&self) -> Answer<'_, u64> {
-        self.first.cut_offs()
+        Answer::later(async move {
+            self.era_of_other.fetch_max(era(self.other.cut_offs().await?), Ordering::AcqRel);
+            Ok(self.first.cut_offs().await? + self.lost_by_other())
+        })
     }
 
     /// The later one, whichever store comes first: instances of both phases go by the same clock.

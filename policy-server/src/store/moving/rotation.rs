@@ -26,6 +26,7 @@ impl Moving {
     /// Gives a session a new key.
     pub(super) async fn replace(&self, mut request: RotateSession) -> Result<Cas, StoreError> {
         let (limit, now, own) = (request.limit, request.now, request.record.handle);
+        request.began = self.began(request.began);
         let user = request.record.user().map(Box::<str>::from);
         if let Some(user) = &user {
             request.limit = self.limit_of_first(user, own, limit, now).await?;

@@ -16,8 +16,8 @@ use super::{Moving, Phase};
 use crate::{
     base::clock::Random,
     store::{
-        CreateSession, Created, Limit, LimitPolicy, ListSessions, MemoryStore, News, RevokeUser,
-        SessionStore,
+        Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, MemoryStore, News,
+        RevokeUser, RotateSession, SessionStore,
     },
 };
 
@@ -148,6 +148,24 @@ async fn news_of_both_stores_are_told() {
         store.delete(&key(number)).await.unwrap();
         assert_eq!(news.next().await, Some(News::Session(record(number, None, NOW).handle)));
     }
+}
+
+/// The numbers of the old store are not those of the new one, which it has not given out.
+#[tokio::test]
+async fn a_session_moves_whatever_its_number_in_the_old_store_is() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    begin(&old, 1, Some("ada"), None).await;
+    for _ in 0..5 {
+        old.revoke_user(RevokeUser::new("ada", NOW).keep(Some(key(1)))).await.unwrap();
+    }
+    let store = moving(&new, &old, Phase::From);
+    let loaded = store.load(&key(1), NOW).await.unwrap().unwrap().record;
+    // What a request knows that uses this session.
+    let known = store.cut_offs().await.unwrap().max(loaded.epoch);
+    let renewed = record(1, Some("ada"), NOW);
+    let elevate = RotateSession::new(key(1), key(2), loaded.version, renewed, NOW);
+    let elevated = store.rotate(elevate.began(known)).await.unwrap();
+    assert!(matches!(elevated, Cas::Done { .. }), "{elevated:?}");
 }
 
 /// A stream that is open goes on: the session did not end.
