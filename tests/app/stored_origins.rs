@@ -1,7 +1,7 @@
 //! Lists of origins that are kept in a store, for all instances.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -45,6 +45,9 @@ struct Values {
     store: MemoryStore,
     is_away: Arc<AtomicBool>,
     is_silent: bool,
+    /// What it has gone back to, if it has.
+    older: Arc<OnceLock<MemoryStore>>,
+    only_reads: Arc<AtomicBool>,
 }
 
 impl Values {
@@ -52,19 +55,36 @@ impl Values {
         let is_away = self.is_away.load(Ordering::SeqCst);
         if is_away { Err(StoreError::new("the store is away")) } else { Ok(()) }
     }
+
+    fn now(&self) -> &MemoryStore {
+        self.older.get().unwrap_or(&self.store)
+    }
+
+    /// Goes back to a list that was stored as this version.
+    async fn go_back(&self, version: u64, list: &[&str]) {
+        let older = MemoryStore::new();
+        for version in 0..version {
+            let list = format!("[\"{}\"]", list.join("\",\"")).into_bytes();
+            older.set_value("partners", version, list.into()).await.unwrap();
+        }
+        self.older.set(older).unwrap();
+    }
 }
 
 impl ValueStore for Values {
     fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
         match self.check() {
-            Ok(()) => self.store.value(name),
+            Ok(()) => self.now().value(name),
             Err(error) => Answer::ready(Err(error)),
         }
     }
 
     fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
         match self.check() {
-            Ok(()) => self.store.set_value(name, expected, value),
+            Ok(()) if self.only_reads.load(Ordering::SeqCst) => {
+                Answer::ready(Err(StoreError::new("the store only reads")))
+            }
+            Ok(()) => self.now().set_value(name, expected, value),
             Err(error) => Answer::ready(Err(error)),
         }
     }
@@ -233,6 +253,55 @@ async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
     assert!(store.set_value("partners", version, Box::from(*b"{}")).await.unwrap());
     until(async || newer.status("/ready").await == 503).await;
     assert!(newer.grants(A).await);
+}
+
+/// An older version, and another list of the same version, as of a server that went on for itself.
+#[tokio::test]
+async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
+    const C: &str = "https://c.partner.example";
+    for version in [1, 3] {
+        let (log, _guard) = Log::of("policy_server");
+        let store = Values::default();
+        let one = Instance::start(&store, &[A, B]).await;
+        one.partners.add(C).await.unwrap();
+        one.partners.remove(B).await.unwrap();
+        assert_eq!(log.of_code("session.store-lost-writes"), [""; 0]);
+        store.only_reads.store(true, Ordering::SeqCst);
+        store.go_back(version, &[A, B]).await;
+        until(async || one.status("/ready").await == 503).await;
+        let ready = one.client.get("/ready").send().await;
+        assert!(ready.text().contains("cors.list-outdated"), "{ready:?}");
+        // Its own list holds, which nothing can be added to meanwhile.
+        assert_eq!(
+            (one.grants(A).await, one.grants(B).await, one.grants(C).await),
+            (true, false, true)
+        );
+        assert!(matches!(one.partners.add(B).await, Err(StoredOriginsError::Store(_))));
+        assert!(!one.grants(B).await);
+        store.only_reads.store(false, Ordering::SeqCst);
+        until(async || one.status("/ready").await == 200).await;
+        assert_eq!(one.partners.patterns(), [A], "what both lists have");
+        assert_eq!(Instance::start(&store, &[]).await.partners.patterns(), [A]);
+        let said = log.of_code("session.store-lost-writes");
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("ERROR") && said[0].contains("store=\"partners\""), "{said:?}");
+        one.partners.add(B).await.unwrap();
+        assert!(one.grants(B).await);
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_the_store_lost_is_stored_again() {
+    let store = Values::default();
+    let one = Instance::start(&store, &[A, B]).await;
+    one.partners.remove(B).await.unwrap();
+    store.go_back(0, &[]).await;
+    until(async || store.value("partners").await.unwrap().is_some()).await;
+    let two = Instance::start(&store, &[A, B]).await;
+    assert_eq!(
+        (two.partners.patterns(), one.partners.patterns()),
+        (vec![A.into()], vec![A.into()])
+    );
 }
 
 #[tokio::test]

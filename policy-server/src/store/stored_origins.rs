@@ -15,7 +15,7 @@ use policy_core::{
 };
 use tokio::sync::Mutex;
 
-use super::{News, StoreError, ValueStore, news::Hints};
+use super::{News, StoreError, StoredValue, ValueStore, news::Hints};
 use crate::base::{clock::Clock, error::StartProblem, event::log, problem::Problem};
 
 /// How often the store is asked for a change that nobody told.
@@ -77,8 +77,22 @@ struct Inner {
 #[derive(Default)]
 struct State {
     opened: Option<Opened>,
-    /// The stored value that is in use, or that was refused.
+    /// The version of the stored value that is in use, or that was refused.
+    version: u64,
     seen: Box<[u8]>,
+}
+
+impl State {
+    /// What is stored. Where nothing is any more, what is known is to be stored again.
+    async fn stored(&self, Opened { store, name }: &Opened) -> Result<StoredValue, StoreError> {
+        let stored = store.value(name).await?;
+        Ok(stored.unwrap_or_else(|| StoredValue::new(0, self.seen.clone())))
+    }
+
+    /// Whether the store has lost a change that this instance knows.
+    fn is_lost(&self, stored: &StoredValue) -> bool {
+        stored.version < self.version || stored.version == self.version && stored.value != self.seen
+    }
 }
 
 #[derive(Clone)]
@@ -171,33 +185,68 @@ impl StoredOrigins {
     ) -> Result<bool, StoredOriginsError> {
         for _ in 0..TRIES {
             let mut state = self.0.state.lock().await;
-            let Some(Opened { store, name }) = state.opened.clone() else {
+            let Some(opened) = state.opened.clone() else {
                 return Err(StoredOriginsError::NotStarted);
             };
-            let (version, before) = match store.value(&name).await? {
-                Some(stored) => (stored.version, read(&name, &stored.value)?),
-                // Somebody emptied the store.
-                None => (0, self.patterns()),
-            };
-            let Some(after) = edit(before) else { return Ok(false) };
+            let stored = state.stored(&opened).await?;
+            if state.is_lost(&stored) {
+                self.narrow(&mut state, &opened, stored).await?;
+                continue;
+            }
+            let Some(after) = edit(read(&opened.name, &stored.value)?) else { return Ok(false) };
             self.0.list.check(&after).map_err(StoredOriginsError::Refused)?;
-            let value = write(&after)?;
-            if store.set_value(&name, version, value.clone()).await? {
-                self.apply(&mut state, value, &after).map_err(StoredOriginsError::Refused)?;
+            if let Some(applied) = self.store(&mut state, &opened, stored.version, &after).await? {
+                applied.map_err(StoredOriginsError::Refused)?;
                 return Ok(true);
             }
         }
         Err(StoredOriginsError::Busy)
     }
 
+    /// Stores a list in place of that of a version, and uses it; `None` if there is another version.
+    async fn store(
+        &self,
+        state: &mut State,
+        Opened { store, name }: &Opened,
+        version: u64,
+        origins: &[String],
+    ) -> Result<Option<Result<(), PolicyErrors>>, StoreError> {
+        let value = write(origins)?;
+        let is_stored = store.set_value(name, version, value.clone()).await?;
+        let stored = StoredValue::new(version + 1, value);
+        Ok(is_stored.then(|| self.apply(state, stored, origins)))
+    }
+
+    /// After the store has lost a change: what it has now is used only as far as the list that this instance
+    /// knows has it too, so that no origin comes back that was removed. Instances that know different lists
+    /// come to what all of them have, whichever is first.
+    async fn narrow(
+        &self,
+        state: &mut State,
+        opened: &Opened,
+        stored: StoredValue,
+    ) -> Result<(), StoreError> {
+        let name = &*opened.name;
+        if !self.0.is_refused.swap(true, Ordering::AcqRel) {
+            log!(StoreLostWrites, store = name);
+        }
+        let known = read(name, &state.seen).unwrap_or_else(|_unreadable| self.patterns());
+        let mut both = read(name, &stored.value)?;
+        both.retain(|origin| known.contains(origin));
+        match self.store(state, opened, stored.version, &both).await? {
+            Some(Err(errors)) => Err(StoreError::new(errors)),
+            _ => Ok(()),
+        }
+    }
+
     /// Uses a stored list, or keeps the one that is in use.
     fn apply(
         &self,
         state: &mut State,
-        value: Box<[u8]>,
+        StoredValue { version, value }: StoredValue,
         origins: &[String],
     ) -> Result<(), PolicyErrors> {
-        state.seen = value;
+        (state.version, state.seen) = (version, value);
         let applied = self.0.list.replace(origins);
         self.0.is_refused.store(applied.is_err(), Ordering::Release);
         applied
@@ -248,9 +297,9 @@ impl StoredOrigins {
             store.set_value(name, 0, initial).await.map_err(failed)?;
             stored = store.value(name).await.map_err(failed)?;
         }
-        let value = stored.map(|stored| stored.value).unwrap_or_default();
-        let origins = read(name, &value).map_err(failed)?;
-        let applied = self.apply(&mut state, value, &origins);
+        let stored = stored.unwrap_or_else(|| StoredValue::new(0, Box::default()));
+        let origins = read(name, &stored.value).map_err(failed)?;
+        let applied = self.apply(&mut state, stored, &origins);
         applied.map_err(|errors| broken(errors, &format!("{location} in the store")))?;
         state.opened = Some(Opened { store, name: name.into() });
         Ok(())
@@ -258,34 +307,37 @@ impl StoredOrigins {
 
     /// Follows the changes of other instances.
     pub(crate) async fn follow(self, clock: Clock) {
-        let Some(Opened { store, name }) = self.0.state.lock().await.opened.clone() else { return };
-        let mut hints = Hints::new(store.news());
+        let Some(opened) = self.0.state.lock().await.opened.clone() else { return };
+        let mut hints = Hints::new(opened.store.news());
         loop {
             tokio::select! {
-                () = hints.next(|news| matches!(news, News::Value(of) if **of == *name)) => {}
+                () = hints.next(|news| matches!(news, News::Value(of) if **of == *opened.name)) => {}
                 () = clock.sleep(INTERVAL) => {}
             }
             // While the store is away, the last list holds.
-            let _ = self.refresh(&*store, &name).await;
+            let _ = self.refresh(&opened).await;
         }
     }
 
-    async fn refresh(&self, store: &dyn ValueStore, name: &str) -> Result<(), StoreError> {
+    async fn refresh(&self, opened: &Opened) -> Result<(), StoreError> {
         let mut state = self.0.state.lock().await;
-        let Some(stored) = store.value(name).await? else { return Ok(()) };
-        if stored.value == state.seen {
+        let stored = state.stored(opened).await?;
+        if state.is_lost(&stored) {
+            return self.narrow(&mut state, opened, stored).await;
+        }
+        if stored.version == state.version {
             return Ok(());
         }
-        let applied = match read(name, &stored.value) {
-            Ok(origins) => self.apply(&mut state, stored.value, &origins).map_err(StoreError::new),
+        let applied = match read(&opened.name, &stored.value) {
+            Ok(origins) => self.apply(&mut state, stored, &origins).map_err(StoreError::new),
             Err(error) => {
-                state.seen = stored.value;
+                (state.version, state.seen) = (stored.version, stored.value);
                 self.0.is_refused.store(true, Ordering::Release);
                 Err(error)
             }
         };
         if let Err(errors) = applied {
-            log!(StoredListRefused, list = name, %errors);
+            log!(StoredListRefused, list = &*opened.name, %errors);
         }
         Ok(())
     }
