@@ -43,12 +43,17 @@ async fn numbers<S: SessionStore>(store: &S) {
 }
 
 /// A login of a user by a request that knows this cut-off.
-async fn login<S: SessionStore>(store: &S, number: u32, user: &str, began: u64) -> Created {
+pub(super) async fn login<S: SessionStore>(
+    store: &S,
+    number: u32,
+    user: &str,
+    began: u64,
+) -> Created {
     let request = CreateSession::new(key(number), record(number, Some(user)), NOW);
     answer(store.create(request.began(began))).await
 }
 
-const DONE: Created = Created::Done { evicted: vec![] };
+pub(super) const DONE: Created = Created::Done { evicted: vec![] };
 
 async fn logins<S: SessionStore>(store: &S) {
     let began = answer(store.cut_offs()).await;
@@ -67,6 +72,8 @@ async fn logins<S: SessionStore>(store: &S) {
     rule(late == Created::CutOff, "a cut-off that keeps a session is one for all others");
     rule(lives(store, &key(4)).await, "`revoke_user` keeps the session that is to be kept");
     rule(login(store, 6, "ada", cut.number).await == DONE, "a login that began after it is done");
+    let unknown = login(store, 7, "ada", cut.number + 1).await;
+    rule(unknown == Created::CutOff, "a number that the store has not given out grants nothing");
 }
 
 async fn rotations<S: SessionStore>(store: &S) {
@@ -223,6 +230,8 @@ async fn families<S: TokenStore>(store: &S) {
     answer(store.revoke(tokens)).await;
     rule(refreshes(store, 5).await, "a cut-off of access tokens ends no family");
     rule(begin(store, 6, hash(6), second.position).await, "and refuses none");
+    let unknown = begin(store, 7, hash(7), second.position + 2).await;
+    rule(!unknown, "a position that the store has not given out begins no family");
 }
 
 async fn sessions<S: TokenStore>(store: &S) {

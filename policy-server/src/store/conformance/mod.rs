@@ -1,7 +1,9 @@
 //! A conformance suite for stores.
 //!
 //! Run a store through [`sessions`], [`tokens`] or [`limits()`]. Each panics at the first broken rule
-//! and states it. They require a tokio runtime; concurrent calls run in threads.
+//! and states it. They require a tokio runtime; concurrent calls run in threads. A store that several
+//! instances share has to pass [`sessions_after_loss`] and [`tokens_after_loss`] too, unless it never loses what
+//! it acknowledged.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -17,6 +19,7 @@
 
 mod cut_offs;
 mod limits;
+mod losses;
 mod news;
 mod races;
 mod rotation;
@@ -68,6 +71,35 @@ pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     tickets::run(&make).await;
     cut_offs::of_tokens(&make).await;
     news::of_tokens(&make).await;
+}
+
+/// Tests a session store that several instances share, and that can lose what it acknowledged: by a failover,
+/// or a copy that is restored. `open` opens the same store as another instance does; `save` keeps what it has
+/// by then, and `go_back` brings it back to that. A store that goes back and does not keep these rules lets in
+/// who was cut off.
+///
+/// # Panics
+///
+/// A rule is broken, a call failed, or the store does not answer within a minute after it went back.
+pub async fn sessions_after_loss<S: SessionStore>(
+    open: impl Fn() -> S,
+    save: impl AsyncFnOnce(),
+    go_back: impl AsyncFnOnce(),
+) {
+    losses::of_sessions(&open, save, go_back).await;
+}
+
+/// The same for a store of refresh tokens, revocations and tickets.
+///
+/// # Panics
+///
+/// A rule is broken, a call failed, or the store does not answer within a minute after it went back.
+pub async fn tokens_after_loss<S: TokenStore>(
+    open: impl Fn() -> S,
+    save: impl AsyncFnOnce(),
+    go_back: impl AsyncFnOnce(),
+) {
+    losses::of_tokens(&open, save, go_back).await;
 }
 
 /// Tests a store of rates and permits. `make` creates an empty one each time. It takes about a second.

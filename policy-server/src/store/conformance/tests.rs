@@ -63,6 +63,7 @@ enum Fault {
     PermitsAreNotGivenBack,
     LeasesNeverEnd,
     LeasesEndAtOnce,
+    UnknownNumberGrants,
 }
 
 /// The memory store with one fault.
@@ -99,6 +100,11 @@ impl Broken {
         self.fault == fault
     }
 
+    /// The newest cut-off of the store, which never waits.
+    fn known(&self) -> u64 {
+        self.store.cut_offs().now().ok().and_then(Result::ok).unwrap_or_default()
+    }
+
     /// Gives another call the time to reach the same point.
     fn meet(&self) {
         let others = self.inside.fetch_add(1, Ordering::SeqCst);
@@ -117,9 +123,12 @@ impl SessionStore for Broken {
     }
 
     fn create(&self, request: CreateSession) -> Answer<'_, Created> {
-        let CreateSession { key, record, limit, now, .. } = request.clone();
+        let CreateSession { key, record, limit, began, now } = request.clone();
         if self.has(Fault::CutOffIsIgnored) {
             return self.store.create(request.began(None));
+        }
+        if self.has(Fault::UnknownNumberGrants) {
+            return self.store.create(request.began(began.map(|began| began.min(self.known()))));
         }
         let request = match record.user() {
             // As a store does that keeps the epoch in the rows of the sessions.
@@ -304,10 +313,14 @@ impl TokenStore for Broken {
 
     fn create_family(&self, mut request: CreateFamily) -> Answer<'_, bool> {
         self.families.lock().unwrap().insert(request.token, request.family.clone());
+        let last = self.store.revocations(0).now().ok().and_then(Result::ok);
+        let last = last.map_or(0, |last| last.sequence);
         if self.has(Fault::FamilyIgnoresCutOff) {
             // As if it had begun now.
-            let last = self.store.revocations(0).now().ok().and_then(Result::ok);
-            request.began = last.map_or(0, |last| last.sequence);
+            request.began = last;
+        }
+        if self.has(Fault::UnknownNumberGrants) {
+            request.began = request.began.min(last);
         }
         if self.has(Fault::FamilyOutlivesSession) {
             request.family.session = None;
@@ -509,6 +522,7 @@ fn each_fault_of_a_store_of_sessions_is_found() {
         (Fault::CutOffOfNobodyIsForgotten, "a login that began before a cut-off of its user"),
         (Fault::CutOffMissesNewUsers, "one of users without sessions too"),
         (Fault::RightsComeBack, "the rights that a request read before are not written again"),
+        (Fault::UnknownNumberGrants, "a number that the store has not given out grants nothing"),
     ] {
         let said = verdict(sessions(|| Broken::new(fault))).unwrap_err();
         assert!(said.contains(rule), "{fault:?}: {said}");
@@ -534,10 +548,25 @@ fn each_fault_of_a_store_of_tokens_is_found() {
         (Fault::SecondCutOffHasNoPosition, "every cut-off has a position of its own"),
         (Fault::RevocationIsNotTold, "news tell of a revocation"),
         (Fault::SequenceSkips, "`revocations` gives what is behind a place"),
+        (
+            Fault::UnknownNumberGrants,
+            "a position that the store has not given out begins no family",
+        ),
     ] {
         let said = verdict(tokens(|| Broken::new(fault))).unwrap_err();
         assert!(said.contains(rule), "{fault:?}: {said}");
     }
+}
+
+/// As one that several instances share, which notices no loss.
+#[test]
+fn a_store_without_eras_does_not_keep_the_rules_after_a_loss() {
+    let store = MemoryStore::new();
+    let said =
+        verdict(sessions_after_loss(|| store.clone(), async || (), async || ())).unwrap_err();
+    assert!(said.contains("a number that was lost grants nothing"), "{said}");
+    let said = verdict(tokens_after_loss(|| store.clone(), async || (), async || ())).unwrap_err();
+    assert!(said.contains("a position that was lost begins no family"), "{said}");
 }
 
 #[test]

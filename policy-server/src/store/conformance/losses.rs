@@ -1,0 +1,137 @@
+//! What stores of several instances do that have lost what they acknowledged.
+
+use std::time::Duration;
+
+use policy_core::session::Identity;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    NOW, SessionStore, TokenStore, answer,
+    cut_offs::{DONE, login},
+    opened, rule,
+    tokens::{self, family, hash},
+};
+use crate::store::{
+    CreateFamily, Created, ERA, Refresh, Refreshed, Revocation, RevokeUser, StoreError,
+};
+
+/// How long a store may take to answer again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for a call that knows nothing of numbers.
+async fn is_back<T>(mut call: impl AsyncFnMut() -> Result<T, StoreError>) {
+    let answers = async {
+        while call().await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    rule(timeout(PATIENCE, answers).await.is_ok(), "a store that went back answers again");
+}
+
+pub(super) async fn of_sessions<S: SessionStore>(
+    open: &impl Fn() -> S,
+    save: impl AsyncFnOnce(),
+    go_back: impl AsyncFnOnce(),
+) {
+    let (one, two) = (&*opened(open).await, &*opened(open).await);
+    let cut_off = async |store: &S| answer(store.revoke_user(RevokeUser::new("ada", NOW))).await;
+    cut_off(one).await;
+    for store in [one, two] {
+        answer(store.cut_offs()).await;
+    }
+    save().await;
+    let mut lost = 0;
+    for _ in 0..5 {
+        lost = cut_off(one).await.number;
+    }
+    go_back().await;
+    for store in [one, two] {
+        is_back(async || store.time().await).await;
+    }
+    // `two` heard of none of them: it gives the same numbers out again, and more.
+    let mut newest = 0;
+    for _ in 0..10 {
+        newest = cut_off(two).await.number;
+    }
+    rule(newest > lost && newest < ERA, "an instance that knows nothing of a loss goes on");
+    for (number, user) in [(1, "ada"), (2, "bob")] {
+        rule(
+            login(one, number, user, lost).await == Created::CutOff,
+            "a number that was lost grants nothing, also where it was given out again",
+        );
+    }
+    let found = answer(one.cut_offs()).await;
+    rule(found / ERA == 1, "the next look of whoever got a number that is lost begins an era");
+    rule(answer(two.cut_offs()).await == found, "a loss begins one era for all instances");
+    let late = login(two, 3, "bob", newest).await;
+    rule(late == Created::CutOff, "a number of the era before grants nothing");
+    rule(login(two, 3, "bob", found).await == DONE, "a number of the new era does");
+    let cut = cut_off(one).await;
+    rule(
+        cut.before > lost && cut.number > found,
+        "a cut-off in a new era comes after what was known in the one before",
+    );
+}
+
+pub(super) async fn of_tokens<S: TokenStore>(
+    open: &impl Fn() -> S,
+    save: impl AsyncFnOnce(),
+    go_back: impl AsyncFnOnce(),
+) {
+    let (one, two) = (&*tokens::opened(open).await, &*tokens::opened(open).await);
+    let of_ada = || Revocation::User { user: "ada".into(), before: 5 };
+    let revoke = async |store: &S| answer(store.revoke(of_ada())).await.position;
+    let begin = async |store: &S, number: u8, began| {
+        let mut family = family(number, "ada");
+        if number > 1 {
+            family.identity = Identity::new("bob");
+        }
+        answer(store.create_family(CreateFamily::new(family, hash(number.into()), began))).await
+    };
+    let refresh = Refresh::new(hash(1), hash(9), Duration::from_secs(10), NOW);
+    revoke(one).await;
+    let mut read = 0;
+    for store in [one, two] {
+        read = answer(store.revocations(0)).await.sequence;
+    }
+    rule(begin(one, 1, read).await, "a family without a cut-off begins");
+    save().await;
+    let mut lost = 0;
+    for _ in 0..5 {
+        lost = revoke(one).await;
+    }
+    go_back().await;
+    for store in [one, two] {
+        is_back(async || store.take_ticket(hash(100), NOW).await).await;
+    }
+    let mut newest = 0;
+    for _ in 0..10 {
+        newest = revoke(two).await;
+    }
+    rule(newest > lost && newest < ERA, "an instance that knows nothing of a loss goes on");
+    rule(
+        !begin(one, 2, lost).await,
+        "a position that was lost begins no family, also where it was given out again",
+    );
+    rule(
+        one.refresh(refresh).await.is_err(),
+        "an instance that does not know what was revoked refreshes nothing",
+    );
+    let found = answer(one.revocations(read)).await;
+    rule(
+        found.sequence / ERA == 1,
+        "the next look of whoever got a position that is lost begins an era",
+    );
+    rule(
+        found.revocations.contains(&(ERA, Revocation::All { before: 0 })),
+        "a new era revokes the access tokens of the one before",
+    );
+    let of_two = answer(two.revocations(newest)).await;
+    rule(of_two.sequence == found.sequence, "a loss begins one era for all instances");
+    rule(
+        answer(one.refresh(refresh)).await == Refreshed::Dead,
+        "a family stays ended that was ended in the era before",
+    );
+    rule(!begin(two, 2, newest).await, "a position of the era before begins no family");
+    rule(begin(two, 2, found.sequence).await, "a position of the new era does");
+}
