@@ -27,13 +27,13 @@ const B: &str = "https://b.customer.example";
 #[auth(public)]
 async fn prices() {}
 
-struct Instance {
+pub(crate) struct Instance {
     client: TestClient,
-    customers: StoredOrigins,
+    pub(crate) customers: StoredOrigins,
 }
 
 impl Instance {
-    async fn start(store: &str) -> Self {
+    pub(crate) async fn start(store: &str) -> Self {
         let customers = StoredOrigins::new([A]);
         let app = App::new(())
             .public_origin("https://api.example")
@@ -44,7 +44,7 @@ impl Instance {
         Self { client, customers }
     }
 
-    async fn grants(&self, origin: &str) -> bool {
+    pub(crate) async fn grants(&self, origin: &str) -> bool {
         let response = self.client.get("/prices").origin(origin).send().await;
         response.header("access-control-allow-origin").is_some()
     }

@@ -4,15 +4,14 @@
 //! acknowledged before and is lost, what is made after, who has noticed it; numbers that the store gives out
 //! a second time.
 
-use policy_core::session::Identity;
 use policy_server::store::{
-    CreateFamily, CreateSession, Created, ERA, Family, Refresh, Refreshed, Revocation, RevokeUser,
-    SessionStore, TokenHash, TokenStore,
+    CreateSession, ERA, Revocation, RevokeUser, SessionStore, TokenStore, conformance,
 };
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::{
+    origins,
     records::{NOW, key, record},
     site::{Instance, OWN, are_held, go_on, until},
 };
@@ -35,7 +34,7 @@ async fn post(instance: &Instance, path: &str) -> (u16, Value) {
 }
 
 /// The access token and the refresh token of a login.
-async fn issue(instance: &Instance, user: &str) -> [String; 2] {
+pub(crate) async fn issue(instance: &Instance, user: &str) -> [String; 2] {
     let mut issued = (0, Value::Null);
     until(async || {
         issued = post(instance, &format!("/issue/{user}")).await;
@@ -45,11 +44,11 @@ async fn issue(instance: &Instance, user: &str) -> [String; 2] {
     ["access_token", "refresh_token"].map(|name| issued.1[name].as_str().unwrap().to_owned())
 }
 
-async fn revoke_user(instance: &Instance, user: &str) {
+pub(crate) async fn revoke_user(instance: &Instance, user: &str) {
     until(async || post(instance, &format!("/revoke-user/{user}")).await.0 == 200).await;
 }
 
-async fn is_refused(instance: &Instance, token: &str) -> bool {
+pub(crate) async fn is_refused(instance: &Instance, token: &str) -> bool {
     instance.bearer("/token", token).send().await.status() == 401
 }
 
@@ -107,6 +106,7 @@ pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
     }
     until(async || is_refused(&b, &access).await).await;
     way.go_back().await;
+    assert_eq!(session.status(&a).await, 401, "the first thing that is said of what `a` ended");
     for instance in [&a, &b] {
         until(async || instance.status("/ready").await == 200).await;
     }
@@ -153,73 +153,109 @@ pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
     }
 }
 
-/// The numbers that instances know are those of a server that is gone, and another server has given them to
-/// something else, as where each side of a split went on for itself.
-pub(crate) async fn a_number_that_is_given_out_twice_is_not_taken_for_the_first<S>(
+/// Whoever made a cut-off knows it, also where the store lost it before the next look. Until then, nothing is
+/// taken from the store.
+pub(crate) async fn what_was_made_a_moment_ago_is_missed<S>(
     way: &impl Way,
     open: impl Fn(&str) -> S,
 ) where
     S: SessionStore + TokenStore,
 {
-    let url = way.url();
-    let (one, two) = (open(&url), open(&url));
-    for store in [&one, &two] {
-        SessionStore::open(store).await.unwrap();
-    }
-    let family = |number: u8| {
-        let identity = Identity::new("ada");
-        Family::new([number; 16], identity, NOW, NOW.after(std::time::Duration::from_secs(3600)))
-    };
-    let token = |number: u8| TokenHash([number; 32]);
-    let make = async |store: &S, user: &str| {
-        let cut = store.revoke_user(RevokeUser::new(user, NOW)).await.unwrap();
-        let revocation = Revocation::User { user: user.into(), before: 5 };
-        (cut.number, store.revoke(revocation).await.unwrap().position)
-    };
-    make(&one, "somebody").await;
-    let known = one.revocations(0).await.unwrap().sequence;
-    let started = CreateFamily::new(family(1), token(1), known);
-    assert!(one.create_family(started).await.unwrap());
+    let store = open(&way.url());
+    SessionStore::open(&store).await.unwrap();
+    let revoke = || Revocation::User { user: "ada".into(), before: 5 };
+    let create = CreateSession::new(key(1), record(1, Some("ada")), NOW);
+    store.create(create).await.unwrap();
+    store.revoke_user(RevokeUser::new("bob", NOW)).await.unwrap();
+    store.revoke(revoke()).await.unwrap();
+    assert!(store.load(&key(1), NOW).await.unwrap().is_some());
+    let (_, read) = (store.cut_offs().await.unwrap(), store.revocations(0).await.unwrap().sequence);
     way.save().await;
-    for _ in 0..5 {
-        make(&one, "somebody").await;
-    }
-    let lost = (one.cut_offs().await.unwrap(), one.revocations(0).await.unwrap().sequence);
+    store.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap();
+    store.revoke(revoke()).await.unwrap();
+    assert!(store.load(&key(1), NOW).await.unwrap().is_none());
     way.go_back().await;
-    // The other side gives out the same numbers, and more.
-    until(async || two.cut_offs().await.is_ok()).await;
-    let mut newest = (0, 0);
-    for _ in 0..10 {
-        newest = make(&two, "ada").await;
+    until(async || store.time().await.is_ok()).await;
+    let error = store.load(&key(1), NOW).await.map(|found| found.is_some()).unwrap_err();
+    assert!(error.to_string().contains("has lost"), "{error}");
+    assert_eq!(store.cut_offs().await.unwrap() / ERA, 1);
+    assert_eq!(store.revocations(read).await.unwrap().sequence / ERA, 1);
+    assert!(store.load(&key(1), NOW).await.unwrap().is_some(), "whoever ended it ends it again");
+}
+
+/// The end of one session gives out no number.
+pub(crate) async fn a_loss_of_logouts_alone_is_missed<S: SessionStore>(
+    way: &impl Way,
+    open: impl Fn(&str) -> S,
+) {
+    let (one, two) = (open(&way.url()), open(&way.url()));
+    for (number, store) in [(1, &one), (2, &two)] {
+        store.open().await.unwrap();
+        let create = CreateSession::new(key(number), record(number, Some("ada")), NOW);
+        store.create(create).await.unwrap();
+        assert_eq!(store.cut_offs().await.unwrap(), 0);
     }
-    assert!(newest.0 > lost.0 && newest.0 < ERA, "{newest:?} after {lost:?}");
-    assert!(newest.1 > lost.1 && newest.1 < ERA, "{newest:?} after {lost:?}");
-    until(async || one.time().await.is_ok()).await;
-
-    // Of a user who was cut off, and of one who was not: both are refused, since nobody can tell.
-    for (number, user) in [(1, "ada"), (2, "bob")] {
-        let create = CreateSession::new(key(number), record(number, Some(user)), NOW).began(lost.0);
-        assert_eq!(one.create(create).await.unwrap(), Created::CutOff, "{user}");
+    way.save().await;
+    for (number, store) in [(1, &one), (2, &two)] {
+        assert!(store.delete(&key(number)).await.unwrap());
+        for _ in 0..2 {
+            assert_eq!(store.cut_offs().await.unwrap(), 0, "nothing is lost yet");
+        }
     }
-    let late = CreateFamily::new(family(2), token(2), lost.1);
-    assert!(!one.create_family(late).await.unwrap());
-    let grace = std::time::Duration::from_secs(10);
-    let refresh = Refresh::new(token(1), token(9), grace, NOW);
-    assert!(one.refresh(refresh).await.is_err(), "it does not know what was revoked");
+    way.go_back().await;
+    until(async || one.time().await.is_ok() && two.time().await.is_ok()).await;
+    for store in [&one, &two, &one, &two] {
+        assert_eq!(store.cut_offs().await.unwrap(), ERA, "noticed once");
+    }
+}
 
-    // Its next look finds it, and everyone goes on in the same era.
-    let (found, batch) = (one.cut_offs().await.unwrap(), one.revocations(lost.1).await.unwrap());
-    assert_eq!((found / ERA, batch.sequence / ERA), (1, 1));
-    assert!(batch.revocations.contains(&(ERA, Revocation::All { before: 0 })), "{batch:?}");
-    assert!(matches!(one.refresh(refresh).await.unwrap(), Refreshed::Dead), "`ada` was cut off");
-    assert_eq!(two.cut_offs().await.unwrap(), found, "noticed once");
-    assert_eq!(two.revocations(newest.1).await.unwrap().sequence, batch.sequence);
-    let create = CreateSession::new(key(3), record(3, Some("bob")), NOW).began(newest.0);
-    assert_eq!(two.create(create).await.unwrap(), Created::CutOff, "it began in the last era");
-    let create = CreateSession::new(key(3), record(3, Some("bob")), NOW).began(found);
-    assert!(matches!(two.create(create).await.unwrap(), Created::Done { .. }));
+/// An origin that was removed does not come back with an older list, and no list is lost where an instance
+/// knows it.
+pub(crate) async fn no_list_of_origins_is_widened(way: &impl Way) {
+    const LISTS: [&str; 3] = ["a", "b", "c"];
+    let origin = |name: &str| format!("https://{name}.customer.example");
+    let url = way.url();
+    let (one, two) = tokio::join!(origins::Instance::start(&url), origins::Instance::start(&url));
+    let all = LISTS.map(origin);
+    one.customers.replace(&all).await.unwrap();
+    until(async || two.customers.patterns() == all).await;
+    way.save().await;
+    // Acknowledged and lost, at either instance.
+    assert!(one.customers.remove(&all[0]).await.unwrap());
+    until(async || two.customers.remove(&all[1]).await.is_ok_and(|was_there| was_there)).await;
+    assert!(two.customers.add(&origin("d")).await.unwrap());
+    until(async || one.customers.patterns() == two.customers.patterns()).await;
+    way.go_back().await;
+    // Whatever the store has by now, what was removed is never granted, and everybody comes to one list.
+    let left = [all[2].clone()];
+    until(async || {
+        for instance in [&one, &two] {
+            for removed in &all[..2] {
+                assert!(!instance.grants(removed).await, "{removed}");
+            }
+        }
+        let mut lists = [&one, &two].map(|instance| instance.customers.patterns());
+        lists.iter_mut().for_each(|list| list.retain(|origin| *origin != left[0]));
+        lists.iter().all(Vec::is_empty)
+    })
+    .await;
+    until(async || origins::Instance::start(&url).await.customers.patterns() == left).await;
+    assert!(one.customers.add(&all[0]).await.unwrap(), "it may be added again");
+    until(async || two.grants(&all[0]).await).await;
+}
 
-    // A cut-off of a request that began before does not make it one that began after.
-    let cut = one.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap();
-    assert!(cut.before > lost.0 && cut.number > ERA, "{cut:?}");
+/// The numbers that instances know are those of a server that is gone, and another server has given them to
+/// something else, as where each side of a split went on for itself.
+pub(crate) async fn a_number_that_is_given_out_twice_is_not_taken_for_the_first<S>(
+    [sessions, tokens]: &[impl Way; 2],
+    open: impl Fn(&str) -> S,
+) where
+    S: SessionStore + TokenStore,
+{
+    let url = sessions.url();
+    let go_back = async || sessions.go_back().await;
+    conformance::sessions_after_loss(|| open(&url), async || sessions.save().await, go_back).await;
+    let url = tokens.url();
+    let go_back = async || tokens.go_back().await;
+    conformance::tokens_after_loss(|| open(&url), async || tokens.save().await, go_back).await;
 }

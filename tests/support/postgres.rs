@@ -47,25 +47,63 @@ impl Postgres {
 
     /// Starts a server whose files are in a folder of this one.
     pub async fn start_on(disk: &Path, settings: &[&str]) -> Self {
-        let programs = programs();
+        let server = Self::in_folder_of(disk, settings);
+        let password = server.folder.join("password");
+        fs::write(&password, "secret").expect("a file");
+        give_to_server(&password);
+        let mut initdb = as_server(&server.programs.join("initdb"));
+        initdb.args(["--auth=scram-sha-256", "--username=policy", "--encoding=UTF8", "--no-sync"]);
+        initdb.arg(format!("--pwfile={}", password.display()));
+        server.make_data(&mut initdb);
+        server.begin().await;
+        server
+    }
+
+    /// Starts a standby of this server, to which it streams what it writes.
+    pub async fn standby(&self) -> Self {
+        let standby = Self::in_folder_of(&for_servers(), &[]);
+        let mut copy = as_server(&standby.programs.join("pg_basebackup"));
+        copy.args(["--checkpoint=fast", "--no-sync", "--write-recovery-conf"]);
+        standby.make_data(copy.arg("--dbname").arg(self.url()));
+        standby.begin().await;
+        standby
+    }
+
+    /// Waits until this standby has all that its primary has, and keeps it from what comes then.
+    pub async fn cut_off_from(&self, primary: &Self) {
+        let client = primary.client().await;
+        let row = client.query_one("SELECT pg_current_wal_lsn()::text", &[]).await;
+        let last: String = row.expect("a position").get(0);
+        self.comes_to(&format!("SELECT pg_last_wal_replay_lsn() >= '{last}'::pg_lsn")).await;
+        self.sql("ALTER SYSTEM SET primary_conninfo = ''").await;
+        self.sql("SELECT pg_reload_conf()").await;
+        self.comes_to("SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)").await;
+    }
+
+    /// Makes this standby a primary, whatever became of the one that it had.
+    pub async fn promote(&self) {
+        self.sql("SELECT pg_promote()").await;
+        self.comes_to("SELECT NOT pg_is_in_recovery()").await;
+    }
+
+    /// Waits until a query returns true.
+    async fn comes_to(&self, query: &str) {
+        let client = self.client().await;
+        let end = Instant::now() + PATIENCE;
+        while !client.query_one(query, &[]).await.expect("a row").get::<_, bool>(0) {
+            assert!(Instant::now() < end, "it did not come to `{query}` within {PATIENCE:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// A server without data, in a folder of its own.
+    fn in_folder_of(disk: &Path, settings: &[&str]) -> Self {
         let port = Port::reserve();
         let folder = disk.join(format!("policy-postgres-{}", port.address.port()));
         // Of a run that was killed.
         let _none = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).expect("a folder");
-        let password = folder.join("password");
-        fs::write(&password, "secret").expect("a file");
-        if let Some((user, group)) = server_user() {
-            for path in [&folder, &password] {
-                std::os::unix::fs::chown(path, Some(user), Some(group)).expect("to be root");
-            }
-        }
-        let data = folder.join("data");
-        let mut initdb = as_server(&programs.join("initdb"));
-        initdb.args(["--auth=scram-sha-256", "--username=policy", "--encoding=UTF8", "--no-sync"]);
-        initdb.arg(format!("--pwfile={}", password.display())).arg("--pgdata").arg(&data);
-        let made = initdb.output().expect("initdb");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        give_to_server(&folder);
         let mut options: Vec<String> = [
             "listen_addresses=127.0.0.1",
             "unix_socket_directories=",
@@ -76,9 +114,14 @@ impl Postgres {
         .map(str::to_owned)
         .into();
         options.extend(settings.iter().map(ToString::to_string));
-        let server = Self { programs, folder, port, options, guard: Mutex::default() };
-        server.begin().await;
-        server
+        Self { programs: programs(), folder, port, options, guard: Mutex::default() }
+    }
+
+    /// Runs a program that makes the files of the server.
+    fn make_data(&self, program: &mut Command) {
+        let made = program.arg("--pgdata").arg(self.folder.join("data")).output();
+        let made = made.expect("a program of PostgreSQL");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
 
     /// Starts the server again, after [`kill`](Self::kill).
@@ -143,6 +186,12 @@ impl Postgres {
         format!("postgres://policy:secret@{}/postgres", self.port.address)
     }
 
+    /// The URL of the database at whichever of both servers can write.
+    pub fn url_with(&self, other: &Self) -> String {
+        let (one, other) = (self.port.address, other.port.address);
+        format!("postgres://policy:secret@{one},{other}/postgres?target_session_attrs=read-write")
+    }
+
     /// The URL of an empty schema that nothing else uses.
     pub fn schema(&self) -> String {
         static SCHEMAS: AtomicU32 = AtomicU32::new(0);
@@ -192,6 +241,12 @@ fn server_user() -> Option<(u32, u32)> {
     let mut fields = line.expect("the user `postgres`").split(':').skip(2);
     let mut number = || fields.next().and_then(|field| field.parse().ok()).expect("a number");
     Some((number(), number()))
+}
+
+fn give_to_server(path: &Path) {
+    if let Some((user, group)) = server_user() {
+        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("to be root");
+    }
 }
 
 fn as_server(program: &Path) -> Command {

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -14,10 +14,13 @@ use policy_core::{
     time::Timestamp,
 };
 
-use crate::{base::event::log, store::era};
+use crate::{
+    base::event::log,
+    store::{StoreError, era},
+};
 
 /// Before anything was read.
-const NONE: u64 = u64::MAX;
+const NOTHING: u64 = u64::MAX;
 
 /// For how long what ended is remembered, and how much of it: longer than a server writes nothing to its
 /// disk, and than a replica is behind.
@@ -28,38 +31,49 @@ const REMEMBERED: usize = 10_000;
 pub(crate) const OTHER_SECRET: &str =
     "the store has another secret than before, so that this instance has to be started again";
 
-/// The era of the numbers that this process has read.
+/// Why a process that is behind takes no session and no refresh token.
+const BEHIND: &str =
+    "the store has lost writes, and this instance stores again what it knows to have ended";
+
+/// The eras of the numbers that this process has seen, and of which it has read everything.
 #[derive(Debug)]
 pub(crate) struct StoreEra {
-    era: AtomicU64,
-    is_behind: AtomicBool,
+    seen: AtomicU64,
+    read: AtomicU64,
 }
 
 impl StoreEra {
     pub(crate) const fn new() -> Self {
-        Self { era: AtomicU64::new(NONE), is_behind: AtomicBool::new(false) }
+        Self { seen: AtomicU64::new(0), read: AtomicU64::new(NOTHING) }
     }
 
     /// Whether the store has lost writes since this process has read everything. Then it is
     /// [behind](Self::is_behind) until it [has caught up](Self::has_caught_up).
     pub(crate) fn is_over(&self, number: u64, store: &str) -> bool {
-        let known = self.era.load(Ordering::Acquire);
-        let is_over = known != NONE && known < era(number);
-        if is_over && !self.is_behind.swap(true, Ordering::AcqRel) {
+        let seen = era(number);
+        let is_over = self.read.load(Ordering::Acquire) < seen;
+        if is_over && self.seen.fetch_max(seen, Ordering::AcqRel) < seen {
             log!(StoreLostWrites, store);
         }
         is_over
     }
 
     /// Notes that everything up to this number was read, and what this process knew besides is in the store.
+    /// Of two looks at the same moment, the older one may end last.
     pub(crate) fn has_caught_up(&self, number: u64) {
-        self.era.store(era(number), Ordering::Release);
-        self.is_behind.store(false, Ordering::Release);
+        let caught_up =
+            |read| Some(if read == NOTHING { era(number) } else { era(number).max(read) });
+        let _ = self.read.fetch_update(Ordering::AcqRel, Ordering::Acquire, caught_up);
     }
 
     /// Whether the store has lost writes, and this process has not read everything anew.
     pub(crate) fn is_behind(&self) -> bool {
-        self.is_behind.load(Ordering::Acquire)
+        self.read.load(Ordering::Acquire) < self.seen.load(Ordering::Acquire)
+    }
+
+    /// Refuses what the store may have forgotten the end of, while this process is behind.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        if self.is_behind() { Err(StoreError::new(BEHIND)) } else { Ok(()) }
     }
 }
 
@@ -101,7 +115,6 @@ mod tests {
     use super::*;
     use crate::store::ERA;
 
-    /// It says so once, as `session.store-lost-writes`.
     #[test]
     fn a_process_is_behind_from_a_new_era_until_it_has_caught_up() {
         let store = StoreEra::new();
@@ -110,6 +123,8 @@ mod tests {
         assert!(!store.is_over(3 * ERA + 40, "tokens") && !store.is_behind());
         assert!(store.is_over(4 * ERA, "tokens") && store.is_behind());
         assert!(store.is_over(4 * ERA, "tokens"), "until it has caught up");
+        store.has_caught_up(3 * ERA + 41);
+        assert!(store.is_behind(), "by a look that began before");
         store.has_caught_up(4 * ERA);
         assert!(!store.is_over(4 * ERA, "tokens") && !store.is_behind());
     }

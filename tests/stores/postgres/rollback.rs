@@ -1,11 +1,23 @@
 //! Databases that go back in time.
 
-use policy_tests::postgres::Postgres;
+use policy_server::store::{
+    CreateSession, Created, ERA, Revocation, RevokeUser, SessionStore, TokenStore,
+};
+use policy_tests::{
+    postgres::Postgres,
+    relay::{Network, Relay},
+};
 
 use super::PostgresStore;
-use crate::rollback::{
-    Way, a_number_that_is_given_out_twice_is_not_taken_for_the_first,
-    nothing_that_was_taken_away_comes_back,
+use crate::{
+    records::{NOW, key, record},
+    rollback::{
+        Way, a_loss_of_logouts_alone_is_missed,
+        a_number_that_is_given_out_twice_is_not_taken_for_the_first, is_refused, issue,
+        no_list_of_origins_is_widened, nothing_that_was_taken_away_comes_back, revoke_user,
+        what_was_made_a_moment_ago_is_missed,
+    },
+    site::{Instance, until},
 };
 
 /// All rows become those of before, as in a standby that had not got the rest, or a restored copy.
@@ -57,6 +69,185 @@ impl Way for Rows {
     }
 }
 
+/// A primary, and a standby that takes over without the last that its primary has acknowledged.
+struct Failover {
+    primary: Postgres,
+    standby: Postgres,
+}
+
+impl Failover {
+    async fn start() -> Self {
+        let primary = Postgres::start(&[]).await;
+        let standby = primary.standby().await;
+        Self { primary, standby }
+    }
+}
+
+impl Way for Failover {
+    fn url(&self) -> String {
+        self.primary.url_with(&self.standby)
+    }
+
+    async fn save(&self) {
+        self.standby.cut_off_from(&self.primary).await;
+    }
+
+    async fn go_back(&self) {
+        self.primary.kill();
+        self.standby.promote().await;
+    }
+}
+
+/// The network of one instance, which leads to one of both servers.
+struct Route {
+    relays: [Relay; 2],
+    url: String,
+}
+
+impl Route {
+    async fn to_primary(servers: &Failover) -> Self {
+        let to = |server: &Postgres| Relay::of(&server.url());
+        let ((one, url), (other, of_other)) = (to(&servers.primary), to(&servers.standby));
+        let (_, address) = of_other.split_once('@').unwrap();
+        let (address, path) = address.split_once('/').unwrap();
+        let url = url.replace(
+            &format!("/{path}"),
+            &format!(",{address}/{path}?target_session_attrs=read-write"),
+        );
+        let route = Self { relays: [one, other], url };
+        route.relays[0].listens().await;
+        route.relays[1].set(Network::Cut);
+        route
+    }
+
+    /// Leads to the server with this number from now on.
+    fn lead_to(&self, server: usize) {
+        self.relays[1 - server].set(Network::Cut);
+        self.relays[server].set(Network::Well);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn nothing_that_was_taken_away_comes_back_after_a_failover_to_a_standby_behind() {
+    nothing_that_was_taken_away_comes_back(&Failover::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_number_that_a_standby_lost_is_not_taken_for_a_later_one() {
+    let ways = tokio::join!(Failover::start(), Failover::start()).into();
+    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| {
+        PostgresStore::new(url)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_loss_of_logouts_alone_is_missed_after_a_failover() {
+    let way = Failover::start().await;
+    a_loss_of_logouts_alone_is_missed(&way, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn what_was_made_a_moment_before_a_failover_is_missed() {
+    let way = Failover::start().await;
+    what_was_made_a_moment_ago_is_missed(&way, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn no_list_of_origins_is_widened_by_a_standby_behind() {
+    no_list_of_origins_is_widened(&Failover::start().await).await;
+}
+
+/// Both sides of a split give out numbers, and are written to.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn each_change_between_two_primaries_is_noticed() {
+    let servers = Failover::start().await;
+    let routes = [Route::to_primary(&servers).await, Route::to_primary(&servers).await];
+    let [one, two] = [0, 1].map(|number: usize| PostgresStore::new(&*routes[number].url));
+    for store in [&one, &two] {
+        SessionStore::open(store).await.unwrap();
+    }
+    let make = async |store: &PostgresStore| {
+        store.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap();
+        let revocation = Revocation::User { user: "ada".into(), before: 5 };
+        store.revoke(revocation).await.unwrap();
+    };
+    let eras = async |store: &PostgresStore, since: u64| {
+        until(async || store.time().await.is_ok()).await;
+        let cut_offs = store.cut_offs().await.unwrap();
+        [cut_offs / ERA, store.revocations(since).await.unwrap().sequence / ERA]
+    };
+    make(&one).await;
+    assert_eq!((eras(&one, 0).await, eras(&two, 0).await), ([0; 2], [0; 2]));
+    servers.save().await;
+    make(&one).await;
+    servers.standby.promote().await;
+    routes[0].lead_to(1);
+    assert_eq!(eras(&one, 1).await, [1; 2], "the new primary lacks what `one` made");
+    // Each side goes on by itself.
+    make(&two).await;
+    let began = two.cut_offs().await.unwrap();
+    assert_eq!(began / ERA, 0, "`two` has seen one primary only");
+    make(&one).await;
+    routes[0].lead_to(0);
+    assert_eq!(eras(&one, ERA).await, [2; 2], "the old primary lacks what the new one gave out");
+    let create = CreateSession::new(key(1), record(1, Some("bob")), NOW).began(began);
+    assert_eq!(two.create(create).await.unwrap(), Created::CutOff, "it began before that");
+    assert_eq!(eras(&two, began).await, [2; 2], "at the same server, both go on in one era");
+    routes[0].lead_to(1);
+    assert_eq!(eras(&one, 2 * ERA).await, [3; 2]);
+    routes[1].lead_to(1);
+    assert_eq!(eras(&two, 2 * ERA).await, [3; 2], "what `two` notices was noticed before");
+}
+
+/// Instances come to the new primary, back to the old one, and to the new one again, one after the other.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn what_an_instance_ended_stays_ended_at_it_on_both_sides_of_a_split() {
+    let servers = Failover::start().await;
+    let routes = [Route::to_primary(&servers).await, Route::to_primary(&servers).await];
+    let (a, b) = (Instance::start(&routes[0].url).await, Instance::start(&routes[1].url).await);
+    let mut visitors = Vec::new();
+    for user in ["ada", "bob"] {
+        visitors.push((a.login(user).await, issue(&a, user).await));
+    }
+    let [(ada, [of_ada, _]), (bob, [of_bob, _])] = &visitors[..] else { panic!("two users") };
+    revoke_user(&a, "somebody").await;
+    servers.save().await;
+    revoke_user(&a, "ada").await;
+    servers.standby.promote().await;
+    // `ada` is logged in at the new primary.
+    routes[0].lead_to(1);
+    assert_eq!(ada.status(&a).await, 401, "from the first response on");
+    until(async || is_refused(&a, of_ada).await).await;
+    // `bob` is cut off at the old primary, where `b` still is.
+    revoke_user(&b, "bob").await;
+    routes[0].lead_to(0);
+    until(async || a.status("/ready").await == 200).await;
+    until(async || is_refused(&a, of_bob).await).await;
+    assert_eq!(bob.status(&a).await, 401);
+    for server in [1, 0, 1] {
+        routes[1].lead_to(server);
+        assert_eq!(bob.status(&b).await, 401, "from the first response on");
+        routes[0].lead_to(server);
+        for instance in [&a, &b] {
+            until(async || instance.status("/ready").await == 200).await;
+            for (visitor, token) in [(ada, of_ada), (bob, of_bob)] {
+                until(async || visitor.status(instance).await == 401).await;
+                until(async || is_refused(instance, token).await).await;
+            }
+        }
+        // Whoever logs in anew is let in, once `b` has heard of what `a` has ended again.
+        until(async || b.try_to_login("ada").await.is_ok()).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn nothing_that_was_taken_away_comes_back_with_the_rows_of_a_standby_behind() {
@@ -66,8 +257,8 @@ async fn nothing_that_was_taken_away_comes_back_with_the_rows_of_a_standby_behin
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_number_that_rows_of_before_lost_is_not_taken_for_a_later_one() {
-    let way = Rows::start().await;
-    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&way, |url| {
+    let ways = tokio::join!(Rows::start(), Rows::start()).into();
+    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| {
         PostgresStore::new(url)
     })
     .await;

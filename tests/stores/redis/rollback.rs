@@ -1,14 +1,24 @@
 //! Servers of Redis that go back in time.
 
+use std::time::Duration;
+
+use policy_server::{Clock, prelude::*, store::MemoryStore};
 use policy_tests::{
+    http::{RawResponse, Running},
+    log::Log,
     redis::{Redis, parameter},
     redis_sentinel::RedisSentinel,
+    relay::{Network, Relay},
 };
 
 use super::RedisStore;
-use crate::rollback::{
-    Way, a_number_that_is_given_out_twice_is_not_taken_for_the_first,
-    nothing_that_was_taken_away_comes_back,
+use crate::{
+    rollback::{
+        Way, a_loss_of_logouts_alone_is_missed,
+        a_number_that_is_given_out_twice_is_not_taken_for_the_first, no_list_of_origins_is_widened,
+        nothing_that_was_taken_away_comes_back, revoke_user, what_was_made_a_moment_ago_is_missed,
+    },
+    site::{self, Instance, until},
 };
 
 /// A server that keeps snapshots only, and crashes.
@@ -77,15 +87,144 @@ async fn nothing_that_was_taken_away_comes_back_after_a_failover_to_a_replica_be
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_number_that_a_snapshot_lost_is_not_taken_for_a_later_one() {
-    let way = Snapshot::start().await;
-    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&way, |url| RedisStore::new(url))
+    let ways = tokio::join!(Snapshot::start(), Snapshot::start()).into();
+    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| RedisStore::new(url))
         .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_number_that_a_failover_lost_is_not_taken_for_a_later_one() {
-    let way = Failover::start().await;
-    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&way, |url| RedisStore::new(url))
+    let ways = tokio::join!(Failover::start(), Failover::start()).into();
+    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| RedisStore::new(url))
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_loss_of_logouts_alone_is_missed_after_a_crash() {
+    let way = Snapshot::start().await;
+    a_loss_of_logouts_alone_is_missed(&way, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_was_made_a_moment_before_a_crash_is_missed() {
+    let way = Snapshot::start().await;
+    what_was_made_a_moment_ago_is_missed(&way, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn what_was_made_a_moment_before_a_failover_is_missed() {
+    let way = Failover::start().await;
+    what_was_made_a_moment_ago_is_missed(&way, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn no_list_of_origins_is_widened_by_a_snapshot() {
+    no_list_of_origins_is_widened(&Snapshot::start().await).await;
+}
+
+/// Nobody was cut off: the only thing that is lost is that one visitor has logged out.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_logout_that_a_snapshot_lost_is_made_again() {
+    let way = Snapshot::start().await;
+    let instance = Instance::open(Sessions::from_url(&way.url()), Some(MemoryStore::new())).await;
+    let instance = instance.unwrap();
+    let (eve, ida) = (instance.login("eve").await, instance.login("ida").await);
+    way.save().await;
+    eve.logs_out(&instance).await;
+    // When the next look has left its mark.
+    until(async || {
+        let marks = way.0.command(&["KEYS", "*marks:ended"]).await;
+        !matches!(marks, redis::Value::Array(all) if all.is_empty())
+    })
+    .await;
+    way.go_back().await;
+    until(async || eve.status(&instance).await == 401).await;
+    assert_eq!(ida.status(&instance).await, 200);
+}
+
+/// The store that sessions leave goes back, and the one that they go to does not.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn nothing_comes_back_in_the_store_that_an_app_moves_from() {
+    let (old, new) = (Snapshot::start().await, Redis::shared().await.prefix());
+    let before = Instance::start(&old.url()).await;
+    let (eve, ida) = (before.login("eve").await, before.login("ida").await);
+    drop(before);
+    let moving = Sessions::from_url(&new).moving_from(Sessions::from_url(&old.url()));
+    let instance = Instance::open(moving, Some(MemoryStore::new())).await.unwrap();
+    revoke_user(&instance, "somebody").await;
+    old.save().await;
+    revoke_user(&instance, "eve").await;
+    old.go_back().await;
+    assert_eq!(eve.status(&instance).await, 401, "from the first response on");
+    until(async || instance.status("/ready").await == 200).await;
+    assert_eq!((eve.status(&instance).await, ida.status(&instance).await), (401, 200));
+    // The session of `ida` moves, and whoever was cut off logs in.
+    let ida = instance.try_to_login_again("ida", &ida).await.unwrap();
+    let eve = instance.login("eve").await;
+    assert_eq!((eve.status(&instance).await, ida.status(&instance).await), (200, 200));
+}
+
+/// Over sockets: the log, readiness and routes of an app whose store has lost what it ended.
+#[tokio::test]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn an_instance_says_that_its_store_lost_writes_until_it_has_stored_them_again() {
+    const LOST: &str = "session.store-lost-writes";
+    let (log, _guard) = Log::of("policy_server");
+    let server = Snapshot::start().await;
+    let (relay, url) = Relay::of(&server.url());
+    relay.listens().await;
+    let app = Running::start(site::app(Sessions::from_url(&url), None, Clock::system())).await;
+    let ask = async |what: &str, cookie: &str| -> RawResponse {
+        let (host, own) = (site::HOST, site::OWN);
+        let fields = format!("host: {host}\r\norigin: {own}\r\ncookie: {cookie}");
+        app.response(format!("{what} HTTP/1.1\r\n{fields}\r\n\r\n")).await
+    };
+    let login = async |user: &str| {
+        let response = ask(&format!("POST /login/{user}"), "").await;
+        let cookie = response.header("set-cookie").expect("a session");
+        cookie.split(';').next().unwrap_or_default().to_owned()
+    };
+    let revoke = async |user: &str| {
+        assert_eq!(ask(&format!("POST /revoke-user/{user}"), "").await.status, 200, "{user}");
+    };
+    let (eve, ida) = (login("eve").await, login("ida").await);
+    revoke("somebody").await;
+    assert_eq!(ask("GET /ready", "").await.status, 200);
+    server.save().await;
+    revoke("eve").await;
+    for number in 0..20 {
+        revoke(&format!("somebody-{number}")).await;
+    }
+    assert_eq!(log.of_code(LOST), [""; 0]);
+    // So that it takes a while to store them again.
+    relay.set(Network::Slow(Duration::from_millis(100), 1_000_000));
+    server.go_back().await;
+    until(async || !log.with(" store=\"sessions\"").is_empty()).await;
+    let (ready, of_ida) = (ask("GET /ready", "").await, ask("GET /me", &ida).await);
+    assert_eq!(ready.problem(), (503, "session.store-unavailable".to_owned()), "{}", ready.text());
+    assert_eq!(of_ida.problem(), (503, "auth.credentials-unchecked".to_owned()));
+    assert!(of_ida.header("set-cookie").is_none(), "{:?}", of_ida.headers);
+    assert_eq!(ask("GET /public", "").await.status, 200);
+    until(async || {
+        assert_ne!(ask("GET /me", &eve).await.status, 200, "before and after");
+        ask("GET /ready", "").await.status == 200
+    })
+    .await;
+    assert_eq!((ask("GET /me", &eve).await.status, ask("GET /me", &ida).await.status), (401, 200));
+    // Once for each store.
+    let said = log.of_code(LOST);
+    let of = |store: &str| said.iter().filter(|line| line.contains(store)).count();
+    assert_eq!(
+        (of("store=\"sessions\""), of("store=\"tokens\""), said.len()),
+        (1, 1, 2),
+        "{said:?}"
+    );
+    assert!(said.iter().all(|line| line.starts_with("ERROR")), "{said:?}");
 }

@@ -233,7 +233,7 @@ impl RequestSession {
 
     async fn reload(&self, key: &SessionKey) -> Result<Option<Live>, CommitError> {
         let now = self.service.clock.steady();
-        let loaded = self.service.store.load(key, now).await?;
+        let loaded = self.service.load(key, now).await?;
         Ok(loaded.and_then(|loaded| self.live_of(loaded, now)))
     }
 

@@ -96,7 +96,7 @@ impl PresentedSession {
             return Ok(Found::Nobody);
         };
         let at = service.clock.steady();
-        match service.store.load(key, at).now() {
+        match service.load(key, at).now() {
             Ok(result) => Ok(self.found(service, result, at)),
             Err(response) => Err((response, at)),
         }

@@ -15,6 +15,7 @@ use policy_core::{
     gate::OwnOrigin,
     secret::SecretKey,
     session::{Handle, Identity, SessionId, SessionKey, SuccessorKey, Timings},
+    time::Timestamp,
 };
 
 use super::SessionSettings;
@@ -29,7 +30,7 @@ use crate::{
         clock::{Clock, Random, RandomError},
         error::StartProblem,
     },
-    store::{CutOff, Limit, News, RevokeUser, SessionStore, StoreError},
+    store::{Answer, CutOff, Limit, Loaded, News, RevokeUser, SessionStore, StoreError},
 };
 
 /// The session service of a running app.
@@ -56,6 +57,9 @@ pub(crate) struct SessionService {
     era: StoreEra,
     recent: RecentEndings,
 }
+
+/// What the log calls the store.
+const SESSIONS: &str = "sessions";
 
 /// How long after a cut-off its news count as true: they may arrive after it was found by a look.
 const JUST_NOW: Duration = Duration::from_secs(3);
@@ -140,7 +144,20 @@ impl SessionService {
 
     /// Whether a session of a user is live.
     pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+        self.era.check()?;
         self.store.lives(user, handle, self.clock.steady()).await
+    }
+
+    /// The live session of a key.
+    pub(super) fn load<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        now: Timestamp,
+    ) -> Answer<'a, Option<Loaded>> {
+        match self.era.check() {
+            Ok(()) => self.store.load(key, now),
+            Err(error) => Answer::ready(Err(error)),
+        }
     }
 
     /// The newest cut-off that this process knows.
@@ -153,10 +170,12 @@ impl SessionService {
     pub(crate) async fn learn_cut_offs(&self) -> Result<(), StoreError> {
         learn_time(&*self.store, &self.clock).await?;
         let newest = self.store.cut_offs().await?;
+        // First of all: from then on, no session is taken that the store brought back.
+        let is_over = self.era.is_over(newest, SESSIONS);
         if self.note_cut_off(newest) {
             self.revocation_bus.publish(RevocationEvent::Missed);
         }
-        if self.era.is_over(newest, "sessions") {
+        if is_over {
             self.end_again().await?;
         }
         self.era.has_caught_up(newest);
@@ -204,6 +223,7 @@ impl SessionService {
         let is_cut_off = |news: &News| matches!(news, News::SessionsOf { .. } | News::AllSessions);
         let asks = heard.iter().any(is_cut_off);
         if asks && let Ok(newest) = self.store.cut_offs().await {
+            self.era.is_over(newest, SESSIONS);
             self.note_cut_off(newest);
         }
         let was_cut_off = self.had_cut_off();

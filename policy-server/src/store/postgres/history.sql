@@ -90,10 +90,25 @@ BEGIN
     PERFORM policy.tell('m');
 END $$;
 
-CREATE FUNCTION policy.cut_offs(known bigint, with_mark bigint, OUT cut_off bigint, OUT mark bigint)
-LANGUAGE plpgsql AS $$
+-- `ended` is how often a look of an instance came after ends of single sessions, as it knows.
+CREATE FUNCTION policy.cut_offs(
+    known bigint, with_mark bigint, of_instance bigint, ended bigint, has_ended boolean,
+    OUT cut_off bigint, OUT mark bigint, OUT endings bigint
+) LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM policy.begin_era('cut_off', known, with_mark);
+    SELECT coalesce(max(m.mark), 0) INTO endings FROM policy.marks m
+    WHERE m.area = 'ended' AND m.number = of_instance;
+    IF endings < ended THEN
+        -- By a mark that the number does not have.
+        PERFORM policy.begin_era('cut_off', greatest(known, 1), coalesce(with_mark, 0) # 1);
+    ELSE
+        PERFORM policy.begin_era('cut_off', known, with_mark);
+    END IF;
+    IF has_ended OR endings < ended THEN
+        INSERT INTO policy.marks AS m VALUES ('ended', of_instance, greatest(endings, ended) + 1)
+        ON CONFLICT (area, number) DO UPDATE SET mark = greatest(m.mark + 1, EXCLUDED.mark)
+        RETURNING m.mark INTO endings;
+    END IF;
     SELECT n.cut_off INTO cut_off FROM policy.numbers n;
     mark := policy.mark_of('cut_off', cut_off);
 END $$;
@@ -142,8 +157,8 @@ BEGIN
     mark := policy.mark_of('revocation', place);
 END $$;
 
--- The last position and its mark, with each revocation after `known`, of one moment.
-CREATE FUNCTION policy.revocations_after(known bigint, with_mark bigint)
+-- The last position and its mark, with each revocation after `since`, of one moment.
+CREATE FUNCTION policy.revocations_after(since bigint, known bigint, with_mark bigint)
 RETURNS TABLE (
     revocation bigint, mark bigint, kind text, subject text, user_id text, value bigint, "position" bigint
 ) LANGUAGE plpgsql AS $$
@@ -152,7 +167,7 @@ BEGIN
     RETURN QUERY SELECT n.revocation, m.mark, r.kind, r.subject, r.user_id, r.value, r.position
     FROM policy.numbers n
     LEFT JOIN policy.marks m ON m.area = 'revocation' AND m.number = n.revocation
-    LEFT JOIN policy.revocations r ON r.position > known
+    LEFT JOIN policy.revocations r ON r.position > since
     ORDER BY r.position;
 END $$;
 

@@ -23,7 +23,11 @@ use tokio::sync::OnceCell;
 use tokio_postgres::{Row, types::ToSql};
 
 use self::{connection::Database, sessions::Loader, url::Address};
-use super::{AnonymousLimit, NewsFeed, NewsReader, StoreError, history::Numbers, loads::Loads};
+use super::{
+    AnonymousLimit, NewsFeed, NewsReader, StoreError,
+    history::{Endings, Numbers},
+    loads::Loads,
+};
 use crate::base::task::BackgroundTask;
 
 /// The longest that a call waits: for a connection, a lock or the response.
@@ -83,8 +87,9 @@ struct Inner {
     opened: OnceLock<Opened>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
-    cut_offs: Numbers,
+    cut_offs: Arc<Numbers>,
     revocations: Numbers,
+    endings: Endings,
 }
 
 struct Opened {
@@ -119,8 +124,9 @@ impl PostgresStore {
             opened: OnceLock::new(),
             listener: OnceLock::new(),
             news: NewsFeed::new(),
-            cut_offs: Numbers::default(),
+            cut_offs: Arc::default(),
             revocations: Numbers::default(),
+            endings: Endings::default(),
         }))
     }
 
@@ -130,7 +136,8 @@ impl PostgresStore {
             let address = Address::parse(&self.0.url).map_err(StoreError::new)?;
             let database = Arc::new(Database::new(address).map_err(StoreError::new)?);
             opening::prepare(&database).await?;
-            let loads = Loads::new(Loader::new(Arc::clone(&database)));
+            let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
+            let loads = Loads::new(loader);
             let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
             let news = &self.0.news;
             let first = listener::subscribe(database, news).await.map_err(StoreError::new)?;

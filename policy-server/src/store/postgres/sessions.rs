@@ -20,15 +20,22 @@ use super::{
 use crate::store::{
     Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
     NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
-    UpdateSession, loads::LoadMany,
+    UpdateSession,
+    history::{Known, LOST, Numbers},
+    loads::LoadMany,
 };
 
 const SECRET: &str = "UPDATE policy.meta SET session_secret = coalesce(session_secret, $1)
     RETURNING session_secret";
 
-/// Without what a time decides: each of these loads has its own.
-const LOAD: &str = "SELECT s.* FROM policy.sessions s, policy.meta m
-    WHERE key = ANY($1) AND (user_id IS NULL OR epoch >= m.everyone OR moved_to IS NOT NULL)";
+/// Whether the newest number that the instance knows is one of this database, and the rows. Without what a
+/// time decides: each of these loads has its own.
+const LOAD: &str = "SELECT h.is_known, s.* FROM (
+        SELECT $3::bigint IS NULL OR EXISTS (
+            SELECT FROM policy.marks WHERE area = 'cut_off' AND number = $2 AND mark = $3
+        ) AS is_known
+    ) h CROSS JOIN policy.meta m LEFT JOIN policy.sessions s
+    ON key = ANY($1) AND (user_id IS NULL OR epoch >= m.everyone OR moved_to IS NOT NULL)";
 
 /// A new row, and what follows it.
 const ROW: &str = "ROW($1, $2, $3, $4, $5, 0, 1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
@@ -59,7 +66,7 @@ const ENDED: &str = "SELECT count(*) FROM policy.sessions
     WHERE user_id IS NOT NULL AND moved_to IS NULL AND epoch >= $1 AND epoch < $2
         AND idle_deadline > $3 AND absolute_deadline > $3";
 
-const CUT_OFFS: &str = "SELECT * FROM policy.cut_offs($1, $2)";
+const CUT_OFFS: &str = "SELECT * FROM policy.cut_offs($1, $2, $3, $4, $5)";
 
 /// Of a large table what its last vacuum found, since a count reads all of it.
 const COUNT: &str = "SELECT CASE WHEN c.reltuples > 100000 THEN c.reltuples::bigint ELSE (
@@ -139,7 +146,9 @@ impl SessionStore for PostgresStore {
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
         Answer::later(async move {
-            Columns(&self.row(DELETE, &[&&key.0[..]]).await?).get("delete_session")
+            let row = self.row(DELETE, &[&&key.0[..]]).await;
+            self.0.endings.note();
+            Columns(&row?).get("delete_session")
         })
     }
 
@@ -159,8 +168,9 @@ impl SessionStore for PostgresStore {
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
         Answer::later(async move {
-            let row = self.row(DELETE_BY_HANDLE, &[&user, &&handle.0[..]]).await?;
-            Columns(&row).get("delete_by_handle")
+            let row = self.row(DELETE_BY_HANDLE, &[&user, &&handle.0[..]]).await;
+            self.0.endings.note();
+            Columns(&row?).get("delete_by_handle")
         })
     }
 
@@ -173,13 +183,13 @@ impl SessionStore for PostgresStore {
                 rights.map(|rights| texts(&rights.scopes)),
             );
             let numbers = &self.0.cut_offs;
-            let known = numbers.read();
+            let known = numbers.newest();
             let parameters: [&(dyn ToSql + Sync); 7] =
                 [&user, &keep, &roles, &scopes, &time(now), &number(known.number), &known.mark];
             let row = self.row(REVOKE_USER, &parameters).await?;
             let row = Columns(&row);
             let cut_off = row.known("number")?;
-            numbers.got(cut_off);
+            numbers.note(cut_off);
             Ok(CutOff::new(row.number("sessions")?, row.number("before")?, cut_off.number))
         })
     }
@@ -187,10 +197,10 @@ impl SessionStore for PostgresStore {
     fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
         Answer::later(async move {
             let numbers = &self.0.cut_offs;
-            let known = numbers.read();
+            let known = numbers.newest();
             let row = self.row(REVOKE_EVERYONE, &[&number(known.number), &known.mark]).await?;
             let row = Columns(&row);
-            numbers.got(row.known("number")?);
+            numbers.note(row.known("number")?);
             let (before, cut_off) = (row.number("before")?, row.number("number")?);
             let last = row.get::<i64>("last_of_everyone")?;
             // It is made, whether they can be counted or not.
@@ -203,10 +213,19 @@ impl SessionStore for PostgresStore {
     fn cut_offs(&self) -> Answer<'_, u64> {
         Answer::later(async {
             let numbers = &self.0.cut_offs;
-            let known = numbers.read();
-            let row = self.row(CUT_OFFS, &[&number(known.number), &known.mark]).await?;
-            let last = Columns(&row).known("cut_off")?;
-            numbers.has_read(last);
+            let (known, look) = (numbers.newest(), self.0.endings.look()?);
+            let parameters: [&(dyn ToSql + Sync); 5] = [
+                &number(known.number),
+                &known.mark,
+                &look.instance,
+                &number(look.count),
+                &look.is_new,
+            ];
+            let row = self.row(CUT_OFFS, &parameters).await;
+            let left = row.as_ref().ok().map(|row| Columns(row).number("endings")).transpose()?;
+            self.0.endings.left(&look, left);
+            let last = Columns(&row?).known("cut_off")?;
+            numbers.note(last);
             Ok(last.number)
         })
     }
@@ -265,13 +284,14 @@ pub(super) enum Found {
 /// Loads sessions over the connections of a store.
 pub(super) struct Loader {
     database: Arc<Database>,
+    cut_offs: Arc<Numbers>,
     statement: String,
 }
 
 impl Loader {
-    pub(super) fn new(database: Arc<Database>) -> Self {
+    pub(super) fn new(database: Arc<Database>, cut_offs: Arc<Numbers>) -> Self {
         let statement = database.statement(LOAD);
-        Self { database, statement }
+        Self { database, cut_offs, statement }
     }
 }
 
@@ -281,11 +301,18 @@ impl LoadMany for Loader {
 
     async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
         let parameter: Vec<&[u8]> = keys.iter().map(|key| &key.0[..]).collect();
-        let rows = self.database.query(&self.statement, &[&parameter]).await;
+        let Known { number: newest, mark } = self.cut_offs.newest();
+        let parameters: [&(dyn ToSql + Sync); 3] = [&parameter, &number(newest), &mark];
+        let rows = self.database.query(&self.statement, &parameters).await;
         let found = rows.and_then(|rows| {
-            let by_key = rows.iter().map(|row| Ok((row.try_get("key")?, Columns(row))));
-            let by_key: HashMap<&[u8], Columns<'_>> = by_key.collect::<Result<_, Failure>>()?;
-            let found = keys.iter().map(|key| match by_key.get(&key.0[..]) {
+            let mut is_known = false;
+            let mut by_key = HashMap::new();
+            for row in &rows {
+                is_known = row.try_get("is_known")?;
+                by_key.insert(row.try_get::<_, Option<&[u8]>>("key")?, Columns(row));
+            }
+            let found = keys.iter().map(|key| match by_key.get(&Some(&key.0[..])) {
+                _ if !is_known => Err(StoreError::new(LOST)),
                 Some(row) => row.found(),
                 None => Ok(Found::Nothing),
             });
@@ -311,7 +338,7 @@ impl PostgresStore {
         let (began, mark) = self.began(began);
         let mut parameters = row.parameters();
         let now = time(now);
-        let known = self.0.cut_offs.read();
+        let known = self.0.cut_offs.newest();
         let by_now = number(known.number);
         let rest: [&(dyn ToSql + Sync); 7] =
             [&most, &denies, &began, &mark, &by_now, &known.mark, &now];
@@ -341,7 +368,7 @@ impl PostgresStore {
         let (old, version, grace) = (&old.0[..], number(expected), grace.map(time));
         let ((began, mark), now) = (self.began(began), time(now));
         let mut parameters = row.parameters();
-        let known = self.0.cut_offs.read();
+        let known = self.0.cut_offs.newest();
         let by_now = number(known.number);
         let rest: [&(dyn ToSql + Sync); 10] =
             [&most, &denies, &began, &mark, &by_now, &known.mark, &old, &version, &grace, &now];

@@ -26,7 +26,7 @@ const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NU
 const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4, $5, $6)";
 
 /// One statement, so that the rows and the number are of the same moment.
-const REVOCATIONS: &str = "SELECT * FROM policy.revocations_after($1, $2)";
+const REVOCATIONS: &str = "SELECT * FROM policy.revocations_after($1, $2, $3)";
 
 const PUT_TICKET: &str = "INSERT INTO policy.tickets
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
@@ -48,7 +48,7 @@ impl TokenStore for PostgresStore {
         Answer::later(async move {
             let CreateFamily { family, token, began } = request;
             let session = family.session.as_ref().map(|session| &session.0[..]);
-            let (began, known) = (self.0.revocations.known(began), self.0.revocations.read());
+            let (began, known) = (self.0.revocations.known(began), self.0.revocations.newest());
             let parameters: [&(dyn ToSql + Sync); 13] = [
                 &&family.id[..],
                 &&*family.identity.subject,
@@ -72,7 +72,7 @@ impl TokenStore for PostgresStore {
         Answer::later(async move {
             let Refresh { token, successor, grace, limit, now } = request;
             let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
-            let known = self.0.revocations.read();
+            let known = self.0.revocations.newest();
             let parameters: [&(dyn ToSql + Sync); 7] = [
                 &&token.0[..],
                 &&successor.0[..],
@@ -121,12 +121,12 @@ impl TokenStore for PostgresStore {
                 Revocation::All { before } => ("all", String::new(), "", number(*before)),
             };
             let numbers = &self.0.revocations;
-            let known = numbers.read();
+            let known = numbers.newest();
             let parameters: [&(dyn ToSql + Sync); 6] =
                 [&kind, &subject, &user, &value, &number(known.number), &known.mark];
             let row = self.row(REVOKE, &parameters).await?;
             let row = Columns(&row);
-            numbers.got(row.known("place")?);
+            numbers.note(row.known("place")?);
             let families = row.handles("ended")?.into_iter().map(|id| id.0).collect();
             Ok(Revoked::new(row.number("place")?, row.number("earlier")?, families))
         })
@@ -135,13 +135,15 @@ impl TokenStore for PostgresStore {
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
         Answer::later(async move {
             let numbers = &self.0.revocations;
-            let known = numbers.known(since);
-            let rows = self.rows(REVOCATIONS, &[&number(known.number), &known.mark]).await?;
+            let known = numbers.newest();
+            let parameters: [&(dyn ToSql + Sync); 3] =
+                [&number(since), &number(known.number), &known.mark];
+            let rows = self.rows(REVOCATIONS, &parameters).await?;
             let mut batch = RevocationBatch::default();
             for row in rows.iter().map(Columns) {
                 let last = row.known("revocation")?;
                 batch.sequence = last.number;
-                numbers.has_read(last);
+                numbers.note(last);
                 if row.get::<Option<i64>>("position")?.is_some() {
                     batch.revocations.push((row.number("position")?, row.revocation()?));
                 }

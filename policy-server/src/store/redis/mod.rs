@@ -32,7 +32,7 @@ use self::{
 };
 use super::{
     AnonymousLimit, NewsFeed, NewsReader, StoreError,
-    history::{Known, Numbers},
+    history::{Endings, Known, Numbers},
     loads::Loads,
 };
 use crate::base::{clock::Random, task::BackgroundTask};
@@ -108,8 +108,9 @@ struct Inner {
     opened: OnceLock<Opened>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
-    cut_offs: Numbers,
+    cut_offs: Arc<Numbers>,
     revocations: Numbers,
+    endings: Endings,
 }
 
 struct Opened {
@@ -148,8 +149,9 @@ impl RedisStore {
             opened: OnceLock::new(),
             listener: OnceLock::new(),
             news: NewsFeed::new(),
-            cut_offs: Numbers::default(),
+            cut_offs: Arc::default(),
             revocations: Numbers::default(),
+            endings: Endings::default(),
         }))
     }
 
@@ -160,7 +162,8 @@ impl RedisStore {
             address.may_forget |= self.0.may_forget;
             let database = Arc::new(Database::new(address));
             let first = opening::prepare(&database).await?;
-            let loads = Loads::new(Loader::new(Arc::clone(&database)));
+            let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
+            let loads = Loads::new(loader);
             let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
             let listener = listener::spawn(Arc::clone(database), first, self.0.news.clone());
             self.0.listener.get_or_init(|| listener);

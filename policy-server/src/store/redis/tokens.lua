@@ -188,8 +188,8 @@ function calls.revoke(kind, subject, user, value, known, known_mark, mark)
 end
 
 -- The last position and its mark, and for each revocation after `since` its position, name and row.
-function calls.revocations(since, known_mark, mark)
-    follow(since, known_mark, mark)
+function calls.revocations(since, known, known_mark, mark)
+    follow(known, known_mark, mark)
     local found = redis.call('ZRANGEBYSCORE', P .. 'positions', '(' .. since, '+inf', 'WITHSCORES')
     local last = counter('revocation')
     local reply = { last, mark_of('revocation', last) }

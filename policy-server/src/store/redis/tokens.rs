@@ -47,7 +47,7 @@ impl TokenStore for RedisStore {
                 .arg(&token.0[..])
                 .known(began)
                 .arg(Family::MAX_PER_USER)
-                .known(self.0.revocations.read());
+                .known(self.0.revocations.newest());
             as_bool(&self.call(call).await?)
         })
     }
@@ -60,7 +60,7 @@ impl TokenStore for RedisStore {
                 Call::of_tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
             let call = optional(call.arg(grace), limit);
             let call = call.arg(u64::from(Refreshed::MAX_STEPS)).arg(time(now));
-            let call = call.known(self.0.revocations.read());
+            let call = call.known(self.0.revocations.newest());
             let mut reply = Items::of(self.call(call).await?)?;
             let outcome = reply.text()?;
             if outcome == "lost" {
@@ -106,10 +106,10 @@ impl TokenStore for RedisStore {
             };
             let call = Call::to_end_tokens("revoke").arg(kind).arg(subject).arg(user).arg(value);
             let numbers = &self.0.revocations;
-            let (reply, mark) = self.call_with(call, numbers.read()).await?;
+            let (reply, mark) = self.call_with(call, numbers.newest()).await?;
             let mut reply = Items::of(reply)?;
             let (position, before) = (reply.number()?, reply.number()?);
-            numbers.got(Known { number: position, mark: Some(mark) });
+            numbers.note(Known { number: position, mark: Some(mark) });
             let families = reply.handles()?.into_iter().map(|id| id.0).collect();
             Ok(Revoked::new(position, before, families))
         })
@@ -118,15 +118,15 @@ impl TokenStore for RedisStore {
     fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
         Answer::later(async move {
             let numbers = &self.0.revocations;
-            let call = Call::of_tokens("revocations");
-            let (reply, _) = self.call_with(call, numbers.known(since)).await?;
+            let call = Call::of_tokens("revocations").arg(number(since));
+            let (reply, _) = self.call_with(call, numbers.newest()).await?;
             let mut reply = Items::of(reply)?;
             let last = reply.known()?;
             let mut batch = RevocationBatch::new(Vec::new(), last.number);
             while !reply.is_empty() {
                 batch.revocations.push((reply.number()?, reply.revocation()?));
             }
-            numbers.has_read(last);
+            numbers.note(last);
             Ok(batch)
         })
     }

@@ -145,6 +145,7 @@ impl TokenService {
         cut_offs: u64,
     ) -> Result<Issued, Problem> {
         let key = self.refresh_key().await.map_err(unavailable)?;
+        self.era.check().map_err(unavailable)?;
         let refused = || Problem::from(Refusal::RefreshRefused);
         let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
         let mut valid = key.successor(&token);

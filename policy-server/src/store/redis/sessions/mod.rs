@@ -14,7 +14,9 @@ use super::{
 use crate::store::{
     AnonymousLimit, Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions,
     Loaded, NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
-    UpdateSession, history::Known, loads::LoadMany,
+    UpdateSession,
+    history::{Known, Numbers},
+    loads::LoadMany,
 };
 use futures_util::FutureExt;
 use policy_core::{
@@ -102,7 +104,7 @@ impl SessionStore for RedisStore {
 
     fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
         let call = Call::to_end_sessions("delete").arg(&key.0[..]);
-        Answer::later(async move { as_bool(&self.call(call).await?) })
+        Answer::later(self.ended(call))
     }
 
     fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
@@ -121,7 +123,7 @@ impl SessionStore for RedisStore {
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
         let call = Call::to_end_sessions("delete_by_handle").arg(user).arg(&handle.0[..]);
-        Answer::later(async move { as_bool(&self.call(call).await?) })
+        Answer::later(self.ended(call))
     }
 
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
@@ -141,12 +143,18 @@ impl SessionStore for RedisStore {
     }
 
     fn cut_offs(&self) -> Answer<'_, u64> {
-        let call = Call::of_sessions("cut_offs");
         Answer::later(async move {
-            let numbers = &self.0.cut_offs;
-            let (reply, _) = self.call_with(call, numbers.read()).await?;
-            let known = Items::of(reply)?.known()?;
-            numbers.has_read(known);
+            let (numbers, look) = (&self.0.cut_offs, self.0.endings.look()?);
+            let call = Call::of_sessions("cut_offs").arg(look.instance).arg(number(look.count));
+            let call = call.arg(u8::from(look.is_new));
+            let reply = self.call_with(call, numbers.newest()).await;
+            let reply = reply.and_then(|(reply, _)| {
+                let mut reply = Items::of(reply)?;
+                Ok((reply.known()?, reply.number()?))
+            });
+            self.0.endings.left(&look, reply.as_ref().ok().map(|(_, left)| *left));
+            let (known, _) = reply?;
+            numbers.note(known);
             Ok(known.number)
         })
     }
@@ -183,13 +191,14 @@ fn is_live(record: &Record, everyone: u64, now: Timestamp) -> bool {
 /// Loads sessions over the connection of a store.
 pub(super) struct Loader {
     database: Arc<Database>,
+    cut_offs: Arc<Numbers>,
     read_rows: ReadRows,
 }
 
 impl Loader {
-    pub(super) fn new(database: Arc<Database>) -> Self {
+    pub(super) fn new(database: Arc<Database>, cut_offs: Arc<Numbers>) -> Self {
         let read_rows = ReadRows::new(&database.address().prefix());
-        Self { database, read_rows }
+        Self { database, cut_offs, read_rows }
     }
 }
 
@@ -198,9 +207,10 @@ impl LoadMany for Loader {
     type Found = Result<Result<Row, StoreError>, Failure>;
 
     async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
-        let write = |commands: &mut Vec<u8>| self.read_rows.write(keys, commands);
+        let newest = self.cut_offs.newest();
+        let write = |commands: &mut Vec<u8>| self.read_rows.write(keys, newest, commands);
         match self.database.read(ReadRows::replies(keys), write).await {
-            Ok(replies) => Row::read(keys.len(), &replies).into_iter().map(Ok).collect(),
+            Ok(replies) => Row::read(keys.len(), newest, &replies).into_iter().map(Ok).collect(),
             Err(failure) => keys.iter().map(|_| Err(failure.clone())).collect(),
         }
     }
@@ -228,16 +238,23 @@ impl RedisStore {
             Some(began) => call.known(self.0.cut_offs.known(began)),
             None => call.arg("").arg(""),
         };
-        call.known(self.0.cut_offs.read()).arg(time(now))
+        call.known(self.0.cut_offs.newest()).arg(time(now))
+    }
+
+    /// Ends single sessions.
+    async fn ended(&self, call: Call) -> Result<bool, StoreError> {
+        let reply = self.call(call).await;
+        self.0.endings.note();
+        as_bool(&reply?)
     }
 
     /// Makes a cut-off.
     async fn cut_off(&self, call: Call) -> Result<CutOff, StoreError> {
         let numbers = &self.0.cut_offs;
-        let (reply, mark) = self.call_with(call, numbers.read()).await?;
+        let (reply, mark) = self.call_with(call, numbers.newest()).await?;
         let mut reply = Items::of(reply)?;
         let cut = CutOff::new(reply.number()?, reply.number()?, reply.number()?);
-        numbers.got(Known { number: cut.number, mark: Some(mark) });
+        numbers.note(Known { number: cut.number, mark: Some(mark) });
         Ok(cut)
     }
 

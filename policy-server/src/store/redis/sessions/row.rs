@@ -11,7 +11,10 @@ use super::super::{
     link::{Item, Replies, number as resp_number},
     reply::time_of,
 };
-use crate::store::StoreError;
+use crate::store::{
+    StoreError,
+    history::{Known, LOST},
+};
 
 /// What is stored under a key.
 pub(in super::super) enum Row {
@@ -29,7 +32,7 @@ pub(in super::super) enum Row {
 }
 
 /// The commands that read rows: `HGETALL` for each of them, and then one `HGET` for the last cut-off of
-/// everyone.
+/// everyone, and one for the mark of the newest number that the instance knows.
 ///
 /// They are not one step of the server, and need not be. The rows come first: if one was of a live
 /// session, and no cut-off of everyone is later than it by the last command, then the session was live
@@ -37,7 +40,8 @@ pub(in super::super) enum Row {
 pub(super) struct ReadRows {
     /// Up to the key of a session.
     row: Box<[u8]>,
-    everyone: Box<[u8]>,
+    /// Up to the number whose mark is read.
+    last: Box<[u8]>,
 }
 
 impl ReadRows {
@@ -47,38 +51,44 @@ impl ReadRows {
         let length = prefix.len() + "s:".len() + size_of::<SessionKey>();
         let row = format!("*2\r\n{}${length}\r\n{prefix}s:", text("HGETALL"));
         let numbers = text(&format!("{prefix}numbers"));
-        let everyone = format!("*3\r\n{}{numbers}{}", text("HGET"), text("everyone"));
-        Self { row: row.into_bytes().into(), everyone: everyone.into_bytes().into() }
+        let marks = text(&format!("{prefix}marks:cut_off"));
+        let last = format!("*3\r\n{0}{numbers}{1}*3\r\n{0}{marks}", text("HGET"), text("everyone"));
+        Self { row: row.into_bytes().into(), last: last.into_bytes().into() }
     }
 
     /// How many replies there are.
     pub(super) fn replies(keys: &[SessionKey]) -> usize {
-        keys.len() + 1
+        keys.len() + 2
     }
 
     /// Appends the commands that read the rows of these keys.
-    pub(super) fn write(&self, keys: &[SessionKey], commands: &mut Vec<u8>) {
+    pub(super) fn write(&self, keys: &[SessionKey], newest: Known, commands: &mut Vec<u8>) {
         for key in keys {
             commands.extend_from_slice(&self.row);
             commands.extend_from_slice(&key.0);
             commands.extend_from_slice(b"\r\n");
         }
-        commands.extend_from_slice(&self.everyone);
+        commands.extend_from_slice(&self.last);
+        let number = newest.number.to_string();
+        commands.extend_from_slice(format!("${}\r\n{number}\r\n", number.len()).as_bytes());
     }
 }
 
 impl Row {
     /// So many rows, in their order.
-    pub(super) fn read(count: usize, replies: &Replies) -> Vec<Result<Self, StoreError>> {
+    pub(super) fn read(
+        count: usize,
+        newest: Known,
+        replies: &Replies,
+    ) -> Vec<Result<Self, StoreError>> {
         let mut rest = &*replies.bytes;
         let mut rows: Vec<_> = (0..count).map(|_| Self::take(&mut rest)).collect();
-        let last = text(&mut rest).and_then(|last| last.map_or(Ok(0), number));
+        let last = last_of_everyone(newest, &mut rest);
         for row in &mut rows {
-            if let Ok(Self::Session { everyone, .. }) = row {
-                match &last {
-                    Ok(last) => *everyone = *last,
-                    Err(error) => *row = Err(StoreError::new(error.to_string())),
-                }
+            match (&last, &mut *row) {
+                (Ok(last), Ok(Self::Session { everyone, .. })) => *everyone = *last,
+                (Err(error), Ok(_)) => *row = Err(StoreError::new(error.to_string())),
+                _ => (),
             }
         }
         rows
@@ -93,6 +103,16 @@ impl Row {
         let Some(to) = fields.moved_to else { return Ok(Self::Nothing) };
         let until = fields.moved_until.map_or(Ok(0), number)?;
         Ok(Self::Moved { to: SessionKey(array(to)?), until: time_of(until) })
+    }
+}
+
+/// The last cut-off of everyone, if the newest number that the instance knows is one of this server.
+fn last_of_everyone(newest: Known, rest: &mut &[u8]) -> Result<u64, StoreError> {
+    let last = text(rest)?.map_or(Ok(0), number)?;
+    let mark = text(rest)?;
+    match newest.mark {
+        Some(known) if mark != Some(known.to_string().as_bytes()) => Err(StoreError::new(LOST)),
+        _ => Ok(last),
     }
 }
 
@@ -232,12 +252,12 @@ mod tests {
             format!("*{}\r\n{row}", fields.len() * 2)
         };
         let rows: String = rows.iter().map(row).collect();
-        let bytes = rows + &everyone.map_or_else(|| "$-1\r\n".to_owned(), text);
+        let bytes = rows + &everyone.map_or_else(|| "$-1\r\n".to_owned(), text) + &text("-7");
         Replies { bytes: bytes.into_bytes(), has_error: false }
     }
 
     fn one(replies: &Replies) -> Result<Row, StoreError> {
-        Row::read(1, replies).pop().expect("a row")
+        Row::read(1, Known::default(), replies).pop().expect("a row")
     }
 
     const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -284,7 +304,7 @@ mod tests {
     fn rows_are_read_in_their_order_and_a_strange_one_spoils_no_other() {
         let strange = [("handle", "0123")];
         let replies = replies(&[&SESSION, &[], &strange, &SESSION[..12]], Some("9"));
-        let rows = Row::read(4, &replies);
+        let rows = Row::read(4, Known::default(), &replies);
         let [Ok(Row::Session { everyone: 9, .. }), Ok(Row::Nothing), Err(_), Ok(last)] = &rows[..]
         else {
             panic!("a session, nothing, an error, a session")
@@ -305,5 +325,17 @@ mod tests {
         let whole = replies(&[&SESSION], None);
         let bytes = whole.bytes[..whole.bytes.len() - 1].to_vec();
         says(&Replies { bytes, has_error: false }, "no end");
+    }
+
+    #[test]
+    fn rows_of_a_server_without_the_number_that_is_known_are_errors() {
+        for (number, mark, is_known) in [(9, Some(-7), true), (9, Some(7), false), (0, None, true)]
+        {
+            let newest = Known { number, mark };
+            for session in [&SESSION[..], &[]] {
+                let row = Row::read(1, newest, &replies(&[session], None)).remove(0);
+                assert_eq!(row.is_ok(), is_known, "{newest:?}");
+            }
+        }
     }
 }

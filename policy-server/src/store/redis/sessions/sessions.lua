@@ -5,6 +5,7 @@
 --                             `anonymous`: the bytes of the values of anonymous sessions
 --                             `cut_off_era`: the first number since the last loss of numbers
 --   marks:cut_off   hash      number of a cut-off -> its mark
+--   marks:ended     hash      instance -> how often its look came after ends of single sessions
 --   epochs          hash      user -> the last cut-off
 --   s:<key>         hash      a session; or, after a rotation, `moved_to` and `moved_until`
 --   u:<user>        sorted    <handle><key> of the sessions of a user, in order of the handles
@@ -409,11 +410,23 @@ function calls.revoke_everyone(now, known, known_mark, mark)
     return { sessions, number - 1, number }
 end
 
--- The last cut-off, and its mark.
-function calls.cut_offs(known, known_mark, mark)
-    begin_era('cut_off', known, known_mark, mark)
+-- The last cut-off, and its mark. `ended` is how often a look of an instance came after ends of single
+-- sessions, as it knows.
+function calls.cut_offs(instance, ended, has_ended, known, known_mark, mark)
+    local left = tonumber(redis.call('HGET', marks('ended'), instance) or 0)
+    ended = tonumber(ended)
+    if left < ended then
+        -- By a mark that no number has.
+        begin_era('cut_off', math.max(tonumber(known), 1), 'lost', mark)
+    else
+        begin_era('cut_off', known, known_mark, mark)
+    end
+    if has_ended == '1' or left < ended then
+        left = math.max(left, ended) + 1
+        redis.call('HSET', marks('ended'), instance, text(left))
+    end
     local number = counter('cut_off')
-    return { number, mark_of('cut_off', number) }
+    return { number, mark_of('cut_off', number), left }
 end
 
 function calls.count(now)
