@@ -10,6 +10,7 @@ use policy_tests::{
     redis_sentinel::RedisSentinel,
     relay::{Network, Relay},
 };
+use serde_json::Value;
 
 use super::RedisStore;
 use crate::{
@@ -186,6 +187,11 @@ async fn an_instance_says_that_its_store_lost_writes_until_it_has_stored_them_ag
         let fields = format!("host: {host}\r\norigin: {own}\r\ncookie: {cookie}");
         app.response(format!("{what} HTTP/1.1\r\n{fields}\r\n\r\n")).await
     };
+    let refresh = async |token: &str| {
+        let (host, own, length) = (site::HOST, site::OWN, token.len());
+        let fields = format!("host: {host}\r\norigin: {own}\r\ncontent-length: {length}");
+        app.response(format!("POST /refresh HTTP/1.1\r\n{fields}\r\n\r\n{token}")).await
+    };
     let login = async |user: &str| {
         let response = ask(&format!("POST /login/{user}"), "").await;
         let cookie = response.header("set-cookie").expect("a session");
@@ -196,17 +202,20 @@ async fn an_instance_says_that_its_store_lost_writes_until_it_has_stored_them_ag
     };
     let (eve, ida) = (login("eve").await, login("ida").await);
     revoke("somebody").await;
+    let issued: Value = serde_json::from_slice(&ask("POST /issue/ida", "").await.body).unwrap();
+    let token = issued["refresh_token"].as_str().unwrap();
     assert_eq!(ask("GET /ready", "").await.status, 200);
     server.save().await;
     revoke("eve").await;
-    for number in 0..20 {
+    for number in 0..40 {
         revoke(&format!("somebody-{number}")).await;
     }
     assert_eq!(log.of_code(LOST), [""; 0]);
     // So that it takes a while to store them again.
     relay.set(Network::Slow(Duration::from_millis(100), 1_000_000));
     server.go_back().await;
-    until(async || !log.with(" store=\"sessions\"").is_empty()).await;
+    until(async || log.of_code(LOST).len() == 2).await;
+    assert_eq!(refresh(token).await.problem(), (503, "token.store-unavailable".to_owned()));
     let (ready, of_ida) = (ask("GET /ready", "").await, ask("GET /me", &ida).await);
     assert_eq!(ready.problem(), (503, "session.store-unavailable".to_owned()), "{}", ready.text());
     assert_eq!(of_ida.problem(), (503, "auth.credentials-unchecked".to_owned()));
@@ -218,6 +227,7 @@ async fn an_instance_says_that_its_store_lost_writes_until_it_has_stored_them_ag
     })
     .await;
     assert_eq!((ask("GET /me", &eve).await.status, ask("GET /me", &ida).await.status), (401, 200));
+    assert_eq!(refresh(token).await.status, 200);
     // Once for each store.
     let said = log.of_code(LOST);
     let of = |store: &str| said.iter().filter(|line| line.contains(store)).count();
