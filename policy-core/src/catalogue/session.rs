@@ -100,8 +100,9 @@ area! { $ session
         StoreBack Info "session.store-back", "the database of the store responds again";
         /// The store came back with an older state: a copy was restored, or a server took over that had not got
         /// everything. Cut-offs and revocations that it acknowledged are gone from it. This instance reads
-        /// everything anew and stores again what it knows. Logins that are under way are refused, and access
-        /// tokens have to be issued again.
+        /// everything anew and stores again what it knows. Until then it takes no session and is not ready.
+        /// Logins that are under way are refused, and access tokens have to be issued again. `store` says what was
+        /// lost: `sessions`, `tokens`, or a list of origins, of which only those stay that the older one has too.
         StoreLostWrites Error "session.store-lost-writes", "the store has lost what it acknowledged: an older state was restored, or a server without it took over";
         /// The store that an app moves from has about as many sessions as `left` says.
         StoreMoving Info "session.store-moving", "the store that the app moves from still has sessions";

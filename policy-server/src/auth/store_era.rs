@@ -40,15 +40,17 @@ const BEHIND: &str =
 pub(crate) struct StoreEra {
     seen: AtomicU64,
     read: AtomicU64,
+    catching_up: tokio::sync::Mutex<()>,
 }
 
 impl StoreEra {
-    pub(crate) const fn new() -> Self {
-        Self { seen: AtomicU64::new(0), read: AtomicU64::new(NOTHING) }
+    pub(crate) fn new() -> Self {
+        let (seen, read) = (AtomicU64::new(0), AtomicU64::new(NOTHING));
+        Self { seen, read, catching_up: tokio::sync::Mutex::default() }
     }
 
     /// Whether the store has lost writes since this process has read everything. Then it is
-    /// [behind](Self::is_behind) until it [has caught up](Self::has_caught_up).
+    /// [behind](Self::is_behind) until it [has caught up](Self::catch_up).
     pub(crate) fn is_over(&self, number: u64, store: &str) -> bool {
         let seen = era(number);
         let is_over = self.read.load(Ordering::Acquire) < seen;
@@ -58,8 +60,26 @@ impl StoreEra {
         is_over
     }
 
-    /// Notes that everything up to this number was read, and what this process knew besides is in the store.
-    /// Of two looks at the same moment, the older one may end last.
+    /// Notes that everything up to this number was read. If the store has lost writes, `again` reads it anew and
+    /// stores what this process knew besides: once, however many requests find it.
+    pub(crate) async fn catch_up(
+        &self,
+        number: u64,
+        store: &str,
+        again: impl Future<Output = Result<(), StoreError>>,
+    ) -> Result<(), StoreError> {
+        if self.is_over(number, store) {
+            let _alone = self.catching_up.lock().await;
+            if self.is_over(number, store) {
+                again.await?;
+            }
+            self.has_caught_up(number);
+        }
+        Ok(())
+    }
+
+    /// Notes that everything up to this number is known. Of two looks at the same moment, the older one may end
+    /// last.
     pub(crate) fn has_caught_up(&self, number: u64) {
         let caught_up =
             |read| Some(if read == NOTHING { era(number) } else { era(number).max(read) });
@@ -127,6 +147,25 @@ mod tests {
         assert!(store.is_behind(), "by a look that began before");
         store.has_caught_up(4 * ERA);
         assert!(!store.is_over(4 * ERA, "tokens") && !store.is_behind());
+    }
+
+    #[tokio::test]
+    async fn what_was_lost_is_stored_again_once_and_until_it_succeeds() {
+        let (store, count) = (StoreEra::new(), AtomicU64::new(0));
+        store.has_caught_up(0);
+        let fails = async { Err(StoreError::new("the store is away")) };
+        assert!(store.catch_up(ERA, "tokens", fails).await.is_err() && store.check().is_err());
+        let again = async || {
+            count.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+            Ok(())
+        };
+        let (one, other) = tokio::join!(
+            store.catch_up(ERA, "tokens", again()),
+            store.catch_up(ERA, "tokens", again()),
+        );
+        assert!(one.is_ok() && other.is_ok() && store.check().is_ok());
+        assert_eq!(count.into_inner(), 1);
     }
 
     #[test]

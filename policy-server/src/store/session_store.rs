@@ -26,7 +26,8 @@ use super::{
 ///   instances do not share one.
 /// - A request that states a number which the store has not given out gets nothing either. A store of several
 ///   instances that can lose numbers, by a failover or a restored copy, has to notice it, and to go on with the
-///   first number of the next [era](super::ERA).
+///   first number of the next [era](super::ERA): `conformance::sessions_after_loss` tests that. Until then,
+///   `load` had better fail at the instance that got them.
 /// - Each call is atomic, and durable when it completes.
 /// - The store itself sets the epoch of the user and the version of the row.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {

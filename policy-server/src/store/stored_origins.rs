@@ -34,7 +34,8 @@ const TRIES: usize = 10;
 /// have other rules, keeps the list that it has; it logs `cors.stored-list-refused`, and
 /// [`App::readiness`](crate::App::readiness) reports 503. It does not start with such a list.
 ///
-/// While the store is away, the last list holds, and changes fail.
+/// While the store is away, the last list holds, and changes fail. Where the store comes back with an older list,
+/// only those origins are left that the newest list has too; the log says `session.store-lost-writes`.
 ///
 /// ```
 /// use policy_server::{StoredOrigins, prelude::*};

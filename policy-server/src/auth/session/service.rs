@@ -171,15 +171,11 @@ impl SessionService {
         learn_time(&*self.store, &self.clock).await?;
         let newest = self.store.cut_offs().await?;
         // First of all: from then on, no session is taken that the store brought back.
-        let is_over = self.era.is_over(newest, SESSIONS);
+        self.era.is_over(newest, SESSIONS);
         if self.note_cut_off(newest) {
             self.revocation_bus.publish(RevocationEvent::Missed);
         }
-        if is_over {
-            self.end_again().await?;
-        }
-        self.era.has_caught_up(newest);
-        Ok(())
+        self.era.catch_up(newest, SESSIONS, self.end_again()).await
     }
 
     /// Stores again what the store may have lost.

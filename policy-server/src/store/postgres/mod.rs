@@ -53,6 +53,9 @@ const STATEMENT: Duration = Duration::from_secs(2);
 /// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
 ///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
 ///   intervals of up to 3 seconds.
+/// - A database that has lost what it acknowledged, by a failover to a standby behind or a restored copy, is
+///   noticed by instances that know a part of it. They end again what they ended in the last hour, store again
+///   the revocations that they know, and say so (`session.store-lost-writes`). Until then they take no session.
 /// - Connections beyond this machine use TLS, and check the certificate and its name.
 ///
 /// The parameters of the URL are those of

@@ -60,10 +60,10 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// - The URL names one server, several nodes of a cluster, or sentinels. A call finds the server that
 ///   has the keys and can write, also after a failover.
 /// - A server that has lost what it acknowledged, by a failover or since an older snapshot was loaded, is
-///   noticed: by its numbers of cut-offs and revocations, each of which has a random mark. Each instance reads
-///   everything anew, ends again what it ended in the last hour, stores again the revocations that it knows,
-///   and says so in the log (`session.store-lost-writes`) and by its readiness until then. Logins under way are
-///   refused (409), and access tokens of before count no more. What no running instance knows is lost.
+///   noticed by instances that know a part of it: each cut-off and revocation has a random mark, and an instance
+///   leaves one after logouts. They read everything anew, end again what they ended in the last hour, store again
+///   the revocations that they know, and say so in the log (`session.store-lost-writes`) and by readiness. Until
+///   then they take no session. What no running instance knows is lost.
 /// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster and on
 ///   one of its nodes. A cluster makes an app available, and gives it no more room. While that slot
 ///   moves to another node, calls wait, and fail if it takes too long.

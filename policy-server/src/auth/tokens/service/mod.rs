@@ -180,10 +180,9 @@ impl TokenService {
         let asked = self.clock.monotonic();
         let batch = self.store.revocations(self.revocation_cache.sequence()).await?;
         let newest = batch.sequence;
-        if self.era.is_over(newest, "tokens") {
-            self.revoke_again(asked).await?;
-        }
+        self.era.catch_up(newest, "tokens", self.revoke_again(asked)).await?;
         self.revocation_cache.apply(batch, asked);
+        // At the start.
         self.era.has_caught_up(newest);
         Ok(())
     }

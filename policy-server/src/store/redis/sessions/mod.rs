@@ -23,6 +23,7 @@ use policy_core::{
     session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
+use redis::Value;
 
 /// How many keys a purge looks at in one script.
 pub(super) const STEP: usize = 100;
@@ -143,20 +144,7 @@ impl SessionStore for RedisStore {
     }
 
     fn cut_offs(&self) -> Answer<'_, u64> {
-        Answer::later(async move {
-            let (numbers, look) = (&self.0.cut_offs, self.0.endings.look()?);
-            let call = Call::of_sessions("cut_offs").arg(look.instance).arg(number(look.count));
-            let call = call.arg(u8::from(look.is_new));
-            let reply = self.call_with(call, numbers.newest()).await;
-            let reply = reply.and_then(|(reply, _)| {
-                let mut reply = Items::of(reply)?;
-                Ok((reply.known()?, reply.number()?))
-            });
-            self.0.endings.left(&look, reply.as_ref().ok().map(|(_, left)| *left));
-            let (known, _) = reply?;
-            numbers.note(known);
-            Ok(known.number)
-        })
+        Answer::later(self.look())
     }
 
     fn time(&self) -> Answer<'_, Option<Timestamp>> {
@@ -239,6 +227,24 @@ impl RedisStore {
             None => call.arg("").arg(""),
         };
         call.known(self.0.cut_offs.newest()).arg(time(now))
+    }
+
+    /// Looks for cut-offs, and leaves a mark if this instance ended sessions before. That is confirmed as their
+    /// end is: a replica that takes over has both. The look does not depend on it.
+    async fn look(&self) -> Result<u64, StoreError> {
+        let (numbers, endings) = (&self.0.cut_offs, &self.0.endings);
+        let look = endings.look()?;
+        let of_look = |name| Call::of_sessions(name).arg(look.instance).arg(number(look.count));
+        let known = self.call_with(of_look("cut_offs"), numbers.newest()).await;
+        let known = known.and_then(|(reply, _)| Items::of(reply)?.known());
+        let left = match &known {
+            Ok(_) if look.is_new => self.call(of_look("leave_mark").confirmed()).await,
+            _ => Ok(Value::Nil),
+        };
+        endings.left(&look, left.and_then(|left| as_number(&left)).ok());
+        let known = known?;
+        numbers.note(known);
+        Ok(known.number)
     }
 
     /// Ends single sessions.

@@ -410,23 +410,28 @@ function calls.revoke_everyone(now, known, known_mark, mark)
     return { sessions, number - 1, number }
 end
 
--- The last cut-off, and its mark. `ended` is how often a look of an instance came after ends of single
--- sessions, as it knows.
-function calls.cut_offs(instance, ended, has_ended, known, known_mark, mark)
-    local left = tonumber(redis.call('HGET', marks('ended'), instance) or 0)
-    ended = tonumber(ended)
-    if left < ended then
+-- How often a look of an instance came after ends of single sessions.
+local function marks_of(instance)
+    return tonumber(redis.call('HGET', marks('ended'), instance) or 0)
+end
+
+-- The last cut-off, and its mark. `ended` is how many marks the instance has left.
+function calls.cut_offs(instance, ended, known, known_mark, mark)
+    if marks_of(instance) < tonumber(ended) then
         -- By a mark that no number has.
         begin_era('cut_off', math.max(tonumber(known), 1), 'lost', mark)
+        redis.call('HSET', marks('ended'), instance, ended)
     else
         begin_era('cut_off', known, known_mark, mark)
     end
-    if has_ended == '1' or left < ended then
-        left = math.max(left, ended) + 1
-        redis.call('HSET', marks('ended'), instance, text(left))
-    end
     local number = counter('cut_off')
-    return { number, mark_of('cut_off', number), left }
+    return { number, mark_of('cut_off', number) }
+end
+
+function calls.leave_mark(instance, ended)
+    local left = math.max(marks_of(instance), tonumber(ended)) + 1
+    redis.call('HSET', marks('ended'), instance, text(left))
+    return left
 end
 
 function calls.count(now)
