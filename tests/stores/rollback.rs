@@ -131,7 +131,12 @@ pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
     for instance in [&a, &b] {
         until(async || session.status(instance).await == 401).await;
         until(async || is_refused(instance, &access).await).await;
-        until(async || refreshes(instance, &refresh).await == 401).await;
+        until(async || {
+            let status = refreshes(instance, &refresh).await;
+            assert_ne!(status, 200, "it knows that this family has ended");
+            status == 401
+        })
+        .await;
     }
     assert_eq!(refreshes(&b, &of_nobody).await, 200, "a login of somebody else goes on");
 
