@@ -133,7 +133,7 @@ async fn no_list_of_origins_is_widened_by_a_snapshot() {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_logout_that_a_snapshot_lost_is_made_again() {
     let way = Snapshot::start().await;
-    let instance = Instance::open(Sessions::from_url(&way.url()), Some(MemoryStore::new())).await;
+    let instance = Instance::open(Sessions::from_url(way.url()), Some(MemoryStore::new())).await;
     let instance = instance.unwrap();
     let (eve, ida) = (instance.login("eve").await, instance.login("ida").await);
     way.save().await;
@@ -157,7 +157,7 @@ async fn nothing_comes_back_in_the_store_that_an_app_moves_from() {
     let before = Instance::start(&old.url()).await;
     let (eve, ida) = (before.login("eve").await, before.login("ida").await);
     drop(before);
-    let moving = Sessions::from_url(&new).moving_from(Sessions::from_url(&old.url()));
+    let moving = Sessions::from_url(&new).moving_from(Sessions::from_url(old.url()));
     let instance = Instance::open(moving, Some(MemoryStore::new())).await.unwrap();
     revoke_user(&instance, "somebody").await;
     old.save().await;
