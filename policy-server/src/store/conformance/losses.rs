@@ -1,9 +1,8 @@
 //! What stores of several instances do that have lost what they acknowledged.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use policy_core::session::Identity;
-use tokio::time::{sleep, timeout};
 
 use super::{
     NOW, SessionStore, TokenStore, answer,
@@ -11,8 +10,9 @@ use super::{
     opened, rule,
     tokens::{self, family, hash},
 };
-use crate::store::{
-    CreateFamily, Created, ERA, Refresh, Refreshed, Revocation, RevokeUser, StoreError,
+use crate::{
+    base::timers,
+    store::{CreateFamily, Created, ERA, Refresh, Refreshed, Revocation, RevokeUser, StoreError},
 };
 
 /// How long a store may take to answer again.
@@ -20,12 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for a call that knows nothing of numbers.
 async fn is_back<T>(mut call: impl AsyncFnMut() -> Result<T, StoreError>) {
-    let answers = async {
-        while call().await.is_err() {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    rule(timeout(PATIENCE, answers).await.is_ok(), "a store that went back answers again");
+    let end = Instant::now() + PATIENCE;
+    while call().await.is_err() {
+        rule(Instant::now() < end, "a store that went back answers again");
+        timers::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 pub(super) async fn of_sessions<S: SessionStore>(
