@@ -58,9 +58,9 @@ area! { $ limit
         LimitStoreMissing Error "limit.store-missing",
             "shared limits are counted in the store of the sessions, and there is none that several instances can share",
             "keep the sessions in PostgreSQL or Redis, or write `SharedLimits::store(..)` with such a store; one instance needs no shared limits";
-        /// A rate in front of a service of another server, which states its peers in its own way.
+        /// A rate, or a number of WebSockets of a caller, in front of a service of another server, which states its peers in its own way.
         RateOfLayer Error "limit.rate-of-layer",
-            "a layer does not know the addresses that it should count: all clients would share one rate",
+            "a layer does not know the addresses that it should count: all clients would share one rate, or be one caller",
             "say where the server states the address with `PolicyLayerBuilder::peer`, or put the service into an app";
     }
 
@@ -75,6 +75,8 @@ area! { $ limit
         MessageTooLarge 413 "limit.message", "The message is too large";
         /// RFC 6455 7.4.1, 1001: the reason of the end of a WebSocket.
         SocketSilent 408 "limit.silence", "The client sent nothing for too long";
+        /// RFC 6455 7.4.1, 1001: the reason of the end of a WebSocket.
+        SocketUnread 408 "limit.unread", "The client read too little of what it was sent";
         /// As many WebSockets of this caller are open as the route allows.
         CallerSocketsExceeded 429 "limit.sockets-per-caller", "You have too many WebSockets open";
     }

@@ -13,6 +13,8 @@ pub(crate) enum StreamEnd {
     Message,
     /// The client was silent for longer than the limit.
     Silence,
+    /// The client reads too little of what it is sent.
+    Unread,
 }
 
 impl StreamEnd {
@@ -21,7 +23,7 @@ impl StreamEnd {
     pub(crate) const fn close_code(self) -> u16 {
         match self {
             Self::Credential => 1008,
-            Self::Service | Self::Silence => 1001,
+            Self::Service | Self::Silence | Self::Unread => 1001,
             Self::Message => 1009,
         }
     }
@@ -33,6 +35,7 @@ impl StreamEnd {
             Self::Service => Refusal::ServerStopping,
             Self::Message => Refusal::MessageTooLarge,
             Self::Silence => Refusal::SocketSilent,
+            Self::Unread => Refusal::SocketUnread,
         };
         refusal.code()
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use policy_core::{
     Rule,
     csrf::CsrfPolicy,
-    limits::RateCapacity,
+    limits::{Limits, RateCapacity},
     path::TrailingSlash,
     route::{RouteFacts, RoutePolicy},
 };
@@ -24,7 +24,7 @@ use crate::{
         error::Error,
     },
     pipeline::layer::{CompiledLayer, PolicyLayer},
-    route::compiled_policy::CompiledRoutePolicy,
+    route::{compiled_policy::CompiledRoutePolicy, socket_limits::SocketLimits},
 };
 
 /// What problems call it.
@@ -55,8 +55,11 @@ impl PolicyLayerBuilder {
         builder.set_problem_types(problem_types);
         let own_origin = builder.own_origin(public_origin.as_deref());
         builder.is_development = false;
+        // What is not stated is not limited.
+        builder.sockets = SocketLimits::new(Limits::NONE);
         let limits = defaults.policies.limits;
-        if limits.rate.is_some() && peer.is_none() {
+        let counts_callers = limits.rate.is_some() || limits.sockets_per_caller.is_some();
+        if counts_callers && peer.is_none() {
             builder.rule(LAYER, Rule::RateOfLayer, "");
         }
         if let Some(CsrfPolicy::Token | CsrfPolicy::OriginElseToken) = csrf {
@@ -72,7 +75,6 @@ impl PolicyLayerBuilder {
         if !problems.is_empty() {
             return Err(Error::Start(problems));
         }
-        // What is not stated is not limited.
         let rules = Arc::into_inner(rules).unwrap_or_default();
         let rules = CompiledRoutePolicy {
             body: limits.body.unwrap_or(u64::MAX),
@@ -86,6 +88,11 @@ impl PolicyLayerBuilder {
             csrf,
             peer,
             limits_body: limits.body.is_some(),
+            limits_sockets: limits.message.is_some()
+                || limits.silence.is_some()
+                || limits.sockets.is_some()
+                || limits.sockets_per_caller.is_some()
+                || limits.concurrency.is_some(),
             random,
         }))
     }

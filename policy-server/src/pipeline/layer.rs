@@ -2,7 +2,7 @@
 
 use std::{
     convert::Infallible,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     ops::ControlFlow,
     sync::Arc,
     task::{Context, Poll},
@@ -48,6 +48,7 @@ use crate::{
         },
         respond::{ResponsePolicy, head::without_content},
         response_future::{ResponseFuture, Work},
+        sockets::{self, PendingSocket, Watching},
     },
     route::compiled_policy::CompiledRoutePolicy,
 };
@@ -122,6 +123,8 @@ pub(crate) struct CompiledLayer {
     pub(crate) peer: Option<fn(&Extensions) -> Option<SocketAddr>>,
     /// Whether bodies have a limit of this layer.
     pub(crate) limits_body: bool,
+    /// Whether WebSockets have one.
+    pub(crate) limits_sockets: bool,
     pub(crate) random: Random,
 }
 
@@ -184,6 +187,7 @@ impl PolicyLayer {
             csrf: None,
             peer: None,
             limits_body: false,
+            limits_sockets: false,
             random: Random::system(),
         }))
     }
@@ -234,7 +238,7 @@ impl<A: MessageBody> Service<http::Request<A>> for PolicyService {
             Ok(Passed::Granted((status, headers))) => {
                 ResponseFuture::ready(without_content(status, headers))
             }
-            Err(refused) => ResponseFuture::ready(refused.response(&head, policy)),
+            Err(refused) => ResponseFuture::ready(refused.response(head.version, policy)),
         }
     }
 }
@@ -258,7 +262,15 @@ impl PolicyService {
             let limit = rules.body.try_into().unwrap_or(usize::MAX);
             DefaultBodyLimit::max(limit).apply(&mut request);
         }
-        self.begin(Work::Target(self.inner.run(request)), policy, progress)
+        let version = request.version();
+        let target = match self.layer.intercept(&mut request) {
+            Ok(None) => self.inner.run(request),
+            Ok(Some(socket)) => socket.with(self.inner.run(request)),
+            Err(refusal) => {
+                return ResponseFuture::ready(Refused::from(refusal).response(version, policy));
+            }
+        };
+        self.begin(Work::Target(target), policy, progress)
     }
 
     /// Responds to a granted preflight with the methods that the service lists.
@@ -323,12 +335,12 @@ impl From<Refusal> for Refused {
 
 impl Refused {
     /// The response to a request that does not reach the service.
-    fn response(self, head: &Head<'_>, mut policy: ResponsePolicy) -> Response {
+    fn response(self, version: Version, mut policy: ResponsePolicy) -> Response {
         let (Self::Malformed(refusal) | Self::Preflight(refusal) | Self::Request(refusal)) = self;
         tracing::debug!(code = refusal.code(), "refused in front of a service");
         let mut response = Problem::from(refusal).into_response();
         match self {
-            Self::Malformed(_) if head.version < Version::HTTP_2 => {
+            Self::Malformed(_) if version < Version::HTTP_2 => {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 policy.note_refusal();
             }
@@ -453,9 +465,29 @@ impl CompiledLayer {
     /// the peer that the server states.
     fn take_rate(&self, extensions: &Extensions, taken: &mut Taken) -> Result<(), Refusal> {
         let Some(limit) = &self.rules.rate else { return Ok(()) };
+        taken.take(limit.take_address(self.address(extensions)))
+    }
+
+    fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
         let peer = self.peer.and_then(|peer| peer(extensions)).map(|peer| peer.ip());
         let known = || extensions.get::<RequestContext>()?.client.address();
-        taken.take(limit.take_address(known().or(peer)))
+        known().or(peer)
+    }
+
+    /// Puts a stream under the limits of this layer in place of that of the connection, or of an app
+    /// around the layer, which knows the caller and says when its credentials or the server end.
+    fn intercept(
+        &self,
+        request: &mut http::Request<Body>,
+    ) -> Result<Option<PendingSocket>, Refusal> {
+        if !self.limits_sockets {
+            return Ok(None);
+        }
+        let client = self.address(request.extensions());
+        let auth = request.extensions().get::<RequestContext>().and_then(|of| of.auth.clone());
+        let principal = auth.as_ref().and_then(|auth| auth.principal());
+        let watching = Watching { limits: &self.rules.sockets, bus: None, min_read_rate: 0 };
+        sockets::intercept(watching, request, principal, client)
     }
 
     fn take_permit(&self, taken: &mut Taken) -> Result<(), Refusal> {

@@ -28,9 +28,8 @@ pub(crate) struct SocketLimits {
 }
 
 impl SocketLimits {
-    /// These limits, with the defaults for what is not stated.
+    /// These limits. What is not stated is not limited.
     pub(crate) fn new(limits: Limits) -> Self {
-        let limits = limits.or(Limits::OF_SOCKETS);
         Self {
             message: limits.message.unwrap_or(u64::MAX),
             silence: limits.silence.unwrap_or(Duration::MAX),
@@ -61,7 +60,7 @@ impl SocketLimits {
 
 impl Default for SocketLimits {
     fn default() -> Self {
-        Self::new(Limits::NONE)
+        Self::new(Limits::OF_SOCKETS)
     }
 }
 

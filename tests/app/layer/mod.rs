@@ -1,6 +1,7 @@
 //! `PolicyLayer` in front of a real axum router.
 
 mod gates;
+mod sockets;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -366,6 +367,9 @@ fn a_layer_that_cannot_be_is_refused_with_all_problems() {
         assert!(rules.contains(&rule), "{rules:?}");
     }
     assert_eq!(rules.len(), 4, "{rules:?}");
+    let callers = PolicyLayer::builder().limits(Limits::NONE.sockets_per_caller(1)).build();
+    let Err(Error::Start(problems)) = callers else { panic!("{callers:?}") };
+    assert_eq!(problems.iter().map(StartProblem::rule).collect::<Vec<_>>(), [Rule::RateOfLayer]);
 }
 
 /// The policy of the mount is written over that of the layer, and extractors see the app.

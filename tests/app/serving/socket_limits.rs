@@ -3,8 +3,9 @@
 
 use axum::extract::{WebSocketUpgrade, ws::Message};
 use axum_core::extract::FromRequestParts;
+use futures_util::{SinkExt, StreamExt};
 use policy_server::Request;
-use tokio::sync::Semaphore;
+use tokio::{io::AsyncWriteExt, sync::Semaphore};
 
 use super::*;
 
@@ -55,9 +56,19 @@ async fn usual(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) ->
 #[limit(silence = "10s")]
 #[auth(public)]
 async fn flood(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
-    upgrade.on_upgrade(async move |mut socket| {
+    upgrade.on_upgrade(async move |socket| {
+        let (mut sending, mut receiving) = socket.split();
         let part = Bytes::from(vec![0; 1 << 20]);
-        while socket.send(Message::Binary(part.clone())).await.is_ok() {}
+        let write = async { while sending.send(Message::Binary(part.clone())).await.is_ok() {} };
+        let read = async {
+            while let Some(Ok(message)) = receiving.next().await {
+                if let Message::Close(Some(frame)) = message {
+                    assert!(["limit.unread", "server.stopping"].contains(&frame.reason.as_str()));
+                    ends.add_permits(1);
+                }
+            }
+        };
+        tokio::join!(write, read);
         ends.add_permits(1);
     })
 }
@@ -216,13 +227,70 @@ async fn sockets_are_of_a_number_of_each_caller_and_of_all() {
     soon(async { while ask("192.0.2.3").await.is_err() {} }).await;
 }
 
+/// Reads frames of a server until a Close frame, and returns that.
+async fn close_behind_messages(connection: &mut Connection) -> Vec<u8> {
+    loop {
+        let [first, length] = connection.exactly(2).await[..] else { unreachable!() };
+        let length = match length {
+            126 => connection.exactly(2).await,
+            127 => connection.exactly(8).await,
+            length => vec![length],
+        };
+        let length = length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+        let payload = connection.exactly(length).await;
+        if first == 0x88 {
+            return payload;
+        }
+    }
+}
+
 #[tokio::test]
-async fn a_client_that_does_not_read_is_cut_off() {
+async fn a_client_that_does_not_read_is_closed_and_cut_off() {
     let time = StoppedTime::begin();
     let (server, ends) = started().await;
-    let connection = opened(&server, "/flood").await;
-    let _ended = time.until(ends.acquire()).await.expect("the handler is told");
-    drop(connection);
+    let mut late = opened(&server, "/flood").await;
+    time.until(ends.acquire()).await.expect("the handler is told").forget();
+    // Whoever reads within the grace learns why.
+    assert_eq!(close_behind_messages(&mut late).await, [&[3, 0xe9], &b"limit.unread"[..]].concat());
+    late.send(b"\x88\x80\0\0\0\0").await;
+    assert_eq!(soon(late.rest()).await, b"");
+    soon(ends.acquire()).await.expect("the handler ends").forget();
+    let never = opened(&server, "/flood").await;
+    let _ended = time.until(ends.acquire_many(2)).await.expect("the handler is told");
+    drop(never);
+}
+
+/// Libraries buffer a pong to each ping, whether or not it can be sent.
+#[tokio::test]
+async fn a_client_that_does_not_read_is_not_read_either() {
+    const MOST: usize = 64 << 20;
+    let time = StoppedTime::begin();
+    let (server, _ends) = started().await;
+    let mut connection = opened(&server, "/usual").await;
+    let pings = frame(0x89, &[b'p'; 125]).repeat(1 << 10);
+    let mut taken = 0;
+    let flood = async {
+        while taken < MOST && connection.stream.write_all(&pings).await.is_ok() {
+            taken += pings.len();
+        }
+    };
+    time.until(flood).await;
+    assert!(taken < MOST, "{taken} bytes were taken");
+}
+
+/// A handler of which nobody takes what it sends does not keep its thread.
+#[tokio::test]
+async fn a_handler_that_never_stops_sending_ends_with_its_socket() {
+    let (server, ends) = started().await;
+    let mut connection = opened(&server, "/flood").await;
+    let stopped = server.stop();
+    let close = close_behind_messages(&mut connection).await;
+    assert_eq!(close, [&[3, 0xe9], &b"server.stopping"[..]].concat());
+    soon(ends.acquire()).await.expect("the handler is told").forget();
+    connection.send(b"\x88\x80\0\0\0\0").await;
+    assert_eq!(soon(connection.rest()).await, b"");
+    soon(stopped).await.expect("an end");
+    soon(ends.acquire()).await.expect("the handler ends").forget();
 }
 
 #[tokio::test]
@@ -246,14 +314,13 @@ async fn the_close_frame_is_behind_the_frame_that_has_begun() {
         let upgrade = ::hyper::upgrade::on(&mut request);
         let steps = Arc::clone(&given);
         tokio::spawn(async move {
-            use tokio::io::AsyncWriteExt;
             let mut stream = hyper_util::rt::TokioIo::new(upgrade.await.expect("a stream"));
             stream.write_all(b"\x01\x05he").await.expect("open");
             stream.flush().await.expect("open");
             steps.acquire().await.expect("a step").forget();
             // What is behind the frame goes nowhere.
-            stream.write_all(b"llo\x80\x01!").await.expect("open");
-            stream.flush().await.expect("open");
+            let _ = stream.write_all(b"llo\x80\x01!").await;
+            let _ = stream.flush().await;
             std::future::pending::<()>().await;
         });
         let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();

@@ -51,7 +51,8 @@ impl RequestTarget<'_> {
             min_read_rate: self.app.settings.min_read_rate,
         };
         let principal = call.auth.as_ref().and_then(|auth| auth.principal());
-        match sockets::intercept(watching, &mut call.request, principal, &call.client) {
+        let client = call.client.address();
+        match sockets::intercept(watching, &mut call.request, principal, client) {
             Ok(None) => self.serve(call),
             Ok(Some(socket)) => socket.with(self.serve(call)),
             Err(refusal) => answered(self.app.auth.refuse(refusal, &call.request)),

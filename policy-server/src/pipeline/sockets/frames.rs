@@ -132,7 +132,7 @@ pub(super) struct Incoming {
     frames: Frames,
     /// The bytes of the message that has begun, all its fragments together.
     message: u64,
-    limit: u64,
+    pub(super) limit: u64,
     /// A pong that may be the one to our ping.
     held: Vec<u8>,
     is_holding: bool,

@@ -10,24 +10,25 @@ mod socket;
 use std::{
     convert::Infallible,
     future::poll_fn,
+    net::IpAddr,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use axum_core::{body::Body, extract::Request, response::Response};
-use http::{Method, StatusCode, header::UPGRADE};
+use axum_core::{body::Body, response::Response};
+use http::{Method, Request, StatusCode, header::UPGRADE};
 #[cfg(feature = "http2")]
 use hyper::ext::Protocol;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn, upgrade::OnUpgrade};
 use policy_core::Refusal;
 use tokio::runtime::Handle;
 
-use self::socket::{Half, Look, Socket};
+use self::socket::{Half, Socket};
 use crate::{
     auth::{
         RevocationSignal,
@@ -36,7 +37,6 @@ use crate::{
         websocket_protocol::{self, OfProtocol},
     },
     base::{stream_end::StreamEnd, task, timers},
-    client::Client,
     handler::{BoxFuture, upgrade::OpenStream},
     route::{
         limits::Permit,
@@ -67,7 +67,6 @@ pub(crate) struct PendingSocket {
     /// Keeps the connection from counting as idle, and the server from ending before it.
     open: Option<OpenStream>,
     bus: Option<RevocationBus>,
-    silence: Duration,
     min_read_rate: u32,
     /// Whether its token was in `Sec-WebSocket-Protocol`.
     is_of_protocol: bool,
@@ -83,21 +82,25 @@ struct HandingOver {
 #[derive(Clone)]
 pub(crate) struct SocketSlot(Arc<Mutex<Option<PendingSocket>>>);
 
+/// The socket around all others of a request, as of an app around a [`PolicyLayer`](crate::PolicyLayer).
+#[derive(Clone)]
+struct Outermost(Weak<Socket>);
+
 /// Puts a stream under these limits in place of that of a request which may upgrade its connection.
 ///
 /// # Errors
 ///
 /// Too many are open already.
-pub(crate) fn intercept(
+pub(crate) fn intercept<B>(
     watching: Watching<'_>,
-    request: &mut Request,
+    request: &mut Request<B>,
     principal: Option<&Principal>,
-    client: &Client,
+    client: Option<IpAddr>,
 ) -> Result<Option<PendingSocket>, Refusal> {
     if !asks_for_stream(request) {
         return Ok(None);
     }
-    let permit = watching.limits.enter(principal, client.address())?;
+    let permit = watching.limits.enter(principal, client)?;
     let extensions = request.extensions();
     #[cfg(feature = "http2")]
     let is_extended = extensions.get::<Protocol>().is_some();
@@ -109,11 +112,16 @@ pub(crate) fn intercept(
             .get(UPGRADE)
             .is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"));
     let _ = extensions;
-    let socket = Socket::new(is_websocket, watching.limits.message);
+    let socket = Socket::new(is_websocket, watching.limits);
     let Some((handing_over, handler)) = HandingOver::new(&socket) else { return Ok(None) };
     let extensions = request.extensions_mut();
     let Some(stream) = extensions.insert(handler) else { return Ok(None) };
     let is_of_protocol = extensions.remove::<OfProtocol>().is_some();
+    // Of two pings a client may reply to one (RFC 6455 5.5.3), so that only one of two sockets asks.
+    match extensions.get::<Outermost>().and_then(|Outermost(socket)| socket.upgrade()) {
+        Some(outermost) => outermost.ask_for(&socket),
+        None => drop(extensions.insert(Outermost(Arc::downgrade(&socket)))),
+    }
     Ok(Some(PendingSocket {
         socket,
         client: stream,
@@ -121,7 +129,6 @@ pub(crate) fn intercept(
         permit,
         open: extensions.remove::<OpenStream>(),
         bus: watching.bus.cloned(),
-        silence: watching.limits.silence,
         min_read_rate: watching.min_read_rate,
         is_of_protocol,
     }))
@@ -129,7 +136,7 @@ pub(crate) fn intercept(
 
 /// Whether the request may upgrade its connection or its stream. A tunnel has limits of its own.
 #[inline]
-fn asks_for_stream(request: &Request) -> bool {
+fn asks_for_stream<B>(request: &Request<B>) -> bool {
     let extensions = request.extensions();
     if extensions.get::<OnUpgrade>().is_none() {
         return false;
@@ -181,7 +188,7 @@ impl PendingSocket {
     pub(crate) fn begin(self, response: &Response, permit: Option<Permit>) {
         let Self { socket, client, handing_over, permit: of_sockets, open, bus, .. } = self;
         drop(handing_over);
-        let (half, min_read_rate) = (self.silence / 2, self.min_read_rate);
+        let (half, min_read_rate) = (socket.silence() / 2, self.min_read_rate);
         let revoked =
             response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
         task::spawn(&Handle::current(), async move {
@@ -227,16 +234,13 @@ async fn watch(
     let quiet = async {
         loop {
             timers::sleep(half).await;
-            let look = poll_fn(|context| Poll::Ready(socket.look(least, context))).await;
-            if look == Look::Cut {
-                return;
-            }
+            poll_fn(|context| Poll::Ready(socket.look(least, context))).await;
         }
     };
     tokio::select! {
         end = end => socket.end(end),
         () = poll_fn(|context| socket.poll_ended(context)) => (),
-        () = quiet => return socket.cut(),
+        () = quiet => (),
     }
     tokio::select! {
         () = poll_fn(|context| socket.poll_closed(context)) => (),
@@ -252,7 +256,7 @@ impl HandingOver {
         let made = Arc::new(Mutex::new(None));
         let is_accepted = Arc::new(AtomicBool::new(false));
         let (given, accepts) = (Arc::clone(&made), Arc::clone(&is_accepted));
-        let service = service_fn(move |mut request: http::Request<Incoming>| {
+        let service = service_fn(move |mut request: Request<Incoming>| {
             *given.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(hyper::upgrade::on(&mut request));
             let accepts = Arc::clone(&accepts);

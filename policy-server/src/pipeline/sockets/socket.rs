@@ -1,7 +1,7 @@
 //! An upgraded connection between its handler and the task that watches it.
 //!
 //! The handler's half reads and writes the transport itself: nothing is copied to another task or
-//! buffered beyond one read. Both sides see the frames in each direction, so that control frames of
+//! buffered beyond one read, and what is written is not buffered at all. Both sides see the frames in each direction, so that control frames of
 //! the server are written between two frames of the handler.
 
 use std::{
@@ -10,6 +10,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker, ready},
+    time::Duration,
 };
 
 use bytes::BytesMut;
@@ -19,7 +20,7 @@ use hyper::{
 };
 
 use super::frames::{Frames, Incoming, PING, TooLarge, close, close_of_client};
-use crate::base::stream_end::StreamEnd;
+use crate::{base::stream_end::StreamEnd, route::socket_limits::SocketLimits};
 
 /// How much is read at once.
 const READ: usize = 8 * 1024;
@@ -37,6 +38,8 @@ struct State {
     /// Whether frames of a WebSocket are sent. If not, the bytes are the handler's alone.
     is_websocket: bool,
     incoming: Incoming,
+    /// The longest silence of the client.
+    silence: Duration,
     outgoing: Frames,
     /// Whether the handler has sent a Close frame itself.
     has_closed: bool,
@@ -71,22 +74,17 @@ struct Progress {
     /// Whether the handler waits for its client to read.
     is_blocked: bool,
     was_blocked: bool,
-}
-
-/// What the watching task has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
-    Continue,
-    /// Nobody reads what is written: no Close frame can be sent.
-    Cut,
+    /// How much more the handler has read since then than the transport took.
+    ahead: u64,
 }
 
 impl Socket {
-    pub(super) fn new(is_websocket: bool, message: u64) -> Arc<Self> {
+    pub(super) fn new(is_websocket: bool, limits: &SocketLimits) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
             transport: Transport::Waiting,
             is_websocket,
-            incoming: Incoming::new(message),
+            incoming: Incoming::new(limits.message),
+            silence: limits.silence,
             outgoing: Frames::default(),
             has_closed: false,
             to_handler: BytesMut::new(),
@@ -102,6 +100,17 @@ impl Socket {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn silence(&self) -> Duration {
+        self.state().silence
+    }
+
+    /// Asks the client also for a socket within this one, which leaves its silence to this one.
+    pub(super) fn ask_for(&self, inner: &Self) {
+        let silence = std::mem::replace(&mut inner.state().silence, Duration::MAX);
+        let mut state = self.state();
+        state.silence = state.silence.min(silence);
     }
 
     /// Gives the socket its transport.
@@ -145,8 +154,8 @@ impl Socket {
 
     /// Looks at what moved since the last look, and asks a silent client whether it is there.
     /// `least` is how many bytes a client reads in that time while bytes wait for it.
-    pub(super) fn look(&self, least: u64, context: &mut Context<'_>) -> Look {
-        self.state().look(least, context)
+    pub(super) fn look(&self, least: u64, context: &mut Context<'_>) {
+        self.state().look(least, context);
     }
 }
 
@@ -216,9 +225,17 @@ impl State {
         context: &mut Context<'_>,
         mut buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.progress.is_blocked {
+            self.progress.ahead = 0;
+        } else if self.is_websocket && self.end.is_none() && self.is_ahead() {
+            // Libraries buffer a pong to each ping that they read.
+            self.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        }
         loop {
             if !self.to_handler.is_empty() {
                 let len = self.to_handler.len().min(buffer.remaining());
+                self.progress.ahead += len as u64;
                 buffer.put_slice(&self.to_handler.split_to(len));
                 if self.to_handler.is_empty() {
                     self.to_handler = BytesMut::new();
@@ -244,6 +261,13 @@ impl State {
     fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = self.try_write(context, bytes);
         self.progress.is_blocked = polled.is_pending();
+        if let Poll::Ready(Ok(written)) = polled {
+            let was_ahead = self.is_ahead();
+            self.progress.ahead = self.progress.ahead.saturating_sub(written as u64);
+            if was_ahead && let Some(reader) = self.reader.take() {
+                reader.wake();
+            }
+        }
         self.writer = polled.is_pending().then(|| context.waker().clone());
         polled
     }
@@ -257,10 +281,9 @@ impl State {
                 ready!(self.poll_control(context))?;
                 bytes
             }
-            // The Close frame is the last one: what the handler writes after it goes nowhere.
-            Some(_) if !self.is_websocket || self.outgoing.is_between() => {
-                return Poll::Ready(Ok(bytes.len()));
-            }
+            // The Close frame is the last one. A handler that could write on would do so until the
+            // connection is closed, and nobody else would run on its thread.
+            Some(_) if !self.is_websocket || self.outgoing.is_between() => return Poll::Pending,
             Some(_) => bytes.get(..self.outgoing.rest_of_frame(bytes)).unwrap_or(bytes),
         };
         let Transport::Open(transport) = &mut self.transport else { return Poll::Pending };
@@ -310,16 +333,16 @@ impl State {
         Pin::new(transport).poll_shutdown(context).map(drop)
     }
 
-    fn look(&mut self, least: u64, context: &mut Context<'_>) -> Look {
+    fn look(&mut self, least: u64, context: &mut Context<'_>) {
         if self.reader.is_none() && self.to_handler.len() < READ_AHEAD {
             // The handler finds an error or the end itself.
             let _ = self.poll_fill(context);
         }
-        let Progress { has_received, written, seen_written, is_blocked, was_blocked } =
+        let Progress { has_received, written, seen_written, is_blocked, was_blocked, .. } =
             self.progress;
         let has_read = written.saturating_sub(seen_written) >= least.max(1);
         if is_blocked && was_blocked && !has_read {
-            return Look::Cut;
+            return self.end(StreamEnd::Unread);
         }
         let has_moved = has_received || (!self.is_websocket && has_read);
         self.progress = Progress {
@@ -336,7 +359,11 @@ impl State {
             self.incoming.awaits_pong = true;
             self.ping(context);
         }
-        Look::Continue
+    }
+
+    /// Whether the handler has read more than a message that its client has not taken the reply to.
+    fn is_ahead(&self) -> bool {
+        self.progress.ahead >= self.incoming.limit
     }
 
     fn ping(&mut self, context: &mut Context<'_>) {
