@@ -4,7 +4,7 @@
 //! `held PORT [CERTIFICATE KEY]`, on one worker; `benches/run idle` measures its memory beside
 //! that of `benches/peers/held`.
 
-use std::{convert::Infallible, env};
+use std::{convert::Infallible, env, time::Duration};
 
 use axum::{
     extract::WebSocketUpgrade,
@@ -20,6 +20,10 @@ async fn plain() -> &'static str {
     "Hello, World!"
 }
 
+/// All clients of the measurement have one address, and none replies to a ping.
+const SOCKETS: Limits =
+    Limits::NONE.sockets(100_000).sockets_per_caller(100_000).silence(Duration::from_secs(3600));
+
 /// One event, then none.
 #[get("/events")]
 #[auth(public)]
@@ -29,6 +33,7 @@ async fn events() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
 }
 
 #[get("/socket")]
+#[limit(SOCKETS)]
 #[auth(public)]
 async fn socket(upgrade: WebSocketUpgrade) -> Response {
     open(upgrade)
@@ -36,6 +41,7 @@ async fn socket(upgrade: WebSocketUpgrade) -> Response {
 
 /// By default tungstenite keeps a read buffer of 128 KiB for each WebSocket.
 #[get("/small-socket")]
+#[limit(SOCKETS)]
 #[auth(public)]
 async fn small_socket(upgrade: WebSocketUpgrade) -> Response {
     open(upgrade.read_buffer_size(4096))

@@ -6,7 +6,7 @@
 use policy_core::secret::SecretKey;
 use policy_server::{
     AuthRequirement, CsrfPolicy, Mount,
-    manifest::{Auth, Csrf, Manifest, Origins, RouteKind},
+    manifest::{Auth, Csrf, Direction, Lock, Manifest, Origins, RouteKind},
     prelude::*,
 };
 
@@ -82,6 +82,24 @@ fn each_route_has_the_policy_of_the_nearest_level() {
     assert!(headers.every.contains_key("strict-transport-security"));
     let sessions = manifest.app.sessions.as_ref().unwrap();
     assert_eq!((&*sessions.store, &*sessions.cookie), ("memory", "__Host-sid"));
+}
+
+/// One more field from which tokens are taken.
+#[test]
+fn tokens_of_the_websocket_protocol_are_for_review() {
+    let tokens = || Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap();
+    let plain = app().manifest();
+    let taken = app().tokens(tokens().from_websocket_protocol()).manifest();
+    assert!(taken.to_json().contains("\"websocket_protocol\":true"), "{}", taken.to_json());
+    assert_eq!(Manifest::parse(&taken.to_json()).unwrap(), taken);
+    for (old, new, direction) in
+        [(&plain, &taken, Direction::Opens), (&taken, &plain, Direction::Narrows)]
+    {
+        let update = Lock::new(old.clone()).update(new).unwrap();
+        let [change] = &update.changes[..] else { panic!("{:?}", update.changes) };
+        assert_eq!((change.facet, change.direction), ("tokens", direction), "{change}");
+        assert_eq!(update.to_accept.len(), usize::from(direction == Direction::Opens));
+    }
 }
 
 #[test]

@@ -71,4 +71,7 @@ pub struct TokenFacts {
     /// The other issuers that it accepts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accepts: Vec<String>,
+    /// Whether tokens are also taken from `Sec-WebSocket-Protocol`.
+    #[serde(skip_serializing_if = "super::facets::is_false")]
+    pub websocket_protocol: bool,
 }

@@ -52,6 +52,7 @@ fn facts(app: &AppParts, own: &OwnOrigin) -> AppFacts {
         let mut facts = TokenFacts::default();
         facts.issuer = tokens.own_issuer(own_text(own)).map(str::to_owned);
         facts.accepts = tokens.external_issuers().map(str::to_owned).collect();
+        facts.websocket_protocol = tokens.is_from_websocket_protocol;
         facts
     });
     facts.trailing_slash = app.trailing_slash;

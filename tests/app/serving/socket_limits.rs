@@ -3,7 +3,7 @@
 
 use axum::extract::{WebSocketUpgrade, ws::Message};
 use axum_core::extract::FromRequestParts;
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use policy_server::Request;
 use tokio::{io::AsyncWriteExt, sync::Semaphore};
 
@@ -73,6 +73,17 @@ async fn flood(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) ->
     })
 }
 
+/// Sends without end, and never looks at what its client sends.
+#[get("/blind")]
+#[auth(public)]
+async fn blind(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async move |mut socket| {
+        let part = Bytes::from(vec![0; 1 << 20]);
+        while socket.send(Message::Binary(part.clone())).await.is_ok() {}
+        ends.add_permits(1);
+    })
+}
+
 #[get("/page")]
 #[auth(public)]
 async fn page() -> &'static str {
@@ -87,7 +98,7 @@ fn app(ends: &Arc<Semaphore>) -> App<Arc<Semaphore>> {
     );
     let limits = Limits::NONE.message(1 << 10);
     App::new(Arc::clone(ends))
-        .routes(routes![live, usual, flood, page])
+        .routes(routes![live, usual, flood, blind, page])
         .mount("/mounted", Mount::new(router).public().limits(limits))
         .fallback(
             Fallback::handler(move |request: Request| {
@@ -282,11 +293,10 @@ async fn a_client_that_does_not_read_is_not_read_either() {
 #[tokio::test]
 async fn a_handler_that_never_stops_sending_ends_with_its_socket() {
     let (server, ends) = started().await;
-    let mut connection = opened(&server, "/flood").await;
+    let mut connection = opened(&server, "/blind").await;
     let stopped = server.stop();
     let close = close_behind_messages(&mut connection).await;
     assert_eq!(close, [&[3, 0xe9], &b"server.stopping"[..]].concat());
-    soon(ends.acquire()).await.expect("the handler is told").forget();
     connection.send(b"\x88\x80\0\0\0\0").await;
     assert_eq!(soon(connection.rest()).await, b"");
     soon(stopped).await.expect("an end");
@@ -397,6 +407,40 @@ async fn the_same_limits_and_ends_hold_over_http_2() {
         let _ = sending.send_data(Bytes::from_static(b"\x88\x80\0\0\0\0"), true);
     }
     soon(stopped).await.expect("an end");
+}
+
+/// Nor what a handler writes, however much at once.
+#[tokio::test]
+async fn what_a_client_does_not_read_stays_with_the_handler() {
+    const LARGE: u32 = 64 << 20;
+    let (report, mut reports) = tokio::sync::mpsc::unbounded_channel();
+    let fallback = Fallback::handler(move |mut request: Request| {
+        let (upgrade, report) = (::hyper::upgrade::on(&mut request), report.clone());
+        tokio::spawn(async move {
+            let mut stream = hyper_util::rt::TokioIo::new(upgrade.await.expect("a stream"));
+            let head = [&[0x82, 127, 0, 0, 0, 0][..], &LARGE.to_be_bytes()].concat();
+            stream.write_all(&head).await.expect("open");
+            let bytes = vec![0; 64 << 20];
+            let (mut taken, mut refusals) = (0, 0);
+            // What takes the writes runs in between.
+            while refusals < 1_000 && taken < bytes.len() {
+                match stream.write(&bytes[taken..]).now_or_never() {
+                    Some(written) => (taken, refusals) = (taken + written.expect("open"), 0),
+                    None => refusals += 1,
+                }
+                tokio::task::yield_now().await;
+            }
+            report.send(taken).expect("a test");
+            std::future::pending::<()>().await;
+        });
+        std::future::ready(StatusCode::OK)
+    });
+    let server = Running::start(App::new(()).fallback(fallback.public())).await;
+    let mut client = http2(&server).await;
+    let (response, _sending) = client.send_request(connect("/raw"), false).expect("a stream");
+    let _unread = soon(response).await.expect("a response").into_body();
+    let taken = soon(reports.recv()).await.expect("a number");
+    assert!(taken < 1 << 20, "{taken} bytes were taken");
 }
 
 /// RFC 8441 5, RFC 9110 9.3.6: a 2xx would say that there is a WebSocket.

@@ -1,5 +1,6 @@
 //! Streaming responses end with the credential that opened them, and with nothing else.
 
+mod ends;
 mod sessions;
 mod tickets;
 mod tokens;
@@ -103,6 +104,7 @@ fn echo(upgrade: WebSocketUpgrade) -> Response {
 }
 
 #[get("/socket")]
+#[limit(silence = "20s")]
 #[auth(session | token)]
 async fn socket(upgrade: WebSocketUpgrade) -> Response {
     echo(upgrade)

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use policy_tests::{bidi::Bidi, folder::Folder};
+use policy_tests::folder::Folder;
 
 use super::{cookies::token_in, shop::FETCH, *};
 
@@ -95,10 +95,8 @@ fn an_extension_of_firefox_has_the_session_where_its_origin_is_granted() -> Resu
     let ids = NAMES.iter().zip(IN_FIREFOX);
     let ids = ids.map(|(name, origin)| (*name, origin.trim_start_matches("moz-extension://")));
     let ids: BTreeMap<_, _> = ids.collect();
-    let mut browser = Bidi::firefox(&[
-        ("network.dns.localDomains", json!("api.shop.example")),
-        ("extensions.webextensions.uuids", json!(json!(ids).to_string())),
-    ])?;
+    let ids = ("extensions.webextensions.uuids", json!(json!(ids).to_string()));
+    let mut browser = shop.firefox(&[ids])?;
     for folder in &folders {
         browser.install(folder.path())?;
     }

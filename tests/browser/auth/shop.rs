@@ -15,7 +15,7 @@ use axum::{
 };
 use policy_core::cors::CorsConfig;
 use policy_server::{session::SessionSettings, tokens::SecretKey};
-use policy_tests::{pages, tls::TlsFront};
+use policy_tests::{bidi::Bidi, pages, tls::TlsFront};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
@@ -117,8 +117,20 @@ async fn moved(path: String) -> Redirect {
     Redirect::temporary(&format!("/{path}"))
 }
 
+#[get("/token")]
+#[auth(public)]
+async fn token(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.issue(&Identity::new("ada"))?.access_token)
+}
+
+#[post("/revoke")]
+#[auth(token)]
+async fn revoke(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.revoke().await?.to_string())
+}
+
 #[get("/socket")]
-#[auth(session)]
+#[auth(session | token)]
 async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
     let greeting = Message::Text(me.subject().into());
     upgrade.on_upgrade(async move |mut socket| {
@@ -167,7 +179,7 @@ impl Shop {
             let app = App::new(Arc::clone(&bank))
                 .public_origin(front.origin("api.shop.example"))
                 .sessions(sessions.same_site(same_site))
-                .tokens(Tokens::hs256([("k1", key)])?)
+                .tokens(Tokens::hs256([("k1", key)])?.from_websocket_protocol())
                 .cors(cors)
                 .group("/shared", Group::new().cors(of_either).routes(routes![either]))
                 .routes(routes![
@@ -182,6 +194,8 @@ impl Shop {
                     transfer_by_origin,
                     transfer_unprotected,
                     moved,
+                    token,
+                    revoke,
                     socket,
                 ])
                 .layer(from_fn_with_state(arrivals.clone(), note));
@@ -216,6 +230,17 @@ impl Shop {
     pub(crate) fn browser_and(&self, more: &[String]) -> Result<Browser, Failure> {
         let flags = [&self.front.browser_flags(), more].concat();
         Browser::with(&flags, &json!({ "profile.cookie_controls_mode": 0 }))
+    }
+
+    /// Firefox with more preferences; it resolves the hosts and accepts the certificate.
+    pub(crate) fn firefox(&self, more: &[(&str, Value)]) -> Result<Bidi, Failure> {
+        let preferences = [
+            ("network.dns.localDomains", json!("api.shop.example")),
+            ("network.proxy.type", json!(0)),
+            ("network.captive-portal-service.enabled", json!(false)),
+            ("network.connectivity-service.enabled", json!(false)),
+        ];
+        Bidi::firefox(&[&preferences, more].concat())
     }
 
     /// A browser with a logged-in user.

@@ -11,6 +11,35 @@ const OPEN: &str = "
         socket.onerror = () => resolve('refused');
     });";
 
+/// Opens a WebSocket with the credential that the input names, and ends that: the first message, the
+/// protocol, and what the page is told of the end.
+const END: &str = "
+    const text = async (path, init) => {
+        const response = await fetch(path, init);
+        if (!response.ok) throw `${path}: ${response.status}`;
+        return response.text();
+    };
+    const post = (path, headers) => text(path, { method: 'POST', headers });
+    let protocols = [], headers, end;
+    if (input === 'token') {
+        const token = await text('/token');
+        [protocols, headers] = [['bearer', token], { authorization: `Bearer ${token}` }];
+        end = '/revoke';
+    } else {
+        await post('/login/ada', {});
+        headers = { 'x-csrf-token': JSON.parse(await text('/csrf')).token };
+        end = '/logout';
+    }
+    const socket = new WebSocket(location.origin.replace('https:', 'wss:') + '/socket', protocols);
+    const closed = new Promise(resolve => socket.onclose = resolve);
+    const first = await new Promise((resolve, reject) => {
+        socket.onmessage = message => resolve(message.data);
+        socket.onerror = () => reject('refused');
+    });
+    await post(end, headers);
+    const { code, reason, wasClean } = await closed;
+    return [first, socket.protocol, code, reason, wasClean];";
+
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_websocket_opens_for_granted_pages_and_closes_at_the_logout() -> Result<(), Failure> {
@@ -33,6 +62,23 @@ fn a_websocket_opens_for_granted_pages_and_closes_at_the_logout() -> Result<(), 
     let url = format!("{}/socket?after", shop.api());
     assert_eq!(browser.run(OPEN, &json!(url))?, "refused");
     assert_eq!(shop.arrival("/socket?after").status, 401);
+    browser.goto(&shop.api())?;
+    let ended = browser.run(END, &json!("token"))?;
+    assert_eq!(ended, json!(["ada", "bearer", 1008, "auth.credential-ended", true]));
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs Firefox"]
+fn firefox_opens_websockets_and_is_told_why_they_end() -> Result<(), Failure> {
+    let shop = Shop::open()?;
+    let mut browser = shop.firefox(&[])?;
+    browser.goto(&shop.api())?;
+    for (credential, protocol) in [("session", ""), ("token", "bearer")] {
+        let ended = browser.run(&format!("async input => {{ {END} }}"), &json!(credential))?;
+        let expected = json!(["ada", protocol, 1008, "auth.credential-ended", true]);
+        assert_eq!(ended, expected, "{credential}");
+    }
     Ok(())
 }
 

@@ -15,7 +15,7 @@ const FIELDS: [(&str, &str); 16] = [
     ("", "format app headers routes"),
     ("app", "public_origin sessions tokens proxies trace"),
     ("sessions", "store cookie same_site domain partitioned"),
-    ("tokens", "issuer accepts"),
+    ("tokens", "issuer accepts websocket_protocol"),
     (
         "routes",
         "path methods kind takes_slashes targets auth csrf takes_session cors isolation cache jsonp \

@@ -284,7 +284,8 @@ pub(super) fn app(app: &AppFacts) -> Vec<(&'static str, Cell)> {
     if let Some(tokens) = &app.tokens {
         let own = tokens.issuer.iter().map(|issuer| format!("issued by {issuer}"));
         let others = tokens.accepts.iter().map(|issuer| format!("accepted from {issuer}"));
-        facts.push(("Tokens", Cell::list(own.chain(others))));
+        let from = tokens.websocket_protocol.then(|| "also in Sec-WebSocket-Protocol".to_owned());
+        facts.push(("Tokens", Cell::list(own.chain(others).chain(from))));
     }
     if !app.proxies.is_empty() {
         facts.push(("Trusted proxies", Cell::list(app.proxies.iter().cloned())));

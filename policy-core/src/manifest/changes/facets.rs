@@ -75,6 +75,16 @@ pub(super) fn of_app(old: &AppFacts, new: &AppFacts) -> Found {
             note(facet, direction, words);
         }
     }
+    let of_protocol =
+        |facts: &AppFacts| facts.tokens.as_ref().is_some_and(|tokens| tokens.websocket_protocol);
+    let words = match (of_protocol(old), of_protocol(new)) {
+        (false, true) => Some((Direction::Opens, "are taken from `Sec-WebSocket-Protocol`")),
+        (true, false) => Some((Direction::Narrows, "are not taken from `Sec-WebSocket-Protocol`")),
+        _ => None,
+    };
+    if let Some((direction, words)) = words {
+        note("tokens", direction, words.to_owned());
+    }
     if old.trailing_slash != new.trailing_slash {
         let words = |of| match of {
             TrailingSlash::Strict => "another path",

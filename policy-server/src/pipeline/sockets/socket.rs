@@ -25,6 +25,10 @@ use crate::{base::stream_end::StreamEnd, route::socket_limits::SocketLimits};
 /// How much is read at once.
 const READ: usize = 8 * 1024;
 
+/// How much is written at once: hyper holds a copy of the writes that a stream of HTTP/2 waits to send,
+/// of which there are up to four.
+const WRITE: usize = 64 * 1024;
+
 /// How much is read for a handler that does not read, so that its client is known to be there.
 const READ_AHEAD: usize = 4 * 1024;
 
@@ -286,6 +290,7 @@ impl State {
             Some(_) if !self.is_websocket || self.outgoing.is_between() => return Poll::Pending,
             Some(_) => bytes.get(..self.outgoing.rest_of_frame(bytes)).unwrap_or(bytes),
         };
+        let bytes = bytes.get(..WRITE).unwrap_or(bytes);
         let Transport::Open(transport) = &mut self.transport else { return Poll::Pending };
         let written = ready!(Pin::new(transport).poll_write(context, bytes))?;
         self.progress.written += written as u64;
