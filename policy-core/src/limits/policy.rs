@@ -99,8 +99,8 @@ impl Limits {
         self
     }
 
-    /// Limits how long a client of a WebSocket may be silent. It is sent a ping after half of the
-    /// time.
+    /// Limits how long a client of a WebSocket may be silent, or read nothing of what waits for it. It
+    /// is sent a ping after half of the time.
     #[must_use]
     pub const fn silence(mut self, time: Duration) -> Self {
         self.silence = Some(time);

@@ -102,6 +102,13 @@ const MOST_METHODS: usize = 32;
 /// this layer around the whole router, as above: the result is a service for
 /// `Router::fallback_service`, [`Mount`](crate::Mount) or any server.
 ///
+/// # WebSockets
+///
+/// [Limits](crate::Limits) of WebSockets that a layer states hold for those of its service, over whatever
+/// server: `message`, `silence`, `sockets`, `sockets_per_caller`, and `concurrency`, as which a socket
+/// counts until it ends. `sockets_per_caller` needs a [`peer`](PolicyLayerBuilder::peer). That a server
+/// stops or credentials end is known to an app around the layer alone, which closes them with 1001 or 1008.
+///
 /// # Limitations
 ///
 /// A layer sees no routes: one policy is that of all paths, and an [`App`](crate::App) derives more
