@@ -269,9 +269,11 @@ fn tells_its_reasons(carrier: Carrier) -> usize {
     let reasons = REASONS.into_iter();
     let reasons = reasons.filter(|reason| carrier.is_socket() || !reason.is_of_sockets());
     let run = |reason| {
-        println!("{carrier:?}, {reason:?}");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.unwrap().block_on(ends_as_expected(carrier, reason));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        // What panics has this name.
+        let thread = std::thread::Builder::new().name(format!("{carrier:?}, {reason:?}"));
+        let run = move || runtime.block_on(ends_as_expected(carrier, reason));
+        thread.spawn(run).unwrap().join().unwrap();
     };
     reasons.map(run).count()
 }

@@ -234,7 +234,11 @@ async fn watch(
     let quiet = async {
         loop {
             timers::sleep(half).await;
-            poll_fn(|context| Poll::Ready(socket.look(least, context))).await;
+            let look = |context: &mut Context<'_>| {
+                socket.look(least, context);
+                Poll::Ready(())
+            };
+            poll_fn(look).await;
         }
     };
     tokio::select! {
