@@ -4,7 +4,7 @@ mod facets;
 
 pub(super) use facets::{auth_words, region};
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, ptr};
 
 use super::{
     Manifest,
@@ -112,7 +112,11 @@ impl fmt::Display for Change {
 /// ```
 pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineError> {
     let (old, new) = (old.clone().normal(), new.clone().normal());
-    let engines = (Engine::new(&old)?, Engine::new(&new)?);
+    Ok(between([&old, &new], [&Engine::new(&old)?, &Engine::new(&new)?]))
+}
+
+/// What changes between two manifests in their normal form.
+pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<Change> {
     let mut found = facets::of_app(&old.app, &new.app);
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
@@ -127,14 +131,19 @@ pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineErro
     }
     for subject in subjects.into_values() {
         let mut of_path: Vec<Change> = Vec::new();
+        // Methods that the same two routes serve are compared once.
+        let mut compared: BTreeMap<_, Vec<Change>> = BTreeMap::new();
         for method in subject.methods() {
-            let before = engines.0.serving(&method, &subject.sample);
-            let after = engines.1.serving(&method, &subject.sample);
-            let headers = |manifest: &Manifest, route: Option<&Route>| {
-                route.and_then(|route| manifest.headers_of(route).cloned())
-            };
-            let headers = (headers(&old, before), headers(&new, after));
-            for mut change in facets::of_route(before, after, (&headers.0, &headers.1)) {
+            let routes = engines.map(|engine| engine.serving(&method, &subject.sample));
+            let of_routes = compared.entry(routes.map(|it| it.map(ptr::from_ref)));
+            let of_routes = of_routes.or_insert_with(|| {
+                let [before, after] = routes;
+                let headers = |manifest: &Manifest, route: Option<&Route>| {
+                    route.and_then(|route| manifest.headers_of(route).cloned())
+                };
+                facets::of_route(before, after, (&headers(old, before), &headers(new, after)))
+            });
+            for mut change in of_routes.iter().cloned() {
                 change.path.clone_from(&subject.path);
                 let same = |known: &&mut Change| {
                     (known.facet, known.direction, &known.words)
@@ -154,7 +163,7 @@ pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineErro
         }
         found.extend(of_path);
     }
-    Ok(found)
+    found
 }
 
 /// A path that one of two manifests lists.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    in_pairs,
     labels::Labels,
     ports::{Combination, PortSet},
 };
@@ -58,6 +59,21 @@ impl Hosts {
 
     pub(super) fn ports(&self, host: &str) -> Option<&PortSet> {
         if is_address(host) { self.addresses.get(host) } else { Some(self.names.ports(host)) }
+    }
+
+    /// What one of them has.
+    pub(super) fn union(all: Vec<Self>) -> Self {
+        let (mut names, mut addresses) = (Vec::new(), BTreeMap::<_, Vec<PortSet>>::new());
+        for hosts in all {
+            names.push(hosts.names);
+            for (address, ports) in hosts.addresses {
+                addresses.entry(address).or_default().push(ports);
+            }
+        }
+        let addresses = addresses
+            .into_iter()
+            .map(|(address, ports)| (address, in_pairs(ports, PortSet::union)));
+        Self { names: Names::union(names), addresses: addresses.collect() }
     }
 
     /// `has` must leave out what neither has.
@@ -122,6 +138,27 @@ impl Names {
     fn unlisted(&self, label: &str) -> Self {
         let (here, below) = (self.ports_of(label).clone(), self.below.clone());
         Self { here, below, labels: Labels::default(), children: BTreeMap::new() }
+    }
+
+    /// What one of them has. Where only names are listed, no other set says anything of a child, so that
+    /// each child is joined once.
+    fn union(mut all: Vec<Self>) -> Self {
+        if all.len() < 2 {
+            return all.pop().unwrap_or_default();
+        }
+        let is_list = |node: &Self| node.below.is_empty() && node.labels == Labels::default();
+        let (lists, mut others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_list);
+        let (mut here, mut children) = (Vec::new(), BTreeMap::<_, Vec<Self>>::new());
+        for list in lists {
+            here.push(list.here);
+            for (label, child) in list.children {
+                children.entry(label).or_default().push(child);
+            }
+        }
+        let children = children.into_iter().map(|(label, child)| (label, Self::union(child)));
+        let (here, children) = (in_pairs(here, PortSet::union), children.collect());
+        others.push(Self { here, children, ..Self::default() });
+        in_pairs(others, |one, another| one.combine(another, &|a, b| a || b))
     }
 
     fn combine(&self, other: &Self, has: Combination<'_>) -> Self {

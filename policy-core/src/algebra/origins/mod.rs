@@ -183,18 +183,30 @@ impl<'a> FromIterator<OriginPattern<'a>> for OriginRegion {
     }
 }
 
-/// What is in one of the sets. Joins them in pairs, so that long lists take little longer than to
-/// sort; one after the other, each would be copied with all before it.
+/// What is in one of the sets. Long lists take little longer than to sort: joined one after the other,
+/// each would be copied with all before it.
 impl FromIterator<Self> for OriginRegion {
     fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
-        let mut sets: Vec<Self> = sets.into_iter().collect();
-        while sets.len() > 1 {
-            let pairs = sets.chunks(2).map(|pair| match pair {
-                [one, another] => one.union(another),
-                rest => rest.first().cloned().unwrap_or_default(),
-            });
-            sets = pairs.collect();
+        let (mut sets, listed): (Vec<_>, Vec<_>) = sets.into_iter().partition(Self::is_cofinite);
+        let null = listed.iter().any(|set| set.null);
+        let mut schemes: BTreeMap<_, Vec<Hosts>> = BTreeMap::new();
+        for (scheme, hosts) in listed.into_iter().flat_map(|set| set.schemes) {
+            schemes.entry(scheme).or_default().push(hosts);
         }
-        sets.pop().unwrap_or_default()
+        let schemes = schemes.into_iter().map(|(scheme, hosts)| (scheme, Hosts::union(hosts)));
+        sets.push(Self { is_cofinite: false, null, schemes: schemes.collect() });
+        in_pairs(sets, Self::union)
     }
+}
+
+/// Joins neighbours until one is left.
+fn in_pairs<T: Clone + Default>(mut all: Vec<T>, join: impl Fn(&T, &T) -> T) -> T {
+    while all.len() > 1 {
+        let pairs = all.chunks(2).map(|pair| match pair {
+            [one, another] => join(one, another),
+            rest => rest.first().cloned().unwrap_or_default(),
+        });
+        all = pairs.collect();
+    }
+    all.pop().unwrap_or_default()
 }

@@ -31,7 +31,7 @@ impl OriginRegion {
     /// ```
     pub fn patterns(&self) -> Option<Vec<String>> {
         let cover = Cover::of(self);
-        let is_exact = cover.region == *self && !self.null && !self.is_cofinite;
+        let is_exact = cover.beyond.is_empty() && !self.null && !self.is_cofinite;
         is_exact.then_some(cover.patterns)
     }
 }
@@ -53,7 +53,7 @@ impl fmt::Display for OriginRegion {
         // for the names directly below.
         while !rest.is_empty() {
             let cover = Cover::of(&rest);
-            rest = cover.region.difference(&rest);
+            rest = cover.beyond;
             levels.push(cover.patterns.join(", "));
         }
         let nested = levels.len().saturating_sub(2);
@@ -140,13 +140,14 @@ impl error::Error for ParseOriginRegionError {}
 /// Patterns that match all of a region, and little else.
 struct Cover {
     patterns: Vec<String>,
-    region: OriginRegion,
+    /// What they match beyond it.
+    beyond: OriginRegion,
 }
 
 impl Cover {
     fn of(region: &OriginRegion) -> Self {
         if region.is_cofinite {
-            return Self { patterns: vec!["*".to_owned()], region: OriginRegion::all() };
+            return Self { patterns: vec!["*".to_owned()], beyond: region.complement() };
         }
         let mut entries = Entries::default();
         let mut schemes: Vec<_> = region.schemes.iter().collect();
@@ -159,7 +160,11 @@ impl Cover {
             entries.patterns.push("null".to_owned());
             entries.regions.push(OriginRegion::null());
         }
-        Self { patterns: entries.patterns, region: entries.regions.into_iter().collect() }
+        let beyond = match entries.has_more {
+            true => OriginRegion::from_iter(entries.regions).difference(region),
+            false => OriginRegion::empty(),
+        };
+        Self { patterns: entries.patterns, beyond }
     }
 }
 
@@ -167,6 +172,8 @@ impl Cover {
 struct Entries {
     patterns: Vec<String>,
     regions: Vec<OriginRegion>,
+    /// Whether a pattern may match what is not in the region.
+    has_more: bool,
 }
 
 impl Entries {
@@ -190,6 +197,8 @@ impl Entries {
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             self.add(scheme, (HostPattern::One, name), &node.here, here);
             covered = self.add(scheme, (HostPattern::Below, name), &node.below, below);
+            // The region may leave out labels that begin and end so without listing them.
+            self.has_more |= node.labels != Labels::default();
             for (prefix, suffix, ports) in node.labels.iter() {
                 let known = labels.all_ports(prefix, suffix, usize::MAX).union(&covered);
                 let hosts = HostPattern::Label { prefix, suffix };
@@ -218,6 +227,7 @@ impl Entries {
             HostPattern::Below => "*.".to_owned(),
             HostPattern::Label { prefix, suffix } => format!("{prefix}*{suffix}."),
         };
+        self.has_more |= !covered.difference(ports).is_empty();
         let mut add = |port: &str, ports: PortSet| {
             self.patterns.push(format!("{scheme}://{front}{host}{port}"));
             self.regions.push(OriginRegion::of(scheme, host, hosts, ports));
@@ -226,6 +236,7 @@ impl Entries {
             if *covered != PortSet::all() {
                 add(":*", PortSet::all());
             }
+            self.has_more |= *ports != PortSet::all();
             return PortSet::all();
         }
         for port in ports.difference(covered).iter() {

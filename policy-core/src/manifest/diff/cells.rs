@@ -14,7 +14,6 @@ use super::{
     side::Side,
 };
 use crate::{
-    algebra::OriginRegion,
     manifest::{
         RouteKind, Severity,
         engine::{CallerFacts, Decision, Inspection, Outcome, SenderFacts},
@@ -80,9 +79,8 @@ struct Cell {
 }
 
 /// The requests to a place, without preflights, that are decided differently.
-pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>) -> Vec<Sketch> {
+pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sketch> {
     let (old, new) = sides;
-    let atoms = atoms(sides, [place.routes.0].into_iter(), [place.routes.1].into_iter());
     let inspect = |sender: &Sender, credentials: &Credentials| {
         let caller = credentials.caller();
         let target = (place.method, place.path);
@@ -98,7 +96,7 @@ pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>) -> Vec<Sketch> {
         key_of(&before, &after)
     };
     let mut rows: Vec<Row> = Vec::new();
-    for sender in senders(sides, place, &atoms) {
+    for sender in senders(sides, place, atoms) {
         let (key, _) = inspect(&sender, &Credentials::default());
         match rows.iter_mut().find(|row| row.key == key) {
             Some(row) => row.senders.push(sender),
@@ -132,7 +130,7 @@ pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>) -> Vec<Sketch> {
             let rows: Vec<&Row> = chosen.iter().filter_map(|index| rows.get(*index)).collect();
             let columns: Vec<&Column> =
                 of_columns.iter().filter_map(|index| columns.get(*index)).collect();
-            of_axis.extend(sketch(sides, place, &atoms, (axis, gains), &rows, &columns));
+            of_axis.extend(sketch(sides, place, atoms, (axis, gains), &rows, &columns));
         }
         sketches.extend(without_minor(of_axis));
     }
@@ -290,18 +288,8 @@ fn facet(decision: &Decision) -> &'static str {
 }
 
 /// The preflights for a method of a path that are answered differently.
-pub(super) fn preflights(
-    sides: (&Side, &Side),
-    place: Place<'_>,
-    found: (Option<usize>, Option<usize>),
-) -> Vec<Sketch> {
+pub(super) fn preflights(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sketch> {
     let (old, new) = sides;
-    let indices = |side: &Side, path: Option<usize>| -> Vec<Option<usize>> {
-        let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
-        methods.iter().map(|(_, index)| Some(*index)).collect()
-    };
-    let (of_old, of_new) = (indices(old, found.0), indices(new, found.1));
-    let atoms = atoms(sides, of_old.into_iter(), of_new.into_iter());
     let mut groups: BTreeMap<(Axis, Gains), Vec<Sender>> = BTreeMap::new();
     for origin in atoms.stated() {
         if matches!(origin, Stated::Absent | Stated::Own) {
@@ -378,25 +366,6 @@ pub(super) fn answers(
         side.engine.decide(&request, &Credentials::default().caller())
     });
     (before, after)
-}
-
-/// The origins that routes of two apps tell apart.
-fn atoms(
-    (old, new): (&Side, &Side),
-    of_old: impl Iterator<Item = Option<usize>>,
-    of_new: impl Iterator<Item = Option<usize>>,
-) -> Atoms {
-    let policies = of_old.filter_map(|index| old.cors(index));
-    let mut policies: Vec<_> = policies.chain(of_new.filter_map(|index| new.cors(index))).collect();
-    policies.dedup();
-    let mut regions: Vec<OriginRegion> = Vec::new();
-    for policy in policies {
-        let region = policy.region();
-        if !regions.contains(&region) {
-            regions.push(region);
-        }
-    }
-    Atoms::of(&regions, [&old.identity.origin, &new.identity.origin])
 }
 
 /// How bad it is that somebody gains this. The caller is who the app takes the request for.

@@ -1,7 +1,7 @@
 //! Compares two apps place by place, and merges the places that differ alike.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -12,6 +12,7 @@ use super::{
     located::{self, Indices},
     places::{self, Asked, Region, class_of},
     probe::{self, Credentials},
+    senders::Atoms,
     side::Side,
 };
 use crate::manifest::{Limits, Route};
@@ -24,6 +25,8 @@ pub(super) struct Comparison<'a> {
     is_same_app: bool,
     of_requests: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
     of_preflights: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
+    /// By the policies that tell them apart: a list of origins is read once for all methods.
+    atoms: HashMap<[BTreeSet<usize>; 2], Rc<Atoms>>,
     groups: BTreeMap<String, Group>,
 }
 
@@ -47,6 +50,7 @@ impl<'a> Comparison<'a> {
             is_same_app,
             of_requests: HashMap::new(),
             of_preflights: HashMap::new(),
+            atoms: HashMap::new(),
             groups: BTreeMap::new(),
         }
     }
@@ -86,19 +90,24 @@ impl<'a> Comparison<'a> {
         if !self.is_same(routes) {
             let key = format!("{class} {:?}", self.policy(routes));
             let sides = self.sides;
+            let atoms = self.atoms(routes.0.as_slice(), routes.1.as_slice());
             let known = self.of_requests.entry(key);
-            let found = known.or_insert_with(|| shared(cells::requests(sides, place)));
+            let found = known.or_insert_with(|| shared(cells::requests(sides, place, &atoms)));
             sketches.extend(found.iter().cloned());
         }
         let has_preflights = region.found != (None, None) && !region.has_slash;
         if has_preflights && let Some(key) = self.tables(region) {
             let key = format!("{method} {key}");
             let sides = self.sides;
+            let all = |side: &Side, path: Option<usize>| -> Vec<usize> {
+                let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
+                methods.iter().map(|(_, index)| *index).collect()
+            };
+            let atoms = self.atoms(&all(sides.0, region.found.0), &all(sides.1, region.found.1));
             let known = self.of_preflights.entry(key);
             let routes = located::routes(sides, region.found, &method);
             let place = cells::Place { routes, ..place };
-            let found =
-                known.or_insert_with(|| shared(cells::preflights(sides, place, region.found)));
+            let found = known.or_insert_with(|| shared(cells::preflights(sides, place, &atoms)));
             sketches.extend(found.iter().cloned());
         }
         for axis in Axis::ALL {
@@ -122,6 +131,21 @@ impl<'a> Comparison<'a> {
             let group = self.groups.entry(key).or_insert_with(|| Group { axis, units: Vec::new() });
             group.units.push(unit);
         }
+    }
+
+    /// The origins that some routes of the two apps tell apart.
+    fn atoms(&mut self, of_old: &[usize], of_new: &[usize]) -> Rc<Atoms> {
+        let (old, new) = self.sides;
+        let numbers = |policies: &[usize], routes: &[usize]| {
+            routes.iter().filter_map(|index| policies.get(*index).copied()).collect()
+        };
+        let key = [numbers(&self.policies.0, of_old), numbers(&self.policies.1, of_new)];
+        let atoms = self.atoms.entry(key).or_insert_with(|| {
+            let policies = of_old.iter().filter_map(|index| old.cors(Some(*index)));
+            let policies = policies.chain(of_new.iter().filter_map(|index| new.cors(Some(*index))));
+            Rc::new(Atoms::of(policies, [&old.identity.origin, &new.identity.origin]))
+        });
+        Rc::clone(atoms)
     }
 
     /// The routes that get a request, which is none where an encoded slash is not taken.

@@ -35,7 +35,8 @@ use self::{
     side::Side,
 };
 use super::{
-    Change, Manifest, changes,
+    Change, Manifest,
+    changes::between,
     engine::{Caller, Engine, Gate},
 };
 
@@ -87,7 +88,9 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
         (Side::new(old).map_err(DiffError::Old)?, Side::new(new).map_err(DiffError::New)?);
     sides.0.take_cookie(&sides.1);
     sides.1.take_cookie(&sides.0);
-    let changes = changes(old, new).map_err(DiffError::New)?;
+    let (of_old, of_new) = (&sides.0, &sides.1);
+    let engines = [&of_old.engine, &of_new.engine];
+    let changes = between([&of_old.manifest, &of_new.manifest], engines);
     let mut found = Comparison::new((&sides.0, &sides.1)).run();
     let mut findings = Vec::new();
     let mut covered = Covered::default();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::probe::{REPEATED, Sender, Stated};
 use crate::{
     algebra::{OriginRegion, WitnessKind},
-    manifest::severity::Gainer,
+    manifest::{Cors, severity::Gainer},
 };
 
 /// Who sends requests: programs, and pages by their origins.
@@ -42,8 +42,14 @@ struct Atom {
 }
 
 impl Atoms {
-    /// The sets into which some regions divide all origins but the apps' own.
-    pub(super) fn of(regions: &[OriginRegion], own: [&str; 2]) -> Self {
+    /// The sets into which some policies divide all origins but the apps' own.
+    pub(super) fn of<'a>(policies: impl Iterator<Item = &'a Cors>, own: [&str; 2]) -> Self {
+        let mut regions: Vec<OriginRegion> = Vec::new();
+        for region in policies.map(Cors::region) {
+            if !regions.contains(&region) {
+                regions.push(region);
+            }
+        }
         let mut all = OriginRegion::all().difference(&OriginRegion::null());
         for origin in own {
             if let Ok(own) = origin.parse::<OriginRegion>() {
@@ -51,7 +57,7 @@ impl Atoms {
             }
         }
         let mut atoms = vec![all];
-        for region in regions {
+        for region in &regions {
             let split = atoms
                 .iter()
                 .flat_map(|atom| [atom.intersection(region), atom.difference(region)].into_iter());
