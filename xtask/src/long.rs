@@ -388,9 +388,11 @@ fn mutants(arguments: &[&str]) -> Outcome {
     let target = project::target();
     let mut cargo_mutants = installed("cargo-mutants", "27.1.0")?;
     cargo_mutants.args(["mutants", "--package", package, "--file", &files, "--all-features"]);
-    if package == "policy-core" {
-        // The tests of its public API are a package of their own.
-        cargo_mutants.args(["--test-package", "policy-core,policy-core-tests"]);
+    // The tests of a public API are a package of their own. Cargo runs a package's own tests first, and
+    // stops at the first binary that fails.
+    let outside = [("policy-core", "policy-core-tests"), ("policy-server", "policy-tests")];
+    if let Some((_, tests)) = outside.iter().find(|(of, _)| *of == package) {
+        cargo_mutants.args(["--test-package", &format!("{package},{tests}")]);
     }
     cargo_mutants.arg("--output").arg(&target).args(["--", "--tests"]);
     // These builds are not debugged, and minimal cases are not needed.
