@@ -95,3 +95,52 @@ pub(crate) fn outside_quotes(text: &[u8], separator: u8) -> impl Iterator<Item =
         *byte == separator && !is_quoted
     })
 }
+
+#[cfg(all(test, feature = "engine"))]
+mod tests {
+    use super::*;
+
+    /// The parts, by the grammar of quoted strings: one that is not closed has the rest.
+    fn by_grammar(mut text: &[u8]) -> Vec<Vec<u8>> {
+        let mut parts = vec![Vec::new()];
+        while let [first, rest @ ..] = text {
+            let taken = match first {
+                b',' => {
+                    parts.push(Vec::new());
+                    text = rest;
+                    continue;
+                }
+                b'"' => {
+                    let mut end = 1;
+                    while text.get(end).is_some_and(|byte| *byte != b'"') {
+                        end += if text[end] == b'\\' { 2 } else { 1 };
+                    }
+                    (end + 1).min(text.len())
+                }
+                _ => 1,
+            };
+            let (taken, rest) = text.split_at(taken);
+            parts.last_mut().unwrap().extend_from_slice(taken);
+            text = rest;
+        }
+        parts
+    }
+
+    /// Every text of up to seven of the characters that matter.
+    #[test]
+    fn a_separator_in_a_quoted_string_separates_nothing() {
+        let (mut texts, mut quoted) = (vec![Vec::new()], 0);
+        for _ in 0..7 {
+            let longer = texts
+                .iter()
+                .flat_map(|text| b"a,\"\\".iter().map(move |byte| [&text[..], &[*byte]].concat()));
+            texts = longer.collect();
+            for text in &texts {
+                let found: Vec<_> = outside_quotes(text, b',').map(<[u8]>::to_vec).collect();
+                assert_eq!(found, by_grammar(text), "{}", text.escape_ascii());
+                quoted += usize::from(found.iter().any(|part| part.contains(&b',')));
+            }
+        }
+        assert!(quoted > 1000, "only {quoted} texts have a quoted separator");
+    }
+}

@@ -61,4 +61,27 @@ mod tests {
         ];
         assert_eq!(found, want);
     }
+
+    /// Every pair of bytes behind `%`, compared with the numbers of the standard library.
+    #[test]
+    fn a_code_is_two_hexadecimal_digits_and_nothing_else() {
+        let mut codes = 0;
+        for a in 0..=u8::MAX {
+            for b in 0..=u8::MAX {
+                let text = [a, b];
+                let digits = str::from_utf8(&text).ok().filter(|text| !text.starts_with('+'));
+                let want = digits.and_then(|text| u8::from_str_radix(text, 16).ok());
+                codes += usize::from(want.is_some());
+                let found: Vec<_> = parts(&[b'%', a, b]).take(1).collect();
+                assert_eq!(found, [want.map_or(Part::Stray, Part::Code)], "{a} {b}");
+            }
+        }
+        assert_eq!(codes, 22 * 22);
+        for truncated in [&b"%"[..], b"%4", b"%%", b"%%4"] {
+            let strays = truncated.iter().filter(|byte| **byte == b'%').count();
+            let found = parts(truncated).filter(|part| *part == Part::Stray).count();
+            assert_eq!(found, strays, "{truncated:?}");
+        }
+        assert_eq!(parts(b"").next(), None);
+    }
 }

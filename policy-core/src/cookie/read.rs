@@ -135,3 +135,27 @@ pub(super) fn value_of<'a>(piece: &'a [u8], name: &str) -> Option<&'a [u8]> {
 fn value_behind(text: &[u8]) -> Option<&[u8]> {
     Some(text.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every byte as the rest of a text of every length up to two words and a bit, with one semicolon at
+    /// each place, two, or none.
+    #[test]
+    fn the_first_semicolon_is_found_wherever_it_is() {
+        for other in (0..=u8::MAX).filter(|byte| *byte != b';') {
+            for len in 0..=17 {
+                let text = vec![other; len];
+                assert_eq!(until_semicolon(&text), len);
+                for at in 0..len {
+                    let mut text = text.clone();
+                    text[at] = b';';
+                    assert_eq!(until_semicolon(&text), at, "{text:?}");
+                    text[len - 1] = b';';
+                    assert_eq!(until_semicolon(&text), at, "{text:?}");
+                }
+            }
+        }
+    }
+}

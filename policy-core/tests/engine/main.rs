@@ -6,6 +6,7 @@
 )]
 
 mod browser_visits;
+mod builders;
 mod origin_sets;
 mod responses;
 mod run_time_origins;
