@@ -24,6 +24,7 @@ mod preflights;
 mod route_layers;
 mod semantics;
 mod serving;
+mod setters;
 mod shared_limits;
 mod starts;
 mod stored_origins;

@@ -216,3 +216,21 @@ async fn preflights_for_what_no_route_serves_let_the_page_read_why() {
         assert!(!methods.contains(method), "{method} {path}: {methods}");
     }
 }
+
+/// Methods are case-sensitive (RFC 9110 9.1). Browsers write `get`, `put` and some others in upper case
+/// before they ask (Fetch 2.2.1), and `patch` as the script has it.
+#[tokio::test]
+async fn a_method_in_lower_case_is_another_method() {
+    let client = App::new(()).routes(routes![order, change, remove]).test();
+    for lower in ["get", "put", "delete", "patch"] {
+        for origin in ["https://route.example", "https://a.partner.example"] {
+            let preflight = client.options("/orders/7").origin(origin);
+            let response = preflight.header("access-control-request-method", lower).send().await;
+            let methods = response.header("access-control-allow-methods").unwrap_or_default();
+            assert!(methods.split(',').all(|method| method != lower), "{lower}: {methods}");
+        }
+        let method = Method::from_bytes(lower.as_bytes()).expect("a method");
+        let response = client.request(method, "/orders/7").send().await;
+        assert!([405, 501].contains(&response.status().as_u16()), "{lower}: {response:?}");
+    }
+}

@@ -517,3 +517,20 @@ async fn a_login_from_no_page_is_told_to_send_an_origin() {
         assert_eq!(login().origin(OWN).send().await.status(), 200);
     }
 }
+
+/// A second `Origin`, also an equal one, states no page, and the token of the session does not help.
+#[tokio::test]
+async fn two_origins_are_none() {
+    for policy in [CsrfPolicy::Token, CsrfPolicy::OriginElseToken, CsrfPolicy::Origin] {
+        let scenario = Scenario::with(vec![], |app| app.csrf(policy)).await;
+        let ada = scenario.login("ada").await;
+        for lines in [[OWN, OWN], [OWN, EVIL], [EVIL, OWN]] {
+            let request = ada.bare("/set/a/1").header("x-csrf-token", &ada.csrf);
+            let response = request.origin(lines[0]).origin(lines[1]).send().await;
+            assert_problem(&response, 403, "csrf.origin");
+            assert_eq!(ada.value("a").await, Value::Null, "{lines:?}");
+        }
+        assert_eq!(ada.post("/set/a/1").send().await.status(), 200);
+        assert_eq!(ada.value("a").await, 1);
+    }
+}

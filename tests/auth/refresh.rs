@@ -166,6 +166,18 @@ async fn a_refresh_makes_no_login_younger_and_the_family_ends() {
 }
 
 #[tokio::test]
+async fn refresh_tokens_end_after_the_time_that_the_app_says() {
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
+    let tokens = tokens_on(&store).refresh_lifetime(Duration::from_secs(3600));
+    let scenario = Scenario::on(store, clock, all(), |app| app.tokens(tokens)).await;
+    let first = scenario.begin().await;
+    scenario.advance(3599);
+    let last = pair(&scenario.refresh(&first.refresh).await);
+    scenario.advance(1);
+    assert_refused(&scenario.refresh(&last.refresh).await);
+}
+
+#[tokio::test]
 async fn a_store_that_does_not_answer_logs_nobody_out() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;

@@ -13,6 +13,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, Once},
 };
 
+use tokio::sync::Notify;
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field, Visit},
@@ -30,6 +31,8 @@ thread_local! {
 #[derive(Clone)]
 pub struct Log {
     said: Arc<Mutex<Said>>,
+    /// Wakes those who wait for what is recorded.
+    changed: Arc<Notify>,
     /// The prefix of the targets that are kept.
     target: &'static str,
 }
@@ -64,7 +67,7 @@ impl Log {
     pub fn of(target: &'static str) -> (Self, Guard) {
         listen();
         rebuild_interest_cache();
-        let log = Self { said: Arc::default(), target };
+        let log = Self { said: Arc::default(), changed: Arc::default(), target };
         LISTENING.set(Some(log.clone()));
         (log, Guard(()))
     }
@@ -76,6 +79,22 @@ impl Log {
     /// The lines of events with this code.
     pub fn of_code(&self, code: &str) -> Vec<String> {
         self.with(&format!(" code=\"{code}\""))
+    }
+
+    /// Waits until something that is looked for was recorded, as [`soon`](crate::http::soon) does.
+    #[track_caller]
+    pub fn until<T>(&self, look: impl Fn(&Self) -> Option<T>) -> impl Future<Output = T> {
+        let log = self.clone();
+        crate::http::soon(async move {
+            loop {
+                // Before it looks, so that nothing between the two is missed.
+                let changed = log.changed.notified();
+                if let Some(found) = look(&log) {
+                    return found;
+                }
+                changed.await;
+            }
+        })
     }
 
     /// The lines that contain a text.
@@ -134,7 +153,12 @@ struct OfThread;
 
 impl OfThread {
     fn said<T>(tell: impl FnOnce(&mut Said) -> T) -> Option<T> {
-        LISTENING.with_borrow(|log| log.as_ref().map(|log| tell(&mut log.said())))
+        LISTENING.with_borrow(|log| {
+            let log = log.as_ref()?;
+            let told = tell(&mut log.said());
+            log.changed.notify_waiters();
+            Some(told)
+        })
     }
 }
 

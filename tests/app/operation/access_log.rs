@@ -8,16 +8,7 @@ const TARGET: &str = "policy::access";
 
 /// The lines of the log, once there are this many.
 async fn lines(log: &Log, count: usize) -> Vec<String> {
-    soon(async {
-        loop {
-            let lines = log.with("INFO");
-            if lines.len() >= count {
-                return lines;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
+    log.until(|log| Some(log.with("INFO")).filter(|lines| lines.len() >= count)).await
 }
 
 fn assert_parts(line: &str, parts: &[&str]) {

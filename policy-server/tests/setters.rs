@@ -1,0 +1,107 @@
+//! Every public setter is called in a test. That does not show its effect, but a setter that nobody calls
+//! has none that a test could notice.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Setters that product code alone calls, each with a test of what they do there.
+const SHOWN_OTHERWISE: [(&str, &str); 5] = [
+    ("ConstText::hex", "ipv6_is_canonical_as_the_standard_library_prints_it"),
+    ("PolicyError::or_location", "lists_of_origins_of_a_bad_file_are_refused"),
+    ("Preflight::not_kept", "preflights_are_not_kept_where_a_change_is_shared_otherwise"),
+    ("Profile::mapped_claims", "an_issuer_grants_nothing_but_what_it_may"),
+    // How much memory the pages take is in no result.
+    ("EmbeddedStore::page_cache", "it_keeps_the_rules_of_every_store"),
+];
+
+#[test]
+fn every_setter_is_called_in_a_test() {
+    let tests = test_code();
+    let (mut missing, mut count) = (BTreeSet::new(), 0);
+    for setter in ["policy-core", "policy-server"].into_iter().flat_map(setters) {
+        count += 1;
+        let (_, name) = setter.split_once("::").unwrap();
+        // As a method, by its path, or as a function that is given.
+        let calls =
+            [format!(".{name}("), format!("::{name}("), format!("::{name})"), format!("::{name},")];
+        let is_called = tests.iter().any(|test| calls.iter().any(|call| test.contains(call)));
+        if !is_called {
+            missing.insert(setter);
+        }
+    }
+    for (setter, test) in SHOWN_OTHERWISE {
+        assert!(missing.remove(setter), "`{setter}` is called, or not there");
+        let name = format!("fn {test}(");
+        assert!(tests.iter().any(|text| text.contains(&name)), "`{test}` is not there");
+    }
+    assert!(missing.is_empty(), "in no test: {missing:#?}");
+    assert!(count > 300, "only {count} setters were seen");
+}
+
+/// The methods that take a value and return it changed, as `Type::name`.
+fn setters(package: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(root().join(format!("ui/api/{package}.txt"))).unwrap();
+    let setters = text.lines().map(without_generics).filter_map(|line| {
+        let (head, rest) = line.split_once("(self")?;
+        let (_, result) = rest.rsplit_once("-> ")?;
+        let mut names = head.split_once("fn ")?.1.rsplit("::");
+        let (name, kind) = (names.next()?, names.next()?);
+        (result.trim() == "Self").then(|| format!("{kind}::{name}"))
+    });
+    setters.collect()
+}
+
+/// A line without what is between angle brackets, except that a result says of what it is.
+fn without_generics(line: &str) -> String {
+    let (mut depth, mut before, mut text) = (0_usize, ' ', String::new());
+    for character in line.replace("core::result::Result<Self,", "Self<").chars() {
+        match character {
+            '<' => depth += 1,
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            other if depth == 0 => text.push(other),
+            _ => (),
+        }
+        before = character;
+    }
+    text
+}
+
+/// The files of tests, and of others what is behind the first `cfg(test)`.
+fn test_code() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> =
+        ["policy-core", "policy-server", "tests", "examples", "ui/tests"]
+            .map(|name| root().join(name))
+            .into();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let name = path.strip_prefix(root()).unwrap();
+                let is_test = name.ends_with("tests.rs")
+                    || name.components().any(|part| part.as_os_str() == "tests");
+                let start = ["#[cfg(test)]", "#[cfg(all(test"].map(|mark| text.find(mark));
+                let start = start.into_iter().flatten().min().filter(|_| !is_test);
+                match start {
+                    Some(start) => found.push(text.split_at(start).1.to_owned()),
+                    None if is_test => found.push(text),
+                    None => (),
+                }
+            }
+        }
+    }
+    assert!(found.len() > 300, "only {} files were seen", found.len());
+    found
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}

@@ -1,0 +1,127 @@
+//! What the setters of each level change, seen in responses.
+
+use policy_server::{
+    CachePolicy, Fallback, HeadersPolicy, Isolation, Limits, PolicyLayer, Proxy, Rate,
+    RateCapacity, extract::PeerAddr,
+};
+use tower::Layer;
+
+use super::*;
+
+/// What a response shows of the four policies that a level can take back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Shown {
+    is_shared: bool,
+    is_cached: bool,
+    is_framed: bool,
+    is_isolated: bool,
+}
+
+const ALL: Shown = Shown { is_shared: true, is_cached: true, is_framed: true, is_isolated: true };
+
+const CACHED: CachePolicy = CachePolicy::public().max_age(60).stale_if_error(30).build();
+const FRAMED: HeadersPolicy =
+    HeadersPolicy::builder().referrer("same-origin").every_response().build();
+
+async fn shown(client: &TestClient, path: &str) -> Shown {
+    let of_page = client.get(path).origin("https://app.example").send().await;
+    let image = client.get(path).header("sec-fetch-site", "cross-site").send().await;
+    // A program is kept out by nothing.
+    let response = client.get(path).send().await;
+    let has = |name: &str, value: &str| response.header(name) == Some(value);
+    Shown {
+        is_shared: of_page.header("access-control-allow-origin") == Some("https://app.example"),
+        is_cached: has("cache-control", "public, max-age=60, stale-if-error=30"),
+        is_framed: has("referrer-policy", "same-origin"),
+        is_isolated: image.status() == 403,
+    }
+}
+
+/// States all four on a level, or takes each of them back.
+macro_rules! stating {
+    ($level:expr) => {
+        $level.cors(APP).cache(CACHED).headers(FRAMED).isolation(Isolation::SameOrigin)
+    };
+}
+
+/// The level as it is, and without one policy after the other.
+macro_rules! each_taken_back {
+    ($level:expr) => {
+        [
+            ($level, ALL),
+            ($level.no_cors(), Shown { is_shared: false, ..ALL }),
+            ($level.no_cache(), Shown { is_cached: false, ..ALL }),
+            ($level.no_headers(), Shown { is_framed: false, ..ALL }),
+            ($level.no_isolation(), Shown { is_isolated: false, ..ALL }),
+        ]
+    };
+}
+
+#[tokio::test]
+async fn every_level_states_policies_and_takes_them_back() {
+    // What the app states, a level below it inherits, or takes back for itself.
+    let app = || stating!(App::new(()));
+    for (app, expected) in each_taken_back!(app().routes(routes![plain])) {
+        assert_eq!(shown(&app.test(), "/plain").await, expected, "app");
+    }
+    for (group, expected) in each_taken_back!(Group::new().routes(routes![plain])) {
+        assert_eq!(shown(&app().group("/g", group).test(), "/g/plain").await, expected, "group");
+    }
+    let echo =
+        || Mount::new(service_fn(async |_: Request| Ok::<_, Infallible>("echo".into_response())));
+    for (mount, expected) in each_taken_back!(echo().public()) {
+        assert_eq!(shown(&app().mount("/m", mount).test(), "/m/x").await, expected, "mount");
+    }
+    for (fallback, expected) in each_taken_back!(Fallback::handler(async |_| "page").public()) {
+        let client = app().fallback(fallback).test();
+        assert_eq!(shown(&client, "/nowhere").await, expected, "fallback");
+    }
+    // Nobody listens there: the responses are the proxy's own, which nobody keeps.
+    for (proxy, expected) in each_taken_back!(Proxy::new("/p", "http://127.0.0.1:9").public()) {
+        let expected = Shown { is_cached: false, ..expected };
+        assert_eq!(shown(&app().proxy(proxy).test(), "/p/x").await, expected, "proxy");
+    }
+    for (layer, expected) in each_taken_back!(stating!(PolicyLayer::builder())) {
+        let router = Router::new().route("/plain", routing::get(async || "plain"));
+        let service = layer.build().expect("policies without problems").layer(router);
+        let client = TestClient::new(service, "api.example");
+        assert_eq!(shown(&client, "/plain").await, expected, "layer");
+    }
+}
+
+/// A waiting time is rounded up to seconds, so that nobody comes back too early.
+#[test]
+fn a_problem_says_when_to_come_back() {
+    for (wait, seconds) in [
+        (Duration::ZERO, "0"),
+        (Duration::from_nanos(1), "1"),
+        (Duration::from_secs(2), "2"),
+        (Duration::from_millis(2_001), "3"),
+        (Duration::MAX, "18446744073709551615"),
+    ] {
+        let response = Problem::too_many_requests().retry_after(wait).into_response();
+        assert_eq!(response.headers()["retry-after"], seconds, "{wait:?}");
+    }
+}
+
+/// The capacity of an app is that of its tables: of one network of 48 bits, as many clients are served.
+#[tokio::test]
+async fn an_app_states_how_many_clients_its_rates_serve() {
+    let served = async |capacity: RateCapacity| {
+        let client = App::new(())
+            .limits(Limits::NONE.rate(Rate::per_hour(1)))
+            .rate_capacity(capacity)
+            .routes(routes![plain])
+            .test();
+        let mut served = 0;
+        for site in 1..=64 {
+            let address = format!("[2001:db8:0:{site:x}::1]:443").parse().expect("an address");
+            let response = client.get("/plain").extension(PeerAddr(address)).send().await;
+            served += usize::from(response.status() == 200);
+        }
+        served
+    };
+    assert_eq!(served(RateCapacity::DEFAULT).await, 64);
+    let few = served(RateCapacity::DEFAULT.clients_per_network(16)).await;
+    assert!((8..=16).contains(&few), "{few} of 64 were served");
+}
