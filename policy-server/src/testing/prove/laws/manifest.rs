@@ -1,10 +1,13 @@
 //! The manifest: the app decides about each request as its manifest says.
 
-use http::{HeaderMap, Request, header};
+use http::{HeaderMap, HeaderValue, Request, header};
 use policy_core::{
     Refusal,
-    manifest::engine::{
-        Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
+    manifest::{
+        Route,
+        engine::{
+            Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
+        },
     },
 };
 
@@ -80,6 +83,10 @@ fn judge(
     let is_equal = reached == is_reached
         && decided.is_none_or(|decided| decided == status)
         && fields(&decision.cors) == fields(headers);
+    let route = engine.route(&decision).filter(|_| has_run && is_equal && status == 200);
+    if let Some(fault) = route.and_then(|route| kept_otherwise(route, headers)) {
+        return Verdict::Broken(fault);
+    }
     Verdict::unless(!is_equal, || Fault {
         expected: match (reached, decision.refusal()) {
             (true, _) => format!("the handler runs, {}", listed(&decision.cors)),
@@ -92,6 +99,33 @@ fn judge(
         },
         attribute: "auth",
     })
+}
+
+/// What the response tells caches beyond what its route says, which the probe tries: no permission is
+/// wider, and no restriction is gone.
+fn kept_otherwise(route: &Route, headers: &HeaderMap) -> Option<Fault> {
+    let stated = route.cache.as_ref()?.control();
+    let stated = stated.split(';').next().filter(|stated| !stated.is_empty())?;
+    let control = headers.get(header::CACHE_CONTROL).map(HeaderValue::as_bytes);
+    let seen = String::from_utf8_lossy(control.unwrap_or_default());
+    let [has, sends] =
+        [stated, &*seen].map(|list| move |word: &str| words(list).any(|it| it == word));
+    let age = |list, name| words(list).find_map(|it| it.strip_prefix(name)?.parse::<u64>().ok());
+    let is_wider = AGES.iter().any(|name| age(&seen, name) > age(stated, name))
+        || (sends("public") && !has("public"));
+    let is_laxer = ["no-store", "no-cache", "private"].iter().any(|word| has(word) && !sends(word));
+    (is_wider || (is_laxer && !sends("no-store"))).then(|| Fault {
+        expected: format!("`cache-control: {stated}`, or stricter"),
+        seen: format!("`{seen}`"),
+        attribute: "cache",
+    })
+}
+
+const AGES: [&str; 4] = ["max-age=", "s-maxage=", "stale-while-revalidate=", "stale-if-error="];
+
+/// The directives of a list.
+fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim)
 }
 
 fn decide(engine: &Engine, own: &str, request: &ProbeRequest, caller: &Caller) -> Option<Decision> {
@@ -153,4 +187,43 @@ fn listed(headers: &HeaderMap) -> String {
         .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value)))
         .collect();
     if fields.is_empty() { "no field of CORS".to_owned() } else { fields.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use policy_core::{cache::CachePolicy, manifest::Auth};
+
+    use super::*;
+
+    #[test]
+    fn caches_are_told_what_the_route_says_or_less() {
+        let public = CachePolicy::public().max_age(60).s_maxage(90).build();
+        let private = CachePolicy::private().max_age(60).build();
+        let (asked, kept_by_nobody) =
+            (CachePolicy::public().no_cache().build(), CachePolicy::no_store().build());
+        for (policy, sent, is_kept) in [
+            (public, "public, max-age=60, s-maxage=90", true),
+            (public, "public, max-age=59", true),
+            (public, "private, no-cache", true),
+            (public, "no-store", true),
+            (public, "public, max-age=61", false),
+            (public, "public, max-age=60, s-maxage=91", false),
+            (public, "public, max-age=60, stale-if-error=1", false),
+            (private, "private, max-age=60", true),
+            (private, "no-store", true),
+            (private, "max-age=60", false),
+            (private, "public, private, max-age=60", false),
+            (asked, "public, no-cache", true),
+            (asked, "public", false),
+            (kept_by_nobody, "no-store", true),
+            (kept_by_nobody, "private, no-cache", false),
+            (kept_by_nobody, "", false),
+        ] {
+            let mut route = Route::handler("/", ["GET"], Auth::Public);
+            route.cache = Some((&policy).into());
+            let headers = HeaderMap::from_iter([(header::CACHE_CONTROL, sent.parse().unwrap())]);
+            let fault = kept_otherwise(&route, &headers);
+            assert_eq!(fault.is_none(), is_kept, "{sent} where {policy:?}: {fault:?}");
+        }
+    }
 }
