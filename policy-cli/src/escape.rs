@@ -1,4 +1,4 @@
-//! Text from manifests, made harmless for terminals and for the logs of CI.
+//! Escapes text from manifests, so that it is harmless in terminals and in CI logs.
 
 /// The text with everything that a terminal does not show as itself written as `\u{..}`: control
 /// characters with their escape sequences, marks that change the direction of writing or combine with
@@ -17,15 +17,15 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// The same for a text of several lines. Whoever wrote a part of the text, only the first line can
-/// begin as it likes: each further one begins with `|`, so that no log takes it for a command, such as
-/// `::error` of GitHub Actions, and nobody for a message of this program.
+/// The same for text of several lines. Each line after the first gets a prefix of `|`, so that no
+/// CI log takes it for a command, such as `::error` of GitHub Actions, and no reader for a message
+/// of this program.
 pub(crate) fn printable_lines(text: &str) -> String {
     text.split('\n').map(printable).collect::<Vec<_>>().join("\n  | ")
 }
 
-/// The text with `::` at the beginning of a line written otherwise: wrapped at its blanks, a text
-/// from outside would begin a line with a command of GitHub Actions, which ignores blanks in front.
+/// Escapes `::` at the beginning of a line: once it is wrapped at spaces, text from a manifest
+/// could begin a line with a command of GitHub Actions, which ignores leading spaces.
 pub(crate) fn without_commands(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let start = beginning(line);
@@ -37,7 +37,8 @@ pub(crate) fn without_commands(text: &str) -> String {
     lines.collect()
 }
 
-/// Where a line begins, behind blanks and the styles that [`Output`](crate::output::Output) writes.
+/// Where the text of a line begins, after spaces and the styles that
+/// [`Output`](crate::output::Output) writes.
 fn beginning(line: &str) -> usize {
     let mut rest = line;
     loop {

@@ -2,7 +2,8 @@
 
 use crate::{catalogue::Rule, grammar::eq};
 
-/// What a path with another trailing slash is: `/users/` where a route has `/users`.
+/// What a path is that differs from a route only in the trailing slash, such as `/users/` for a
+/// route `/users`.
 ///
 /// ```
 /// use policy_core::path::TrailingSlash;
@@ -14,18 +15,19 @@ use crate::{catalogue::Rule, grammar::eq};
 #[cfg_attr(feature = "manifest", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "manifest", serde(rename_all = "snake_case"))]
 pub enum TrailingSlash {
-    /// Another path, with a route of its own or none.
+    /// Another path, which needs a route of its own.
     #[default]
     Strict,
-    /// No resource, but a redirect to the path as the route has it, for methods that only read: 308
-    /// (RFC 9110 15.4.9). Other methods get 404.
+    /// A redirect to the route's spelling of the path, for safe methods: 308 (RFC 9110 15.4.9).
+    /// Other methods get 404.
     Redirect,
     /// The same resource.
     Same,
 }
 
 impl TrailingSlash {
-    /// The text by which a path is looked up. Both spellings have one, unless they are two paths.
+    /// The text by which a path is looked up. Both spellings have the same key, except with
+    /// [`Strict`](Self::Strict).
     pub fn key(self, path: &str) -> &str {
         let key = match self {
             Self::Strict => None,
@@ -34,9 +36,9 @@ impl TrailingSlash {
         key.unwrap_or(path)
     }
 
-    /// Where a path is redirected whose other spelling is that of the route: a relative reference
-    /// (RFC 3986 4.2), which begins with a dot segment, so that it cannot name another host whatever
-    /// the path is. It also holds behind a proxy that cuts off a prefix.
+    /// The `Location` of a redirect from a path to its other spelling: a relative reference (RFC
+    /// 3986 4.2) that begins with a dot segment, so that it cannot name another host, whatever the
+    /// path is. It is also correct behind a proxy that strips a prefix.
     ///
     /// ```
     /// use policy_core::path::TrailingSlash;
@@ -241,7 +243,8 @@ pub(crate) const fn is_path_byte(byte: u8) -> bool {
         | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@')
 }
 
-/// The value of a parameter in a path that the template matches, as it is encoded there.
+/// The value of a parameter in a path that the template matches, as it is encoded in the path;
+/// `None` if the template does not have the parameter.
 #[cfg(feature = "engine")]
 pub fn value_of<'a>(template: &str, name: &str, path: &'a str) -> Option<&'a str> {
     let is_named = |segment: &str| {

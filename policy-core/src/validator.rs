@@ -137,7 +137,8 @@ macro_rules! parts {
 /// Implements both ways of validating a spec. The spec has three `const` functions: `slots(part)`,
 /// the number of checks of a part; `check(part, index)`, which runs one; and `value(part, index)`,
 /// the entry it is about. A second check after `; then` has the rules that are not evaluated in
-/// constants: for a part, it looks at all entries once, and returns what decides about each.
+/// constants: called for a part, it looks at all entries once, and returns a function that checks
+/// each.
 macro_rules! validator {
     ($spec:ident $(; then $more:ident)?) => {
         impl<'a> $spec<'a> {

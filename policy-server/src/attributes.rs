@@ -211,7 +211,7 @@ pub use policy_macros::route;
 /// Sets which origins may read the responses of a route (Fetch, CORS protocol).
 ///
 /// It replaces the policies of the group and the app; nothing is merged. Without it, they apply. The
-/// exception is `extend`, which adds names of headers to the nearest of them.
+/// exception is `extend`, which adds header names to the nearest of them.
 ///
 /// # Grammar
 ///
@@ -226,17 +226,18 @@ pub use policy_macros::route;
 /// |---|---|
 /// | `origins = ["https://a.example", ..]` | the origins that may read; also `https://*.a.example`, `https://shop-*-acme.example` (a part of the first label, before a `-` and a fixed end), `http://localhost:*`, or `*` alone |
 /// | `origins = config("name", within = [..])` | a list that the app provides, within a bound |
-/// | `origins = config("name", by = "tenant", within = [..])` | of several such lists the one whose key is the value of `{tenant}` in the path: [`SharedOrigins::replace_for`](crate::SharedOrigins::replace_for); none without a list |
+/// | `origins = config("name", by = "tenant", within = [..])` | the list for the value of `{tenant}` in the path, as set by [`SharedOrigins::replace_for`](crate::SharedOrigins::replace_for); a value without a list grants no origin |
 /// | `credentials` | requests may carry cookies |
 /// | `headers = ["x-request-id", ..]` | request headers beyond those that follow from the route |
 /// | `expose = ["etag", ..]` | response headers that the page may read |
 /// | `methods = ["PUT", ..]` | methods, in place of those that the router serves at the path |
 /// | `max_age = 600` | seconds for which a browser may cache a preflight; `0` and `-1`: not at all |
 /// | `dangerous_configured_bound` | takes the bound of `config("name")` from the configuration: [`App::origin_bound`](crate::App::origin_bound) |
-/// | `dangerous_insecure_origins` | permits `credentials` for origins whose pages travel without TLS (`http` except on loopback), or have a scheme that is not known |
+/// | `dangerous_insecure_origins` | permits `credentials` for origins whose pages are sent without TLS (`http` except on loopback), or whose scheme is unknown |
 /// | `dangerous_public_suffix` | permits `credentials` for every name under a public suffix |
 ///
-/// Only `origins` is required; beside `extend`, there are only `headers` and `expose`, without `*`. Each list, and `max_age`, can also be a constant expression.
+/// Only `origins` is required. With `extend`, only `headers` and `expose` are permitted, without
+/// `*`. Each list, and `max_age`, can also be a constant expression.
 ///
 /// A browser caches the result of a preflight per URL, for all methods. If another route of the
 /// path is unsafe and has other `origins`, `credentials`, `headers` or `methods`, or no `cors` at
@@ -282,7 +283,7 @@ pub use policy_macros::route;
 ///   ```
 /// - `null`, and origins that no browser sends: with a path, a trailing slash, upper case or a
 ///   default port
-/// - with `credentials`, origins whose pages travel without TLS or have an unknown scheme, and
+/// - with `credentials`, origins whose pages are sent without TLS or whose scheme is unknown, and
 ///   wildcards over a public suffix
 /// - methods and headers that browsers never let a page send or read
 /// - a second `#[cors]`, and one on a function without a route
@@ -557,19 +558,19 @@ pub use policy_macros::jsonp;
 ///
 /// | part | meaning | over it |
 /// |---|---|---|
-/// | `body = "1 MiB"` | the most bytes of a body, also behind layers that make it longer, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
+/// | `body = "1 MiB"` | the most bytes of a body, also after layers that make it longer, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
 /// | `timeout = "5s"` | the longest time until a response is ready, in `ms`, `s` or `m` | 503 |
 /// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
 /// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
 /// | `concurrency = 64` | the most concurrent requests; a WebSocket is one until it ends | 503 |
-/// | `message = "64 KiB"` | the most bytes of a message that a client sends over a WebSocket, all fragments together; 256 KiB | closed with 1009 |
-/// | `silence = "5m"` | how long the client of a WebSocket may send nothing, also no pong; one minute | closed with 1001 |
-/// | `sockets = 1000` | the most WebSockets that are open at once; 4,096 | 503 |
-/// | `sockets_per_caller = 10` | those of one principal, or else of one client address; 100 | 429 |
+/// | `message = "64 KiB"` | the most bytes of a WebSocket message of a client, all fragments together; 256 KiB | closed with 1009 |
+/// | `silence = "5m"` | how long a WebSocket client may send nothing, not even a pong; one minute | closed with 1001 |
+/// | `sockets = 1000` | the most WebSockets open at once; 4,096 | 503 |
+/// | `sockets_per_caller = 10` | the most per principal, or else per client address; 100 | 429 |
 ///
-/// The limits of WebSockets hold for whatever opens one: a handler, a mounted service or a proxy. A
-/// client is sent a ping after half of the silence, and its pong does not reach the handler. These
-/// limits count in each instance by itself.
+/// The limits of WebSockets apply whether a handler, a mounted service or a proxy opens them. A
+/// client is sent a ping after half of `silence`, and its pong does not reach the handler. Each
+/// instance counts by itself.
 ///
 /// An IPv6 address counts by its first 64 bits, and a network of 48 bits is served a limited number
 /// of clients ([`App::rate_capacity`](crate::App::rate_capacity)). A rate is also the burst size: all
@@ -722,11 +723,11 @@ pub use policy_macros::isolation;
 /// [group](crate::Group::layer) do, which are around them. The expressions are evaluated once for
 /// each time that the route is added to an app.
 ///
-/// A layer that compresses a response leaves its `ETag`, which the handler stated for the bytes before.
-/// The tag becomes weak then, as that of a service with a content coding does (RFC 9110 8.8.3.3):
-/// `If-None-Match` still gets 304, `If-Range` the whole response, and `If-Match` fails, since it compares
-/// strongly. Do not compress a response whose tag clients send back in `If-Match`, or state the version
-/// in its body too.
+/// If a layer compresses a response, or a service sets `Content-Encoding`, a strong `ETag` becomes
+/// weak, since it was stated for the unencoded bytes (RFC 9110 8.8.3.3): `If-None-Match` still gets
+/// 304, `If-Range` the whole response, and `If-Match` fails, since it compares strongly. Do not
+/// compress a response whose tag clients send back in `If-Match`, or state the version in its body
+/// too.
 ///
 /// ```
 /// use policy_server::{Request, http, prelude::*};

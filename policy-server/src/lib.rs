@@ -74,7 +74,7 @@
 //! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
 //! | `config_file` | `App::config_file`: lists of origins from a file of TOML |
 //! | `files` | `Files`: a folder, its indexes, a single-page application, by tower-http |
-//! | `decompression` | `extract::Decoded`: bodies with the content codings gzip and deflate, within bounds |
+//! | `decompression` | `extract::Decoded`: decodes gzip and deflate bodies within bounds |
 //! | `multipart` | `extract::multipart`: forms with files, by axum |
 //! | `ws` | `extract::ws`: WebSockets, by axum |
 //! | `sse` | `response::sse`: streams of events, by axum |

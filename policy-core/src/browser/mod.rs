@@ -20,9 +20,9 @@
 //! - Service workers, HTTP authentication by a dialog or by the URL, HSTS, opaque response blocking
 //!   by content, blocked ports, and every scheme of a request but `http`, `https` and those of
 //!   WebSockets.
-//! - Of pages of installed apps and of extensions, all but their origin, which makes their requests
-//!   cross-site: the permissions of an extension for hosts, which let it read without CORS and send
-//!   `SameSite` cookies, and mixed content.
+//! - Everything about pages of installed apps and extensions except their origin, which makes their
+//!   requests cross-site. Not modelled are an extension's host permissions, which let it read
+//!   without CORS and send `SameSite` cookies, and mixed content.
 //! - Destinations other than those of [`Destination`]: styles, fonts, modules, media.
 //! - `EventSource` as such: it is a `fetch()` with the same fields.
 //! - In Firefox, the `Referer` of beacons of a sandboxed page.

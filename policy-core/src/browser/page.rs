@@ -62,8 +62,8 @@ impl Page {
 /// The schemes that apps and extensions register with their engine, so that their pages have an
 /// origin: `capacitor` and `ionic` (Capacitor, `iosScheme`), `tauri`, `wails`, `app` (Electron,
 /// `protocol.registerSchemesAsPrivileged` with `standard`), `vscode-webview`, and those of extensions
-/// (WebExtensions, `runtime.getURL`). WKWebView and WebKitGTK take any scheme with a host so
-/// (`WKURLSchemeHandler`, `webkit_security_manager_register_uri_scheme_as_secure`).
+/// (WebExtensions, `runtime.getURL`). WKWebView and WebKitGTK let apps register any scheme
+/// with a host (`WKURLSchemeHandler`, `webkit_security_manager_register_uri_scheme_as_secure`).
 const REGISTERED: [&str; 9] = [
     "app",
     "capacitor",
@@ -86,8 +86,9 @@ pub enum PageOrigin {
 }
 
 impl PageOrigin {
-    /// The origin of a URL. Pages of installed apps and of extensions have one as well, though the
-    /// URL Standard knows none of their schemes ("origin of a URL"): `capacitor://localhost`.
+    /// The origin of a URL. Pages of installed apps and extensions have one, too, such as
+    /// `capacitor://localhost`, although the URL Standard ("origin of a URL") defines none for
+    /// their schemes.
     pub fn of(url: &Url) -> Self {
         match (url.origin(), url.host_str()) {
             (origin @ url::Origin::Tuple(..), _) => Self::Tuple(origin.ascii_serialization()),

@@ -7,10 +7,10 @@ use http::{
 
 use super::{ETag, single};
 
-/// Makes the strong tag of a response with a content coding weak, after a layer added the coding: the
-/// handler stated the tag for the bytes without it, and a strong tag names one sequence of bytes (RFC
-/// 9110 8.8.3.3). A client that resumes a coded response by `If-Range` then gets the whole, and not a
-/// part of other bytes (13.1.5).
+/// Makes the strong `ETag` of a response weak if it has a `Content-Encoding`. Call it after a layer
+/// added the coding: the handler stated the tag for the unencoded bytes, and a strong tag
+/// identifies one sequence of bytes (RFC 9110 8.8.3.3). A client that resumes an encoded response
+/// by `If-Range` then gets the whole response instead of a part of other bytes (13.1.5).
 ///
 /// ```
 /// use http::{HeaderMap, header::{CONTENT_ENCODING, ETAG}};
@@ -32,7 +32,7 @@ pub fn weaken_coded(headers: &mut HeaderMap) {
     }
 }
 
-/// Makes the tag of a response weak.
+/// Makes the `ETag` of a response weak.
 pub(super) fn weaken(headers: &mut HeaderMap) {
     if let Some(tag) = single(headers, &ETAG).and_then(ETag::parse)
         && let Some(weak) = tag.weakened()

@@ -111,9 +111,9 @@ impl Conditions {
         }
     }
 
-    /// Makes the tag of a response weak if the client has it only as a weak one, because a layer coded
-    /// the response that it has: a cache would give its coded bytes the strong tag of others (RFC 9110
-    /// 15.4.5, RFC 9111 4.3.4).
+    /// Makes the `ETag` of a response weak if the client sent only the weak form, because a layer
+    /// encoded the response that the client stored: with the strong tag in a 304, a cache would
+    /// give its encoded bytes the tag of the unencoded ones (RFC 9110 15.4.5, RFC 9111 4.3.4).
     pub fn weaken_known(&self, headers: &mut HeaderMap) {
         let etag = Validators::of(headers).etag;
         let has = |is_same| find(&self.if_none_match, true, etag.as_ref(), is_same);

@@ -72,7 +72,7 @@ impl ETag {
         self.tag().is_weak()
     }
 
-    /// The same tag as a weak one; `None` if it is weak already.
+    /// The weak form of the tag; `None` if it is weak already.
     pub(super) fn weakened(&self) -> Option<Self> {
         let weak = [b"W/", self.0.as_bytes()].concat();
         if self.is_weak() { None } else { Self::parse(&weak) }

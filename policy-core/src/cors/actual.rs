@@ -39,13 +39,14 @@ impl OriginDecision {
 impl Cors {
     /// Decides about the origin of a request (Fetch, 3.3.4). It does not decide whether the handler
     /// runs: that is independent of whether a page may read the response.
-    /// Where a parameter of the path chooses the origins ([`key`](Self::key)), no origin is granted:
-    /// [`decide_origin_of`](Self::decide_origin_of) takes its value.
+    /// If a path parameter selects the origins ([`key`](Self::key)), no origin is granted: use
+    /// [`decide_origin_of`](Self::decide_origin_of) with its value.
     pub fn decide_origin(&self, origin: Single<'_>) -> OriginDecision {
         self.decide_origin_of(None, origin)
     }
 
-    /// The same, with the value of the parameter that chooses the origins, as it stands in the path.
+    /// As [`decide_origin`](Self::decide_origin), with the value of the path parameter that selects
+    /// the origins, as it is encoded in the path.
     pub fn decide_origin_of(&self, key: Option<&str>, origin: Single<'_>) -> OriginDecision {
         let echo = match (&self.audience, origin) {
             (Audience::Any, _) | (_, Single::Absent) => return OriginDecision::Unasked,

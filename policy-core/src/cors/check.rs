@@ -156,10 +156,10 @@ impl<'a> CorsSpec<'a> {
     }
 }
 
-/// The entries of a list, to look up which of them another one makes redundant.
+/// The entries of a list, to find those that another entry makes redundant.
 struct Listed<'a> {
     set: OriginSet,
-    /// Where each text is first.
+    /// The first position of each text.
     first: HashMap<&'a str, usize>,
 }
 
@@ -195,14 +195,14 @@ mod tests {
         spec.violations().map(|found| (found.index, found.rule)).collect()
     }
 
-    /// A help that names a pattern as the way out names one that is accepted, with credentials, too.
+    /// A pattern that a help text proposes is accepted, with credentials, too.
     #[test]
     fn no_help_proposes_what_is_refused_next() {
         let mut tried = 0;
         for rule in Rule::ALL {
             let texts = [rule.message(), rule.help(), rule.help_in_builder()];
             for quoted in texts.iter().flat_map(|text| text.split(['`', '"', '\''])) {
-                // Text with a placeholder is none to copy, nor is a URL of something else.
+                // Texts with a placeholder are not meant to be copied, nor are other URLs.
                 let is_origin = quoted.contains("://") && !quoted.contains("..");
                 if !rule.code().starts_with("cors.") || !is_origin || quoted.contains(' ') {
                     continue;

@@ -33,12 +33,12 @@ pub struct Cors {
     notices: Vec<PolicyError>,
 }
 
-/// What a policy says of run-time origins.
+/// How a policy gets its origins at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunTime {
     pub(super) name: String,
     pub(super) within: Option<OriginSet>,
-    /// The parameter of the path that chooses the list.
+    /// The path parameter that selects the list.
     pub(super) by: Option<String>,
 }
 
@@ -144,7 +144,7 @@ impl Cors {
         Ok(compiled)
     }
 
-    /// The policy with more names of headers.
+    /// The policy with the header names of an extension added.
     #[must_use]
     pub fn extended(&self, extension: &CorsExtension<'_>) -> Self {
         let headers = self.headers.and(NameList::of_headers(extension.headers));
@@ -172,7 +172,7 @@ impl Cors {
         self.methods.is_some()
     }
 
-    /// The parameter of the path whose value chooses the origins, if one does:
+    /// The path parameter whose value selects the list of origins, if there is one:
     /// [`CorsPolicyBuilder::by`](super::CorsPolicyBuilder::by).
     pub fn key(&self) -> Option<&str> {
         self.run_time.as_ref()?.by.as_deref()
@@ -220,7 +220,7 @@ impl Cors {
         }
     }
 
-    /// Whether the policy grants an origin that only developers need, such as
+    /// Whether the policy grants an origin that is only used in development, such as
     /// `http://localhost:5173`.
     pub fn grants_development(&self) -> bool {
         match &self.audience {

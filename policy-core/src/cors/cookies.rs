@@ -9,10 +9,10 @@ use super::{
 use crate::{catalogue::Rule, origin::Site};
 
 impl Cors {
-    /// Checks that every origin that may send credentials is same-site with `own`, except for those of
-    /// developers ([`OriginKind::Development`](crate::origin::OriginKind::Development)). It is for a route whose callers need a session cookie with `SameSite=Lax` or `Strict`,
-    /// which browsers withhold from pages of other sites. A list that can change is checked now, and
-    /// whenever it is replaced.
+    /// Checks that every origin that may send credentials is same-site with `own`, except for
+    /// [`OriginKind::Development`](crate::origin::OriginKind::Development). It is for a route whose
+    /// callers need a session cookie with `SameSite=Lax` or `Strict`, which browsers withhold from
+    /// pages of other sites. A list that can change is checked now, and whenever it is replaced.
     ///
     /// ```
     /// use policy_core::{Rule, cors::{Cors, CorsPolicy, OriginLists}, origin::{OriginPattern, Site}};

@@ -1,9 +1,9 @@
-//! What a route adds to the nearest policy.
+//! Header names that a route adds to the nearest policy.
 
 use super::spec::{CorsSpec, Origins};
 
-/// Names of headers that a route adds to the nearest CORS policy of its group or app. It grants no
-/// origin, no method and no credentials: these are always those of the policy.
+/// Header names that a route adds to the nearest CORS policy of its group or app. Origins, methods
+/// and credentials are always those of the policy.
 ///
 /// ```
 /// use policy_core::cors::{Cors, CorsExtension, CorsPolicy, OriginLists};
@@ -39,8 +39,9 @@ impl<'a> CorsExtension<'a> {
         self.headers.is_empty() && self.expose.is_empty()
     }
 
-    /// A spec with these names, by which they are checked. It has credentials, since the policy that
-    /// is extended may have them: `*` is no name.
+    /// A spec with these names, to check them with. It has credentials, since the extended policy
+    /// may have them, and `*` is not a wildcard with credentials (Fetch, CORS protocol and
+    /// credentials).
     pub const fn spec(&self) -> CorsSpec<'a> {
         let origins = Origins::Listed(&["https://extended.example"]);
         CorsSpec {

@@ -81,8 +81,8 @@ impl CorsPolicyBuilder {
         self
     }
 
-    /// Chooses the list by the value of a parameter of the path, so that each tenant has its own. A
-    /// value without a list grants no origin. Without effect on listed origins.
+    /// Selects the list by the value of a path parameter, so that each tenant has its own. A value
+    /// without a list grants no origin. It has no effect on origins that are listed in the policy.
     pub const fn by(mut self, parameter: &'static str) -> Self {
         if let Origins::AtRunTime { name, within, .. } = self.0.origins {
             self.0.origins = Origins::AtRunTime { name, within, by: Some(parameter) };
@@ -121,8 +121,8 @@ impl CorsPolicyBuilder {
         self
     }
 
-    /// Accepts origins whose pages travel without TLS, or have a scheme that is not known: anybody
-    /// on the network can act with the cookies of such a page.
+    /// Accepts origins whose pages are sent without TLS, or whose scheme is unknown: anybody on the
+    /// network may be able to change such a page and act with its user's cookies.
     pub const fn dangerous_insecure_origins(mut self) -> Self {
         self.0.dangerous_insecure_origins = true;
         self

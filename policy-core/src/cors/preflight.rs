@@ -40,8 +40,8 @@ impl Preflight {
         self.answer_of(cors, None, origin, method)
     }
 
-    /// The same for a policy whose origins a parameter of the path chooses, with its value
-    /// ([`Cors::decide_origin_of`]).
+    /// As [`answer`](Self::answer), for a policy whose origins a path parameter selects, with its
+    /// value ([`Cors::decide_origin_of`]).
     ///
     /// # Errors
     ///
@@ -101,10 +101,10 @@ impl Cors {
     }
 
     /// The response to preflights for a method that no route of the path serves, so that a page can
-    /// read the 404 or 405 of the request itself, also one with credentials. It is never kept, since a
-    /// later release may serve the method with another policy. `None` if the policy names its methods,
-    /// since these are all that it allows, and for a method that no standard defines: nothing that a
-    /// client sent is repeated.
+    /// read the 404 or 405 of the request itself, with or without credentials. It is never cached,
+    /// since a later release may serve the method with another policy. `None` if the policy names
+    /// its methods, since it allows no others, and for a non-standard method, since nothing that a
+    /// client sent is reflected.
     pub fn unserved_preflight(&self, method: Single<'_>) -> Option<Preflight> {
         let Single::One(name) = method else { return None };
         if self.methods.is_some() {

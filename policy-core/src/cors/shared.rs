@@ -28,7 +28,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct SharedOrigins {
     current: Arc<ArcSwap<OriginSet>>,
-    /// Lists of policies that choose one by a parameter of the path, by its value.
+    /// Lists by the value of the path parameter that selects them.
     keyed: Arc<ArcSwap<BTreeMap<String, Arc<OriginSet>>>>,
     /// The requirements of the routes that use the list. Locked while a list is replaced.
     uses: Arc<Mutex<Vec<Use>>>,
@@ -84,9 +84,10 @@ impl SharedOrigins {
         Ok(())
     }
 
-    /// Replaces the list of one key: of a tenant, for policies that choose the list by a parameter of
-    /// the path ([`CorsPolicyBuilder::by`](super::CorsPolicyBuilder::by)). It obeys the same bound as
-    /// the others. A key without a list grants no origin, and an empty list takes the key away.
+    /// Replaces the list of one key, such as a tenant, for policies that select the list by a path
+    /// parameter ([`CorsPolicyBuilder::by`](super::CorsPolicyBuilder::by)). The same bound applies
+    /// as to the other lists. A key without a list grants no origin, and an empty list removes the
+    /// key.
     ///
     /// ```
     /// use policy_core::{cors::{Cors, CorsPolicy, OriginLists, SharedOrigins}, gate::Single::One};
@@ -111,8 +112,8 @@ impl SharedOrigins {
     ///
     /// # Errors
     ///
-    /// [`Rule::OriginListKey`] for a key that cannot stand in a path as it is, and everything that is
-    /// wrong with the new list; the old one stays then.
+    /// [`Rule::OriginListKey`] for a key that a path cannot contain without percent-encoding, and
+    /// all errors of the new list. The old list then stays in use.
     pub fn replace_for<T: AsRef<str>>(&self, key: &str, origins: &[T]) -> Result<(), PolicyErrors> {
         if !is_key(key) {
             let rule = Rule::OriginListKey;
@@ -130,7 +131,7 @@ impl SharedOrigins {
         Ok(())
     }
 
-    /// The list of a key as it is now, as text.
+    /// The current list of a key, as text; empty if it has none.
     pub fn patterns_for(&self, key: &str) -> Vec<String> {
         let list = self.load_for(key);
         list.iter().flat_map(|list| list.patterns()).map(|pattern| pattern.to_string()).collect()
@@ -181,12 +182,12 @@ impl SharedOrigins {
         self.current.load()
     }
 
-    /// The list of a key as it is now.
+    /// The current list of a key.
     pub(super) fn load_for(&self, key: &str) -> Option<Arc<OriginSet>> {
         self.keyed.load().get(key).cloned()
     }
 
-    /// The list and those of all keys, as they are now.
+    /// The current list without a key, and those of all keys.
     pub(super) fn sets(&self) -> Vec<Arc<OriginSet>> {
         [self.current.load_full()].into_iter().chain(self.keyed.load().values().cloned()).collect()
     }
@@ -222,7 +223,8 @@ impl SharedOrigins {
     }
 }
 
-/// Whether a text is a segment of a path that is sent as it is (RFC 3986 2.3).
+/// Whether a text is a path segment of unreserved characters, which needs no percent-encoding (RFC
+/// 3986 2.3).
 fn is_key(text: &str) -> bool {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_unreserved)
@@ -286,7 +288,7 @@ pub(super) fn in_list(location: &str, name: &str) -> String {
 }
 
 /// Whether browsers withhold the `SameSite` cookie of a deployment from users' pages of an origin.
-/// Developers have a page of another site open while they work on it, and see what it is refused.
+/// Development origins do not count: developers see themselves what their page is refused.
 pub(super) fn is_withheld(own: &Site, pattern: &OriginPattern<'_>) -> bool {
     !own.includes(pattern) && !pattern.is_development()
 }

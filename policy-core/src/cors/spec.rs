@@ -13,7 +13,7 @@ pub enum Origins<'a> {
         name: &'a str,
         /// Patterns outside of which no list may reach.
         within: Option<&'a [&'a str]>,
-        /// The parameter of the path whose value chooses among the lists of this name.
+        /// The path parameter whose value selects one of the lists of this name.
         by: Option<&'a str>,
     },
 }
@@ -54,7 +54,7 @@ pub struct CorsSpec<'a> {
     /// Seconds for which a browser may cache a preflight response; `None` for the browser's default
     /// (5), 0 and -1 disable caching.
     pub max_age: Option<i64>,
-    /// Allows credentials for origins whose pages travel without TLS, or in an unknown way.
+    /// Allows credentials for origins whose pages are sent without TLS, or whose scheme is unknown.
     pub dangerous_insecure_origins: bool,
     /// Allows credentials for every name under a public suffix.
     pub dangerous_public_suffix: bool,

@@ -90,7 +90,7 @@ pub enum OwnOrigin {
 impl OwnOrigin {
     /// Checks the host that a request names, and the scheme of an absolute target (RFC 9110 7.4, RFC
     /// 9112 3.2). HTTP/1.0 requests must name a host, too: without it the server cannot know whether
-    /// the request is meant for it. Health probes need not, see [`Head::admits_probe`].
+    /// the request is meant for it. Health probes are exempt: [`Head::admits_probe`].
     ///
     /// # Errors
     ///
@@ -143,11 +143,11 @@ impl<'a> Head<'a> {
     }
 
     /// Whether a health probe with this head is served despite this refusal of its host, its scheme
-    /// or what a proxy reports. Orchestrators and balancers address the process: by its IP address,
-    /// by the file of its socket, or, in HTTP/1.0, by nothing at all. The response is the same for
-    /// all of them.
+    /// or its forwarded headers. Orchestrators and load balancers send the IP address of the
+    /// process or the path of its Unix socket as `Host`, or HTTP/1.0 without `Host`. The response
+    /// is the same for all of them.
     ///
-    /// HTTP/1.1 without `Host`, and more than one in any version, stay refused (RFC 9112 3.2).
+    /// HTTP/1.1 without `Host`, and more than one in any version, are still refused (RFC 9112 3.2).
     pub fn admits_probe(&self, refusal: Refusal) -> bool {
         match refusal {
             Refusal::HostRepeated => false,

@@ -32,13 +32,13 @@ pub struct Limits {
     pub rate: Option<Rate>,
     /// The most requests at work at once.
     pub concurrency: Option<u32>,
-    /// The most bytes of a message that a client sends over a WebSocket.
+    /// The most bytes of a WebSocket message of a client.
     pub message: Option<u64>,
-    /// How long a client of a WebSocket may be silent.
+    /// How long a WebSocket client may be silent.
     pub silence: Option<Duration>,
-    /// The most WebSockets that are open at once.
+    /// The most WebSockets open at once.
     pub sockets: Option<u32>,
-    /// The most WebSockets that one caller has open at once.
+    /// The most WebSockets open at once per caller.
     pub sockets_per_caller: Option<u32>,
 }
 
@@ -55,8 +55,8 @@ impl Limits {
         sockets_per_caller: None,
     };
 
-    /// The limits of WebSockets where no level states one: messages of 256 KiB, a minute of silence,
-    /// 4,096 sockets in all, and 100 of one caller.
+    /// The default limits of WebSockets, for those that no level states: messages of 256 KiB, a
+    /// minute of silence, 4,096 sockets in all, and 100 per caller.
     pub const OF_SOCKETS: Self = Self::NONE
         .message(256 << 10)
         .silence(Duration::from_secs(60))
@@ -91,8 +91,8 @@ impl Limits {
         self
     }
 
-    /// Limits messages that clients send over a WebSocket to this many bytes. All fragments of a
-    /// message count together (RFC 6455 5.4).
+    /// Limits WebSocket messages of clients to this many bytes. All fragments of a message count
+    /// together (RFC 6455 5.4). A longer one closes the WebSocket with 1009.
     #[must_use]
     pub const fn message(mut self, bytes: u64) -> Self {
         self.message = Some(bytes);
@@ -107,15 +107,15 @@ impl Limits {
         self
     }
 
-    /// Limits the number of WebSockets that are open at once.
+    /// Limits the number of WebSockets that are open at once. Another one gets 503.
     #[must_use]
     pub const fn sockets(mut self, sockets: u32) -> Self {
         self.sockets = Some(sockets);
         self
     }
 
-    /// Limits the number of WebSockets that one caller has open at once: a principal, or else a
-    /// client address.
+    /// Limits the number of WebSockets that are open at once per caller: a principal, or else a
+    /// client address. Another one gets 429.
     #[must_use]
     pub const fn sockets_per_caller(mut self, sockets: u32) -> Self {
         self.sockets_per_caller = Some(sockets);

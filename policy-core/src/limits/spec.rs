@@ -109,7 +109,7 @@ impl<'a> LimitSpec<'a> {
     }
 }
 
-/// Whether a time is none, or longer than a day.
+/// Whether a time is zero, or longer than a day.
 const fn is_out_of_bounds(time: Duration) -> bool {
     time.is_zero() || time.as_nanos() > LONGEST_TIMEOUT.as_nanos()
 }

@@ -65,12 +65,12 @@ pub fn timeout_of(text: &str) -> Result<Duration, Rule> {
         .ok_or(Rule::LimitTimeoutOutOfBounds)
 }
 
-/// The bytes that a message of a WebSocket may have, written as a [size](body_of).
+/// Parses the most bytes of a WebSocket message, written as a [size](body_of).
 ///
 /// # Errors
 ///
 /// [`Rule::LimitMessageMalformed`], and [`Rule::LimitMessageOutOfBounds`] for zero and for more than
-/// `u64` counts.
+/// `u64::MAX`.
 ///
 /// ```
 /// use policy_core::{Rule, limits::message_of};
@@ -85,7 +85,7 @@ pub fn message_of(text: &str) -> Result<u64, Rule> {
     })
 }
 
-/// The time that a client of a WebSocket may be silent, written as a [time-out](timeout_of).
+/// Parses how long a WebSocket client may be silent, written as a [time-out](timeout_of).
 ///
 /// # Errors
 ///

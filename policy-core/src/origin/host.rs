@@ -1,4 +1,4 @@
-//! HostPattern as browsers serialise them (URL Standard, host serializing).
+//! Hosts as browsers serialise them (URL Standard, host serializing).
 
 use super::HostPattern;
 use crate::{
@@ -12,7 +12,7 @@ pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || contains(b"-._", byte)
 }
 
-/// Checks the host of a pattern, and what stands in front of it.
+/// Checks the host of a pattern, and the label with a `*` in front of it.
 pub(super) const fn check(host: &str, hosts: &HostPattern<'_>) -> Result<(), Rule> {
     let bytes = host.as_bytes();
     let wildcard = !matches!(hosts, HostPattern::One);
@@ -20,7 +20,7 @@ pub(super) const fn check(host: &str, hosts: &HostPattern<'_>) -> Result<(), Rul
         HostPattern::One => 253,
         HostPattern::Below => 251,
         HostPattern::Label { prefix, suffix } => match check_label(prefix, suffix) {
-            // A character for the `*`, and the dot.
+            // Minus one character for the `*`, and the dot.
             Ok(()) => 251 - prefix.len() - suffix.len(),
             Err(rule) => return Err(rule),
         },
@@ -57,9 +57,10 @@ pub(super) const fn check(host: &str, hosts: &HostPattern<'_>) -> Result<(), Rul
     check_labels(name, room)
 }
 
-/// Checks the fixed parts of a label with a `*`. The end is fixed, from a hyphen on: on hosts that many
-/// people share, who deploys a page chooses what its name begins with, and its account or project
-/// what it ends with. Without the hyphen, the name of another account could end the same.
+/// Checks the fixed parts of a label with a `*`. The suffix has to begin with a hyphen: on a domain
+/// that many people share, anybody can choose how a name begins, while the account or project
+/// determines how it ends. Without the hyphen, the name of another account could have the same
+/// suffix.
 const fn check_label(prefix: &str, suffix: &str) -> Result<(), Rule> {
     if let Err(rule) = check_name_bytes(prefix.as_bytes()) {
         return Err(rule);

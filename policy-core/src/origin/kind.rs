@@ -1,10 +1,10 @@
-//! What pages of an origin are.
+//! The kinds of origins.
 
 use super::{OriginPattern, host};
 use crate::grammar::eq;
 
 /// What the pages of an origin are, by scheme and host: who can change their scripts, and whether
-/// they are those of users or of developers. Every rule that treats origins differently asks this.
+/// users or developers open them. Every rule that treats kinds of origins differently uses this.
 ///
 /// ```
 /// use policy_core::origin::{OriginKind, OriginPattern};
@@ -22,21 +22,21 @@ use crate::grammar::eq;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum OriginKind {
-    /// A page that a server sends over TLS: `https`, except on loopback.
+    /// A web page that a server sends over TLS: `https`, except on loopback.
     Web,
-    /// A page that a developer has open: `http` on loopback, such as `http://localhost:5173`.
+    /// A page of a developer's local server: `http` on loopback, such as `http://localhost:5173`.
     Development,
     /// A page that is part of an installed app: a scheme that only apps have, `https` on loopback
     /// (Capacitor on Android has `https://localhost`), or `http` on the loopback name of such a
-    /// scheme (Tauri on Windows and Android has `http://tauri.localhost`). It is in production at
-    /// users' machines, and no network carries its scripts.
+    /// scheme (Tauri on Windows and Android has `http://tauri.localhost`). It runs in production on
+    /// users' machines, and its scripts are not sent over a network.
     App,
-    /// A page of a browser extension, which the browser has installed.
+    /// A page of an installed browser extension.
     Extension,
-    /// A page that travels without encryption, so that others on the network can change its
+    /// A page that is sent without encryption, so that others on the network can change its
     /// scripts: `http` except on loopback, `ws` and `ftp`.
     Insecure,
-    /// A page of a scheme that is none of these. Nothing is known of how it reaches the browser.
+    /// A page with any other scheme. It is unknown how it reaches the browser.
     Unknown,
 }
 
@@ -48,11 +48,12 @@ const APP_SCHEMES: [&str; 6] = ["app", "capacitor", "ionic", "tauri", "vscode-we
 /// Schemes of extensions in Chromium, Firefox and Safari.
 const EXTENSION_SCHEMES: [&str; 3] = ["chrome-extension", "moz-extension", "safari-web-extension"];
 
-/// What WebView2 and the WebView of Android show instead of `tauri://localhost` and `wails://wails`.
+/// Hosts that WebView2 and Android's WebView use instead of `tauri://localhost` and
+/// `wails://wails`.
 const APP_HOSTS: [&str; 2] = ["tauri.localhost", "wails.localhost"];
 
 impl OriginPattern<'_> {
-    /// What the pages of the origin are; for a pattern, what most of its origins are.
+    /// The kind of the origin; for a pattern, the kind of most of its origins.
     pub const fn kind(&self) -> OriginKind {
         let scheme = self.scheme().as_bytes();
         let is_loopback = host::is_loopback(self.host().as_bytes());
@@ -77,7 +78,7 @@ impl OriginPattern<'_> {
         }
     }
 
-    /// Whether it is an origin that only developers open pages of.
+    /// Whether only developers open pages of this origin.
     pub const fn is_development(&self) -> bool {
         matches!(self.kind(), OriginKind::Development)
     }

@@ -1,7 +1,7 @@
 //! Origins of pages, and sets of origins that a policy grants.
 //!
 //! [`OriginPattern`] is one entry of a policy, checked by the one strict parser of this crate, and
-//! [`OriginKind`] says what its pages are.
+//! [`OriginKind`] classifies its pages.
 //! [`Origin`] is the value of a request, split into its parts and never normalised. [`OriginSet`]
 //! holds patterns and answers two questions: does the set contain an origin, and does it contain
 //! another set. [`Site`] decides which origins are same-site.

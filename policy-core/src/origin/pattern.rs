@@ -22,19 +22,19 @@ pub enum Port {
     Any,
 }
 
-/// Which names a pattern matches: its host, or some of those below.
+/// Which names a pattern matches: its host, or names below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HostPattern<'a> {
     /// The host itself.
     One,
-    /// Every name below the host, with one label more or several: `*.example.com`.
+    /// Every name below the host, with one or more additional labels: `*.example.com`.
     Below,
-    /// Names with one label more, whose label begins and ends so and has at least one character
+    /// Names with one additional label, which has this prefix and suffix and at least one character
     /// between the two: `shop-*-acme.example.com`.
     Label {
-        /// What stands in front of the `*`; it may be empty.
+        /// The text before the `*`; it may be empty.
         prefix: &'a str,
-        /// What stands behind the `*`: a `-`, and at least one character.
+        /// The text after the `*`: a `-`, and at least one more character.
         suffix: &'a str,
     },
 }
@@ -108,7 +108,7 @@ impl<'a> OriginPattern<'a> {
         self.host
     }
 
-    /// Which names the pattern matches, of its host and those below.
+    /// Which names the pattern matches: its host, or names below it.
     pub const fn hosts(&self) -> HostPattern<'a> {
         self.hosts
     }
@@ -195,7 +195,7 @@ impl From<&OriginPattern<'_>> for OwnedPattern {
             // Patterns are visible ASCII, which every header value may be.
             value: HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("null")),
             text: text.into(),
-            // A scheme has 64 bytes at the most, a host 253, a label 63.
+            // A scheme has at most 64 bytes, a host 253, a label 63.
             scheme_len: pattern.scheme.len() as u8,
             host_len: pattern.host.len() as u8,
             shape: match pattern.hosts {
@@ -289,8 +289,8 @@ const fn host_len(text: &[u8]) -> usize {
     len
 }
 
-/// Splits the text of a host at the dot after a label with a `*`. Where the text has none, or has it
-/// elsewhere, it is all of the host, whose check then refuses the `*`.
+/// Splits the text of a host at the dot after a first label with a `*`. A text without such a label
+/// is the host as a whole, whose check then refuses a `*`.
 const fn split_hosts(text: &str) -> (HostPattern<'_>, &str) {
     if strip_prefix(text.as_bytes(), b"*.").is_some() {
         return (HostPattern::Below, text.split_at(2).1);
@@ -307,7 +307,7 @@ const fn split_hosts(text: &str) -> (HostPattern<'_>, &str) {
     (HostPattern::Label { prefix, suffix }, rest.split_at(1).1)
 }
 
-/// How many bytes come before the first one of these.
+/// The number of bytes before the first `byte`, or all.
 const fn len_until(text: &[u8], byte: u8) -> usize {
     let mut rest = text;
     while let [first, tail @ ..] = rest {
@@ -388,7 +388,7 @@ mod tests {
             ("https://*example.com", Rule::OriginWildcard),
             ("https://a.*.com", Rule::OriginWildcard),
             ("https://example.com:8*", Rule::OriginWildcard),
-            // A part of a label ends with a hyphen and something fixed.
+            // A `*` in a label has to be followed by a hyphen and a fixed suffix.
             ("https://shop-*.example.com", Rule::OriginWildcard),
             ("https://shop-*acme.example.com", Rule::OriginWildcard),
             ("https://shop-*-.example.com", Rule::OriginWildcard),

@@ -4,15 +4,15 @@
 use super::host::{is_address, is_loopback};
 use super::{HostPattern, OriginPattern};
 
-/// How far the names that a pattern covers belong to different people.
+/// Who can own the names that a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owners {
-    /// They have one owner.
+    /// One owner.
     One,
-    /// They end as the names of one account of a platform do, such as those of the previews of a
-    /// team below `vercel.app`. The platform decides who else may take such a name.
+    /// They have the suffix of one account of a platform, such as a team's previews below
+    /// `vercel.app`. The platform decides who else may take such a name.
     OfPlatform,
-    /// Anybody can have one.
+    /// Anybody.
     Anybody,
 }
 
@@ -23,7 +23,8 @@ pub(crate) fn owners(pattern: &OriginPattern<'_>) -> Owners {
         return Owners::One;
     }
     let suffix = psl2::lookup(pattern.host().trim_end_matches('.'));
-    // The private part of the list has the domains of platforms; in the other part, names are sold.
+    // The list's private section has the domains of platforms. Below the others, anybody can
+    // register.
     let is_platform = suffix.is_some_and(|name| name.typ() == Some(psl2::Type::Private));
     match pattern.hosts() {
         HostPattern::Label { .. } if is_platform => Owners::OfPlatform,

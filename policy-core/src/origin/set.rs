@@ -40,7 +40,8 @@ pub struct OriginSet {
     single: Index,
     /// Patterns that match many origins, by their parts.
     families: Index,
-    /// The fixed ends of labels, by what follows them: whether it is worth to look for a pattern.
+    /// The fixed suffixes of labels, hashed with what follows them: whether looking for a pattern
+    /// is worthwhile.
     label_ends: HashSet<u64, BuildHasherDefault<KeyHasher>>,
     has_wildcard: bool,
     has_any_port: bool,
@@ -106,7 +107,8 @@ impl OriginSet {
         self.has(pattern) || self.covers_by_another(pattern)
     }
 
-    /// Whether one entry of the set other than `pattern` itself contains everything that it matches.
+    /// Whether one entry of the set, other than `pattern` itself, covers everything that it
+    /// matches.
     pub(crate) fn covers_by_another(&self, pattern: &OriginPattern<'_>) -> bool {
         let hosts = match pattern.hosts() {
             HostPattern::One => Wanted::One,
@@ -168,7 +170,7 @@ impl OriginSet {
             })
     }
 
-    /// Whether a family of the set matches all of these hosts, without regard to one pattern. Walks
+    /// Whether a family of the set matches all of these hosts, leaving out one pattern. Walks
     /// from the top-level label to the whole host, with a look-up for a wildcard at every dot and for
     /// the host at the end.
     fn covers(
@@ -229,16 +231,16 @@ impl fmt::Debug for OriginSet {
     }
 }
 
-/// The hosts that a set is asked about.
+/// The hosts that are looked up in a set.
 #[derive(Clone, Copy)]
 enum Wanted<'a> {
-    /// A host itself.
+    /// The host itself.
     One,
     /// Every name below it.
     Below,
-    /// Those with a label that begins and ends so.
+    /// Names with one additional label, which has this prefix and suffix.
     Label(&'a [u8], &'a [u8]),
-    /// That with this label, which may have a dot.
+    /// The name with this text and a dot in front. The text may contain dots itself.
     Word(&'a [u8]),
 }
 
@@ -263,7 +265,7 @@ struct Family<'a> {
 }
 
 impl Family<'_> {
-    /// Whether one of them with this name, whose hash is `state`, matches all of these hosts.
+    /// Whether a family with this name, whose hash is `state`, matches all of these hosts.
     fn matches(&self, state: u64, name: &[u8], hosts: Wanted<'_>) -> bool {
         let (front, end, room) = match hosts {
             Wanted::One => {
@@ -273,7 +275,7 @@ impl Family<'_> {
                 return self.has(key(state ^ self.salt, self.port, 1), name, HostPattern::Below);
             }
             Wanted::Label(prefix, suffix) => (prefix, suffix, usize::MAX),
-            // At least one character is between the two.
+            // At least one character has to be between prefix and suffix.
             Wanted::Word(label) => (label, label, label.len().saturating_sub(1)),
         };
         if front.contains(&b'.') {
@@ -290,7 +292,8 @@ impl Family<'_> {
         })
     }
 
-    /// Whether one of them has this end, and a beginning of `front` of at most `room` bytes.
+    /// Whether a family has a label with this suffix, and a prefix that begins `front` and has at
+    /// most `room` bytes.
     fn has_label(
         &self,
         end: u64,
@@ -331,7 +334,7 @@ fn key_of(pattern: &OriginPattern<'_>) -> u64 {
     }
 }
 
-/// The key without the parts of a label.
+/// The key of a pattern without the fixed parts of its label.
 fn base_of(pattern: &OriginPattern<'_>) -> u64 {
     let name = hash_from_end(0, pattern.host().as_bytes());
     let salt = hash_from_end(0, pattern.scheme().as_bytes());
@@ -352,7 +355,7 @@ fn key(name: u64, port: Port, hosts: u64) -> u64 {
     step(name, port << 2 | hosts)
 }
 
-/// The key of a label that ends so.
+/// The key of labels with this suffix.
 fn end_key(base: u64, suffix: &[u8]) -> u64 {
     hash_from_end(base, suffix)
 }
@@ -415,7 +418,7 @@ mod tests {
         }
     }
 
-    /// The end is fixed from a hyphen on, and at least one character stands for the `*`.
+    /// The suffix begins with a hyphen, and the `*` stands for at least one character.
     #[test]
     fn a_part_of_a_label_matches_between_its_fixed_ends() {
         let set = set(&["https://shop-*-acme.vercel.app", "https://*-team.test:*"]);

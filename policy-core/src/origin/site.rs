@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// The own domain of a name below a public suffix is that name.
+    /// The registrable domain of a name directly below a public suffix is the name itself.
     #[test]
     fn a_part_of_a_label_meets_the_domains_that_end_so() {
         for (own, expected) in [

@@ -141,7 +141,7 @@ macro_rules! define_policies {
         pub struct RoutePolicy {
             /// Which other origins may read responses.
             pub cors: Facet<CorsSpec<'static>>,
-            /// Names that the route adds to the CORS policy of an outer level.
+            /// Header names that the route adds to the CORS policy of an outer level.
             pub cors_extension: CorsExtension<'static>,
             /// Which callers are admitted.
             pub auth: AuthPolicy,

@@ -72,7 +72,7 @@ pub(super) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 43] = [
     |origin| origin.with_host(&format!(".{}", origin.host)),
     |origin| origin.with_host(&origin.host.replacen("x.", ".", 1)),
     |origin| origin.with_host(&origin.host.replacen('.', "..", 1)),
-    // Of a label with fixed parts: nothing, a dot, more, and others than these.
+    // A label with fixed parts: nothing for the `*`, a dot, more characters, and other fixed parts.
     |origin| origin.with_host(&origin.host.replacen("x-", "-", 1)),
     |origin| origin.with_host(&origin.host.replacen("x-", "x.y-", 1)),
     |origin| origin.with_host(&origin.host.replacen("x-", "y-x_z-", 1)),

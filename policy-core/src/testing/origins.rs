@@ -12,7 +12,7 @@ use super::near::{VARIATIONS, near};
 use crate::{cors::CorsConfig, origin::Origin};
 
 /// An entry of a list of origins: one origin, or a pattern with `*.` for names, `*-` in a label or
-/// `:*` for ports. Few labels, so that hosts often share a suffix.
+/// `:*` for ports. There are few labels, so that hosts often share a suffix.
 ///
 /// ```
 /// use policy_core::{origin::OriginPattern, testing::any_pattern};

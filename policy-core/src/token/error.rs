@@ -81,11 +81,11 @@ pub enum TokenError {
     WrongType,
     /// No key of this id, or a retired one.
     UnknownKey,
-    /// The header names no key, and its issuer has no other way to say which one signed it.
+    /// The header has no `kid`, so that it is unknown which key of the issuer signed the token.
     KeyIdMissing,
-    /// Its issuer publishes the key, and the type or algorithm of the key is not supported.
+    /// Its issuer publishes the key, but the type or algorithm of the key is not supported.
     KeyUnsupported,
-    /// Its issuer publishes the key in a way in which it is not used: as a secret, for another
+    /// Its issuer publishes the key, but it cannot be used: it is a symmetric secret, for another
     /// purpose, or malformed.
     KeyUnusable,
     /// The signature does not match.
@@ -159,7 +159,7 @@ impl TokenError {
 }
 
 impl TokenError {
-    /// Its entry in the catalogue, with a code, and with words for those who mend it.
+    /// Its entry in the catalogue, with its code and how to fix it.
     pub const fn event(self) -> Event {
         match self {
             Self::TooLarge => Event::TokenTooLarge,
@@ -191,8 +191,7 @@ impl TokenError {
         }
     }
 
-    /// Its code and its words, for a developer. Do not send it to clients of an app that others can
-    /// reach.
+    /// Its code and message, for developers. Do not send it to clients of a deployed app.
     ///
     /// ```
     /// use policy_core::token::{Claim, TokenError};
@@ -315,7 +314,7 @@ mod tests {
         token::{Key, KeyRing, Profile, RingKey},
     };
 
-    /// Those that a verifier gives are tested where it refuses tokens.
+    /// Errors of a verifier are tested where it refuses tokens.
     #[test]
     fn what_callers_of_a_verifier_find_has_codes_too() {
         for (error, code) in [

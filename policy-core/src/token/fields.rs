@@ -17,7 +17,7 @@ const MAX_DATE: u64 = 1 << 53;
 pub(super) struct Fields {
     present: u16,
     wrong: u16,
-    /// The dates that were rounded down.
+    /// Which dates were rounded down, as a bit set.
     rounded: u16,
     is_own_issuer: bool,
     is_own_audience: bool,
@@ -112,11 +112,11 @@ impl Fields {
         Ok(())
     }
 
-    /// Reads the next value into a field; whether it is a date.
+    /// Reads the next value into a field. Returns whether it is a date.
     ///
-    /// A fraction counts against the holder: a token expires with the second before it, and begins,
-    /// and was issued, with the second after it. Its issue still counts as before a cut-off that
-    /// falls into the second before it, and its login as that old.
+    /// A fraction counts against the holder: `exp` is rounded down and `nbf` up. `iat` and
+    /// `auth_time` are rounded up to check that they are not in the future, and down to compare
+    /// them with cut-offs and with the age of a login.
     #[inline]
     fn date(
         &mut self,
@@ -222,7 +222,7 @@ impl Fields {
         }
     }
 
-    /// The first second that is not before a date.
+    /// A date, rounded up to seconds.
     #[inline]
     pub(super) fn rounded_up(&self, claim: Claim, date: u64) -> u64 {
         date + u64::from(self.rounded & bit(claim) != 0)
@@ -306,8 +306,8 @@ fn whole_seconds(number: &[u8]) -> Option<(u64, bool)> {
 mod tests {
     use super::*;
 
-    /// RFC 7519 2, NumericDate. The dates of a token of 1000.5 to 1300.5, each at the second in which
-    /// rounding the other way would be for the holder.
+    /// RFC 7519 2, NumericDate. A token that is valid from 1000.5 to 1300.5; each date is tested at
+    /// the second in which rounding the other way would favour the holder.
     #[test]
     fn a_fraction_of_a_date_counts_against_the_holder() {
         let profile = Profile::new("https://id.example", "api").unwrap();

@@ -103,7 +103,7 @@ pub fn verify_jws(
 ///
 /// # Errors
 ///
-/// Where it is no token with a header.
+/// The token is malformed: it does not have three parts, or its header cannot be read.
 ///
 /// ```
 /// use policy_core::token::key_id;

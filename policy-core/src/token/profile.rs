@@ -122,8 +122,8 @@ impl Profile {
         Ok(Self { max_len, ..self })
     }
 
-    /// Accepts dates with a fraction or an exponent (RFC 7519 2, NumericDate), as issuers may write
-    /// them. Rounding to seconds never lets a token begin earlier or end later.
+    /// Accepts dates with a fraction or an exponent (RFC 7519 2, NumericDate), as other issuers may
+    /// write them. Rounding to seconds never makes a token valid earlier or longer.
     #[must_use]
     pub fn fractional_dates(self) -> Self {
         Self { has_fractional_dates: true, ..self }

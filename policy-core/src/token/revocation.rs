@@ -288,7 +288,7 @@ impl RevocationSet {
         hash
     }
 
-    /// The revoked tokens, each with its end.
+    /// The revoked tokens, each with its expiry.
     pub fn tokens(&self) -> impl Iterator<Item = (&str, Timestamp)> {
         self.tokens.iter().map(|(id, token)| (&**id, token.known))
     }

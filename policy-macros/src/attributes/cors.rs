@@ -212,12 +212,12 @@ impl InlineCors {
         star.map_or_else(|| self.tokens.clone(), ToTokens::to_token_stream)
     }
 
-    /// Whether it adds to the policy of an outer level.
+    /// Whether the attribute extends the policy of an outer level.
     pub(crate) fn extends(&self) -> bool {
         self.has("extend")
     }
 
-    /// Reports what cannot stand beside `extend`, each on its own tokens.
+    /// Reports the arguments that `extend` does not permit, each on its own tokens.
     fn check_extension(&self, diagnostics: &mut Diagnostics) {
         let origins = match &self.origins {
             Some(OriginsArg::Listed(list)) => Some(list.expr.to_token_stream()),
@@ -332,8 +332,8 @@ impl InlineCors {
         }
     }
 
-    /// The policy, or what is added to that of an outer level; checked by the compiler where the
-    /// macro does not see all of it.
+    /// Emits the policy, or its extension of an outer one. The compiler checks what the macro
+    /// cannot see.
     fn emit(&self, name: &Ident, expansion: &mut Expansion) {
         let (ty, mut value) = match self.extends() {
             true => (quote!(CorsExtension), self.extension()),

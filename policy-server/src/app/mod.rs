@@ -228,14 +228,15 @@ impl<S> App<S> {
         self
     }
 
-    /// What a path with another trailing slash than that of its route is: by default another path, so
-    /// `/users/` is 404 where only `/users` has a route.
+    /// Sets what a path is that differs from its route only in the trailing slash. By default it is
+    /// another path, so `/users/` gets 404 if only `/users` has a route.
     ///
-    /// Both spellings then have one route object and so one policy, and two routes whose paths differ
-    /// in the slash alone are a start error (`route.conflict`). With
-    /// [`TrailingSlash::Redirect`](crate::TrailingSlash::Redirect), a request that only reads gets 308 to
-    /// the spelling of the route, with its query; another one gets 404. Mounts, proxies and `{*rest}`
-    /// get both spellings as they were sent: what is below a prefix decides about its slashes itself.
+    /// With the other settings, one route object with one policy serves both spellings, and two
+    /// routes whose paths differ only in the slash are a start error (`route.conflict`). With
+    /// [`TrailingSlash::Redirect`](crate::TrailingSlash::Redirect), a request with a safe method
+    /// gets 308 to the spelling of the route, with its query; any other gets 404. Mounts, proxies
+    /// and `{*rest}` get both spellings as they were sent, and decide themselves about slashes
+    /// below their prefix.
     ///
     /// ```
     /// use policy_server::{TrailingSlash, prelude::*};
@@ -503,7 +504,7 @@ impl<S> App<S> {
     ///
     /// A probe is exempt from all policies: it needs no credential, has no rate limit, is shared
     /// with no other origin, and skips the host check, since orchestrators address a process by IP,
-    /// and balancers send HTTP/1.0 without `Host`.
+    /// and load balancers send HTTP/1.0 without `Host`.
     /// Its responses are never cached.
     ///
     /// ```

@@ -55,11 +55,12 @@ pub struct PolicyLayerBuilder {
 impl PolicyLayerBuilder {
     policy_methods!(defaults, "the responses of the service, and of refusals");
 
-    /// The `https` origin under which browsers reach the service. Requests for any other host get 421,
-    /// HSTS is sent if there are [`headers`](Self::headers), and a WebSocket of a page of another origin
-    /// is refused unless [`cors`](Self::cors) grants that page, if there is CORS (RFC 6455 10.2). Without it the own origin, by which
-    /// [`csrf`](Self::csrf) and [`isolation`](Self::isolation) judge a request without Fetch Metadata,
-    /// is `http://` and the host that the request names, which suits development only.
+    /// The `https` origin under which browsers reach the service. Requests for any other host get
+    /// 421. HSTS is sent if there are [`headers`](Self::headers). If there is CORS, a WebSocket
+    /// from another origin is refused unless [`cors`](Self::cors) grants that origin (RFC 6455
+    /// 10.2). Without it the own origin, by which [`csrf`](Self::csrf) and
+    /// [`isolation`](Self::isolation) judge a request without Fetch Metadata, is `http://` and the
+    /// host that the request names, which suits development only.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.public_origin = Some(origin.into());
         self

@@ -187,8 +187,8 @@ impl Proxy {
         self
     }
 
-    /// How long either side may pause within a body; 60 seconds. The silence of WebSockets is one of
-    /// the [`limits`](Self::limits).
+    /// How long either side may pause within a body; by default 60 seconds. For WebSockets,
+    /// `silence` of the [`limits`](Self::limits) applies.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.idle = timeout;
         self

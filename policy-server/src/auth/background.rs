@@ -19,7 +19,7 @@ const PURGED_AT_ONCE: usize = 1000;
 /// How often the session store is queried for cut-offs of other processes.
 const LEARN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many news one look at the store is for.
+/// The most notifications that one query of the store handles.
 const HEARD_AT_ONCE: usize = 1024;
 
 impl AuthService {

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Denied {
     refusal: Refusal,
-    /// Why a token is refused: for the log, and in development for the response.
+    /// Why a token is refused: for the log, and in development also for the response.
     cause: Option<TokenError>,
     /// What the developer of a page or a client should know: for the log, and in development for the
     /// response.

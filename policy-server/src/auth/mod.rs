@@ -51,7 +51,7 @@ use crate::{
 pub(crate) struct AuthService {
     pub(crate) sessions: Option<Arc<SessionService>>,
     pub(crate) tokens: Option<Arc<TokenService>>,
-    /// Whether tokens are taken from `Sec-WebSocket-Protocol`.
+    /// Whether tokens are accepted in `Sec-WebSocket-Protocol`.
     pub(crate) takes_websocket_protocol: bool,
     pub(crate) clock: Clock,
     /// Whether the app has no public origin, so that responses explain themselves.

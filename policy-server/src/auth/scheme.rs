@@ -127,7 +127,7 @@ impl SchemeRequest<'_> {
     ///
     /// The body is over the limit, or the connection failed.
     pub async fn body(&mut self) -> Result<Bytes, AuthError> {
-        // No layer has changed it: it has the limit of its route.
+        // No layer has changed it, so the limit of its route still applies.
         let body = std::mem::take(self.body);
         let bytes = collect(body, u64::MAX).await.map_err(AuthError::Body)?;
         *self.body = Body::from(bytes.clone());

@@ -1,4 +1,4 @@
-//! Notices that a store has lost writes that it acknowledged: its numbers are of another era.
+//! Notices that a store has lost acknowledged writes: its numbers then have another era.
 
 use std::{
     collections::VecDeque,
@@ -22,12 +22,12 @@ use crate::{
 /// Before anything was read.
 const NOTHING: u64 = u64::MAX;
 
-/// For how long what ended is remembered, and how much of it: longer than a server writes nothing to its
-/// disk, and than a replica is behind.
+/// How long, and how many, ended sessions are remembered: longer than a store keeps writes only in
+/// memory, and longer than a replica lags behind.
 const REMEMBERED_FOR: Duration = Duration::from_secs(3600);
 const REMEMBERED: usize = 10_000;
 
-/// Why a process cannot go on with a store that lost its secret.
+/// Why a process cannot continue with a store that lost its secret.
 pub(crate) const OTHER_SECRET: &str =
     "the store has another secret than before, so that this instance has to be started again";
 
@@ -86,7 +86,7 @@ impl StoreEra {
         let _ = self.read.fetch_update(Ordering::AcqRel, Ordering::Acquire, caught_up);
     }
 
-    /// Whether the store has lost writes, and this process has not read everything anew.
+    /// Whether the store has lost writes, and this process has not yet read everything again.
     pub(crate) fn is_behind(&self) -> bool {
         self.read.load(Ordering::Acquire) < self.seen.load(Ordering::Acquire)
     }
@@ -97,7 +97,7 @@ impl StoreEra {
     }
 }
 
-/// Sessions that this process ended, to be ended again in a store that has lost it.
+/// Sessions that this process ended, to end them again if the store loses that.
 #[derive(Clone, Debug)]
 pub(crate) enum EndedSessions {
     One { user: Box<str>, handle: Handle },
@@ -105,7 +105,7 @@ pub(crate) enum EndedSessions {
     All,
 }
 
-/// What this process ended of late.
+/// The sessions that this process ended lately.
 #[derive(Debug, Default)]
 pub(crate) struct RecentEndings(Mutex<VecDeque<(Timestamp, EndedSessions)>>);
 
@@ -120,7 +120,7 @@ impl RecentEndings {
         all.push_back((now, ended));
     }
 
-    /// What was ended, in order.
+    /// The ended sessions, in order.
     pub(crate) fn all(&self) -> Vec<EndedSessions> {
         self.lock().iter().map(|(_, ended)| ended.clone()).collect()
     }

@@ -41,8 +41,8 @@ const LOOK: Duration = Duration::from_secs(20);
 /// How long a stream goes on after its credential was last found good, while that cannot be checked.
 const UNCHECKED: Duration = Duration::from_secs(60);
 
-/// How long after a look for which there was a hint no further hint leads to one, so that a flood of
-/// them is no flood of reads.
+/// How long after a query that a hint caused no further hint causes one, so that a flood of hints
+/// is not a flood of queries.
 const HINTED: Duration = Duration::from_secs(2);
 
 /// The largest response of known size that is not tied to its credential.
@@ -105,7 +105,7 @@ pub(super) fn tie(
     UntilEnd::wrap(ended, response)
 }
 
-/// Ends a stream of events with the server, whoever reads it.
+/// Ends an event stream when the server stops, with or without a credential.
 pub(crate) fn end_with_service(bus: &RevocationBus, response: Response) -> Response {
     if response.body().size_hint().exact().is_some() || !is_events(&response) {
         return response;
@@ -205,7 +205,7 @@ impl Credential {
                                 pause => next_look.set(guard.clock.sleep(pause)),
                             }
                         }
-                        // Query the store again, but not with all streams at the same moment.
+                        // Query the store again, but not for all streams at the same moment.
                         Ok(RevocationEvent::Missed) | Err(RecvError::Lagged(_)) if !is_soon => {
                             is_soon = true;
                             let pause = pause(hinted, &guard) + within_a_second();
@@ -267,7 +267,7 @@ impl Credential {
     }
 }
 
-/// How long a hint waits, after one at this time.
+/// How long a hint waits if the last one was at this time.
 fn pause(hinted: Option<Duration>, guard: &AuthService) -> Duration {
     hinted.map_or(Duration::ZERO, |at| (at + HINTED).saturating_sub(guard.clock.monotonic()))
 }
@@ -277,8 +277,8 @@ fn within_a_second() -> Duration {
     Duration::from_millis(RandomState::new().hash_one(()) % 1000)
 }
 
-/// Ends a body before its source does. A stream of events gets a last one; anything else fails, so that
-/// no client takes it for complete.
+/// Ends a body before its source does. An event stream gets a last event; any other body fails, so
+/// that no client takes it for complete.
 struct UntilEnd {
     end: Option<End>,
     events: Option<EventTail>,
@@ -322,7 +322,7 @@ fn last_event(end: StreamEnd) -> String {
     format!("event: end\ndata: {{\"code\":\"{}\"}}\n\n", end.code())
 }
 
-/// Whether a response is a stream of events (HTML, Server-sent events) in plain text.
+/// Whether a response is an event stream (HTML, Server-sent events) without a content coding.
 fn is_events(response: &Response) -> bool {
     let headers = response.headers();
     let Some(media_type) = headers.get(CONTENT_TYPE) else { return false };
@@ -331,7 +331,7 @@ fn is_events(response: &Response) -> bool {
         && !headers.contains_key(CONTENT_ENCODING)
 }
 
-/// The last bytes of a stream of events.
+/// The last bytes of an event stream.
 #[derive(Default)]
 struct EventTail(Option<[u8; 4]>);
 
@@ -344,7 +344,7 @@ impl EventTail {
         }
     }
 
-    /// Whether an event has ended, by an empty line, and none has begun.
+    /// Whether the last event was ended by an empty line and no other has begun.
     fn is_between(&self) -> bool {
         match self.0 {
             None | Some([.., b'\n', b'\n'] | [.., b'\r', b'\r'] | [b'\r', b'\n', b'\r', b'\n']) => {

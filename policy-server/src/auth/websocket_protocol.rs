@@ -1,4 +1,5 @@
-//! Tokens in `Sec-WebSocket-Protocol`, the one field of a WebSocket that a page can write.
+//! Tokens in `Sec-WebSocket-Protocol`, the only header of a WebSocket handshake that a page can
+//! set.
 
 use axum_core::response::Response;
 use http::{
@@ -14,8 +15,8 @@ const BEARER: &str = "bearer";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OfProtocol;
 
-/// Moves the token of an upgrade to where the gates read it. Nothing behind the gates sees it in the
-/// list of protocols, from which a handler or an upstream selects.
+/// Moves the token of an upgrade to `Authorization`, where the gates read it. It is removed from
+/// the list of protocols, from which a handler or an upstream selects one.
 pub(crate) fn present<B>(request: &mut Request<B>) {
     let is_upgrade = request.extensions().get::<OnUpgrade>().is_some();
     if is_upgrade && take(request.headers_mut()).is_some() {
@@ -38,13 +39,14 @@ fn take(headers: &mut HeaderMap) -> Option<()> {
     if let Some(others) = others {
         headers.insert(SEC_WEBSOCKET_PROTOCOL, others);
     }
-    // Beside another credential it is one too many, which a gate refuses.
+    // A gate refuses a request that has another credential, too.
     headers.append(AUTHORIZATION, credential);
     Some(())
 }
 
-/// Selects the protocol, unless the handler has selected another one: browsers fail a WebSocket
-/// without a selection (WHATWG WebSockets, establish a connection).
+/// Selects the protocol `bearer`, unless the handler has selected another one: browsers fail a
+/// WebSocket whose response selects none of the offered protocols (WHATWG WebSockets, establish a
+/// connection).
 pub(crate) fn select(response: &mut Response) {
     let headers = response.headers_mut();
     headers.entry(SEC_WEBSOCKET_PROTOCOL).or_insert(HeaderValue::from_static(BEARER));

@@ -42,11 +42,10 @@ impl RefusalLog {
     }
 }
 
-/// The exact reason of a refusal, which the response of a service that others can reach does not
-/// contain.
+/// The exact reason for a refusal, which responses of a deployed app do not contain.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Why<'a> {
-    /// Its entry in the catalogue, where the refusal stands for several.
+    /// Its entry in the catalogue, if the refusal has several possible causes.
     pub(crate) cause: Option<Event>,
     pub(crate) detail: Option<&'a str>,
 }

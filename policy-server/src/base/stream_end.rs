@@ -1,4 +1,4 @@
-//! Why a stream or a WebSocket ends that its handler would continue.
+//! Why the server ends a stream or WebSocket before its handler does.
 
 use policy_core::Refusal;
 
@@ -7,7 +7,7 @@ use policy_core::Refusal;
 pub(crate) enum StreamEnd {
     /// The session or token that opened it is no longer valid.
     Credential,
-    /// The server stops.
+    /// The server is stopping.
     Service,
     /// A message of the client is longer than the limit.
     Message,
@@ -18,8 +18,8 @@ pub(crate) enum StreamEnd {
 }
 
 impl StreamEnd {
-    /// The status of a Close frame (RFC 6455 7.4.1). A page that gets 1001 may connect again with
-    /// what it has.
+    /// The status code of a Close frame (RFC 6455 7.4.1). A page that gets 1001 may connect again
+    /// with the same credential.
     pub(crate) const fn close_code(self) -> u16 {
         match self {
             Self::Credential => 1008,
@@ -28,7 +28,7 @@ impl StreamEnd {
         }
     }
 
-    /// The code of the reason, as a Close frame and the last event of a stream state it.
+    /// The code of the reason, for a Close frame and the last event of a stream.
     pub(crate) const fn code(self) -> &'static str {
         let refusal = match self {
             Self::Credential => Refusal::CredentialEnded,

@@ -65,7 +65,7 @@ pub(super) struct Builder<'a> {
     /// The CORS policies of groups and of the app whose origins were found to be of other sites.
     pub(super) withheld: Vec<Arc<Cors>>,
     pub(super) rates: Rates,
-    /// The limits of WebSockets where no level states any, counted for the whole app.
+    /// The limits of WebSockets if no level states any, counted for the whole app.
     pub(super) sockets: SocketLimits,
     /// Of the state type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,

@@ -133,9 +133,9 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     notices
 }
 
-/// The granted origins whose pages call a route without a session, though it could use one. They are
-/// those of developers, too, for which the app starts all the same; an app on loopback says nothing
-/// of those of its deployment.
+/// The granted origins whose pages call a route without a session, although it accepts one. They
+/// include development origins, with which the app starts all the same; an app on loopback does not
+/// report the origins of its deployment.
 fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProblem> {
     let takes_session = route.description().is_some_and(|handler| handler.takes_session)
         || matches!(&route.auth.auth, AuthPolicy::Required(policy) if policy.session);

@@ -208,7 +208,7 @@ impl Builder<'_> {
         (Arc::new(rules), level)
     }
 
-    /// Checks that the path of a route has the parameter by which its list of origins is chosen.
+    /// Checks that the path of a route has the parameter that selects its list of origins.
     pub(super) fn check_list_key(&mut self, location: &str, cors: Option<&Cors>, path: &str) {
         let key = cors.and_then(Cors::key);
         if key.is_some_and(|key| value_of(path, key, path).is_none()) {
@@ -216,7 +216,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The CORS policy of a route with the names that it adds to that of an outer level.
+    /// The CORS policy of an outer level, with the header names that a route adds.
     fn extended(
         &mut self,
         location: &str,

@@ -120,7 +120,7 @@ pub struct Call {
     pub(crate) route: Arc<RouteInfo>,
     /// The authentication state; `None` in an app without authentication.
     pub(crate) auth: Option<Arc<RequestAuth>>,
-    /// The most bytes of its body.
+    /// The body limit, in bytes.
     pub(crate) body_limit: u64,
     /// Whether it came through layers of its route.
     pub(crate) is_behind_layers: bool,
@@ -132,20 +132,20 @@ impl Call {
         self.auth.as_ref()?.user().ok()?.cloned()
     }
 
-    /// Takes the request for the extractors of a handler: it contains their context, and axum's has
-    /// the limit of the body.
+    /// Takes the request for the extractors of a handler: it contains their context, and axum's own
+    /// body limit is set to that of the route.
     pub(crate) fn take_request(&mut self) -> Request {
         self.take_for(Reach::Extractors)
     }
 
-    /// Takes the request for a service or a layer, in which there may be further ones.
+    /// Takes the request for a service or a layer, which may contain others.
     pub(crate) fn hand_over(&mut self) -> Request {
         self.take_for(Reach::Services)
     }
 
     fn take_for(&mut self, reach: Reach) -> Request {
         let mut request = mem::take(&mut self.request);
-        // One of the layers may have set another limit of axum's.
+        // Keeps a `DefaultBodyLimit` that one of the layers has set.
         if !self.is_behind_layers && !request.body().is_end_stream() {
             let limit = self.body_limit.try_into().unwrap_or(usize::MAX);
             DefaultBodyLimit::max(limit).apply(&mut request);

@@ -104,7 +104,8 @@ where
 }
 
 impl SharedService {
-    /// What it responds may be coded by a layer, so that its tag is not that of its bytes.
+    /// Makes the `ETag` of an encoded response weak: a layer may have encoded it after the tag was
+    /// stated.
     pub(crate) fn new(service: impl HttpService) -> Self {
         Self(Arc::new(move |request| {
             let mut service = service.clone();

@@ -50,7 +50,7 @@ impl<'a> RequestHead<'a> {
             .map_or(OriginDecision::Unasked, |cors| cors.decide_origin(self.head.origin))
     }
 
-    /// The same for a route, whose path may say which list of origins counts.
+    /// The same for a route, whose path may select the list of origins.
     pub(crate) fn grant_at(&self, route: &CompiledRoute) -> OriginDecision {
         let cors = route.rules.cors.as_ref();
         cors.map_or(OriginDecision::Unasked, |cors| {
@@ -58,7 +58,7 @@ impl<'a> RequestHead<'a> {
         })
     }
 
-    /// The value of the parameter that chooses the origins of a route.
+    /// The value of the path parameter that selects the origins of a route.
     pub(crate) fn key(&self, cors: &Cors, route: &CompiledRoute) -> Option<&'a str> {
         value_of(route.path(), cors.key()?, self.head.path)
     }

@@ -180,7 +180,7 @@ impl Begun {
 /// The gates as a future.
 pub(crate) type BoxedGates = Pin<Box<dyn Future<Output = Started> + Send>>;
 
-/// A preflight that asks a service for its methods. The head of an allowed one is complete.
+/// A preflight that asks a service for its methods. The response to a granted one is complete.
 pub(crate) type BoxedPreflight = Pin<Box<dyn Future<Output = Result<Response, Refusal>> + Send>>;
 
 /// What a request is waiting for.
@@ -288,7 +288,7 @@ impl Running {
         self.in_time(polled, context)
     }
 
-    /// The response to a preflight, whose head the policy has to complete where it is refused.
+    /// The response to a preflight. Only a refusal still needs the fields of the policy.
     fn preflight_answer(&mut self, answer: Result<Response, Refusal>) -> Response {
         match answer {
             Ok(granted) => {

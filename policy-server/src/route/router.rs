@@ -34,9 +34,9 @@ pub(crate) struct Path {
     pub(crate) methods: Vec<Served>,
     /// The value of `Allow`.
     pub(crate) allow: Option<HeaderValue>,
-    /// Whether its routes have it with a slash at its end.
+    /// Whether its routes have a trailing slash.
     has_slash: bool,
-    /// Whether it is redirected where it is spelled otherwise.
+    /// Whether its other spelling is redirected to it.
     is_redirected: bool,
 }
 
@@ -65,7 +65,7 @@ impl Served {
 }
 
 impl Path {
-    /// Whether a path that was found here is redirected to the spelling of the routes.
+    /// Whether a path that was found here has to be redirected to the spelling of the routes.
     pub(crate) fn redirects(&self, path: &str) -> bool {
         self.is_redirected && path.ends_with('/') != self.has_slash
     }
@@ -110,7 +110,7 @@ impl Router {
         let key = self.trailing_slash.key(path);
         let found = self.look_up(key)?;
         let takes_rest = || found.0.methods.first().is_some_and(|served| served.has_rest);
-        // The rest of a path keeps its slash.
+        // `{*rest}` keeps its trailing slash.
         if key.len() < path.len() && takes_rest() { self.look_up(path) } else { Some(found) }
     }
 
@@ -210,11 +210,11 @@ impl RouterBuilder {
             .fold(0, |bits, (index, _)| bits | 1 << index);
         let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
         let Some(path) = self.router.paths.get_mut(index) else { return Ok(()) };
-        // What is below a path decides about its own slashes.
+        // Mounts and `{*rest}` decide themselves about trailing slashes.
         path.is_redirected &= !has_rest && template != "/";
         if path.has_slash != has_slash {
             match path.methods.first() {
-                // A mount has both spellings of its prefix.
+                // A mount serves both spellings of its prefix.
                 Some(_) if path.methods.iter().any(|served| served.route == route) => {
                     path.is_redirected = false;
                     return Ok(());
@@ -318,7 +318,7 @@ mod tests {
 
     use super::*;
 
-    /// What an app may have, in both spellings.
+    /// Templates of an app, to be tried in both spellings.
     const TEMPLATES: [&str; 9] = [
         "/",
         "/a",
@@ -332,7 +332,7 @@ mod tests {
     ];
 
     proptest! {
-        /// Where the two spellings of a path are not two paths, one object serves both, and so one
+        /// Unless slashes are strict, one route object serves both spellings of a path, so one
         /// policy decides about both.
         #[test]
         fn both_spellings_of_a_path_have_one_policy(

@@ -18,11 +18,11 @@ use crate::auth::principal::Principal;
 /// The limits of the WebSockets of a route.
 #[derive(Clone, Debug)]
 pub(crate) struct SocketLimits {
-    /// The most bytes of a message.
+    /// The most bytes per message.
     pub(crate) message: u64,
     /// The longest silence of a client.
     pub(crate) silence: Duration,
-    /// All of them together.
+    /// The number of all open sockets.
     pub(crate) in_all: Arc<Concurrency>,
     pub(crate) per_caller: Arc<CallerSockets>,
 }
@@ -38,11 +38,11 @@ impl SocketLimits {
         }
     }
 
-    /// Counts a socket of this principal, or else of this client.
+    /// Counts a socket of this principal, or else of this client address.
     ///
     /// # Errors
     ///
-    /// There are too many already.
+    /// Too many are open already.
     pub(crate) fn enter(
         &self,
         principal: Option<&Principal>,
@@ -64,18 +64,18 @@ impl Default for SocketLimits {
     }
 }
 
-/// A socket that is open; dropping it makes room for another one.
+/// Permission for an open socket; dropping it makes room for another one.
 #[derive(Debug)]
 pub(crate) struct SocketPermit {
     _of_caller: CallerPermit,
     _in_all: Permit,
 }
 
-/// How many sockets each caller has open, counted at the level that set the limit.
+/// The number of open sockets per caller, counted at the level that set the limit.
 #[derive(Debug)]
 pub(crate) struct CallerSockets {
     most: u32,
-    /// Has only callers with an open socket, of which there are as many as sockets at most.
+    /// Contains only callers with an open socket, so it has at most one entry per socket.
     open: Mutex<HashMap<Box<[u8]>, u32>>,
 }
 

@@ -107,8 +107,8 @@ impl Server {
     /// Serves until `stop` completes, then completes the requests in flight. It does not catch
     /// ctrl-c and SIGTERM.
     ///
-    /// A WebSocket is sent a Close frame with 1001, and a stream of events a last event; clients have
-    /// five seconds to reply.
+    /// WebSocket clients get a Close frame with 1001 and have five seconds to reply; event streams
+    /// end with a last event.
     pub async fn run_until(self, stop: impl Future<Output = ()>) {
         self.run_until_told(async {
             stop.await;

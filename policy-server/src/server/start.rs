@@ -95,7 +95,7 @@ impl Server {
 struct Start {
     settings: ServerSettings,
     own_origin: OwnOrigin,
-    /// Whether the app states an origin, which may be invalid.
+    /// Whether the app states a public origin, valid or not.
     states_origin: bool,
     /// Whether requests can carry credentials and no proxy in front is known to use TLS for them.
     has_credentials: bool,

@@ -24,10 +24,10 @@ pub(super) struct Hosts {
 
 /// The ports of a name, and of the names below it.
 ///
-/// A child that is not listed has the ports of `labels`, which are those of `below` but for labels
-/// that begin and end in certain ways; every name under it has those of `below`. A child that would
-/// say the same is not listed, so equal trees are written alike. There are infinitely many labels, so
-/// `below` always speaks of some name.
+/// An unlisted child has the ports that `labels` states for its prefix and suffix, or else those of
+/// `below`; every name under it has those of `below`. A child is listed only if it differs from
+/// that, so equal trees have one representation. There are infinitely many labels, so `below`
+/// always applies to some name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Names {
     pub(super) here: PortSet,
@@ -37,7 +37,7 @@ pub(super) struct Names {
 }
 
 impl Hosts {
-    /// The hosts that a pattern matches: this one, or names below it.
+    /// The hosts that a pattern matches: the host itself, or names below it.
     pub(super) fn of(host: &str, hosts: HostPattern<'_>, ports: PortSet) -> Self {
         if is_address(host) {
             let addresses = BTreeMap::from([(host.into(), ports)]);
@@ -119,22 +119,23 @@ impl Names {
         }
     }
 
-    /// The ports of a child that is not listed.
+    /// The ports of an unlisted child.
     pub(super) fn ports_of(&self, label: &str) -> &PortSet {
         self.labels.ports(label).unwrap_or(&self.below)
     }
 
-    /// Whether a child that is not listed has no ports, nor has any name below it.
+    /// Whether neither an unlisted child nor any name below it has ports.
     fn has_none_at(&self, label: &str) -> bool {
         self.below.is_empty() && self.ports_of(label).is_empty()
     }
 
-    /// The node in a combination with one that has no ports, which it is kept in or not.
+    /// Combines the node with one that has no ports: the node itself if it is kept, else an empty
+    /// one.
     fn if_kept(&self, is_kept: bool) -> Self {
         if is_kept { self.clone() } else { Self::default() }
     }
 
-    /// A child that is not listed.
+    /// The subtree of an unlisted child.
     fn unlisted(&self, label: &str) -> Self {
         let (here, below) = (self.ports_of(label).clone(), self.below.clone());
         Self { here, below, labels: Labels::default(), children: BTreeMap::new() }

@@ -1,24 +1,23 @@
-//! The labels of one level of names, by what they begin and end with.
+//! Sets of labels at one level of a name, by prefix and suffix.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ports::{Combination, PortSet};
 use crate::origin::MAX_LABEL_LEN;
 
-/// Ports of labels that end and begin in certain ways, where these differ from those of all others.
+/// Ports of labels by suffix and prefix, where they differ from the ports of all other labels.
 ///
-/// For a label, the longest end of the list counts, and of that the longest beginning, as long as at
-/// least one character is between the two. An end has all beginnings that count there, those of
-/// shorter ends too. Ends and beginnings that make no difference are left out, so equal sets are
-/// written alike.
+/// The longest matching suffix applies, and of its prefixes the longest, if at least one character
+/// is between the two. Each suffix lists all prefixes that apply to it, including those of shorter
+/// suffixes. Entries that make no difference are left out, so equal sets have one representation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Labels(BTreeMap<Box<str>, Beginnings>);
 
-/// Ports by the beginning of a label; that of all is the empty one.
+/// Ports by prefix; the empty prefix applies to every label.
 type Beginnings = BTreeMap<Box<str>, PortSet>;
 
 impl Labels {
-    /// The labels that begin and end so.
+    /// The labels with this prefix and suffix.
     pub(super) fn of(prefix: &str, suffix: &str, ports: PortSet) -> Self {
         Self(BTreeMap::from([(suffix.into(), BTreeMap::from([(prefix.into(), ports)]))]))
     }
@@ -28,7 +27,7 @@ impl Labels {
         self.entry(label).map(|(_, _, ports)| ports)
     }
 
-    /// The beginning and the end that count for a label, with their ports.
+    /// The entry for a label: prefix, suffix and ports.
     pub(super) fn entry(&self, label: &str) -> Option<(&str, &str, &PortSet)> {
         if self.0.is_empty() {
             return None;
@@ -45,8 +44,8 @@ impl Labels {
         Some((prefix, suffix, ports))
     }
 
-    /// Beginnings and ends with their ports, the shortest first: what an entry says is true except for
-    /// those after it.
+    /// All entries as prefix, suffix and ports, the shortest first: a later entry overrides those
+    /// before it.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str, &PortSet)> {
         let mut entries: Vec<_> = self
             .0
@@ -59,13 +58,13 @@ impl Labels {
         entries.into_iter()
     }
 
-    /// Adds an entry beside the others, which keep what they say.
+    /// Adds an entry; the others stay as they are.
     pub(super) fn insert(&mut self, prefix: &str, suffix: &str, ports: PortSet) {
         self.0.entry(suffix.into()).or_default().insert(prefix.into(), ports);
     }
 
-    /// The ports of all entries with an end of `end` and a beginning of `front` that together have no
-    /// more than `room` bytes.
+    /// The ports of all entries whose suffix ends `end` and whose prefix begins `front`, if the two
+    /// together have at most `room` bytes.
     pub(super) fn all_ports(&self, front: &str, end: &str, room: usize) -> PortSet {
         let mut all = PortSet::empty();
         let ends = (0..end.len()).filter_map(|at| self.0.get_key_value(end.get(at..)?));
@@ -78,9 +77,9 @@ impl Labels {
         all
     }
 
-    /// The combination of two lists, whose other labels have the first two of `others`, and in the
-    /// combination the third; with the labels for which the combination may say something else, since
-    /// they are too short for what they begin and end with.
+    /// Combines two lists. `others` are the ports of all other labels: in each list, and in the
+    /// combination. Also returns the labels for which the combination may be wrong, since they are
+    /// too short for both prefix and suffix.
     pub(super) fn combine(
         &self,
         other: &Self,
@@ -100,7 +99,7 @@ impl Labels {
             prefixes.sort_by_key(|prefix| (prefix.len(), *prefix));
             prefixes.dedup();
             let mut beginnings = Beginnings::new();
-            // What has no room in a label is in none.
+            // No label is long enough for a longer prefix and suffix.
             let fits = |prefix: &&str| prefix.len() + suffix.len() < MAX_LABEL_LEN;
             for prefix in prefixes.into_iter().filter(fits) {
                 let [a, b] = [(one, of_self), (another, of_other)]
@@ -118,14 +117,14 @@ impl Labels {
         (combined, short)
     }
 
-    /// What counts for labels that end with this and are long.
+    /// The prefixes that apply to long labels with this suffix.
     fn at_end(&self, suffix: &str) -> Option<&Beginnings> {
         let ends = (0..suffix.len()).filter_map(|at| suffix.get(at..));
         ends.filter_map(|end| self.0.get(end)).next()
     }
 }
 
-/// The ports of the longest beginning that `prefix` begins with.
+/// The ports of the longest listed prefix of `prefix`.
 fn longest<'a>(beginnings: &'a Beginnings, prefix: &str) -> Option<&'a PortSet> {
     if beginnings.is_empty() {
         return None;
@@ -134,7 +133,7 @@ fn longest<'a>(beginnings: &'a Beginnings, prefix: &str) -> Option<&'a PortSet> 
     shorter.filter_map(|it| beginnings.get(it)).next()
 }
 
-/// The labels that begin and end so, without a character between the two.
+/// The labels with this prefix and suffix and no character between the two.
 fn joined(prefix: &str, suffix: &str) -> impl Iterator<Item = String> {
     let overlaps = 0..=prefix.len().min(suffix.len());
     overlaps.filter_map(move |overlap| {
@@ -151,7 +150,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Where the fixed parts of two patterns overlap, the labels are counted one by one.
+    /// Where the fixed parts of two patterns overlap, labels are compared one by one.
     #[test]
     fn patterns_that_cross_have_exactly_what_both_match() {
         let both = region("https://a-*-c.t").intersection(&region("https://*-b-c.t"));

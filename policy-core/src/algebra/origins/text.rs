@@ -184,7 +184,7 @@ impl Entries {
         }
     }
 
-    /// Adds what patterns above do not match already: of the name itself, and of those below it.
+    /// Adds patterns for the name and the names below it, where those above do not match already.
     fn add_names(
         &mut self,
         scheme: &str,
@@ -285,7 +285,7 @@ mod tests {
                 "https://*.a.test except (https://*-b.a.test except https://x-b.a.test)",
                 "https://*.a.test except (https://*-b.a.test except https://x-b.a.test)",
             ),
-            // Names below a label that matches are not matched.
+            // A pattern with a part of a label does not match names below that label.
             ("https://*-b.a.test except https://*.x-b.a.test", "https://*-b.a.test"),
             (
                 "https://*.a.test except (https://*.b.a.test except https://x.b.a.test)",

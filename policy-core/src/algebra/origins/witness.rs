@@ -156,7 +156,7 @@ struct Origins<'a> {
 }
 
 impl Origins<'_> {
-    /// A node is inherited if its parent says the same of it without listing it.
+    /// A node is inherited if its parent implies it without listing it.
     fn add_names(&mut self, node: &Names, name: Option<&str>, is_inherited: bool) {
         match name {
             None => {
@@ -189,7 +189,8 @@ impl Origins<'_> {
         if descendant.len() <= MAX_NAME_LEN {
             self.add(&descendant, WitnessKind::Descendant, 4, &node.below);
         }
-        // One more than are listed, so one of them is not, unless a list has all that could follow.
+        // One more than are listed, so at least one is unlisted, unless all that could follow are
+        // listed.
         let count = node.children.len() + node.labels.iter().count() + 1;
         for (prefix, suffix, ports) in node.labels.iter() {
             if let Some(label) = label_of(node, (prefix, suffix), count, room) {
@@ -243,8 +244,8 @@ fn unusual_port(origin: &str, ports: &PortSet) -> Option<u16> {
     known.or_else(|| others().find(is_written)).or_else(|| others().next())
 }
 
-/// A label that begins and ends so, and that the node does not list, nor has a longer beginning or end
-/// of; `None` if there is no room for one.
+/// A label with this prefix and suffix that the node does not list, and for which it has no longer
+/// prefix or suffix; `None` if there is no room for one.
 fn label_of(
     node: &Names,
     (prefix, suffix): (&str, &str),

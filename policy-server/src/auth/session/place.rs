@@ -60,7 +60,7 @@ impl Place {
         Self::Memory(Arc::new(MemoryStore::new()))
     }
 
-    /// Whether no other instance can have the same sessions.
+    /// Whether the sessions belong to this process alone.
     pub(super) fn is_of_one_process(&self) -> bool {
         matches!(self, Self::Memory(_) | Self::File(..))
     }

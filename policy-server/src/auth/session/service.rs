@@ -51,7 +51,7 @@ pub(crate) struct SessionService {
     pub(super) random: Random,
     pub(super) revocation_bus: RevocationBus,
     newest_cut_off: AtomicU64,
-    /// When it was learned, in milliseconds of the monotonic clock; 0 at the start.
+    /// When this process learned of it, in milliseconds of the monotonic clock; 0 at the start.
     cut_off_learned: AtomicU64,
     secret: [u8; 32],
     era: StoreEra,
@@ -125,7 +125,7 @@ impl SessionService {
         self.cookie.withheld()
     }
 
-    /// Why the cookie of a request may have no login, for developers.
+    /// Why the session cookie of a request may belong to no login, for developers.
     pub(crate) fn explain_no_login(&self) -> Option<String> {
         self.is_development.then(|| {
             format!(
@@ -178,7 +178,7 @@ impl SessionService {
         self.era.catch_up(newest, SESSIONS, self.end_again()).await
     }
 
-    /// Stores again what the store may have lost.
+    /// Ends again the sessions that this process ended lately, since the store may have lost that.
     async fn end_again(&self) -> Result<(), StoreError> {
         if self.store.secret(self.secret).await? != self.secret {
             return Err(StoreError::new(OTHER_SECRET));
@@ -201,20 +201,20 @@ impl SessionService {
         Ok(())
     }
 
-    /// Whether the store can write at the moment, and this process knows what it has.
+    /// Whether the store is writable now, and this process has read its current state.
     pub(crate) fn is_writable(&self) -> bool {
         self.store.is_writable() && !self.era.is_behind()
     }
 
-    /// Remembers what ended, for a store that loses it.
+    /// Remembers which sessions ended, in case the store loses it.
     pub(super) fn remember(&self, ended: EndedSessions) {
         self.recent.remember(ended, self.clock.steady());
     }
 
-    /// Passes on what the store tells, to the streams of this process. News are hints, since more may
-    /// tell them than may end sessions: streams ask the store. Only where the store has had a cut-off
-    /// just now, that is what ended them, or gave their session other rights. Returns whether the store
-    /// was asked.
+    /// Passes notifications of the store on to the streams of this process. They are hints, since
+    /// more clients of the store can send one than can end sessions, so streams query the store.
+    /// Only if the store has had a cut-off just now, the notifications are believed: it ended these
+    /// sessions, or changed their rights. Returns whether the store was queried.
     pub(crate) async fn hear(&self, heard: Vec<News>) -> bool {
         let is_cut_off = |news: &News| matches!(news, News::SessionsOf { .. } | News::AllSessions);
         let asks = heard.iter().any(is_cut_off);
@@ -241,13 +241,13 @@ impl SessionService {
         asks
     }
 
-    /// Whether this process learned of a new cut-off in the last seconds.
+    /// Whether this process learned of a new cut-off in the last few seconds.
     fn had_cut_off(&self) -> bool {
         let last = Duration::from_millis(self.cut_off_learned.load(Ordering::Acquire));
         last > Duration::ZERO && self.clock.monotonic().saturating_sub(last) < JUST_NOW
     }
 
-    /// Notes the newest cut-off of the store. Returns whether it is a new one.
+    /// Records the newest cut-off of the store. Returns whether it is new to this process.
     fn note_cut_off(&self, newest: u64) -> bool {
         let is_new = self.newest_cut_off.fetch_max(newest, Ordering::AcqRel) < newest;
         if is_new {
@@ -293,7 +293,7 @@ impl SessionService {
     /// be asked again.
     pub(crate) async fn change_rights(&self, identity: &Identity) -> Result<CutOff, StoreError> {
         let user = &*identity.subject;
-        // Where it is lost, they end: others may have changed the rights since.
+        // If the store loses it, the sessions end: their rights may have changed since.
         self.remember(EndedSessions::OfUser { user: user.into(), keep: None });
         let request = RevokeUser::new(user, self.clock.steady()).rights(identity);
         let cut = self.store.revoke_user(request).await;

@@ -52,7 +52,7 @@ pub struct SessionSettings {
     pub(super) limit: Option<Limit>,
     pub(super) login_page: Option<Cow<'static, str>>,
     name: Option<Cow<'static, str>>,
-    /// Where the app is served, if it is known.
+    /// The port of the app, if it is known.
     port: Option<u16>,
     domain: Option<Cow<'static, str>>,
     same_site: SameSite,
@@ -227,11 +227,11 @@ impl SessionSettings {
     /// not encrypted, since the store compares them.
     ///
     /// All instances need the same keys. To replace one, give all instances the new key behind the
-    /// old one, then put it in front; remove the old one when the [maximum lifetime](Self::absolute)
-    /// has passed. Values are bound to their session and its user, so that who may write to the store
-    /// cannot give those of one session to another, nor values of their own. A session whose values
-    /// are not protected so has ended, unless [`unencrypted_until`](Self::unencrypted_until) says
-    /// otherwise.
+    /// old one, then put it in front; remove the old one when the [maximum
+    /// lifetime](Self::absolute) has passed. Values are bound to their session and its user, so
+    /// that an attacker who can write to the store can neither copy them to another session nor
+    /// forge them. A session whose values are not protected in this way has ended, unless
+    /// [`unencrypted_until`](Self::unencrypted_until) permits them.
     ///
     /// ```
     /// use policy_server::Sessions;
@@ -250,13 +250,14 @@ impl SessionSettings {
         self
     }
 
-    /// Until when values are read that an earlier release of the app stored: without encryption, or
-    /// encrypted but not bound to their session. They are encrypted when they change. By default no such
-    /// values are read, and their sessions have ended, which logs out who had some.
+    /// Until when to accept values that an earlier release of the app stored: unencrypted, or
+    /// encrypted but not bound to their session. They are encrypted when they change. By default no
+    /// such values are accepted, and their sessions have ended, so their users have to log in
+    /// again.
     ///
-    /// Until then, who may write to the store can give values of their own to sessions, so write the
-    /// day on which the sessions of today have ended: the [maximum lifetime](Self::absolute) after the
-    /// last instance of the earlier release.
+    /// Until then, an attacker who can write to the store can forge values, so choose the day on
+    /// which today's sessions will have ended: the [maximum lifetime](Self::absolute) after the
+    /// last instance of the earlier release has stopped.
     ///
     /// ```
     /// use std::time::{Duration, UNIX_EPOCH};
@@ -345,10 +346,10 @@ impl SessionSettings {
 
     /// The name of the cookie; `__Host-sid` by default, `__Secure-sid` with a domain.
     ///
-    /// Browsers send a cookie to every port of a host. In development the default name has the port
-    /// therefore, `sid-8080`, so that two apps on one machine do not end each other's logins. Sessions
-    /// in a store that instances share have one name on all ports, `sid`: give each of two such apps a
-    /// name.
+    /// Browsers send a cookie to every port of a host. In development the default name therefore
+    /// has the port in it, `sid-8080`, so that two apps on one machine do not end each other's
+    /// logins. If instances share the store, the default name is `sid` on all ports: if there are
+    /// two such apps on one machine, set a name for each.
     #[must_use]
     pub fn cookie_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.name = Some(name.into());
@@ -510,7 +511,7 @@ impl SessionSettings {
         Some(facts)
     }
 
-    /// The name of the cookie as a manifest states it, and the one on the port of the app.
+    /// The name of the cookie in the manifest, and the name that includes the app's port.
     #[cfg(feature = "manifest")]
     pub(crate) fn cookie_names(&self, own: &OwnOrigin) -> Option<[String; 2]> {
         let name = |settings: &Self| Some(settings.cookie(own).ok()?.name().to_owned());

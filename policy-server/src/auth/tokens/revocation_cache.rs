@@ -97,7 +97,7 @@ impl RevocationCache {
         self.newest.fetch_max(batch.sequence, Ordering::AcqRel);
     }
 
-    /// What is known here and not stored.
+    /// The revocations that are known here and missing in the store.
     pub(super) fn besides(&self, stored: &RevocationBatch) -> Vec<Revocation> {
         let (mut tokens, mut users) = (HashMap::new(), HashMap::new());
         let (mut all, mut everyone) = (0, 0);

@@ -236,22 +236,22 @@ impl TokenSettings {
         self
     }
 
-    /// Also takes an access token from `Sec-WebSocket-Protocol`, since a page cannot send
+    /// Also accepts an access token in `Sec-WebSocket-Protocol`, since a page cannot send
     /// `Authorization` with a WebSocket:
     ///
     /// ```js
     /// new WebSocket("wss://api.shop.example/live", ["bearer", token])
     /// ```
     ///
-    /// It counts as `Authorization: Bearer` of the same request, on routes with `#[auth(token)]`, and
-    /// for requests that upgrade their connection only. The origin of the page is checked as without
-    /// it. Handlers, mounted services and upstreams do not find the token among the protocols. The
-    /// response selects `bearer`, if nothing selects another protocol that the page offered; it never
-    /// repeats the token.
+    /// It counts as `Authorization: Bearer` of the same request, on routes with `#[auth(token)]`
+    /// and only for requests that upgrade their connection. The origin of the page is checked all
+    /// the same. Handlers, mounted services and upstreams do not see the token among the protocols.
+    /// The response selects `bearer` unless another protocol that the page offered is selected, and
+    /// never contains the token.
     ///
-    /// It is off by default: a proxy in front of this server may log the field, which it would not do
-    /// with `Authorization`. A [ticket](Tokens::ticket) counts once and for 30 seconds, so that it can
-    /// be logged.
+    /// It is off by default: unlike `Authorization`, a proxy in front of this server may log the
+    /// field. A [ticket](Tokens::ticket) can be used only once and for 30 seconds, so logging it
+    /// does no harm.
     ///
     /// ```
     /// use policy_server::{Tokens, tokens::SecretKey};

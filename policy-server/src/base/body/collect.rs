@@ -22,9 +22,9 @@ pub enum BodyRejection {
     Incomplete(axum_core::Error),
     /// The body has a `Content-Encoding` that is not decoded.
     Coded,
-    /// The body is not in the coding of its `Content-Encoding`.
+    /// The body cannot be decoded by its `Content-Encoding`.
     Miscoded,
-    /// The body decodes to many times its length.
+    /// The body decodes to too many times its length.
     Expanded,
 }
 
@@ -82,8 +82,7 @@ impl Error for BodyRejection {
 }
 
 /// Collects into one buffer. A list of frames would take many times the limit if a client sent its
-/// body byte by byte. It is bounded by itself, since a body that a layer has changed may have become
-/// longer than it was when it came.
+/// body byte by byte. The limit is checked here again, since a layer may have made the body longer.
 pub(crate) async fn collect(mut body: Body, limit: u64) -> Result<Bytes, BodyRejection> {
     let mut left = limit;
     let Some(first) = next(&mut body, &mut left).await? else {
@@ -101,7 +100,7 @@ pub(crate) async fn collect(mut body: Body, limit: u64) -> Result<Bytes, BodyRej
     Ok(all.freeze())
 }
 
-/// The next data frame, which is taken from what is left of the limit; trailers are skipped.
+/// The next data frame, whose length is subtracted from `left`; trailers are skipped.
 async fn next(body: &mut Body, left: &mut u64) -> Result<Option<Bytes>, BodyRejection> {
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame?.into_data() {

@@ -1,4 +1,4 @@
-//! A body that ends with an error behind its limit.
+//! A body that ends with an error at its limit.
 
 use std::{
     error::Error,
@@ -18,16 +18,16 @@ use super::{BodyObserver, ObservedBody, Polled};
 /// How a reader learns that a body is over its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Excess {
-    /// By an error in place of the frame that exceeds the limit.
+    /// By an error instead of the frame that exceeds the limit.
     Cut,
-    /// By one byte over the limit, and an error behind it. An extractor of axum has the same limit of
-    /// its own, and tells the error of that from others only where nothing, or little, is around it.
+    /// By one byte over the limit, and an error after it. axum's extractors enforce the same limit
+    /// themselves, and recognise its error only if it is wrapped in little or nothing.
     Shown,
 }
 
 impl Excess {
-    /// For a handler. `Multipart` of axum, which alone reads such a body, looks for the error of a limit
-    /// in one place, which is that of axum's own: of any other limit it makes a 500.
+    /// For a handler. axum's `Multipart`, the only extractor of such a body, recognises only the
+    /// error of axum's own limit, and responds to that of any other with 500.
     pub(crate) fn of_handler(headers: &HeaderMap) -> Self {
         let media_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         let kind = media_type.and_then(|media_type| media_type.get(..b"multipart/".len()));
@@ -51,14 +51,14 @@ where
     ObservedBody::new(Box::pin(body), Limit { left: limit, excess, is_over: false })
 }
 
-/// Limits once more what layers may have made of a body, unless there is none.
+/// Limits a body once more, unless it is empty, since layers may have changed it.
 pub(crate) fn limit_again(body: &mut Body, limit: u64, excess: Excess) {
     if !body.is_end_stream() {
         *body = Body::new(limited(mem::take(body), limit, excess));
     }
 }
 
-/// Whether a limit cut a body.
+/// Whether the error is that of a body limit.
 pub(crate) fn is_too_long(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(current) = cause {
@@ -79,7 +79,8 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Counts a frame. One that exceeds the limit becomes an error, or the one byte that shows it.
+    /// Counts a frame. One that exceeds the limit becomes an error, or is cut to one byte over the
+    /// limit.
     fn count(&mut self, frame: Frame<Bytes>) -> Result<Frame<Bytes>, BoxError> {
         let Some(data) = frame.data_ref() else { return Ok(frame) };
         if let Some(left) = self.left.checked_sub(data.len() as u64) {
@@ -114,7 +115,8 @@ where
         if let Poll::Ready(Some(frame)) = polled {
             let counted = match mem::replace(frame, Ok(Frame::data(Bytes::new()))) {
                 Ok(frame) => self.count(frame),
-                // Of a limit inside of what changed the body. Readers look for it in few places.
+                // From a limit inside of a layer that changed the body. Readers may not find it
+                // nested.
                 Err(error) if is_too_long(&*error) => Err(too_long()),
                 Err(error) => Err(error),
             };
@@ -123,7 +125,7 @@ where
     }
 }
 
-/// The error by which readers of other crates know a limit. Only its crate can make one.
+/// The error by which readers of other crates recognise a limit. Only its crate can make one.
 #[cold]
 fn too_long() -> BoxError {
     let mut body = Limited::new(Full::new(Bytes::from_static(b"x")), 0);
@@ -143,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// What a reader gets of a body of these pieces, and whether it learns of the limit.
+    /// What a reader gets of a body with these chunks, and whether it learns of the limit.
     async fn read(limit: u64, excess: Excess, pieces: &[&'static str]) -> (String, bool) {
         let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, io::Error>(*piece)).collect();
         let mut body = limited(Body::from_stream(stream::iter(pieces)), limit, excess);
@@ -177,7 +179,7 @@ mod tests {
         }
     }
 
-    /// However deep a limit is inside of what changes a body, extractors of axum know it.
+    /// axum's extractors recognise the error of a limit, however deeply layers have nested it.
     #[tokio::test]
     async fn an_error_of_a_limit_inside_is_known_outside() {
         use axum_core::extract::FromRequest;

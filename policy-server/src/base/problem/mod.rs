@@ -416,7 +416,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MEDIA_TYPE);
         if let Kind::Listed(Refusal::ContentCoding) = self.0 {
-            // RFC 9110 12.5.3: what would have been read.
+            // RFC 9110 12.5.3: the coding that would have been accepted.
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         let retry_after = match &self.0 {

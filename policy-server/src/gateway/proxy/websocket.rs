@@ -26,8 +26,8 @@ pub(super) fn accept(key: &HeaderValue) -> String {
     Base64::encode_string(&Sha1::new().chain_update(key).chain_update(OF_THE_STANDARD).finalize())
 }
 
-/// Relays bytes in both directions until both sides have ended or one fails. The stream of the client
-/// is under the limits of its route.
+/// Relays bytes in both directions until both sides have ended or one fails. The limits of the
+/// route apply to the client's stream.
 pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
     task::spawn(&Handle::current(), async move {
         if let Ok((client, upstream)) = try_join!(client, upstream) {

@@ -20,13 +20,13 @@ pub(crate) struct Context {
     pub(crate) route: Arc<RouteInfo>,
     /// The authentication state; `None` in an app without authentication.
     pub(crate) auth: Option<Arc<RequestAuth>>,
-    /// The most bytes of the body that an extractor reads, whatever a layer or a service around it
-    /// made of the body.
+    /// The most bytes of the body that an extractor reads, even if a layer or a service around it
+    /// has changed the body.
     pub(crate) body_limit: u64,
     pub(crate) reach: Reach,
 }
 
-/// What a request was handed to.
+/// Where a request was passed to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reach {
     /// To the extractors of a handler: nothing is between them and the gates.

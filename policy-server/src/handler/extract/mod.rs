@@ -11,7 +11,7 @@
 //! | [`Query`] | the query | 400 |
 //! | [`PageQuery`] | which page of a list is asked for | 400 |
 //! | [`Valid`] | one of these, checked by [`Validate`] | 422, and the statuses of the inner one |
-//! | `Decoded` | one of these that reads a body, with a content coding (feature `decompression`) | 400, 413, 415, and the statuses of the inner one |
+//! | `Decoded` | wraps one that reads a body, and decodes its content coding (feature `decompression`) | 400, 413, 415, and the statuses of the inner one |
 //! | [`State`] | a part of the app's state | |
 //! | [`MatchedRoute`] | the route that matched | |
 //! | [`Principal`](crate::Principal) | the authenticated caller | |

@@ -76,8 +76,8 @@ impl Candidate {
         self.0.counters.differences()
     }
 
-    /// The candidate with its engine, which follows the lists of origins of the app, and the name of
-    /// its session cookie: as a manifest states it, and on the port of the app.
+    /// Compiles the engine of the candidate, which follows the app's lists of origins. `cookie` is
+    /// the name of the session cookie in the manifest, and the name that includes the app's port.
     pub(crate) fn compile(
         &self,
         lists: &OriginLists,

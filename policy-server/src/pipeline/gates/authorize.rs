@@ -36,8 +36,8 @@ pub(crate) fn check(
     }
 }
 
-/// Why a request has no session, where that is known: its page is of another site, or its cookie is
-/// not of this app.
+/// Why a request has no session, if that is known: its page is cross-site, or its cookie was set by
+/// another app.
 fn no_session(auth: &RequestAuth, view: RequestView<'_>) -> Option<Cow<'static, str>> {
     let sessions = auth.guard().sessions.as_ref()?;
     match presented(view.headers, sessions.cookie_name()) {
@@ -49,7 +49,7 @@ fn no_session(auth: &RequestAuth, view: RequestView<'_>) -> Option<Cow<'static, 
     }
 }
 
-/// Why a page of another site sends no cookie with this `SameSite`, if this is one.
+/// Why the page sent no cookie with this `SameSite`, if the request is cross-site.
 fn withheld(same_site: SameSite, view: RequestView<'_>) -> Option<Cow<'static, str>> {
     let metadata = |name: &str| view.headers.get(name).map(HeaderValue::as_bytes);
     if metadata("sec-fetch-site") != Some(b"cross-site") {

@@ -65,8 +65,9 @@ fn preflight(request: &RequestHead<'_>, path: &Path) -> Response {
     unserved.unwrap_or_else(|| answer(request, policy, key, cors, preflight))
 }
 
-/// The response to a preflight for what no route serves: the page may send the request, and read why
-/// it fails. `None` where the policy shares nothing, or no standard defines the method.
+/// The response to a preflight for a request that no route serves: the page may send it, to read
+/// the 404 or 405. `None` if there is no CORS policy, if it names its methods, or for a
+/// non-standard method.
 pub(super) fn unserved(
     request: &RequestHead<'_>,
     policy: &Arc<CompiledRoutePolicy>,

@@ -42,7 +42,7 @@ fn may_be_early(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
     method::is_safe(request.head.method.as_str()) && !route.asks_caller
 }
 
-/// Judges how a page loads the response, by the policy of the route.
+/// Checks how a page requests the resource against the isolation policy of the route.
 pub(crate) fn isolated(
     head: &Head<'_>,
     headers: &HeaderMap,

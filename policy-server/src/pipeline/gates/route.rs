@@ -109,8 +109,8 @@ fn target(route: &Arc<CompiledRoute>, values: Values) -> Gate<Matched<'_>> {
     ControlFlow::Continue(Matched::Route(Found { route, values }))
 }
 
-/// A path without a route: the fallback, or 404 with the app's default policy. Preflights announce a
-/// request to the fallback that no route lists, so they are not granted there.
+/// A path without a route: the fallback, or 404 with the app's default policy. A fallback does not
+/// list its methods, so preflights for it are not granted.
 fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     let RequestHead { app, head, .. } = *request;
     let policy = &app.not_found_policy;
@@ -137,8 +137,8 @@ fn not_found<'a>(request: &RequestHead<'a>) -> Gate<Matched<'a>> {
     ControlFlow::Break(request.refuse(refusal, policy, grant))
 }
 
-/// A path with another trailing slash than its routes: a redirect for methods that only read,
-/// otherwise 404. Both carry the policy of the path.
+/// A path that differs from its routes in the trailing slash: a redirect for safe methods, and 404
+/// for others. Both carry the policy of the path.
 fn redirect(request: &RequestHead<'_>, served: Option<&Served>) -> Response {
     let RequestHead { app, head, .. } = *request;
     let policy = served.map_or(&app.no_route_policy, |served| &served.rules);

@@ -165,7 +165,7 @@ impl ResponsePolicy {
         self.is_refused = true;
     }
 
-    /// Shares a refused preflight with no page.
+    /// Marks a refused preflight: no page may read the response.
     pub(crate) fn note_refused_preflight(&mut self) {
         self.note_refusal();
         self.grant = OriginDecision::Refused;
@@ -183,7 +183,7 @@ impl ResponsePolicy {
             && !(is_of_layer && socket.is_none())
             && !socket.as_mut().is_some_and(PendingSocket::hand_over)
         {
-            // A 2xx would say that a WebSocket is open (RFC 8441 5, RFC 9110 9.3.6).
+            // A 2xx would state that the WebSocket is open (RFC 8441 5, RFC 9110 9.3.6).
             socket = None;
             response = Problem::from(Refusal::ProtocolNotServed).into_response();
         }
@@ -196,7 +196,7 @@ impl ResponsePolicy {
         }
         if let Some(conditions) = optional.and_then(|optional| optional.conditions.as_ref()) {
             response = conditional::answer(conditions, response);
-            // The layers around the app may have coded what the client has.
+            // A layer around the app may have encoded the response that the client has stored.
             if optional.is_some_and(|optional| optional.route.is_some()) {
                 conditions.weaken_known(response.headers_mut());
             }

@@ -49,7 +49,7 @@ pub(super) struct ConnectionService {
     pub(super) last: LastCredential,
     pub(super) activity: Arc<Activity>,
     pub(super) shutdown: Shutdown,
-    /// Held by what outlives the connection's own task.
+    /// Kept by tasks that outlive the connection's own task.
     pub(super) alive: mpsc::Sender<()>,
 }
 

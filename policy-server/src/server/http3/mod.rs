@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// The numbers in the debug form of a configuration, which quinn shows in no other way.
+    /// A number in the `Debug` output of a configuration; quinn has no getter for it.
     fn number(config: &quinn::ServerConfig, name: &str) -> u128 {
         let text = format!("{config:?}");
         let (_, rest) = text.split_once(&format!(" {name}: ")).expect(name);

@@ -40,9 +40,9 @@ pub(in crate::server) struct Certificates {
     config: ConfigBuilder<ServerConfig, WantsServerCert>,
     tickets: Arc<dyn ProducesTickets>,
     current: ArcSwap<CertifiedKey>,
-    /// A digest of the files that are in use.
+    /// A digest of the files in use.
     in_use: AtomicU64,
-    /// What was last reported about files that cannot be used, so that it is reported once.
+    /// The last reported error of files that cannot be used, so that each is reported once.
     reported: AtomicU64,
 }
 
@@ -120,8 +120,9 @@ impl Certificates {
         }
     }
 
-    /// Uses a new certificate, if the app would start with it. One that cannot be used is checked each
-    /// time: why may lie in the modes of its files or in the time, and not in their bytes.
+    /// Uses a new certificate, if the app would start with it. One that cannot be used is checked
+    /// again each time: the cause may be a file mode or the current time, and not the content of
+    /// the files.
     fn look(&self) {
         let host = self.host.as_deref();
         let files = read(&self.source, host, &self.provider);
@@ -231,14 +232,14 @@ mod tests {
 
     use super::*;
 
-    /// A certificate of its own with its key, in one text.
+    /// A new development certificate and its key, in one PEM text.
     fn made(folder: &Path) -> Vec<u8> {
         let provider = aws_lc_rs::default_provider();
         development::provide(folder, None, &provider).unwrap();
         fs::read(development::pair(folder)).unwrap()
     }
 
-    /// The advice of the refusal is `chmod o-w`, which changes no byte of the files.
+    /// The error advises `chmod o-w`, which changes no byte of the files.
     #[test]
     fn a_certificate_is_taken_once_the_mode_of_its_key_is_mended() {
         let folder = std::env::temp_dir().join(format!("policy-modes-{}", std::process::id()));

@@ -29,8 +29,7 @@ pub(super) struct Declared {
     /// Under which origin browsers reach it.
     pub(super) own: String,
     pub(super) has_sessions: bool,
-    /// The attributes of the cookie of a session that ends with the browser, in lower case and
-    /// sorted.
+    /// The attributes of the session cookie, if it ends with the browser, in lower case and sorted.
     pub(super) cookie_attributes: Vec<String>,
     /// Whether there are layers around the app.
     pub(super) has_layers: bool,
@@ -38,11 +37,11 @@ pub(super) struct Declared {
     pub(super) routes: Vec<Declaration>,
     /// Which origins may read responses for unknown paths.
     pub(super) unknown: Option<Arc<Sharing>>,
-    /// Whether a fallback serves these.
+    /// Whether a fallback serves unknown paths.
     pub(super) has_fallback: bool,
     /// The engine that is made of the manifest, with the present lists of origins.
     pub(super) engine: Option<Engine>,
-    /// The code of the app that does not run in a proof, in words.
+    /// Descriptions of the app's code that does not run in a proof.
     pub(super) replaced: Vec<String>,
 }
 
@@ -120,7 +119,7 @@ impl Declared {
     }
 }
 
-/// What probes stand in for.
+/// The code that probes replace.
 fn replaced(manifest: &Manifest, sources: &Sources) -> Vec<String> {
     let functions: BTreeSet<_> = sources.handlers.values().collect();
     let mut replaced = Vec::new();
@@ -152,7 +151,7 @@ fn replaced(manifest: &Manifest, sources: &Sources) -> Vec<String> {
     replaced
 }
 
-/// RFC 6265bis 4.1.2. Over plain loopback, nothing that needs `Secure`.
+/// RFC 6265bis 4.1.2. Over HTTP on loopback, no attribute that needs `Secure`.
 fn cookie_attributes(app: &AppFacts) -> Vec<String> {
     let Some(sessions) = &app.sessions else { return Vec::new() };
     let mut attributes = vec!["httponly".to_owned(), "path=/".to_owned()];

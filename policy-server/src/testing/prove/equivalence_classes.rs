@@ -38,7 +38,7 @@ pub(super) struct Path<'a> {
     /// Which origins may read responses that belong to no route of the path.
     shared: Option<&'a Sharing>,
     has_sessions: bool,
-    /// Whether a page may be granted what needs a preflight: a fallback is never asked for methods.
+    /// Whether a preflight for an unknown path may be granted: not if a fallback serves it.
     answers_preflights: bool,
     /// How many paths of the app are like it.
     pub(super) count: usize,

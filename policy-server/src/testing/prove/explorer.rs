@@ -54,7 +54,7 @@ pub(super) struct PathExplorer<'a, 's> {
     /// Whether preflights are known to depend on origin and method alone.
     pub(super) is_pure: bool,
     responses: HashMap<u64, Rc<Reply>>,
-    /// The requests through the layers, if there are any, with the verdicts on their responses.
+    /// Requests that were sent through layers, with the verdicts on their responses.
     pub(super) arrived: Vec<(ProbeRequest, Verdict)>,
 }
 

@@ -150,7 +150,7 @@ impl Proof {
         text
     }
 
-    /// How much was looked at, and what was not.
+    /// How much was tested, and which code did not run.
     fn summary(&self) -> String {
         let Self { paths, kinds, tallies, declared, .. } = self;
         let mut text =
@@ -161,7 +161,7 @@ impl Proof {
         text
     }
 
-    /// The text of a law that holds, with what it says about.
+    /// The text of a law that holds, with how much was tested.
     pub fn confirmation(&self, law: Law) -> String {
         let (tried, took) = (self.tallies.of(law).tried, self.took.as_secs_f64());
         format!("{}: {tried} cases in {took:.1} s; {}", law.text(), self.summary())

@@ -1,5 +1,5 @@
-//! What the layers of an app do to a request on its way to the gates, and to the response on its
-//! way back.
+//! Records how the layers of an app change a request on its way to the gates, and the response on
+//! its way back.
 
 use std::cell::RefCell;
 
@@ -45,14 +45,14 @@ pub(super) struct Written {
     pub(super) headers: HeaderMap,
 }
 
-/// What was recorded on both sides of the layers for one request.
+/// The requests and responses on both sides of the layers, for one request.
 #[derive(Default)]
 struct Passage {
     /// The request before the layers.
     entered: Option<Head>,
-    /// The requests that came out of them.
+    /// The requests that left them.
     arrived: Vec<Head>,
-    /// The last response that went into them.
+    /// The last response that entered them.
     written: Option<Written>,
 }
 
@@ -60,10 +60,10 @@ thread_local! {
     static PASSAGE: RefCell<Passage> = RefCell::default();
 }
 
-/// A field with one line of what the app wrote: it stays with a response that a layer keeps and
-/// sends later, perhaps to another thread.
+/// A field that repeats what the app wrote, one line each. It stays with a response that a layer
+/// caches and sends later, perhaps from another thread.
 const MARK: HeaderName = HeaderName::from_static("x-policy-probe-written");
-/// The names of the lines that are no fields.
+/// The names of lines that are not header fields.
 const STATUS: HeaderName = HeaderName::from_static("policy-probe-status");
 const REFUSAL: HeaderName = HeaderName::from_static("policy-probe-refusal");
 
@@ -103,7 +103,7 @@ pub(super) fn forget() {
     PASSAGE.take();
 }
 
-/// Whether a request of this thread has gone into layers.
+/// Whether a request of this thread has entered layers.
 pub(super) fn is_entered() -> bool {
     PASSAGE.with_borrow(|passage| passage.entered.is_some())
 }
@@ -126,7 +126,7 @@ impl Written {
         Self { status, is_refusal, headers: response.headers().clone() }
     }
 
-    /// Writes all of it into a response.
+    /// Writes it into a response, as [`MARK`].
     fn mark(&self, headers: &mut HeaderMap) {
         let status = HeaderValue::from(self.status);
         let refusal = HeaderValue::from(u16::from(self.is_refusal));
@@ -139,7 +139,7 @@ impl Written {
         }
     }
 
-    /// Takes the mark from a response, if it has one.
+    /// Removes the mark from a response, if it has one.
     pub(super) fn unmark(response: &mut HeaderMap) -> Option<Self> {
         let http::header::Entry::Occupied(lines) = response.entry(MARK) else { return None };
         let mut headers = HeaderMap::new();

@@ -95,7 +95,7 @@ pub(super) fn is_reached() -> bool {
     PROBE.with_borrow(|probe| probe.is_reached)
 }
 
-/// What is in front of the layers of a group or a route.
+/// Records that a request has passed the gates, in front of the layers of a group or route.
 pub(super) fn entrance(layers: SharedService) -> SharedService {
     SharedService::boxed(move |request| {
         PROBE.with_borrow_mut(|probe| probe.is_reached = true);

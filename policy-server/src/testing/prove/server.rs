@@ -46,8 +46,8 @@ pub(super) struct Reply {
     /// The response of the app to this request, before the layers; `None` if none let it through, or
     /// there are none.
     pub(super) inner: Option<Written>,
-    /// This response before the layers, which may have kept it since an earlier request; `None` if
-    /// a layer made it, or there are none.
+    /// This response before the layers, one of which may have cached it from an earlier request;
+    /// `None` if a layer made it, or there are none.
     pub(super) written: Option<Written>,
 }
 

@@ -10,7 +10,7 @@ use policy_core::{
 
 use super::declared::Declaration;
 
-/// The methods that have a body as a rule.
+/// The methods whose requests usually have a body.
 const WITH_BODY: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "QUERY"];
 
 /// A CORS policy, with the present entries of its list.
@@ -115,7 +115,7 @@ impl Sharing {
     }
 
     /// Whether the preflight is granted although no route serves the method, so that the page can read
-    /// the router's 404 or 405: for each method of a standard, unless the policy names its methods.
+    /// the router's 404 or 405: for each standard method, unless the policy names its methods.
     fn is_unserved(&self, method: &str, path: &[&Declaration]) -> bool {
         let serves = |name: &str| path.iter().any(|route| route.method.as_str() == name);
         self.cors.methods.is_none()

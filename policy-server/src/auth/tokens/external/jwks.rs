@@ -84,8 +84,8 @@ impl JwkSet {
         (is_there && now < held.good_until).then_some(held)
     }
 
-    /// The error for a token of this issuer whose key id is not that of a key in use. Unless the
-    /// document is recent, it also requests a new fetch.
+    /// The error for a token of this issuer whose key id matches no key in use. Unless the document
+    /// is recent, it also requests a new fetch.
     pub(super) fn miss(&self, id: &str, now: Timestamp) -> TokenError {
         let is_recent = self.is_of_this_moment(now);
         if !is_recent {
@@ -99,7 +99,7 @@ impl JwkSet {
         }
     }
 
-    /// Why the document has a key with this id that is not used.
+    /// Why the key with this id, if the document has it, is not used.
     fn skipped(&self, id: &str) -> Option<JwkFault> {
         let held = self.held.load();
         let skipped = held.as_ref()?.skipped.iter().find(|skipped| *skipped.id == *id)?;

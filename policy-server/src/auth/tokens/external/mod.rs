@@ -123,7 +123,8 @@ impl Issuers {
     }
 
     /// Verifies a token that the app's own keys refused with `fault`, by the issuers that have the
-    /// named key, of those that are taken. `is_own` says whether it claims to be of the app itself.
+    /// named key, among the accepted ones. `is_own` says whether it claims to be issued by the app
+    /// itself.
     pub(super) fn verify(
         &self,
         token: &[u8],
@@ -136,14 +137,14 @@ impl Issuers {
         if self.0.is_empty() {
             return Err(fault);
         }
-        // Unverified claims only decide what the log says.
+        // Unverified claims decide only what is logged.
         let is_claimed = || self.0.iter().any(|issuer| issuer.verifier.is_claimed_by(token));
         let id = match key_id(token) {
             Ok(Some(id)) => id,
             Ok(None) if is_without_key(fault) && is_claimed() => {
                 return Err(TokenError::KeyIdMissing);
             }
-            // An app that signs no tokens has not read it.
+            // An app that signs no tokens has not parsed it yet.
             Err(malformed) if fault == TokenError::UnknownKey => return Err(malformed),
             _ => return Err(fault),
         };
@@ -194,13 +195,13 @@ impl Foreign {
                 }
             }
         }
-        // An unverified claim only decides how the token is refused.
+        // An unverified claim decides only how the token is refused.
         self.verifier.is_claimed_by(token).then(|| Err(self.keys.miss(id, now)))
     }
 }
 
 impl Keys {
-    /// The error for a token of the issuer with an id that is not that of a key in use.
+    /// The error for a token of the issuer whose key id matches no key in use.
     fn miss(&self, id: &str, now: Timestamp) -> TokenError {
         match self {
             Self::Given(_) => TokenError::UnknownKey,
@@ -209,7 +210,7 @@ impl Keys {
     }
 }
 
-/// Whether the app's own keys refused the token before one of them verified it.
+/// Whether the app's own keys refused the token before its signature was checked.
 fn is_without_key(fault: TokenError) -> bool {
     matches!(fault, TokenError::UnknownKey | TokenError::AlgNotAllowed | TokenError::WrongType)
 }

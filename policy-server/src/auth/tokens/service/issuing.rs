@@ -156,7 +156,7 @@ impl TokenService {
         let family = match outcome.map_err(unavailable)? {
             Refreshed::Done(family) => family,
             Refreshed::Again { family, steps } => {
-                // A quicker tab may have used the successor.
+                // A faster tab may have used the successor already.
                 for _ in 1..steps.min(Refreshed::MAX_STEPS) {
                     valid = key.successor(&valid);
                 }

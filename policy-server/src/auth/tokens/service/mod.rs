@@ -187,7 +187,8 @@ impl TokenService {
         Ok(())
     }
 
-    /// Stores again what the store has lost, and reads everything anew. What is known to be revoked stays so.
+    /// Stores again the revocations that the store has lost, and reads everything again. Known
+    /// revocations stay in effect.
     async fn revoke_again(&self, asked: Duration) -> Result<(), StoreError> {
         if let Some((secret, _)) = self.refresh_key.get()
             && let Some(secret) = secret.bytes().first_chunk()
@@ -252,7 +253,7 @@ impl TokenService {
         self.keys.as_ref()
     }
 
-    /// Whether the store can write at the moment, and this process knows what it has.
+    /// Whether the store is writable now, and this process has read its current state.
     pub(crate) fn is_writable(&self) -> bool {
         self.store.is_writable() && !self.era.is_behind()
     }

@@ -113,7 +113,7 @@ fn ada() -> Identity {
     Identity::new("ada").scopes(["read", "write"]).roles(["admin"])
 }
 
-/// How long [`wait`] waits: far longer than anything takes here.
+/// How long [`wait`] waits: far longer than any operation takes here.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Wakes the thread that waits.
@@ -125,8 +125,8 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on this thread, which sleeps until it is woken. Panics at the place of the call if the
-/// future is not done in time.
+/// Runs a future on this thread, which sleeps until it is woken. Panics at the caller's location if
+/// the future is not done in time.
 #[track_caller]
 fn wait<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

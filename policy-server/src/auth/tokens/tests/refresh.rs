@@ -18,8 +18,9 @@ fn every_scenario_of_refresh_tokens_goes_as_it_says() {
     assert_eq!(steps, 26);
 }
 
-/// Tab 1 refreshes, tab 3 has its successor already and refreshes that, and the request of tab 2 was
-/// slower: every order of the tabs within the grace leads all of them to the one valid token.
+/// Tab 1 refreshes, tab 3 already has the successor and refreshes that, and the request of tab 2
+/// was slower: within the grace period, all tabs get the one valid token, in whatever order they
+/// refresh.
 #[test]
 fn three_tabs_that_refresh_in_any_order_stay_signed_in() {
     for tabs in [[0, 0, 1], [0, 1, 0], [0, 1, 1], [0, 1, 2]] {

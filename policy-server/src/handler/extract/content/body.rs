@@ -24,9 +24,9 @@ pub(super) async fn read(mut request: Request) -> Result<Bytes, BodyRejection> {
     take(&mut request).await
 }
 
-/// Takes the body out of a request, up to the limit of its route. In a service or behind layers it is
-/// bounded by axum's, too, which is the same unless one of them sets another. Outside of an app, as in
-/// an axum router, axum's limit holds alone.
+/// Takes the body out of a request, up to the limit of its route. In a service or behind layers,
+/// axum's limit applies, too, which is the same unless one of them sets another. Outside of an app,
+/// as in an axum router, only axum's limit applies.
 pub(super) async fn take(request: &mut Request) -> Result<Bytes, BodyRejection> {
     let context = request.extensions().get::<Context>();
     let limit = context.map_or(u64::MAX, |context| context.body_limit);
@@ -70,7 +70,7 @@ mod tests {
         }
     }
 
-    /// A body of three million bytes, in an app whose limit is this.
+    /// A request with a body of three million bytes, in an app with this limit.
     fn inside(body_limit: u64, reach: Reach) -> Request {
         let mut request = Request::new(Body::from(vec![0; 3_000_000]));
         let client = Client::new(None);
@@ -86,14 +86,14 @@ mod tests {
         assert!(matches!(read(large).await, Err(BodyRejection::TooLarge)));
     }
 
-    /// Nothing around the reader has to have limited the body.
+    /// The reader limits the body even if nothing around it does.
     #[tokio::test]
     async fn the_limit_of_the_route_holds_by_itself() {
         for (limit, reach, is_read) in [
             (3_000_000, Reach::Extractors, true),
             (2_999_999, Reach::Extractors, false),
             (u64::MAX, Reach::Extractors, true),
-            // That of axum is two megabytes unless something states it.
+            // axum's limit is two megabytes unless something sets it.
             (3_000_000, Reach::Services, false),
         ] {
             let length = read(inside(limit, reach)).await.map(|body| body.len());

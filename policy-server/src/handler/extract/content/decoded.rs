@@ -25,29 +25,30 @@ use crate::{
     handler::extract::context::Context,
 };
 
-/// The most bytes that one byte of a coded body becomes, behind the first [`FREE`]. Texts shrink to a
-/// tenth, and a body that is made to fill a memory to a thousandth.
+/// The most bytes into which one byte of an encoded body may decode, beyond [`FREE`]. Ordinary text
+/// is compressed by a factor of ten, a decompression bomb by a factor of a thousand.
 const RATIO: u64 = 100;
 
-/// A body may become this long whatever its ratio: short ones of one repeated word do.
+/// The decoded length up to which any ratio is permitted: short repetitive bodies have high ratios.
 const FREE: u64 = 64 << 10;
 
-/// The limit outside of an app, which is the one that axum's extractors have by default.
+/// The limit outside of an app, which is also the default of axum's extractors.
 const LIMIT_OUTSIDE: u64 = 2 << 20;
 
-/// How much is decoded before other tasks get their turn.
+/// How many bytes are decoded before the task yields.
 const AT_ONCE: usize = 256 << 10;
 
-/// What is decoded, for clients that sent another coding.
+/// The supported codings, as `Accept-Encoding` for clients that sent another one.
 const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate");
 
-/// An extractor of a body that may have a content coding, `gzip` or `deflate` (RFC 9110 8.4.1):
-/// `Decoded<Json<T>>`, `Decoded<Form<T>>`, `Decoded<Bytes>`, or another one (feature `decompression`).
-/// Without it, a body with a coding is refused.
+/// Decodes a body with the content coding `gzip` or `deflate` (RFC 9110 8.4.1) for another
+/// extractor: `Decoded<Json<T>>`, `Decoded<Form<T>>`, `Decoded<Bytes>` or any other that reads a
+/// body (feature `decompression`). Without it, a body with a content coding is refused. A body
+/// without one is passed on unchanged.
 ///
-/// The decoded body is bounded by the body limit of the route, as one without a coding is, and by 100
-/// times the length of the coded one once it is longer than 64 KiB. It is in memory as a whole; the inner
-/// extractor gets it without `Content-Encoding`.
+/// The decoded body is bounded by the body limit of the route, and, if it is longer than 64 KiB, by
+/// 100 times its encoded length. All of it is held in memory; the inner extractor gets it without
+/// `Content-Encoding`.
 ///
 /// ```
 /// use policy_server::{extract::Decoded, prelude::*};
@@ -82,7 +83,9 @@ const CODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate");
 /// # });
 /// ```
 ///
-/// Outside of an app, as in an axum router, the limit is 2 MiB.
+/// A body that cannot be decoded is refused with 400, one that exceeds a bound with 413, and one
+/// with another or more than one coding with 415. Outside of an app, as in an axum router, the
+/// limit is 2 MiB.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<E>(pub E);
 
@@ -98,7 +101,7 @@ impl<E: ReadsMediaType> ReadsMediaType for Decoded<E> {
     const MEDIA_TYPE: &'static str = E::MEDIA_TYPE;
 }
 
-/// Why a body is not what [`Decoded`] wraps.
+/// Why [`Decoded`] refuses a request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DecodedRejection<R> {
@@ -121,7 +124,7 @@ impl Coding {
     fn of(headers: &HeaderMap) -> Result<Option<Self>, BodyRejection> {
         let mut codings = codings(headers);
         let Some(coding) = codings.next() else { return Ok(None) };
-        // Each further coding would multiply the ratio.
+        // Each additional coding would multiply the ratio.
         if codings.next().is_some() {
             return Err(BodyRejection::Coded);
         }
@@ -150,7 +153,7 @@ impl Coding {
     }
 }
 
-/// Reads a decoder to its end, unless that is behind a bound.
+/// Reads a decoder to its end, or fails if that exceeds a bound.
 async fn drain<D: Read>(
     mut decoder: D,
     coded: usize,
@@ -160,7 +163,7 @@ async fn drain<D: Read>(
     let mut decoded = Vec::new();
     loop {
         let before = decoded.len();
-        // One byte above a bound tells that there is more.
+        // One byte beyond the bound shows that there is more.
         let bound = by_ratio.min(limit).saturating_add(1).saturating_sub(before as u64);
         let part = bound.min(AT_ONCE as u64);
         let read = decoder.by_ref().take(part).read_to_end(&mut decoded);
@@ -318,7 +321,7 @@ mod tests {
         let bomb = zlib(&vec![0; 8 << 20]);
         assert_eq!(decoded(Coding::Deflate, &bomb, u64::MAX).await, Err("ratio"));
         assert_eq!(decoded(Coding::Deflate, &bomb, 1000).await, Err("limit"));
-        // Numbers are nothing of the kind.
+        // Numbers are not repetitive.
         let numbers: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
         let coded = gzip(&numbers);
         assert_eq!(decoded(Coding::Gzip, &coded, 800_000).await.unwrap(), numbers);

@@ -28,9 +28,10 @@ use crate::{
 /// A form (`application/x-www-form-urlencoded`): as the last argument of a handler the form of the
 /// request, as a return value that of the response.
 ///
-/// As in HTML, a form sent by GET (or HEAD) is in the query, any other in the body. Repeated names and
-/// empty values are read as [`Query`](super::Query) reads them, so a `<select multiple>` is a `Vec`, and an
-/// input that was left empty is `None` in an `Option`. For files use axum's `Multipart`.
+/// As in HTML, a form sent by GET (or HEAD) is in the query, any other in the body. Repeated names
+/// and empty values are read as [`Query`](super::Query) reads them, so a `<select multiple>` is
+/// read into a `Vec`, and an input that was left empty into an `Option` as `None`. For files use
+/// axum's `Multipart`.
 ///
 /// ```
 /// use policy_server::prelude::*;

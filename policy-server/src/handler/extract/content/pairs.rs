@@ -13,9 +13,9 @@ use serde::{
 
 /// The pairs of form data (URL Standard, 5.1), in the order in which they were sent.
 ///
-/// - All values of a name are read into a sequence: `?tag=a&tag=b` into `Vec<String>`, also where
-///   there is one. Anything else takes one value.
-/// - An `Option` is `None` for an empty value, as forms send for a field that was left empty.
+/// - A sequence takes all values of its name, also if there is only one: `?tag=a&tag=b` is read
+///   into `Vec<String>`. Any other type takes one value.
+/// - An `Option` is `None` for an empty value, which forms send for a field that was left empty.
 pub(super) struct Pairs<'de>(Vec<(Cow<'de, str>, Cow<'de, str>)>);
 
 impl<'de> Pairs<'de> {
@@ -24,13 +24,13 @@ impl<'de> Pairs<'de> {
     }
 
     fn grouped(mut self) -> Groups<'de> {
-        // Stable: the values of a name keep their order.
+        // The sort is stable, so the values of a name keep their order.
         self.0.sort_by(|(one, _), (other, _)| one.cmp(other));
         Groups(self.0.into_iter().peekable())
     }
 }
 
-/// The values of each name.
+/// The names with their values.
 struct Groups<'de>(Peekable<vec::IntoIter<(Cow<'de, str>, Cow<'de, str>)>>);
 
 impl<'de> Iterator for Groups<'de> {
@@ -292,7 +292,7 @@ mod tests {
         }
         let unknown = read::<Search>("sort=size").unwrap_err();
         assert!(unknown.starts_with("`sort`: unknown variant `size`"), "{unknown}");
-        // What no field reads may be repeated.
+        // A name without a field may be repeated.
         assert_eq!(read::<Search>("utm=1&utm=2"), Ok(Search::default()));
         assert!(read::<BTreeMap<String, u8>>("a=1&a=2").is_err());
         assert!(read::<()>("a=1").is_err() && read::<()>("").is_ok());
@@ -310,7 +310,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written as a form is read as it was.
+        /// Serialized form data is read back unchanged.
         #[test]
         fn what_is_written_is_read(
             many in prop::collection::vec(any::<String>(), 0..4),

@@ -15,11 +15,11 @@ use crate::{
 
 /// The query of the request, read as form data: `?page=2&sort=name`.
 ///
-/// - A field with a sequence, such as `Vec<String>`, takes all values of its name: `?tag=a&tag=b`, or
-///   `?tag=a`. Mark it `#[serde(default)]` if there may be none. Any other field takes one value, and a
-///   repeated name is an error.
-/// - A field with an `Option` is `None` for an empty value, `?page=`, as for a missing one, whatever is
-///   in the `Option`. A `String` is empty then.
+/// - A field of a sequence type, such as `Vec<String>`, takes all values of its name:
+///   `?tag=a&tag=b`, or `?tag=a`. Mark it `#[serde(default)]` if there may be none. Any other field
+///   takes one value, and a repeated name is an error.
+/// - An `Option` is `None` for an empty value, `?page=`, as for a missing one, whatever its type. A
+///   plain `String` is then empty.
 /// - `Option<Query<T>>` is `None` for a request without a query or with an empty one.
 ///
 /// ```

@@ -186,7 +186,7 @@ mod tests {
     }
 
     async fn settled(done: &Arc<AtomicU32>, count: u32) {
-        // The clock of these tests stands still, so turns are the bound.
+        // The clock of these tests is paused, so the wait is bounded by a number of turns.
         for _ in 0..100_000 {
             if done.load(SeqCst) >= count {
                 return;

@@ -44,8 +44,8 @@ fn integers_are_as_long_as_they_need() {
     }
 }
 
-/// Read as RFC 7541 5.1 says, each value around the places where an integer gets a byte longer comes
-/// back, in the fewest bytes.
+/// Each value near a boundary where an integer needs one more byte is written in the fewest bytes,
+/// and read back by the algorithm of RFC 7541 5.1.
 #[test]
 fn integers_come_back_around_each_length() {
     let read = |bytes: &[u8], bits: u32| {

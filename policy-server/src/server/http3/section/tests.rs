@@ -132,7 +132,7 @@ fn string(flags: u8, bits: u32, text: &[u8], is_huffman: bool, to: &mut Vec<u8>)
     }
 }
 
-/// Up to four bytes after the first, which is more than any section has.
+/// Up to four bytes after the first, which no section exceeds.
 #[test]
 fn integers_are_read_around_each_length() {
     for bits in 3..=7 {

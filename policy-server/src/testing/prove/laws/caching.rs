@@ -107,7 +107,7 @@ fn has_directive(reply: &Reply, directive: &str) -> bool {
     value_of(&reply.headers, directive).is_some()
 }
 
-/// The value of a directive of `Cache-Control`; an empty one where it has none.
+/// The value of a directive of `Cache-Control`; empty if the directive has no value.
 fn value_of<'h>(headers: &'h HeaderMap, directive: &str) -> Option<&'h str> {
     let lines = headers.get_all(header::CACHE_CONTROL).iter();
     let lines = lines.filter_map(|line| line.to_str().ok());
@@ -118,17 +118,17 @@ fn value_of<'h>(headers: &'h HeaderMap, directive: &str) -> Option<&'h str> {
     pairs.find(|(name, _)| name.eq_ignore_ascii_case(directive)).map(|(_, value)| value)
 }
 
-/// What caches may do with a response (RFC 9111 3, 4.2 and 5.2.2, RFC 5861), the times in seconds.
+/// What caches may do with a response (RFC 9111 3, 4.2 and 5.2.2, RFC 5861); times are in seconds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reuse {
     is_stored: bool,
-    /// Whether a cache of many may keep responses to requests with `Authorization`.
+    /// Whether a shared cache may store responses to requests with `Authorization`.
     is_public: bool,
-    /// For how long the cache of a browser reuses it without asking.
+    /// For how long a private cache reuses it without validation.
     own: u64,
-    /// The same for a cache of many.
+    /// The same for a shared cache.
     shared: u64,
-    /// For how long after that.
+    /// For how long after that it may be reused stale.
     stale: u64,
 }
 
@@ -146,7 +146,7 @@ impl Reuse {
         if has("no-store") || !is_kept {
             return Self::NONE;
         }
-        // Without an age, a cache decides.
+        // Without `max-age`, the freshness lifetime is up to the cache.
         let own = age.unwrap_or(u64::MAX);
         let later = ["stale-while-revalidate", "stale-if-error"].map(seconds);
         let later = later.into_iter().flatten().fold(1, u64::saturating_add);
@@ -164,7 +164,7 @@ impl Reuse {
         }
     }
 
-    /// Whether caches may do no more than with another.
+    /// Whether caches may do no more with this response than with the other.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         self.is_stored <= other.is_stored
             && self.is_public <= other.is_public

@@ -23,7 +23,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// A login sets exactly one cookie, with the attributes that the app declares and no others, in a
-/// response that no cache keeps; and a browser accepts it.
+/// response that no cache stores, and a browser accepts it.
 pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let Some(nobody) = explorer.callers.first().cloned() else { return };
@@ -69,7 +69,7 @@ pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
     }
 }
 
-/// The attributes of a line, in lower case and sorted.
+/// The attributes of a `Set-Cookie` line, in lower case and sorted.
 fn attributes(line: &str) -> Vec<String> {
     let attributes = line.split(';').skip(1);
     let mut attributes: Vec<_> =

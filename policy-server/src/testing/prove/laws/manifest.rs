@@ -30,12 +30,12 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     judge(engine, exchange.own, &request, exchange.caller, reply)
 }
 
-/// What the manifest says about the request that a page sent.
+/// The decision of the manifest about a page's request.
 pub(super) fn decision(exchange: &Exchange<'_>) -> Option<Decision> {
     decide(exchange.engine?, exchange.own, &request(exchange)?, exchange.caller)
 }
 
-/// The request that a page sent.
+/// The request that a page sent, if it sent one.
 fn request(exchange: &Exchange<'_>) -> Option<ProbeRequest> {
     let (node, _) = exchange.sent.as_ref()?;
     let sent = node.sent()?;
@@ -74,7 +74,7 @@ fn judge(
     let Some(decision) = decide(engine, own, request, caller) else { return Verdict::Silent };
     let has_run = reply.report.is_some();
     let is_reached = match decision.refusal() {
-        // Found behind the layers of a route.
+        // This refusal comes from behind the layers of a route.
         Some(Refusal::MediaType) => has_run,
         _ => reply.is_reached,
     };

@@ -55,20 +55,20 @@ const BAITS: [Bait; 25] = [
     Bait::Field("x-method-override", "DELETE"),
 ];
 
-/// What a field of a proxy says that any client can send as well.
+/// What a forwarded field states. Any client can send one as well.
 #[derive(Clone, Copy, Debug)]
 enum Claim {
-    /// The host that was asked.
+    /// The requested host.
     Host,
-    /// The origin that was asked.
+    /// The requested origin.
     Origin,
-    /// The path that was asked.
+    /// The requested path.
     Path,
 }
 
-/// The fields by which proxies say what was asked of them. An app removes those of which it knows
-/// before any layer, and of the others a layer may read one. None is of a scheme: a redirect to
-/// HTTPS by it gives nobody anything.
+/// The fields in which proxies state the request that they received. An app removes those that it
+/// knows before any layer, but a layer may read another one. No field for the scheme is tested: a
+/// redirect to HTTPS because of one does no harm.
 const FORWARDED: [(&str, Claim); 12] = [
     ("x-forwarded-host", Claim::Host),
     ("x-original-host", Claim::Host),
@@ -84,7 +84,7 @@ const FORWARDED: [(&str, Claim); 12] = [
     ("x-envoy-original-path", Claim::Path),
 ];
 
-/// A host that nobody has.
+/// A host that does not exist.
 const NOBODY: &str = "policy-probe.invalid";
 /// The host of a stranger's page.
 const STRANGER_HOST: &str = "stranger.example";
@@ -122,9 +122,8 @@ pub(super) fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies)
     }
 }
 
-/// No layer decides or writes anything by what a client says of a proxy: with these fields, the
-/// response is that without them. They name the host of the page and the path of another route, as
-/// who sends them would.
+/// No layer trusts forwarded fields of a client: the response is the same with and without them. As
+/// an attacker would send them, they name the host of the page and the path of another route.
 pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let other = another_path(explorer);
     let (own, cookie) = (explorer.app.declared.own.clone(), explorer.app.cookie.clone());
@@ -145,7 +144,7 @@ pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
                 let reply = explorer.ask(&request, HandlerBehavior::Answers)?;
                 Some((request, reply))
             };
-            // A layer that keeps something between requests may respond otherwise to the same one.
+            // A layer with state may respond differently to two equal requests.
             let mut judge = |fields: &[(&'static str, Claim)]| {
                 let name = fields.first().map_or("", |(name, _)| *name);
                 let (_, plain) = ask(&[])?;
@@ -157,7 +156,7 @@ pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
             };
             let Some((mut request, mut found)) = judge(&FORWARDED) else { continue };
             if found.is_some() {
-                // By which of them.
+                // Find the field that causes it.
                 let alone = FORWARDED.iter().filter_map(|field| judge(&[*field]));
                 let one = alone.into_iter().find(|(_, fault)| fault.is_some());
                 (request, found) = one.unwrap_or((request, None));
@@ -169,7 +168,7 @@ pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Talli
     }
 }
 
-/// The path of another route, rather one that is open to everybody.
+/// The path of another route, preferably a public one.
 fn another_path(explorer: &PathExplorer<'_, '_>) -> String {
     let here = explorer.path.template;
     let others = || explorer.app.declared.routes.iter().filter(|route| route.path() != here);
@@ -187,7 +186,7 @@ fn value(name: &str, claim: Claim, host: &str, path: &str) -> String {
     }
 }
 
-/// What makes a response another one than without the fields.
+/// How the response differs from the one without the fields.
 fn depends(
     plain: &Reply,
     reply: &Reply,

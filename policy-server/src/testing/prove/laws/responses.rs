@@ -1,4 +1,4 @@
-//! Responses: layers leave what the policy writes into a response as it was written.
+//! Responses: layers do not change what the policy writes into a response.
 
 use std::{borrow::Cow, mem};
 
@@ -18,18 +18,18 @@ use crate::testing::prove::{
 /// What a layer may do with a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Freedom {
-    /// Nothing: the lines that the app writes arrive, and no others.
+    /// Nothing: exactly the lines that the app writes leave the layers.
     None,
-    /// Write it where the app writes none.
+    /// Write it if the app writes none.
     Absent,
-    /// Add to it: each of its members restricts.
+    /// Add members to it: each one restricts.
     Add,
-    /// Keep caches from the response, or shorten how long they have it.
+    /// Forbid or shorten caching.
     Narrow,
 }
 
-/// The fields that policies write, and those by which a response gives pages or caches more than
-/// policies do; next to those of CORS. The attribute is the one that states it.
+/// The fields that policies write, and others that would allow pages or caches more than the
+/// policies do, each with the attribute that states it. The fields of CORS are handled apart.
 static FIELDS: [(HeaderName, Freedom, &str); 19] = [
     (header::X_CONTENT_TYPE_OPTIONS, Freedom::Absent, "headers"),
     (header::CONTENT_SECURITY_POLICY, Freedom::Add, "headers"),
@@ -52,11 +52,11 @@ static FIELDS: [(HeaderName, Freedom, &str); 19] = [
     (header::SET_COOKIE, Freedom::None, "auth"),
 ];
 
-/// How the names of the fields of CORS begin (Fetch 3.3.3).
+/// The prefix of the names of CORS headers (Fetch 3.3.3).
 const CORS: &str = "access-control-";
 
-/// What the app refuses by its manifest, no layer lets through without asking the app. Nothing but
-/// 101 opens a WebSocket.
+/// No layer responds with success, without calling the app, to a request that the app refuses by
+/// its manifest. For a WebSocket only 101 is success.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let is_made = |reply: &&Reply| reply.is_layered && reply.inner.is_none();
     let Some(reply) = exchange.reply().filter(is_made) else { return Verdict::Silent };
@@ -70,12 +70,12 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     undone(status, reply).map_or(Verdict::Holds, Verdict::Broken)
 }
 
-/// Judges a response that came out of the layers by what went into them.
+/// Compares a response that left the layers with the response that entered them.
 pub(in crate::testing::prove) fn judge(reply: &Reply, cookie: &str) -> Verdict {
     reply.written.as_ref().map_or(Verdict::Silent, |written| compare(written, reply, cookie))
 }
 
-/// The verdicts on all responses of a path that came out of layers.
+/// Adds the verdicts on all responses of a path that left layers.
 pub(in crate::testing::prove) fn arrived(
     explorer: &mut PathExplorer<'_, '_>,
     tallies: &mut Tallies,
@@ -85,15 +85,15 @@ pub(in crate::testing::prove) fn arrived(
     }
 }
 
-/// A response that a layer makes itself has what the app would have written: pages of handlers, and
-/// refusals, errors and panics as pages.
+/// A response that a layer makes itself has the fields that the app would have written: for pages
+/// of handlers, and for refusals, errors and panics shown as pages.
 pub(super) fn made(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for (method, caller) in explorer.through_layers() {
         let is_served = explorer.path.served(method.as_str()).is_some();
         let behaviors =
             [HandlerBehavior::Answers, HandlerBehavior::Fails(404), HandlerBehavior::Panics];
         for behavior in behaviors.into_iter().take(if is_served { 3 } else { 1 }) {
-            // Each with a ticket of its own.
+            // Each request has its own ticket.
             let mut ask = |is_bare| {
                 let mut request = explorer.by_own_page(&caller, &method);
                 request.headers.insert(header::ACCEPT, HeaderValue::from_static("text/html"));
@@ -134,7 +134,7 @@ fn compare(written: &Written, reply: &Reply, cookie: &str) -> Verdict {
     fault.map_or(Verdict::Holds, Verdict::Broken)
 }
 
-/// What is refused stays refused. A path that no route has is nothing that is protected.
+/// A refusal stays a refusal. A 404 protects nothing, so a layer may replace it.
 fn undone(status: u16, reply: &Reply) -> Option<Fault> {
     (status != 404 && reply.status < 400).then(|| Fault {
         expected: format!("a refusal: the app refuses the request with {status}"),
@@ -173,7 +173,7 @@ fn fields(written: &Written, reply: &Reply, cookie: &str) -> Option<Fault> {
     Some(Fault { expected, seen: format!("{seen}, status {}", reply.status), attribute })
 }
 
-/// What a response has beyond or short of another one to an equal request.
+/// The first difference between the responses to two equal requests.
 pub(super) fn difference(one: &Reply, other: &Reply, cookie: &str) -> Option<Fault> {
     let status = one.status;
     let headers = without_nonces(one.headers.clone());
@@ -182,14 +182,14 @@ pub(super) fn difference(one: &Reply, other: &Reply, cookie: &str) -> Option<Fau
     fields(&expected, &other, cookie)
 }
 
-/// Whether each member is among others. `*` in `Vary` stands for all.
+/// Whether all expected members arrived. `*` in `Vary` stands for all.
 fn has_all(arrived: &[String], expected: &[String]) -> bool {
     let is_there = |member: &String| arrived.iter().any(|other| other == member || other == "*");
     expected.iter().all(is_there)
 }
 
-/// The lines of a field; of `Vary` its members, of `Set-Cookie` those that set the cookie of the
-/// sessions.
+/// The lines of a field; for `Vary` its members, and for `Set-Cookie` only the lines that set the
+/// session cookie.
 fn lines(headers: &HeaderMap, name: &HeaderName, cookie: &str) -> Vec<String> {
     let values = headers.get_all(name).iter();
     let texts = values.map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -211,7 +211,7 @@ fn lines(headers: &HeaderMap, name: &HeaderName, cookie: &str) -> Vec<String> {
     }
 }
 
-/// A line, without the id of a session.
+/// A line to be shown, without the id of a session.
 fn shown(name: &HeaderName, line: &str) -> String {
     match line.split_once('=').filter(|_| *name == header::SET_COOKIE) {
         None => line.to_owned(),
@@ -222,8 +222,8 @@ fn shown(name: &HeaderName, line: &str) -> String {
     }
 }
 
-/// The headers, with policies for content without the values of their nonces, which differ from
-/// response to response.
+/// The headers, with `Content-Security-Policy` without the values of nonces, which differ in each
+/// response.
 fn without_nonces(mut headers: HeaderMap) -> HeaderMap {
     for policy in headers.iter_mut().filter(|(name, _)| **name == header::CONTENT_SECURITY_POLICY) {
         let text = without_nonce(&String::from_utf8_lossy(policy.1.as_bytes()));
