@@ -1,4 +1,4 @@
-//! The defaults of other crates that this one replaces: each is listed with its reason in
+//! Each default of another crate that this one replaces is listed, with the reason, in
 //! `docs/decisions/defaults.md`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The methods by which other crates take a limit, a check or a time in place of their own.
+/// The methods that replace another crate's default limit, check or time-out.
 const METHODS: &str = "adaptive_window connect_timeout danger_accept_invalid_certs dangerous \
     datagram_receive_buffer_size datagram_send_buffer_size disable disable_recursion_limit \
     enable_connect_protocol half_close header_read_timeout ignore_multi_range_requests \
@@ -27,7 +27,7 @@ const METHODS: &str = "adaptive_window connect_timeout danger_accept_invalid_cer
 const FIELDS: &str = "alpn_protocols enable_secret_extraction key_log max_early_data_size \
     max_fragment_size recycling_method require_ems send_half_rtt_data session_storage ticketer";
 
-/// The same for functions of a type.
+/// The same for associated functions.
 const FUNCTIONS: [&str; 3] =
     ["DefaultBodyLimit::max", "DefaultBodyLimit::disable", "DefaultBodyLimit::new"];
 
@@ -44,7 +44,7 @@ fn no_listed_default_is_gone() {
     assert!(listed().len() > 40, "only {} were seen", listed().len());
 }
 
-/// Each row ends with files and tests that are in them, or with `the same` as the row above.
+/// Each row ends with files and their tests, or with `the same` as the row above.
 #[test]
 fn every_row_names_a_test() {
     let text = fs::read_to_string(root().join("../docs/decisions/defaults.md")).unwrap();
@@ -81,7 +81,7 @@ fn settings_are_found_in_code_only() {
     assert_eq!(found, ["DefaultBodyLimit::disable", "max_headers", "recycling_method", "ticketer"]);
 }
 
-/// The settings in a file, without those of its tests.
+/// The settings in a file outside of its test module.
 fn settings(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
@@ -103,13 +103,13 @@ fn settings(text: &str) -> BTreeSet<String> {
     methods.chain(fields).chain(functions).map(str::to_owned).collect()
 }
 
-/// File and setting of each replaced default.
+/// The file and setting of each replaced default.
 fn found() -> BTreeSet<(String, String)> {
     let src = root().join("src");
     let mut found = BTreeSet::new();
     for file in files(&src) {
         let name = file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
-        // What is not a part of a running server: test clients and tests.
+        // Test clients and tests are not part of a running server.
         let is_test = name.starts_with("testing/") || name.contains("tests/");
         if is_test || name.ends_with("tests.rs") {
             continue;

@@ -1,5 +1,5 @@
-//! Layers and services that change a body: what reads it is bounded by the limit of the route, as it is
-//! by itself.
+//! Layers and services that change a body: readers are bounded by the limit of the route, as they
+//! are for an unchanged body.
 
 use std::{collections::HashMap, io::Write};
 
@@ -24,10 +24,10 @@ use super::*;
 /// The limit of every route here.
 const LIMIT: usize = 4096;
 
-/// Where the expanding layer inserts as many bytes as this header states.
+/// The header that states how many bytes the expanding layer inserts.
 const EXPAND: &str = "x-expand";
 
-/// A layer such as a service decrypts bodies with: it makes long bodies of short ones.
+/// Makes a long body of a short one, as a layer that decrypts bodies may.
 fn expand(mut request: Request) -> Request {
     let Some(count) = request.headers_mut().remove(EXPAND) else { return request };
     let count: usize = count.to_str().unwrap_or_default().parse().unwrap_or_default();
@@ -49,7 +49,7 @@ fn to_body(request: http::Request<DecompressionBody<Body>>) -> Request {
     request.map(Body::new)
 }
 
-/// Both layers that change a body: one of a library, and one of a user.
+/// Both layers that change a body: one from a library, and one from an app.
 fn changing() -> impl Layer<SharedService, Service: HttpService> + Clone + Send + Sync + 'static {
     layer_fn(|inner: SharedService| {
         let expanding = MapRequestLayer::new(expand).layer(inner);
@@ -70,7 +70,7 @@ async fn length_of_form(
     Ok(length.to_string())
 }
 
-/// Reads raw, and sees no more than this.
+/// Reads the body raw, and fails if it gets more than `most` bytes.
 async fn length_of_pieces(mut body: Body, most: usize) -> Response {
     let mut length = 0;
     while let Some(frame) = body.frame().await {
@@ -210,7 +210,7 @@ fn router() -> Router {
         )
 }
 
-/// The same, with what changes bodies inside of the service.
+/// The same, with the layers that change bodies inside of the service.
 fn changing_router() -> Router {
     let changing = ServiceBuilder::new()
         .layer(RequestDecompressionLayer::new())
@@ -219,7 +219,7 @@ fn changing_router() -> Router {
     router().layer(changing)
 }
 
-/// A service sees one byte by which it learns that there are more.
+/// A service gets one byte over the limit, which shows that the body is longer.
 fn streams() -> Router {
     Router::new()
         .route("/pieces", on_post(async |body: Body| length_of_pieces(body, LIMIT + 1).await))
@@ -231,7 +231,7 @@ fn streams() -> Router {
         )
 }
 
-/// What carries the limit, and where the layers are.
+/// What sets the limit, and where the layers are.
 const CARRIERS: [&str; 8] = [
     "attributes",
     "group",
@@ -268,7 +268,7 @@ fn carrier(name: &str) -> TestClient {
     }
 }
 
-/// Media type, beginning and end of a body.
+/// The media type, beginning and end of a body for a reader.
 fn shape(reader: &str) -> (&'static str, &'static str, &'static str) {
     match reader {
         "/json" | "/axum/json" | "/decoded" => ("application/json", "\"", "\""),
@@ -288,7 +288,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// How a body becomes as long as a reader sees it.
+/// How a body gets the length that a reader sees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     None,
@@ -329,8 +329,8 @@ const READERS: [&str; 11] = [
     "/request",
 ];
 
-/// Whatever changes a body, whatever carries its limit and whatever reads it: a body at the limit is
-/// read, and a longer one is 413.
+/// Whatever changes a body, sets its limit and reads it: a body at the limit is read, and a longer
+/// one gets 413.
 #[tokio::test]
 async fn a_changed_body_is_bounded_as_one_that_came_as_it_is() {
     let (mut cases, mut changed) = (0, 0);
@@ -342,7 +342,7 @@ async fn a_changed_body_is_bounded_as_one_that_came_as_it_is() {
                 "mount in a group" => format!("/in/mount{reader}"),
                 _ => reader.to_owned(),
             };
-            // A service with layers of its own bounds what it reads raw by itself.
+            // A service with its own layers has to bound raw reads itself.
             let is_raw = reader == "/pieces" || reader == "/request";
             let has_reader = match name {
                 "attributes" | "group" | "app" => true,
@@ -368,8 +368,8 @@ async fn a_changed_body_is_bounded_as_one_that_came_as_it_is() {
     assert!(cases >= 800 && changed >= 400, "{cases} {changed}");
 }
 
-/// A limit that the app does not state is the one that axum has by default; a route that allows more
-/// allows it behind what changes bodies, too.
+/// The default limit is the same as axum's; a higher limit of a route also applies behind layers
+/// that change bodies.
 #[tokio::test]
 async fn the_limit_of_a_route_is_that_of_axums_extractors() {
     let mounted = |router: Router| Mount::new(router).all_methods().strip_prefix().public();
@@ -395,7 +395,7 @@ async fn the_limit_of_a_route_is_that_of_axums_extractors() {
     }
 }
 
-/// A router that states a smaller limit than ours keeps it, for axum's extractors and for ours.
+/// A smaller limit of a router applies to axum's extractors and to ours.
 #[tokio::test]
 async fn a_smaller_limit_of_a_service_or_of_a_layer_holds() {
     let limits = Limits::NONE.body(LIMIT as u64);
@@ -424,7 +424,7 @@ async fn a_smaller_limit_of_a_service_or_of_a_layer_holds() {
     }
 }
 
-/// A layer that states no limit leaves axum's as it is.
+/// A `PolicyLayer` without a limit keeps axum's.
 #[tokio::test]
 async fn a_policy_layer_without_a_limit_keeps_that_of_axum() {
     let layer = PolicyLayer::builder().build().expect("right");
@@ -444,7 +444,7 @@ async fn large(Decoded(Json(body)): Decoded<Json<String>>) -> String {
     body.len().to_string()
 }
 
-/// RFC 9110 15.5.16 and 12.5.3: what would have been read is stated with 415.
+/// RFC 9110 15.5.16 and 12.5.3: 415 states the codings that would have been accepted.
 #[tokio::test]
 async fn a_coded_body_is_decoded_within_bounds_or_refused_with_what_is_read() {
     let client = App::new(()).routes(routes![large]).routes(plain::routes()).test();

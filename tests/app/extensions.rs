@@ -1,4 +1,4 @@
-//! `#[cors(extend, ..)]`: names of headers beside those of the policy of an outer level.
+//! `#[cors(extend, ..)]`: header names in addition to those of an outer policy.
 
 use policy_server::{Error, StartProblem, manifest::Manifest};
 
@@ -32,7 +32,8 @@ async fn preflight(client: &TestClient, path: &str, origin: &str, method: &str) 
     asked.header("access-control-request-method", method).send().await
 }
 
-/// The route has the names of both; origins, credentials and the age are those of the outer policy.
+/// The route has the names of both; origins, credentials and `max_age` are those of the outer
+/// policy.
 #[tokio::test]
 async fn a_route_adds_names_to_the_policy_of_its_app() {
     let client = app().cors(SHOP).routes(routes![traced, told]).test();
@@ -65,7 +66,7 @@ async fn a_group_is_nearer_than_the_app() {
     assert_eq!(refused.status(), 403);
 }
 
-/// The manifest has the policy that holds, as if it had been written at the route.
+/// The manifest contains the resulting policy, as if it were stated at the route.
 #[test]
 fn the_manifest_has_the_policy_that_results() {
     #[get("/traced")]

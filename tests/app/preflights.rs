@@ -164,7 +164,7 @@ async fn preflights_do_not_reach_a_handler_of_options() {
 #[auth(public)]
 async fn listed() {}
 
-/// A page would see `TypeError: Failed to fetch` where the router says what is wrong.
+/// Otherwise a page would see `TypeError: Failed to fetch` instead of the router's 404 or 405.
 #[tokio::test]
 async fn preflights_for_what_no_route_serves_let_the_page_read_why() {
     let app = || App::new(()).cors(APP).routes(routes![listed]);
@@ -197,12 +197,12 @@ async fn preflights_for_what_no_route_serves_let_the_page_read_why() {
         let refused = preflight(&client, "https://evil.example").send().await;
         assert_eq!(refused.status(), 403, "{method} {path}");
         assert_eq!(refused.header("access-control-allow-origin"), None);
-        // No policy, nothing shared.
+        // Without a policy, nothing is shared.
         let unshared =
             preflight(&App::new(()).routes(routes![listed]).test(), "https://app.example");
         assert_eq!(unshared.send().await.header("access-control-allow-origin"), None);
     }
-    // Nothing that a client sent is repeated, and a fallback takes every method.
+    // Non-standard methods are not reflected, and a fallback takes every method.
     let with_fallback = app().fallback(Fallback::handler(async |_| "page").public()).test();
     for (client, method, path) in
         [(&client, "BREW", "/nowhere"), (&client, "BREW", "/listed"), (&with_fallback, "PUT", "/a")]

@@ -277,7 +277,7 @@ fn starts_need_a_public_origin_in_its_one_form() {
     }
 }
 
-/// What is wrong is the origin, and the fix says how to try the app in a local network.
+/// The error names the origin, and the fix says how to try the app in a local network.
 #[tokio::test]
 async fn an_origin_without_tls_in_a_local_network_is_one_error_that_says_what_to_do() {
     let app = App::new(()).public_origin("http://192.168.0.10:8080").routes(routes![plain]);

@@ -1,4 +1,4 @@
-//! Lists of origins that a parameter of the path chooses, within one bound.
+//! Lists of origins that a path parameter selects, within one bound.
 
 use policy_server::{Error, PolicyLayer, StartProblem, manifest::Origins};
 
@@ -46,7 +46,7 @@ async fn each_tenant_has_its_own_origins() {
     let client = app.test();
     tenants.replace_for("acme", &[ACME]).expect("within the bound");
     tenants.replace_for("globex", &[GLOBEX]).expect("within the bound");
-    // The list without a key is of none of them.
+    // The list without a key applies to no tenant.
     tenants.replace(&["https://all.shop.example"]).expect("within the bound");
     for (path, origin, expected) in [
         ("/acme/orders", ACME, true),
@@ -55,14 +55,15 @@ async fn each_tenant_has_its_own_origins() {
         ("/globex/orders", ACME, false),
         ("/initech/orders", ACME, false),
         ("/initech/orders", "https://all.shop.example", false),
-        // A value is compared as the router has it: codes of unreserved characters are decoded.
+        // A value is compared in its normal form: percent-encoded unreserved characters are
+        // decoded.
         ("/%61cme/orders", ACME, true),
         ("/ACME/orders", ACME, false),
         ("/acme%20/orders", ACME, false),
     ] {
         assert_eq!(granted(&client, path, origin).await, [expected; 2], "{path} {origin}");
     }
-    // The automatic responses of a path are those of its tenant, too.
+    // The automatic responses of a path also use the list of its tenant.
     let wrong_method = client.request(Method::DELETE, "/acme/orders").origin(ACME).send().await;
     assert_eq!(wrong_method.status(), 405);
     assert_eq!(wrong_method.header("access-control-allow-origin"), Some(ACME));
@@ -93,7 +94,7 @@ fn what_is_in_a_list_before_the_start_is_within_the_bound() {
     assert_eq!(codes, ["cors.origin-outside-bound"]);
 }
 
-/// The manifest says by what the list is chosen, and the bound.
+/// The manifest states the parameter that selects the list, and the bound.
 #[test]
 fn the_manifest_names_the_bound_and_the_parameter() {
     let (_tenants, app) = tenants();

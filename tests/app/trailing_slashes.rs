@@ -1,4 +1,4 @@
-//! Paths that differ in a slash at their end.
+//! Paths that differ in a trailing slash.
 
 use policy_server::TrailingSlash;
 
@@ -71,7 +71,7 @@ async fn reading_is_redirected_to_the_spelling_of_the_route() {
     }
     let client = app(TrailingSlash::Redirect).test();
     assert_eq!(client.head("/hello/").send().await.status(), 308);
-    // The policy is that of the path.
+    // Both responses carry the policy of the path.
     for (method, status) in [(Method::GET, 308), (Method::POST, 404), (Method::DELETE, 404)] {
         let request = client.request(method, "/users/7/").origin("https://shop.example");
         let response = request.send().await;
@@ -116,7 +116,8 @@ async fn both_spellings_are_the_same_resource() {
     }
 }
 
-/// Where slashes are strict, the path below decides, of which a notice at start tells.
+/// With strict slashes, the wildcard route serves the other spelling, and a notice at start says
+/// so.
 #[tokio::test]
 async fn a_guarded_path_is_guarded_in_both_spellings() {
     for (meaning, status) in

@@ -294,7 +294,7 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
     assert_eq!(ada.at(&instance(&[2]).await).value("b").await, 3);
 }
 
-/// Encryption is turned on for sessions that exist, and has to be complete at some time.
+/// Encryption is turned on while sessions exist, and from a certain time on is required.
 #[tokio::test]
 async fn values_in_plain_text_end_their_session_after_the_stated_date() {
     let (log, _guard) = policy_tests::log::Log::of("policy_server");

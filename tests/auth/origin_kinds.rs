@@ -1,5 +1,5 @@
-//! Each kind of origin with each rule that treats kinds differently. The table states the result of
-//! every pair by hand, from what browsers and shells do, and not from the classification.
+//! Each kind of origin with each rule that treats kinds differently. The results in the table are
+//! written by hand, from what browsers and app shells do, and not derived from the classification.
 
 use policy_core::{
     Lint,
@@ -14,11 +14,11 @@ use super::*;
 /// What happens to an origin that a production app at `https://api.shop.example` grants.
 struct Row {
     origin: &'static str,
-    /// The code that refuses it with credentials.
+    /// The code of the error with credentials.
     with_credentials: Option<&'static str>,
-    /// Whether the app starts where only a session counts, whose cookie has `SameSite=Lax`.
+    /// Whether the app starts if a route accepts only a session, whose cookie has `SameSite=Lax`.
     starts: bool,
-    /// Whether the start says that the origin is one of developers.
+    /// Whether a notice at start says that it is a development origin.
     is_for_developers: bool,
     /// Whether `cargo policy lint` says that others can change its pages.
     is_insecure: bool,
@@ -37,11 +37,11 @@ const fn row(
 }
 
 const ROWS: [Row; 27] = [
-    // Pages of the web: those of the own site have its cookie.
+    // Web pages: those of the app's own site send its cookie.
     row("https://app.shop.example", None, true, [false, false]),
     row("https://app.shop.example:8443", None, true, [false, false]),
     row("https://app.partner.example", None, false, [false, false]),
-    // Pages that developers have open.
+    // Pages of developers.
     row("http://localhost:5173", None, true, [true, false]),
     row("http://localhost", None, true, [true, false]),
     row("http://127.0.0.1:5173", None, true, [true, false]),
@@ -63,11 +63,11 @@ const ROWS: [Row; 27] = [
     row("chrome-extension://abcdefghijklmnopabcdefghijklmnop", None, false, [false, false]),
     row("moz-extension://b2f2a1c0-0000-4000-8000-000000000001", None, false, [false, false]),
     row("safari-web-extension://b2f2a1c0-0000-4000-8000-000000000002", None, false, [false, false]),
-    // Pages that travel without TLS.
+    // Pages that are sent without TLS.
     row("http://app.shop.example", INSECURE, false, [false, true]),
     row("http://10.0.0.1:8080", INSECURE, false, [false, true]),
     row("ws://app.shop.example", INSECURE, false, [false, true]),
-    // Schemes of which nothing is known, also where the host looks like a loopback one.
+    // Unknown schemes, also if the host looks like loopback.
     row("shop://home", UNKNOWN, false, [false, false]),
     row("shop://localhost", UNKNOWN, false, [false, false]),
 ];
@@ -126,7 +126,7 @@ fn an_app_whose_sessions_reach_no_page_of_users_does_not_start() {
 #[auth(session)]
 async fn listed() {}
 
-/// A list that changes obeys the same classification as one in an attribute.
+/// A run-time list is classified like one in an attribute.
 #[test]
 fn a_list_at_run_time_refuses_what_an_attribute_refuses() {
     let pages = SharedOrigins::new();
@@ -156,7 +156,7 @@ async fn the_start_names_the_origins_of_developers() {
         let (log, _guard) = Log::of("policy_server");
         let app = app(cors(row.origin, false, false)).routes(routes![prices]);
         let server = http::Running::start(app).await;
-        // When there is a response, everything has been said.
+        // Once there is a response, all notices have been logged.
         server.response(http::request("GET /prices", &[])).await;
         let said = log.with("cors.loopback-shared");
         assert_eq!(!said.is_empty(), row.is_for_developers, "{}: {said:?}", row.origin);
@@ -175,17 +175,18 @@ fn the_lint_names_the_origins_whose_pages_others_can_change() {
     }
 }
 
-/// The browser model sends what shells send, so that a test of the app sees what its users see: a
-/// page reads what is shared with it, and has no session where the start refuses to rely on one.
+/// The browser model sends what app shells send, so that a test of the app sees what its users see:
+/// a page reads what is shared with it, and has no session where the app does not start with one.
 #[tokio::test]
 async fn pages_of_every_kind_read_what_they_are_granted() {
-    // Of patterns there is no page, and of these schemes none is known.
+    // Patterns have no page, and the model knows no pages of unknown schemes.
     let is_opened = |row: &&Row| !row.origin.contains('*') && !row.origin.starts_with("shop:");
     for row in ROWS.iter().filter(is_opened).filter(|row| !row.origin.starts_with("ws:")) {
         let client = app(cors(row.origin, true, true)).routes(routes![prices]).test();
         let page = client.page(row.origin);
         let read = page.get("/prices").send().await;
-        // Chromium asks the user before a page of the internet reaches loopback, and the API is not.
+        // Chromium asks the user before a public page may call loopback; the API is not on
+        // loopback.
         assert_eq!(read.text(), "prices", "{}", row.origin);
         let sent = page.network().requests().pop().expect("a request");
         assert_eq!(sent.headers["origin"], row.origin);

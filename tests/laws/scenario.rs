@@ -134,7 +134,7 @@ impl Scenario {
             let wanted = oracle::Wanted { unsafe_names: &others, ..wanted.clone() };
             return oracle::grants(policy, &[wanted.method], &wanted);
         }
-        // Another one gets 404, which no browser accepts.
+        // Any other preflight for a path without a route gets 404, which no browser accepts.
         (is_routed(path) || !wanted.is_preflighted)
             && oracle::grants(policy, &self.served_alike(policy), wanted)
     }

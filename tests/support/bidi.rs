@@ -183,7 +183,7 @@ impl Bidi {
         self.tab.as_ref().map(|tab| &*tab.context)
     }
 
-    /// Installs the extension in a folder, until the browser ends.
+    /// Installs the extension in a folder until the browser exits.
     pub fn install(&mut self, folder: &Path) -> Result<(), Failure> {
         let extension = json!({ "type": "path", "path": folder });
         self.call("webExtension.install", &json!({ "extensionData": extension })).map(drop)

@@ -252,7 +252,7 @@ pub fn is_pattern(text: &str) -> bool {
         && let Some((front, end)) = label.split_once('*')
         && *label != "*"
     {
-        // It is one if it is with a character for the `*`, and the host can have names below it.
+        // It is valid if it is so with a character for the `*`, and the host can have subdomains.
         let filled = format!("{front}x{end}");
         let host = [&[&*filled], below].concat();
         let with_label = Parts { labels: host, ..parts.clone() };
@@ -286,8 +286,8 @@ pub fn is_pattern(text: &str) -> bool {
         && concrete.has_canonical_host(wildcard, room)
 }
 
-/// Whether an attacker on the network could change a script of a matching origin, or nobody knows;
-/// of other schemes than those of the web, it knows only the ones that tests use.
+/// Whether an attacker on the network can, or may, change a script of a matching origin. Of schemes
+/// other than those of the web, it knows only the ones that tests use.
 fn is_insecure(pattern: &str) -> bool {
     let Some(parts) = Parts::of(pattern) else { return true };
     let host = parts.labels.join(".");

@@ -99,7 +99,7 @@ impl RedisSentinel {
         self.lose_primary().await;
     }
 
-    /// Keeps the replica from what changes from now on.
+    /// Stops replication: the replica gets no further changes.
     pub async fn cut_replica_off(&self) {
         self.are_ready().await;
         let (primary, replica) = (self.primary().await, self.replica().await);
@@ -108,7 +108,7 @@ impl RedisSentinel {
         until(async || replicas(primary).await == 0).await;
     }
 
-    /// The same as [`kill_primary`](Self::kill_primary), whatever the replica has.
+    /// As [`kill_primary`](Self::kill_primary), but without waiting for the replica to catch up.
     pub async fn lose_primary(&self) {
         let before = self.primary().await;
         before.kill();

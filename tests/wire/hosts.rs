@@ -29,9 +29,9 @@ async fn hosts_are_named_exactly_once() {
     assert_eq!(response.problem(), (400, "wire.host-malformed".to_owned()));
 }
 
-/// What balancers and orchestrators send: HAProxy's `httpchk` and old scripts HTTP/1.0 without a
-/// host, kubelet and the balancers of clouds the address of the process, clients of Unix sockets
-/// the file.
+/// Load balancers and orchestrators send different hosts: HAProxy's `httpchk` and old scripts
+/// HTTP/1.0 without a host, kubelet and cloud load balancers the address of the process, and
+/// clients of Unix sockets the socket's path.
 #[tokio::test]
 async fn hosts_of_health_probes_are_any_or_none() {
     let apps = [app(), app().public_origin("https://api.example")];
@@ -66,7 +66,7 @@ async fn hosts_of_health_probes_are_any_or_none() {
             let response = server.response(format!("GET /healthz HTTP/1.1\r\n{fields}\r\n")).await;
             assert_eq!(response.problem(), (400, code.to_owned()));
         }
-        // Only the server's own name proves that a request for anything else is meant for it.
+        // Any other request needs the server's own host, to show that it is meant for it.
         let response = server.response("GET /hello HTTP/1.0\r\n\r\n").await;
         assert_eq!(response.problem(), (400, "wire.host-missing".to_owned()));
     }

@@ -66,7 +66,7 @@ fn an_error_repeats_nothing_to_act_on() {
 /// Commands of GitHub Actions and Azure Pipelines, on lines of their own.
 const COMMANDS: &str = "x\n::error title=pwn::owned\r\n ::stop-commands::y\n##[error]##vso[z]";
 
-/// Manifests in which each text that an error may repeat is such a command.
+/// Manifests in which every text that an error may quote is such a command.
 fn of_commands() -> Vec<String> {
     let command = serde_json::to_string(COMMANDS).unwrap();
     let route = |fields: &str| {

@@ -71,7 +71,7 @@ impl Expression {
         let near = self.entries().into_iter().filter(|entry| entry.contains("://"));
         let near = near.flat_map(|entry| {
             let below = entry.replace("://*.", "://").replace("*-", "w-").replace("://", "://*.");
-            // What the parts of a label overlap in, with much and with nothing between them.
+            // Labels in which prefix and suffix overlap, with much and with nothing between them.
             let short = ["", "-", "x", "x-", "-x", "y", "x-x", "x-y", "x-y-x", "y-x", "z"];
             let short = short.map(|middle| entry.replacen("*-", &format!("{middle}-"), 1));
             let short = short.map(|origin| origin.replace(":*", ":8443").into_bytes());

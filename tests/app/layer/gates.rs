@@ -96,8 +96,7 @@ fn from(request: TestRequest, address: &str) -> TestRequest {
     request.extension(PeerAddr(address.parse().expect("an address")))
 }
 
-/// A layer refuses what an app with the same policies refuses, for the same reason: that of the first
-/// gate that has one.
+/// A layer refuses the same requests as an app with the same policies, by the same gate.
 #[tokio::test(start_paused = true)]
 async fn a_layer_refuses_as_an_app_does_whatever_is_wrong() {
     let mut refused = [0; WRONGS.len()];
@@ -109,7 +108,7 @@ async fn a_layer_refuses_as_an_app_does_whatever_is_wrong() {
         let ran = Arc::default();
         let mut codes = Vec::new();
         for client in both(&ran) {
-            // Without a cookie and a page, a program passes.
+            // Without a cookie and an `Origin`, the request passes as one of a program.
             if is("rate") {
                 for _ in 0..2 {
                     assert_eq!(from(client.post("/served"), FIRST).send().await.status(), 200);
@@ -130,7 +129,7 @@ async fn a_layer_refuses_as_an_app_does_whatever_is_wrong() {
                     request.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "cors");
             }
             if is("csrf") {
-                // A page of an old browser, perhaps.
+                // As an old browser may send it.
                 request = request.header("cookie", "sid=1");
             }
             if is("length") {
@@ -160,7 +159,7 @@ async fn a_layer_refuses_as_an_app_does_whatever_is_wrong() {
     assert_eq!(refused, [1; WRONGS.len()]);
 }
 
-/// What every response of [`both`] carries.
+/// Asserts that a response has the policy fields of [`both`].
 fn assert_policy(response: &TestResponse, what: &str) {
     assert_eq!(response.header("cache-control"), Some("no-store"), "{what}");
     assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{what}");
@@ -174,7 +173,7 @@ fn asking(client: &TestClient, path: &str, address: &str) -> TestRequest {
     from(request.header("access-control-request-method", "PUT"), address)
 }
 
-/// A preflight that only the service can answer costs what any request costs.
+/// A preflight that needs the service counts against the limits like any request.
 #[tokio::test(start_paused = true)]
 async fn a_preflight_reaches_the_service_through_the_gates_only() {
     let ran = Arc::default();
@@ -218,7 +217,8 @@ async fn a_preflight_reaches_the_service_through_the_gates_only() {
     assert_eq!(asking(&layer, "/asked", "192.0.2.5:1").send().await.status(), 204);
 }
 
-/// One whose methods the policy names reaches nothing, and costs nothing.
+/// A preflight for a policy that names its methods does not reach the service, and counts against
+/// no limit.
 #[tokio::test]
 async fn a_preflight_that_needs_no_service_takes_nothing_from_a_rate() {
     let limits = Limits::NONE.rate(Rate::per_day(1));
@@ -233,7 +233,7 @@ async fn a_preflight_that_needs_no_service_takes_nothing_from_a_rate() {
     assert_eq!(from(client.get("/lamp"), FIRST).send().await.status(), 429);
 }
 
-/// The address that an app resolved counts, whatever the server in front of the router states.
+/// The client address that an app resolved is used, not that of the server around the router.
 #[tokio::test]
 async fn a_layer_in_an_app_counts_the_client_that_the_app_knows() {
     let limits = Limits::NONE.rate(Rate::per_day(1));
@@ -249,7 +249,7 @@ async fn a_layer_in_an_app_counts_the_client_that_the_app_knows() {
     }
 }
 
-/// An origin that is granted without credentials is no page of ours where a cookie came along.
+/// An origin that is granted without credentials fails the CSRF check if the request has a cookie.
 #[tokio::test]
 async fn a_grant_without_credentials_is_none_for_a_request_with_a_cookie() {
     const WITH: CorsPolicy = CorsPolicy::origins(&[ORIGIN]).credentials().build();
@@ -302,8 +302,8 @@ async fn a_layer_with_cors_and_a_public_origin_judges_the_page_of_an_upgrade() {
     }
 }
 
-/// A list that changes while the service is asked decides: the refusal carries the policy, and shares
-/// nothing.
+/// If the list changes while the service is asked, the new list decides: the refusal carries the
+/// policy and no CORS grant.
 #[tokio::test]
 async fn an_origin_that_is_taken_away_while_the_service_is_asked_is_refused() {
     const PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();

@@ -56,8 +56,8 @@ async fn probes_are_answered_over_http_2_and_to_head() {
     assert_eq!((head.status, head.header("content-length")), (200, Some("3")));
 }
 
-/// HAProxy's `httpchk` sends HTTP/1.0 without `Host` unless it is told one; `http-check` sends what it
-/// names. Clients get 503 while HAProxy takes the server to be down.
+/// HAProxy's `httpchk` sends HTTP/1.0 without `Host` unless one is configured; `http-check` sends
+/// what is configured. Clients get 503 while HAProxy considers the server down.
 #[tokio::test]
 #[ignore = "needs haproxy"]
 async fn haproxy_finds_the_server_up_by_each_of_its_checks() {
@@ -92,7 +92,7 @@ async fn haproxy_finds_the_server_up_by_each_of_its_checks() {
         let status = soon(async {
             loop {
                 let status = checked(&haproxy).await;
-                // `INI` is the state before the first check, and a star that of a check that runs.
+                // `INI` is the state before the first check; `*` marks a check in progress.
                 if !status.is_empty() && !status.ends_with("INI") {
                     break status;
                 }

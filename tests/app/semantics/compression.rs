@@ -178,7 +178,7 @@ async fn a_strong_tag_never_names_two_codings() {
         assert_eq!(coded.header("etag"), Some("W/\"1\""), "{path}");
         let plain = ask(&server, &line, &[]).await;
         assert_eq!((plain.header("content-encoding"), plain.header("etag")), (None, Some("\"1\"")));
-        // Who has the coded form gets no part of the other.
+        // A client with the encoded form gets no part of the unencoded one.
         for fields in [
             &["range: bytes=50-", "if-range: W/\"1\""][..],
             &[GZIP, "range: bytes=50-", "if-range: W/\"1\""],

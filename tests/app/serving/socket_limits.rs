@@ -1,5 +1,5 @@
-//! What limits WebSockets, and what their clients are told when they end, whatever serves them: a
-//! handler, a mounted service or a fallback, over HTTP/1.1 and HTTP/2.
+//! Limits of WebSockets, and the Close frames that their clients get, for handlers, mounted
+//! services and fallbacks, over HTTP/1.1 and HTTP/2.
 
 use axum::extract::{WebSocketUpgrade, ws::Message};
 use axum_core::extract::FromRequestParts;
@@ -16,7 +16,7 @@ const HANDSHAKE: [&str; 4] = [
     "sec-websocket-version: 13",
 ];
 
-/// Replies to each message with what it is, and counts those who see the end of their socket.
+/// Replies to each message with its kind, and counts the handlers that see the end of their socket.
 async fn serve(upgrade: WebSocketUpgrade, ends: Arc<Semaphore>) -> Response {
     upgrade.on_upgrade(async move |mut socket| {
         while let Some(Ok(message)) = socket.recv().await {
@@ -44,14 +44,14 @@ async fn live(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> 
     serve(upgrade, ends).await
 }
 
-/// The limits that nobody states.
+/// Has the default limits.
 #[get("/usual")]
 #[auth(public)]
 async fn usual(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
     serve(upgrade, ends).await
 }
 
-/// Sends more than the buffers of a connection hold.
+/// Sends more than fits into the buffers of a connection.
 #[get("/flood")]
 #[limit(silence = "10s")]
 #[auth(public)]
@@ -170,7 +170,7 @@ async fn a_message_over_the_limit_closes_its_socket_and_reaches_no_handler() {
         let parts = [frame(0x02, &[7; 512]), frame(0x00, &[7; 512]), frame(0x80, b"7")];
         connection.send(parts.concat()).await;
         assert_closed(&mut connection, 1009, "limit.message").await;
-        // A length alone is enough: nothing of it has to come.
+        // The length in the frame header suffices, before any payload arrives.
         let mut connection = opened(&server, path).await;
         connection.send(&frame(0x82, &[0; 1025])[..14]).await;
         let close = close(1009, "limit.message");
@@ -179,7 +179,7 @@ async fn a_message_over_the_limit_closes_its_socket_and_reaches_no_handler() {
     let _handlers = soon(ends.acquire_many(6)).await.expect("each handler is told");
 }
 
-/// Unfinished messages of 60 MiB by anybody.
+/// Without a limit, anybody could send unfinished messages of 60 MiB.
 #[tokio::test]
 async fn without_a_stated_limit_a_message_has_256_kibibytes() {
     let (server, _ends) = started().await;
@@ -203,7 +203,7 @@ async fn a_silent_client_is_asked_and_closed_and_one_that_replies_stays() {
     let mut gone = opened(&server, "/live").await;
     for _ in 0..3 {
         assert_eq!(time.until(there.exactly(8)).await, b"\x89\x06policy");
-        // Its handler, which would reply, sees nothing of it.
+        // The handler, which would reply to a pong, does not see it.
         there.send(b"\x8a\x86\0\0\0\0policy").await;
     }
     assert_eq!(gone.exactly(8).await, b"\x89\x06policy");
@@ -315,7 +315,7 @@ async fn the_end_of_the_server_closes_sockets_with_1001_and_waits_for_their_clie
     soon(stopped).await.expect("an end");
 }
 
-/// A handler with a stream of its own, in the middle of a frame.
+/// A handler that writes frames itself is in the middle of one.
 #[tokio::test]
 async fn the_close_frame_is_behind_the_frame_that_has_begun() {
     let steps = Arc::new(Semaphore::new(0));
@@ -344,7 +344,8 @@ async fn the_close_frame_is_behind_the_frame_that_has_begun() {
     assert_eq!(connection.exactly(4).await, b"\x01\x05he");
     let stopped = server.stop();
     steps.add_permits(1);
-    // Either the rest was written before the server stopped, or the end is behind the frame.
+    // Either the next frame was written before the server stopped, or the Close frame follows this
+    // one.
     assert_eq!(connection.exactly(3).await, b"llo");
     let rest = [&b"\x80\x01!"[..], &close(1001, "server.stopping")].concat();
     let first = connection.exactly(2).await;

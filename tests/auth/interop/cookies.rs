@@ -107,7 +107,7 @@ fn statuses(seen: &[Value]) -> Vec<u64> {
     seen.iter().filter_map(|step| step["status"].as_u64()).collect()
 }
 
-/// The cookie whose name begins so: in development, the port is behind it.
+/// The cookie whose name has this prefix: in development, the port follows it.
 fn only_cookie<'a>(step: &'a Value, name: &str) -> &'a Value {
     let cookies = step["cookies"].as_object().expect("cookies");
     assert_eq!(cookies.len(), 1, "{cookies:?}");

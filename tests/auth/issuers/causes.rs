@@ -1,4 +1,4 @@
-//! Why a token of another issuer is refused: what the log says, and in development the response.
+//! Why a token of another issuer is refused, as the log and, in development, the response state it.
 
 use policy_tests::log::Log;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn refused(key: &Signer, other: &Signer) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The issuer, whose tokens are access tokens by a claim, too.
+/// The issuer, which requires a claim of access tokens.
 fn issuer_of(provider: &IdentityProvider) -> Issuer {
     Issuer::new(A).audience("orders").required_claim(["use"], "access").jwks(provider.url())
 }
@@ -87,7 +87,7 @@ async fn each_cause_has_its_code_in_the_log_and_in_development_in_the_response()
     let tokens = own_tokens().accept(issuer_of(&provider)).accept(unnamed);
     let good = with(&key, "use", json!("access"));
     for (code, token) in refused(&key, &other) {
-        // An app of its own each time, since the lines of one are limited.
+        // A new app each time, since the log lines of one app are rate-limited.
         let service = app(tokens.clone(), &[A], &Clock::at(START)).open().await.unwrap();
         let caller = Caller::of(service);
         assert_eq!(caller.status(&good).await, 200);
@@ -101,7 +101,7 @@ async fn each_cause_has_its_code_in_the_log_and_in_development_in_the_response()
     }
 }
 
-/// What others can reach says no more than that the token is invalid or expired.
+/// A deployed app says only that the token is invalid or expired.
 #[tokio::test]
 async fn a_response_of_a_deployed_app_does_not_tell_the_cause() {
     let (key, other) = (Signer::es256("1"), Signer::es256("1"));
@@ -112,7 +112,7 @@ async fn a_response_of_a_deployed_app_does_not_tell_the_cause() {
         let (caller, _clock) = Caller::new(tokens.clone(), &[A]);
         assert_eq!(caller.status(&with(&key, "use", json!("access"))).await, 200);
         let code = match code {
-            // Keys that are given have no others beside them.
+            // With configured keys, no unused keys are known.
             "token.key-unsupported" | "token.key-unusable" => "token.key-unknown",
             code => code,
         };

@@ -131,7 +131,7 @@ pub(crate) fn token(browser: &Browser, shop: &Shop) -> Result<Value, Failure> {
     token_in(&call(browser, shop, "GET", "/csrf")?)
 }
 
-/// The headers with the token in a response.
+/// Request headers with the token of a response.
 pub(crate) fn token_in(response: &Value) -> Result<Value, Failure> {
     assert_eq!(response[0], 200);
     let body: Value = serde_json::from_str(response[1].as_str().unwrap_or_default())?;

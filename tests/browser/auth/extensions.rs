@@ -9,7 +9,8 @@ use super::{cookies::token_in, shop::FETCH, *};
 /// Chromium derives the id of an extension from the key in its manifest, by SHA-256.
 const KEYS: [&str; 2] = ["cG9saWN5", "b3RoZXJz"];
 
-/// The names by which Firefox knows extensions. Their ids are drawn unless a preference states them.
+/// The ids of the extensions in Firefox. The UUIDs of their origins are random unless a preference
+/// sets them.
 const NAMES: [&str; 2] = ["granted@shop.example", "others@shop.example"];
 
 /// The origins of an extension that the shop grants, and of another, in Chromium and in Firefox.
@@ -22,7 +23,7 @@ pub(super) const IN_FIREFOX: [&str; 2] = [
     "moz-extension://b2f2a1c0-0000-4000-8000-000000000002",
 ];
 
-/// An extension with a page and no right to any host, so that CORS decides what its page reads.
+/// An extension with a page and without host permissions, so that CORS decides what its page reads.
 fn extension(key: &str, name: &str) -> Result<Folder, Failure> {
     let folder = Folder::new()?;
     let manifest = json!({
@@ -42,7 +43,7 @@ fn extensions() -> Result<[Folder; 2], Failure> {
     Ok([granted?, other?])
 }
 
-/// What a page of each extension reads, and what it changes.
+/// What a page of each extension can read and change.
 fn both_use_the_shop(
     shop: &Shop,
     [granted, other]: [&str; 2],

@@ -140,9 +140,9 @@ async fn socket(me: Principal, upgrade: WebSocketUpgrade) -> Response {
     })
 }
 
-/// The API at `api.shop.example`. It grants `app.shop.example`, of the same site, and
-/// `partner.test` and two extensions, of others, where their pages can have a session or send tokens;
-/// it does not grant `blog.shop.example` and `evil.test`.
+/// The API at `api.shop.example`. It grants `app.shop.example`, which is same-site, and the
+/// cross-site `partner.test` and two extensions where their pages can have a session or send
+/// tokens. It grants neither `blog.shop.example` nor `evil.test`.
 pub(crate) struct Shop {
     front: TlsFront,
     bank: Bank,
@@ -167,7 +167,8 @@ impl Shop {
             let front = TlsFront::start(&[&["api.shop.example"], &foreign[..]].concat()).await?;
             let pages = ["app.shop.example", "partner.test"].map(|host| front.origin(host));
             let mut of_sessions = pages[..1].to_vec();
-            // The shop would not start with sessions that pages of other sites never have.
+            // With another `SameSite` the shop would not start: cross-site pages never have a
+            // session.
             if same_site == SameSite::None {
                 of_sessions.push(pages[1].clone());
                 of_sessions.extend([IN_CHROMIUM[0], IN_FIREFOX[0]].map(str::to_owned));
@@ -226,7 +227,7 @@ impl Shop {
         Browser::with(&self.front.browser_flags(), &preferences)
     }
 
-    /// A browser with more flags.
+    /// A browser with additional flags.
     pub(crate) fn browser_and(&self, more: &[String]) -> Result<Browser, Failure> {
         let flags = [&self.front.browser_flags(), more].concat();
         Browser::with(&flags, &json!({ "profile.cookie_controls_mode": 0 }))

@@ -50,7 +50,7 @@ fn two_apps_on_one_host_do_not_end_each_others_logins() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The cause is in the response, for the developer of an app whose cookie another one has taken.
+/// The response states the cause if another app has replaced the cookie.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_cookie_of_another_app_is_named_where_it_is_refused() -> Result<(), Failure> {

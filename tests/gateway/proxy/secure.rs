@@ -402,7 +402,7 @@ async fn a_cancelled_request_is_reset_at_an_upstream_of_http2() {
     assert_eq!(server.response(plain("GET /api", &[])).await.status, 200);
 }
 
-/// An upstream that hangs is asked by a PING, and given up before a response is due.
+/// An upstream that hangs gets a PING, and its connection is closed before a response is due.
 #[tokio::test]
 async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
     let time = StoppedTime::begin();
@@ -414,7 +414,7 @@ async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.expect("a proxy");
             let mut bytes = Vec::new();
-            // Until the proxy gives it up, by whatever end.
+            // Until the proxy closes it, in whatever way.
             let _reset = stream.read_to_end(&mut bytes).await;
             tell.send(bytes).expect("a test that waits");
         }
@@ -424,7 +424,7 @@ async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
     let proxy = proxy.answer_timeout(long).limits(Limits::NONE.timeout(long));
     let server = started(proxy).await;
     let mut connection = server.connect().await;
-    // It is not repeated.
+    // The request is not repeated.
     connection.send(plain("POST /api", &["content-length: 0"])).await;
     time.pass(Duration::from_secs(15)).await;
     let response = time.until(connection.response()).await;

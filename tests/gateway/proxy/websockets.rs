@@ -223,7 +223,7 @@ async fn a_silent_one_ends_and_a_busy_one_stays() {
         assert_eq!(busy.exactly(4).await, b"\x81\x02hi");
     }
     let ended = (&mut end).await.expect("it ended");
-    // It was sent a ping before, of which the upstream knows nothing.
+    // The client got a ping first, which the upstream does not see.
     assert_eq!(ended.escape_ascii().to_string(), r"\x89\x06policy\x88\x0f\x03\xe9limit.silence");
     busy.send(b"\x81\x82\0\0\0\0yo").await;
     assert_eq!(busy.exactly(4).await, b"\x81\x02yo");

@@ -249,7 +249,7 @@ fn a_result_says_what_did_not_run() {
     let replaced =
         "; did not run: 2 handlers, the fallback, what is mounted at `/files`, the scheme `Badge`";
     assert!(text.ends_with(replaced), "{text}");
-    // So does a violation.
+    // A violation says so, too.
     let text = prove(with_fields(|headers| drop(headers.remove("vary"))));
     let text = text.refutation(Law::VarySoundness);
     assert!(text.ends_with("; did not run: 4 handlers"), "{text}");

@@ -223,8 +223,8 @@ impl Login {
 /// A token that was revoked, by itself, with its login, its user or all users, or because a refresh
 /// token was reused, is refused at all later times until its expiry plus the leeway. Other tokens
 /// stay valid until then. A login has at most one refresh token that continues it: an older one
-/// returns that one within the grace of its own use, whatever was used since, and ends the login
-/// after it.
+/// yields that one within the grace period of its own use, whatever was used since, and ends the
+/// login after that.
 #[test]
 fn a_revoked_token_stays_revoked_and_a_login_has_one_refresh_token() {
     holds("revocations", 75, acts(), |acts| {

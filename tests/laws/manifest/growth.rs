@@ -1,5 +1,5 @@
-//! How the work on a manifest grows with the number of origins of one route. It is counted in what is
-//! allocated, and not in time.
+//! How the work on a manifest grows with the number of origins of one route. It is measured in
+//! allocated bytes, not in time.
 
 use policy_core::{
     manifest::{Auth, Cors, Dangers, Date, Manifest, Origins, Route, RouteKind, diff::diff, lint},
@@ -49,7 +49,8 @@ fn work(methods: &[&str], list: List, count: usize) -> [u64; 3] {
     ]
 }
 
-/// Twice as many origins need little more than twice the work; the square would be four times.
+/// Twice as many origins need little more than twice the work; quadratic growth would be four
+/// times.
 #[test]
 fn work_grows_with_the_number_of_origins_and_not_with_its_square() {
     for (name, list) in LISTS {

@@ -57,8 +57,8 @@ fn t26_three_ways_agree() {
     assert_usual_outcomes(&occurred.borrow());
 }
 
-/// Where a slash at the end makes no other path, one route decides about both spellings, so that
-/// neither is a way around the policy of the other.
+/// Unless slashes are strict, one route decides about both spellings of a path, so that neither
+/// bypasses the policy of the other.
 #[test]
 fn both_spellings_of_a_path_are_decided_by_one_route() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));

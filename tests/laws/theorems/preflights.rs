@@ -77,7 +77,7 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
 /// T10, agreement of preflight and request. A preflight response names the origin and allows
 /// credentials exactly if the response to the requested method does. Where a policy does not list
 /// its methods itself, every method that it allows is served there under the same declaration, or is
-/// the requested one and reaches no handler: the page may read why.
+/// the requested one and reaches no handler: the page may read the 404 or 405.
 #[test]
 fn t10_a_preflight_says_what_the_request_will_be_answered() {
     holds("T10", 9, generate::exchange(), |(scenario, request)| {

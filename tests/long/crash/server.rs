@@ -70,7 +70,7 @@ pub(super) fn serve() {
     let secret = SecretKey::decode("/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=");
     let tokens = Tokens::hs256(secret.expect("a secret")).expect("keys");
     let app = App::new(())
-        // Without the port, which is another one after each start.
+        // Without the port, which differs after each start.
         .sessions(Sessions::embedded(file).cookie_name("sid"))
         // Longer than a run.
         .tokens(tokens.lifetime(hours(1)))

@@ -403,7 +403,7 @@ async fn a_refresh_token_that_is_used_again_at_once_yields_the_valid_one() {
     let (_, second) = pair(&program.refresh(&first).await);
     let (access, third) = pair(&program.refresh(&second).await);
     assert_eq!(json_of(&program.by_token(&access).await), json!({ "name": "ada", "by": "token" }));
-    // Another tab was slower. After the grace it would be a copy, and end the login.
+    // A slower tab. After the grace period this would count as a stolen copy and end the login.
     assert_eq!(pair(&program.refresh(&first).await).1, third);
     assert_eq!(program.refresh(&third).await.status, 200);
 }

@@ -75,7 +75,7 @@ fn a_cache_goes_by_another_field() {
 #[auth(session)]
 async fn home() {}
 
-/// What a public cache goes by: the target and the origin of what has no credentials.
+/// The key of a public cache: target and `Origin` of a request without credentials.
 fn publicly(sent: &Parts) -> Option<String> {
     let is_anonymous = ["cookie", "authorization", "x-csrf-token"]
         .into_iter()

@@ -63,7 +63,7 @@ fn there_is_another_one() {
         }
     };
     let app = responding(with_sessions().routes(routes![login]), edit);
-    // It is none that the policy writes.
+    // It is not one that the policy writes.
     breaks(app, &[Law::Cookies], "one cookie, that of the session");
 }
 

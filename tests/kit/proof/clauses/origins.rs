@@ -126,7 +126,7 @@ fn an_origin_from_the_referrer() {
 #[auth(session)]
 async fn profile() {}
 
-/// Names a page with credentials if its host ends like this.
+/// Asserts that the laws find a layer that grants credentials to pages with similar hosts.
 fn named_with_credentials(edit: fn(&Parts, &mut Response), words: &str) {
     let app = responding(with_sessions().routes(routes![profile]), edit);
     let laws = [Law::ReadSoundness, Law::OriginEcho, Law::ResponseIntegrity];

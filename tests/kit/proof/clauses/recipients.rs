@@ -28,8 +28,8 @@ type Stored = (response::Parts, axum::body::Bytes);
 /// What a cache goes by; `None` for what it leaves alone.
 type Key = fn(&Parts) -> Option<String>;
 
-/// A layer that keeps responses with some statuses. Requests that arrive while the first is served
-/// are joined with it, whatever its status.
+/// A layer that caches responses with some statuses. Requests that arrive while the first is served
+/// get its response, whatever its status.
 pub(super) fn cache(
     key: Key,
     keeps: fn(StatusCode) -> bool,

@@ -175,7 +175,7 @@ fn forwarded(edit: fn(&Parts, &mut Response), laws: &[Law], words: &str) {
     breaks(responding(app, edit), laws, words);
 }
 
-/// Grants a page that is of this host by what a field says.
+/// Grants a page whose host is the one that a field names.
 fn same_origin(sent: &Parts, response: &mut Response, name: &str) {
     let (origin, host) = (text(&sent.headers, "origin"), text(&sent.headers, name));
     if !host.is_empty() && origin == format!("https://{host}") {
@@ -191,7 +191,7 @@ fn redirect(sent: &Parts, response: &mut Response, name: &str) {
     }
 }
 
-/// Opens every path to who names one that is open to everybody.
+/// Opens every path to requests whose field names a public path.
 fn opened(app: App<()>, name: &'static str) -> App<()> {
     app.layer(layer_fn(move |inner: SharedService| {
         service_fn(move |request: Request| {
@@ -243,8 +243,8 @@ fn another_path_is_served_by_a_field_of_a_proxy() {
     breaks_first(app, Law::RequestIntegrity, words);
 }
 
-/// Layers that would believe them never see the fields that the app knows: it removes them, unless
-/// a proxy that it trusts has written them.
+/// Layers never see the forwarded fields that the app knows: it removes them unless a trusted proxy
+/// has written them.
 #[test]
 fn what_a_client_says_of_a_proxy_reaches_no_layer() {
     let app = responding(with_tokens().routes(routes![orders, reports]), |sent, response| {

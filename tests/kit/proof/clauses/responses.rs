@@ -1,4 +1,4 @@
-//! What the policy writes into a response leaves the layers as it was written.
+//! Layers do not change what the policy writes into a response.
 
 use super::*;
 
@@ -17,13 +17,13 @@ fn shop() -> App<()> {
     with_sessions().headers(STRICT).routes(routes![page])
 }
 
-/// Changes responses, and expects words of the law about these headers.
+/// Changes responses, and expects the law to say these words.
 #[track_caller]
 fn stripped(edit: fn(&Parts, &mut Response), words: &str) {
     breaks(responding(shop(), edit), &[Law::ResponseIntegrity], words);
 }
 
-/// Strips one, and expects that it is missed.
+/// Removes a header, and expects the law to report it.
 #[track_caller]
 fn without(edit: fn(&Parts, &mut Response), name: &str) {
     stripped(edit, &format!("no `{name}`"));
@@ -130,7 +130,7 @@ fn a_second_value_is_added() {
     stripped(edit, " and unsafe-url`");
 }
 
-/// Strips one from the responses with a status.
+/// Removes a header from responses with a status.
 #[track_caller]
 fn stripped_from(edit: fn(&Parts, &mut Response), words: &str) {
     stripped(edit, words);
@@ -217,7 +217,7 @@ fn pages_of_the_internet_reach_a_private_network() {
             set(response.headers_mut(), "access-control-allow-private-network", "true");
         }
     };
-    // A preflight has to be the same with this field as without.
+    // The response to a preflight has to be the same with this field as without.
     let app = responding(shared(), edit);
     let laws = [Law::PreflightPurity, Law::ResponseIntegrity];
     breaks(app, &laws, "the same response as without `access-control-request-private-network`");
@@ -282,7 +282,7 @@ fn a_layer_answers_what_the_app_refuses() {
 
 #[test]
 fn a_response_no_longer_says_by_what_it_differs() {
-    // No cache keeps a response to PUT, so that no other law asks.
+    // No cache stores a response to PUT, so no other law finds it.
     let edit = |sent: &Parts, response: &mut Response| {
         if sent.method == "PUT" {
             response.headers_mut().remove("vary");

@@ -382,12 +382,12 @@ impl<'a> App<'a> {
         }
     }
 
-    /// Whether a path with another trailing slash is not another path.
+    /// Whether two paths that differ only in the trailing slash are the same path.
     fn merges_slashes(&self) -> bool {
         self.fact("trailing_slash").is_some_and(|stated| *stated != "strict")
     }
 
-    /// Whether a path is spelled otherwise than its routes have it, and redirected. A mount has both.
+    /// Whether a path is redirected, since its routes have the other spelling. A mount has both.
     fn redirects(&self, found: &Found<'_>, path: &str) -> bool {
         let redirects = self.fact("trailing_slash").is_some_and(|stated| *stated == "redirect");
         let has_slash = |route: &Route<'_>| route.path().ends_with('/');
@@ -454,7 +454,7 @@ impl<'a> App<'a> {
     }
 }
 
-/// A path or a template by which both spellings are known.
+/// The common form of both spellings of a path or template.
 fn without_slash(path: &str) -> &str {
     if path.len() > 1 { path.strip_suffix('/').unwrap_or(path) } else { path }
 }

@@ -70,7 +70,7 @@ pub(super) fn are_same(one: &[String], two: &[String]) -> bool {
     all_in(one, two) && all_in(two, one)
 }
 
-/// Whether a host has these ends, with a part of one label between them.
+/// Whether a host has this prefix and suffix, with a part of one label between them.
 fn has_ends(host: &str, (front, end): (&str, &str)) -> bool {
     let middle = host.strip_prefix(front).and_then(|rest| rest.strip_suffix(end));
     middle.is_some_and(is_label)

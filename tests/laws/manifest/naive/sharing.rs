@@ -106,8 +106,8 @@ impl<'a> App<'a> {
         }
     }
 
-    /// The response to a preflight for a standard method that nothing serves here: the page may read why
-    /// it fails.
+    /// The response to a preflight for a standard method that no route serves here: the page may
+    /// read the 404 or 405.
     pub(super) fn unserved(&self, cors: &Value, method: &str, asked: &Asked) -> End {
         self.announced(cors, asked, |origin| {
             let methods = match ["TRACE", "CONNECT"].contains(&method) {
@@ -140,7 +140,7 @@ impl<'a> App<'a> {
         })
     }
 
-    /// The response to a preflight, with these headers if its origin and its method are in order.
+    /// The response to a preflight, with these headers if its origin and method are granted.
     fn announced(
         &self,
         cors: &Value,
@@ -263,7 +263,7 @@ impl<'a> App<'a> {
     }
 }
 
-/// The method of a preflight, if a standard defines it and the policy does not say which it allows.
+/// The method of a preflight, if it is a standard one and the policy does not name its methods.
 pub(super) fn unserved_method<'a>(cors: &Value, asked: &'a Asked) -> Option<&'a str> {
     if cors.get("methods").is_some() {
         return None;
