@@ -107,6 +107,9 @@ impl Router {
 
     /// Finds a path in its normal form. The values of its parameters are still percent-encoded.
     pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
+        if self.trailing_slash == TrailingSlash::Strict {
+            return self.look_up(path);
+        }
         let key = self.trailing_slash.key(path);
         let found = self.look_up(key)?;
         let takes_rest = || found.0.methods.first().is_some_and(|served| served.has_rest);
