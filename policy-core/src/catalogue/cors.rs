@@ -94,7 +94,7 @@ area! { $ cors
         PublicSuffixWithCredentials Error "cors.public-suffix-with-credentials",
             "anybody can register a name under this public suffix, and could read responses with the user's cookies",
             "name your own domain below it, or what all names of your account there end with, such as `https://shop-*-acme.vercel.app`, or state the risk with `dangerous_public_suffix`";
-        /// A part of a label below a public suffix of a platform, with credentials.
+        /// A `*` inside a label directly below a public suffix, with credentials.
         PlatformNamesWithCredentials Warning "cors.platform-names-with-credentials",
             "names below this public suffix belong to different people, and only the platform decides who gets one that ends like this; that person could read responses with the user's cookies",
             "make sure that the platform gives such names to your account alone, or serve these pages below a domain of your own";
@@ -135,7 +135,7 @@ area! { $ cors
         OriginListUnused Error "cors.origin-list-unused",
             "no route names this list of origins",
             "use it as `origins = config(\"..\")`, or remove it";
-        /// A key of a list that cannot stand in a path.
+        /// A key of a list of origins that no path segment can equal.
         OriginListKey Error "cors.list-key",
             "the key of a list is the value of a parameter of the path as it is sent, and this would be encoded there",
             "write letters, digits, `-`, `.`, `_` and `~` only";

@@ -52,7 +52,7 @@ area! { $ route
         /// RFC 8441 4: an extended CONNECT for another protocol than WebSocket.
         ProtocolUnknown 501 "route.protocol-unknown", "The requested protocol is not known";
         /// RFC 8441 4: a route that opens no WebSocket was asked for one by an extended CONNECT.
-        ProtocolNotServed 501 "route.protocol-not-served", "This opens no WebSocket";
+        ProtocolNotServed 501 "route.protocol-not-served", "The route opens no WebSocket";
         /// The path has routes, none of the method.
         MethodNotAllowed 405 "route.method-not-allowed", "The method is not supported here";
     }

@@ -132,19 +132,19 @@ area! { $ token
         IssuerKeysAway Warn "token.issuer-keys-away", "the keys of an issuer cannot be fetched";
         /// A key set with a private key or a secret.
         IssuerSecretPublished Warn "token.issuer-secret-published", "an issuer publishes a secret key";
-        /// Why a token is refused: more bytes than are read.
+        /// Why a token is refused: it is longer than the limit.
         TokenTooLarge Info "token.too-large",
-            "the token has more bytes than are read: put less into it, or raise `max_len` of its issuer";
-        /// Why a token is refused: not a JSON Web Token in the compact form (RFC 7515 3.1).
+            "the token is longer than the limit: put less into it, or raise `max_len` of its issuer";
+        /// Why a token is refused: it is not a JSON Web Token in the compact form (RFC 7515 3.1).
         TokenMalformed Info "token.malformed",
             "this is no JSON Web Token: send the text of the access token, without quotes, after `Bearer `";
-        /// Why a token is refused: a critical header (RFC 7515 4.1.11).
+        /// Why a token is refused: it has a critical header (RFC 7515 4.1.11).
         TokenCritical Info "token.critical-header",
             "the header of the token has `crit` or `b64`, which are not supported";
-        /// Why a token is refused: the algorithm of its header.
+        /// Why a token is refused: its algorithm is not supported or not that of its key.
         TokenAlgorithm Info "token.algorithm",
             "the algorithm that the token names is not supported, or is not that of its key: let the issuer sign with ES256, Ed25519 or RS256";
-        /// Why a token is refused: its type (RFC 8725 3.11).
+        /// Why a token is refused: its type is another one (RFC 8725 3.11).
         TokenTypeOther Info "token.type-other",
             "the token is of another type (`typ`): send the access token and not the ID token, or state the type of its issuer by `Issuer::typ` or `Issuer::generic_type`";
         /// Why a token is refused: no key has the id that it names, or the key has retired.
@@ -153,19 +153,19 @@ area! { $ token
         /// Why a token of an issuer is refused: it names no key.
         TokenKeyIdMissing Info "token.key-id-missing",
             "the header of the token names no key: let the issuer write `kid`";
-        /// Why a token of an issuer is refused: the type or algorithm of its key.
+        /// Why a token of an issuer is refused: the type or algorithm of its key is not supported.
         TokenKeyUnsupported Info "token.key-unsupported",
             "the issuer publishes the key of the token, and its type or algorithm is not supported: let it sign with ES256, Ed25519 or RS256";
-        /// Why a token of an issuer is refused: its key is published in a way in which it is not used.
+        /// Why a token of an issuer is refused: its key is published as a secret, for another use, or malformed.
         TokenKeyUnusable Info "token.key-unusable",
             "the issuer publishes the key of the token as a secret, for another purpose (`use`, `key_ops`) or malformed";
-        /// Why a token is refused: its signature.
+        /// Why a token is refused: its signature does not verify.
         TokenSignature Info "token.signature",
-            "the signature of the token is not that of the key that it names";
+            "the token is not signed by the key that it names";
         /// Why a token is refused: a claim is missing.
         TokenClaimMissing Info "token.claim-missing",
             "the token lacks a claim that is required";
-        /// Why a token is refused: a claim has a value that it cannot have.
+        /// Why a token is refused: a claim has a value of a wrong type or out of range.
         TokenClaimType Info "token.claim-type",
             "a claim of the token has a value of another type, or out of its range";
         /// Why a token is refused: it has expired (`exp`).
@@ -180,7 +180,7 @@ area! { $ token
         /// Why a token is refused: its user logged in in the future (`auth_time`).
         TokenLoginInFuture Info "token.login-in-future",
             "the user of the token logged in in the future (`auth_time`): synchronise the clocks";
-        /// Why a token is refused: it lives for longer than is accepted.
+        /// Why a token is refused: its lifetime is longer than accepted.
         TokenLifetimeTooLong Info "token.lifetime-too-long",
             "the time from `iat` to `exp` is longer than is accepted: let the issuer shorten it, or raise `max_lifetime`";
         /// Why a token is refused: its issuer (`iss`) is not the one whose key it names.
@@ -189,10 +189,10 @@ area! { $ token
         /// Why a token is refused: neither its issuer nor its key is known.
         TokenIssuerUnknown Info "token.issuer-unknown",
             "the app accepts no issuer of the name in the token (`iss`): names are compared byte for byte, a slash at the end included";
-        /// Why a token is refused: its audience (`aud`).
+        /// Why a token is refused: it is for another audience (`aud`).
         TokenAudienceOther Info "token.audience-other",
             "the token is for another audience (`aud`): request one for this app, or write its audience by `audience`";
-        /// Why a token of an issuer is refused: a claim that the settings require.
+        /// Why a token of an issuer is refused: a claim differs from the value that the settings require.
         TokenClaimUnexpected Info "token.claim-unexpected",
             "a claim of the token has another value than `Issuer::required_claim` states";
         /// Why a token of an issuer is refused: the route does not take it.
