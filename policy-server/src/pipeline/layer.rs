@@ -487,7 +487,7 @@ impl CompiledLayer {
         &self,
         request: &mut http::Request<Body>,
     ) -> Result<Option<PendingSocket>, Refusal> {
-        if !self.limits_sockets {
+        if !self.limits_sockets || !sockets::asks_for_stream(request) {
             return Ok(None);
         }
         let client = self.address(request.extensions());

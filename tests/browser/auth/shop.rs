@@ -173,8 +173,7 @@ impl Shop {
                 of_sessions.push(pages[1].clone());
                 of_sessions.extend([IN_CHROMIUM[0], IN_FIREFOX[0]].map(str::to_owned));
             }
-            let [mut cors, mut of_either] =
-                [of_sessions, pages.to_vec()].map(|pages| CorsConfig::new(pages));
+            let [mut cors, mut of_either] = [of_sessions, pages.to_vec()].map(CorsConfig::new);
             (cors.credentials, of_either.credentials) = (true, true);
             let key = SecretKey::drawn([7; 32]);
             let app = App::new(Arc::clone(&bank))

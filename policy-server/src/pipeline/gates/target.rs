@@ -45,6 +45,15 @@ impl RequestTarget<'_> {
     /// path parameters.
     #[inline(always)]
     pub(crate) fn start(self, call: &mut Call) -> BoxFuture {
+        match sockets::asks_for_stream(&call.request) {
+            false => self.serve(call),
+            true => self.serve_stream(call),
+        }
+    }
+
+    /// Serves a request that may upgrade its connection, which few do.
+    #[inline(never)]
+    fn serve_stream(self, call: &mut Call) -> BoxFuture {
         let watching = Watching {
             limits: &self.route.rules.sockets,
             bus: Some(&self.app.auth.revocation_bus),

@@ -86,7 +86,8 @@ pub(crate) struct SocketSlot(Arc<Mutex<Option<PendingSocket>>>);
 #[derive(Clone)]
 struct Outermost(Weak<Socket>);
 
-/// Puts a stream under these limits in place of that of a request which may upgrade its connection.
+/// Gives a request that [may upgrade its connection](asks_for_stream) a stream under these limits in
+/// place of the connection's.
 ///
 /// # Errors
 ///
@@ -97,9 +98,6 @@ pub(crate) fn intercept<B>(
     principal: Option<&Principal>,
     client: Option<IpAddr>,
 ) -> Result<Option<PendingSocket>, Refusal> {
-    if !asks_for_stream(request) {
-        return Ok(None);
-    }
     let permit = watching.limits.enter(principal, client)?;
     let extensions = request.extensions();
     #[cfg(feature = "http2")]
@@ -136,7 +134,7 @@ pub(crate) fn intercept<B>(
 
 /// Whether the request may upgrade its connection or its stream. A tunnel has limits of its own.
 #[inline]
-fn asks_for_stream<B>(request: &Request<B>) -> bool {
+pub(crate) fn asks_for_stream<B>(request: &Request<B>) -> bool {
     let extensions = request.extensions();
     if extensions.get::<OnUpgrade>().is_none() {
         return false;
