@@ -146,6 +146,7 @@ mod tests {
         store.has_caught_up(3 * ERA + 41);
         assert!(store.is_behind(), "by a look that began before");
         store.has_caught_up(4 * ERA);
+        store.has_caught_up(3 * ERA + 42);
         assert!(!store.is_over(4 * ERA, "tokens") && !store.is_behind());
     }
 
