@@ -260,14 +260,14 @@ async fn a_client_that_does_not_read_is_closed_and_cut_off() {
     let time = StoppedTime::begin();
     let (server, ends) = started().await;
     let mut late = opened(&server, "/flood").await;
-    time.until(ends.acquire()).await.expect("the handler is told").forget();
+    soon(time.until(ends.acquire())).await.expect("the handler is told").forget();
     // Whoever reads within the grace learns why.
     assert_eq!(close_behind_messages(&mut late).await, [&[3, 0xe9], &b"limit.unread"[..]].concat());
     late.send(b"\x88\x80\0\0\0\0").await;
     assert_eq!(soon(late.rest()).await, b"");
     soon(ends.acquire()).await.expect("the handler ends").forget();
     let never = opened(&server, "/flood").await;
-    let _ended = time.until(ends.acquire_many(2)).await.expect("the handler is told");
+    let _ended = soon(time.until(ends.acquire_many(2))).await.expect("the handler is told");
     drop(never);
 }
 
@@ -277,7 +277,7 @@ async fn a_client_that_does_not_read_is_not_read_either() {
     const MOST: usize = 64 << 20;
     let time = StoppedTime::begin();
     let (server, _ends) = started().await;
-    let mut connection = opened(&server, "/usual").await;
+    let mut connection = opened(&server, "/live").await;
     let pings = frame(0x89, &[b'p'; 125]).repeat(1 << 10);
     let mut taken = 0;
     let flood = async {
@@ -285,7 +285,7 @@ async fn a_client_that_does_not_read_is_not_read_either() {
             taken += pings.len();
         }
     };
-    time.until(flood).await;
+    soon(time.until(flood)).await;
     assert!(taken < MOST, "{taken} bytes were taken");
 }
 
