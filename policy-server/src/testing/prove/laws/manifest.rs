@@ -111,8 +111,10 @@ fn kept_otherwise(route: &Route, headers: &HeaderMap) -> Option<Fault> {
     let [has, sends] =
         [stated, &*seen].map(|list| move |word: &str| words(list).any(|it| it == word));
     let age = |list, name| words(list).find_map(|it| it.strip_prefix(name)?.parse::<u64>().ok());
-    let is_wider = AGES.iter().any(|name| age(&seen, name) > age(stated, name))
-        || (sends("public") && !has("public"));
+    // What has to be revalidated before each use has no freshness.
+    let is_fresher =
+        !sends("no-cache") && AGES.iter().any(|name| age(&seen, name) > age(stated, name));
+    let is_wider = is_fresher || (sends("public") && !has("public"));
     let is_laxer = ["no-store", "no-cache", "private"].iter().any(|word| has(word) && !sends(word));
     (is_wider || (is_laxer && !sends("no-store"))).then(|| Fault {
         expected: format!("`cache-control: {stated}`, or stricter"),
@@ -214,7 +216,9 @@ mod tests {
             (private, "max-age=60", false),
             (private, "public, private, max-age=60", false),
             (asked, "public, no-cache", true),
+            (asked, "public, no-cache, max-age=600", true),
             (asked, "public", false),
+            (asked, "public, max-age=600", false),
             (kept_by_nobody, "no-store", true),
             (kept_by_nobody, "private, no-cache", false),
             (kept_by_nobody, "", false),
