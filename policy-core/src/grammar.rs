@@ -113,14 +113,16 @@ mod tests {
                 b'"' => {
                     let mut end = 1;
                     while text.get(end).is_some_and(|byte| *byte != b'"') {
-                        end += if text[end] == b'\\' { 2 } else { 1 };
+                        end += if text.get(end) == Some(&b'\\') { 2 } else { 1 };
                     }
                     (end + 1).min(text.len())
                 }
                 _ => 1,
             };
             let (taken, rest) = text.split_at(taken);
-            parts.last_mut().unwrap().extend_from_slice(taken);
+            if let Some(part) = parts.last_mut() {
+                part.extend_from_slice(taken);
+            }
             text = rest;
         }
         parts
