@@ -106,7 +106,8 @@ fn product_files() -> Vec<PathBuf> {
     let files = files.map(|entry| entry.unwrap().path());
     let is_product = |path: &PathBuf| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let in_tests = path.components().any(|part| part.as_os_str() == "tests");
+        let below = path.strip_prefix(src()).unwrap();
+        let in_tests = below.components().any(|part| part.as_os_str() == "tests");
         path.extension().is_some_and(|kind| kind == "rs") && !in_tests && !name.ends_with("tests")
     };
     let relative = |path: PathBuf| path.strip_prefix(src()).unwrap().to_owned();
