@@ -1,10 +1,17 @@
 //! Reading a manifest.
 
-use std::{collections::BTreeMap, error::Error, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+    fmt,
+};
 
 use serde::{Deserialize, de};
 
-use super::{Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, Route, Suppression};
+use super::{
+    Acceptance, AppFacts, Cors, FORMAT, Headers, Lock, Manifest, Origins, Route, Suppression,
+};
+use crate::origin::{HostPattern, OriginPattern};
 
 /// Why a text is no manifest.
 #[derive(Debug)]
@@ -28,6 +35,12 @@ pub enum ReadError {
     HeadersRenamed {
         /// The name.
         name: String,
+    },
+    /// The patterns of a list that have a `*` inside a label have too many pairs of a prefix and a
+    /// suffix below one host, over 65,536: comparing them would take too long.
+    LabelPairs {
+        /// The path of the route.
+        path: String,
     },
     /// An acceptance does not say who accepts, or why.
     Unsigned {
@@ -56,6 +69,11 @@ impl fmt::Display for ReadError {
                 f,
                 "the headers `{name}` were changed by hand: restore the file, or write it anew"
             ),
+            Self::LabelPairs { path } => write!(
+                f,
+                "the origins of `{path}` with a `*` inside a label have over {MOST_LABEL_PAIRS} pairs of \
+                 what is before and behind it: end them alike, as in `https://*-acme.example.com`"
+            ),
             Self::Unsigned { route, field } => write!(
                 f,
                 "the acceptance of `{route}` has an empty `{field}`: write into its line in \
@@ -73,6 +91,26 @@ impl Error for ReadError {
             _ => None,
         }
     }
+}
+
+/// The most pairs of a prefix and a suffix of labels below one host: each pair is a set of its own.
+const MOST_LABEL_PAIRS: usize = 65_536;
+
+fn has_too_many_pairs(cors: &Cors) -> bool {
+    let list = match &cors.origins {
+        Origins::Listed(list) => list.as_slice(),
+        Origins::AtRunTime(list) => list.within.as_deref().unwrap_or_default(),
+    };
+    let mut labels = BTreeMap::<_, [BTreeSet<&str>; 2]>::new();
+    for pattern in list.iter().filter_map(|text| OriginPattern::parse(text).ok()) {
+        if let HostPattern::Label { prefix, suffix } = pattern.hosts() {
+            let [prefixes, suffixes] = labels.entry(pattern.host()).or_default();
+            prefixes.insert(prefix);
+            suffixes.insert(suffix);
+        }
+    }
+    let pairs = |[prefixes, suffixes]: &[BTreeSet<_>; 2]| prefixes.len() * suffixes.len();
+    labels.values().map(pairs).sum::<usize>() > MOST_LABEL_PAIRS
 }
 
 /// A manifest or a lock file.
@@ -150,6 +188,9 @@ impl File {
             {
                 let (path, name) = (route.path.clone(), name.clone());
                 return Err(ReadError::HeadersMissing { path, name });
+            }
+            if route.cors.as_ref().is_some_and(has_too_many_pairs) {
+                return Err(ReadError::LabelPairs { path: route.path.clone() });
             }
         }
         Ok(file)

@@ -73,3 +73,20 @@ fn methods_of_one_route_share_the_work() {
         assert!(factor < 2.0, "diff of {name}: {one} bytes for one method, {six} for six");
     }
 }
+
+/// Patterns of which each overlaps with each other are as many sets as pairs, so a manifest with very
+/// many is refused before anything is compared.
+#[test]
+fn a_list_of_very_many_pairs_is_refused() {
+    let text = |prefixes: usize, suffixes: usize, host: &str| {
+        let prefixes = (0..prefixes).map(|n| format!("https://s{n}-*-acme.{host}"));
+        let suffixes = (1..suffixes).map(|n| format!("https://shop-*-{n}.{host}"));
+        manifest(&["GET"], prefixes.chain(suffixes)).to_json()
+    };
+    for (prefixes, suffixes, is_read) in
+        [(255, 256, true), (10_000, 1, true), (256, 256, false), (1, 40_000, false)]
+    {
+        let read = Manifest::parse(&text(prefixes, suffixes, "shop.example"));
+        assert_eq!(read.is_ok(), is_read, "{prefixes} x {suffixes}: {:?}", read.err());
+    }
+}
