@@ -98,12 +98,12 @@ area! { $ session
         StoreAway Error "session.store-away", "the database of the store does not respond";
         /// A database responds again.
         StoreBack Info "session.store-back", "the database of the store responds again";
-        /// The store came back with an older state: a copy was restored, or a server took over that had not got
-        /// everything. Cut-offs and revocations that it acknowledged are gone from it. This instance reads
-        /// everything anew and stores again what it knows. Until then it takes no session and is not ready.
-        /// Logins that are under way are refused, and access tokens have to be issued again. `store` says what was
-        /// lost: `sessions`, `tokens`, or a list of origins, of which only those stay that the older one has too.
-        StoreLostWrites Error "session.store-lost-writes", "the store has lost what it acknowledged: an older state was restored, or a server without it took over";
+        /// The store was rolled back: a backup was restored, or a failover went to a replica that was behind.
+        /// Cut-offs and revocations that it had acknowledged are missing. This instance reads everything again
+        /// and stores again what it knows. Until then it accepts no session and is not ready. Logins in progress
+        /// are refused, and access tokens have to be issued again. `store` names what was lost: `sessions`,
+        /// `tokens`, or a list of origins, which keeps only the origins that the older list has too.
+        StoreLostWrites Error "session.store-lost-writes", "the store has lost acknowledged writes: a backup was restored, or a failover went to a replica that was behind";
         /// The store that an app moves from has about as many sessions as `left` says.
         StoreMoving Info "session.store-moving", "the store that the app moves from still has sessions";
         /// The store that an app moves from has no sessions.

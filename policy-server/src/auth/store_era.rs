@@ -31,7 +31,7 @@ const REMEMBERED: usize = 10_000;
 pub(crate) const OTHER_SECRET: &str =
     "the store has another secret than before, so that this instance has to be started again";
 
-/// Why a process that is behind takes no session and no refresh token.
+/// Why a process that is behind accepts no session and no refresh token.
 const BEHIND: &str =
     "the store has lost writes, and this instance stores again what it knows to have ended";
 
@@ -60,8 +60,8 @@ impl StoreEra {
         is_over
     }
 
-    /// Notes that everything up to this number was read. If the store has lost writes, `again` reads it anew and
-    /// stores what this process knew besides: once, however many requests find it.
+    /// Records that everything up to this number was read. If the store has lost writes, `again` reads
+    /// everything anew and stores what only this process knew: once, however many requests find it.
     pub(crate) async fn catch_up(
         &self,
         number: u64,
@@ -78,8 +78,8 @@ impl StoreEra {
         Ok(())
     }
 
-    /// Notes that everything up to this number is known. Of two looks at the same moment, the older one may end
-    /// last.
+    /// Records that everything up to this number is known. Of two concurrent reads, the older one may
+    /// end last.
     pub(crate) fn has_caught_up(&self, number: u64) {
         let caught_up =
             |read| Some(if read == NOTHING { era(number) } else { era(number).max(read) });

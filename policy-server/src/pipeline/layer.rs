@@ -104,10 +104,10 @@ const MOST_METHODS: usize = 32;
 ///
 /// # WebSockets
 ///
-/// [Limits](crate::Limits) of WebSockets that a layer states hold for those of its service, over whatever
-/// server: `message`, `silence`, `sockets`, `sockets_per_caller`, and `concurrency`, as which a socket
-/// counts until it ends. `sockets_per_caller` needs a [`peer`](PolicyLayerBuilder::peer). That a server
-/// stops or credentials end is known to an app around the layer alone, which closes them with 1001 or 1008.
+/// The WebSocket [limits](crate::Limits) that a layer states apply to its service on any server:
+/// `message`, `silence`, `sockets` and `sockets_per_caller`; `concurrency` counts a WebSocket until it
+/// ends. `sockets_per_caller` needs a [`peer`](PolicyLayerBuilder::peer). Only an app around the layer
+/// knows that the server stops or a credential has ended, and closes the WebSocket with 1001 or 1008.
 ///
 /// # Limitations
 ///

@@ -1,8 +1,8 @@
 //! An upgraded connection between its handler and the task that watches it.
 //!
-//! The handler's half reads and writes the transport itself: nothing is copied to another task or
-//! buffered beyond one read, and what is written is not buffered at all. Both sides see the frames in each direction, so that control frames of
-//! the server are written between two frames of the handler.
+//! The handler's half reads and writes the transport itself: nothing is copied to another task, at most
+//! one read is buffered, and no write is. Both sides parse the frames in each direction, so that the
+//! server writes its control frames between two frames of the handler.
 
 use std::{
     io,
