@@ -91,9 +91,20 @@ impl StoreEra {
         self.read.load(Ordering::Acquire) < self.seen.load(Ordering::Acquire)
     }
 
-    /// Refuses what the store may have forgotten the end of, while this process is behind.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        if self.is_behind() { Err(StoreError::new(BEHIND)) } else { Ok(()) }
+    /// Refuses what the store may have forgotten the end of, while this process is behind. Returns the
+    /// era for [`is_still`](Self::is_still).
+    pub(crate) fn check(&self) -> Result<u64, StoreError> {
+        let seen = self.seen.load(Ordering::Acquire);
+        if self.read.load(Ordering::Acquire) < seen {
+            Err(StoreError::new(BEHIND))
+        } else {
+            Ok(seen)
+        }
+    }
+
+    /// Refuses what was asked in this era, if another one was seen meanwhile.
+    pub(crate) fn is_still(&self, era: u64) -> Result<(), StoreError> {
+        if self.seen.load(Ordering::Acquire) == era { Ok(()) } else { Err(StoreError::new(BEHIND)) }
     }
 }
 
@@ -134,6 +145,18 @@ impl RecentEndings {
 mod tests {
     use super::*;
     use crate::store::ERA;
+
+    #[test]
+    fn what_was_asked_in_another_era_is_refused() {
+        let store = StoreEra::new();
+        store.has_caught_up(7);
+        let era = store.check().unwrap();
+        assert!(store.is_still(era).is_ok());
+        assert!(store.is_over(ERA + 8, "sessions"));
+        assert!(store.check().is_err());
+        store.has_caught_up(ERA + 8);
+        assert!(store.check().is_ok() && store.is_still(era).is_err());
+    }
 
     #[test]
     fn a_process_is_behind_from_a_new_era_until_it_has_caught_up() {

@@ -144,8 +144,10 @@ impl SessionService {
 
     /// Whether a session of a user is live.
     pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
-        self.era.check()?;
-        self.store.lives(user, handle, self.clock.steady()).await
+        let era = self.era.check()?;
+        let lives = self.store.lives(user, handle, self.clock.steady()).await?;
+        self.era.is_still(era)?;
+        Ok(lives)
     }
 
     /// The live session of a key.
@@ -154,9 +156,17 @@ impl SessionService {
         key: &'a SessionKey,
         now: Timestamp,
     ) -> Answer<'a, Option<Loaded>> {
-        match self.era.check() {
-            Ok(()) => self.store.load(key, now),
-            Err(error) => Answer::ready(Err(error)),
+        let era = match self.era.check() {
+            Ok(era) => era,
+            Err(error) => return Answer::ready(Err(error)),
+        };
+        match self.store.load(key, now).now() {
+            Ok(loaded) => Answer::ready(loaded),
+            Err(load) => Answer::later(async move {
+                let loaded = load.await?;
+                self.era.is_still(era)?;
+                Ok(loaded)
+            }),
         }
     }
 

@@ -25,6 +25,9 @@ use super::{
 };
 use crate::base::{clock::Random, event::log};
 
+/// Why a session of the other store is not loaded between a look that found lost writes and its answer.
+const UNTOLD: &str = "the store that the app moves from or to has lost writes";
+
 /// Two stores as one.
 ///
 /// INVARIANT: a key never changes its store. Two stores have no common transaction, so a session that
@@ -47,6 +50,9 @@ pub(crate) struct Moving {
     logged: AtomicU64,
     /// The era of the other store, of which the numbers of both are that much higher.
     era_of_other: AtomicU64,
+    /// The one that the numbers of this store have told. Until it is told, the other store may give out
+    /// sessions whose end it has lost.
+    told_era: AtomicU64,
 }
 
 /// How far the instances are, which do not all start a release at the same moment.
@@ -66,8 +72,8 @@ impl Moving {
         random: Random,
     ) -> Self {
         let (under_way, logged) = (Mutex::default(), AtomicU64::new(u64::MAX));
-        let era_of_other = AtomicU64::new(0);
-        Self { first, other, phase, random, under_way, logged, era_of_other }
+        let (era_of_other, told_era) = Default::default();
+        Self { first, other, phase, random, under_way, logged, era_of_other, told_era }
     }
 
     /// What is added to the numbers of the first store: an era of either is one of both.
@@ -81,11 +87,29 @@ impl Moving {
         began.map(|began| began.saturating_sub(self.lost_by_other()))
     }
 
-    /// A cut-off of both stores.
-    fn made(&self, of_other: CutOff, of_first: CutOff) -> CutOff {
+    /// Notes an era of the other store.
+    fn found(&self, number_of_other: u64) {
+        self.era_of_other.fetch_max(era(number_of_other), Ordering::AcqRel);
+    }
+
+    /// What is added to a number that the caller is about to get.
+    fn tell(&self) -> u64 {
         let lost = self.lost_by_other();
+        self.told_era.fetch_max(lost / ERA, Ordering::AcqRel);
+        lost
+    }
+
+    /// A cut-off of both stores.
+    async fn cut(
+        &self,
+        of_other: Answer<'_, CutOff>,
+        of_first: impl Future<Output = Result<CutOff, StoreError>>,
+    ) -> Result<CutOff, StoreError> {
+        let of_other = of_other.await.inspect(|cut| self.found(cut.number));
+        let of_first = of_first.await?;
+        let (of_other, lost) = (of_other?, self.tell());
         let sessions = of_other.sessions + of_first.sessions;
-        CutOff::new(sessions, of_first.before + lost, of_first.number + lost)
+        Ok(CutOff::new(sessions, of_first.before + lost, of_first.number + lost))
     }
 
     /// The secret of the old store, which becomes that of the new one.
@@ -171,6 +195,9 @@ impl SessionStore for Moving {
                 return Ok(Some(loaded));
             }
             let mut loaded = self.other.load(key, now).await?;
+            if self.told_era.load(Ordering::Acquire) < self.era_of_other.load(Ordering::Acquire) {
+                return Err(StoreError::new(UNTOLD));
+            }
             if let Some(loaded) = &mut loaded {
                 // A number of the other store, with which the first one compares nothing.
                 Arc::make_mut(&mut loaded.record).epoch = 0;
@@ -227,27 +254,21 @@ impl SessionStore for Moving {
     }
 
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
-        Answer::later(async move {
-            let of_other = self.other.revoke_user(request).await;
-            let of_first = self.first.revoke_user(request).await?;
-            Ok(self.made(of_other?, of_first))
-        })
+        let of_other = self.other.revoke_user(request);
+        Answer::later(self.cut(of_other, async move { self.first.revoke_user(request).await }))
     }
 
     fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
-        Answer::later(async move {
-            let of_other = self.other.revoke_everyone(now).await;
-            let of_first = self.first.revoke_everyone(now).await?;
-            Ok(self.made(of_other?, of_first))
-        })
+        let of_other = self.other.revoke_everyone(now);
+        Answer::later(self.cut(of_other, async move { self.first.revoke_everyone(now).await }))
     }
 
     /// Those of the first store: what grants rights is stored there, and compared with its numbers. Sessions
     /// of the other one come back where that has lost their end.
     fn cut_offs(&self) -> Answer<'_, u64> {
         Answer::later(async move {
-            self.era_of_other.fetch_max(era(self.other.cut_offs().await?), Ordering::AcqRel);
-            Ok(self.first.cut_offs().await? + self.lost_by_other())
+            self.found(self.other.cut_offs().await?);
+            Ok(self.first.cut_offs().await? + self.tell())
         })
     }
 
