@@ -86,9 +86,15 @@ impl<'a> Comparison<'a> {
         let class = class_of(&method).to_owned();
         let routes = self.served(region, &method);
         let place = cells::Place { method: &method, path: &region.path, class: &class, routes };
+        // What is redirected has no route, and is not decided as what no route serves.
+        let number = |side: &Side, found: Option<usize>| {
+            found.filter(|number| side.engine.is_redirected(*number))
+        };
+        let redirected =
+            (number(self.sides.0, region.found.0), number(self.sides.1, region.found.1));
         let mut sketches: Vec<Rc<Sketch>> = Vec::new();
         if !self.is_same(routes) {
-            let key = format!("{class} {:?}", self.policy(routes));
+            let key = format!("{class} {:?} {redirected:?}", self.policy(routes));
             let sides = self.sides;
             let atoms = self.atoms(routes.0.as_slice(), routes.1.as_slice());
             let known = self.of_requests.entry(key);
@@ -97,7 +103,7 @@ impl<'a> Comparison<'a> {
         }
         let has_preflights = region.found != (None, None) && !region.has_slash;
         if has_preflights && let Some(key) = self.tables(region) {
-            let key = format!("{method} {key}");
+            let key = format!("{method} {key} {redirected:?}");
             let sides = self.sides;
             let all = |side: &Side, path: Option<usize>| -> Vec<usize> {
                 let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();

@@ -220,6 +220,11 @@ impl Engine {
         Some(found.index + if found.is_redirected { self.paths.len() } else { 0 })
     }
 
+    /// Whether a [number of a path](Self::path_number) is one of a spelling that is redirected.
+    pub(super) fn is_redirected(&self, number: usize) -> bool {
+        number >= self.paths.len()
+    }
+
     /// The form of a template by which [`path_forms`](Self::path_forms) has its path.
     pub(super) fn form(&self, template: &PathTemplate<'_>) -> String {
         self.paths.form(template)
