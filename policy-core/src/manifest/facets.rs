@@ -273,6 +273,14 @@ impl Headers {
 }
 
 impl Cors {
+    /// The patterns that the policy states: its origins, or the bound of a list.
+    pub(super) fn patterns(&self) -> &[String] {
+        match &self.origins {
+            Origins::Listed(patterns) => patterns,
+            Origins::AtRunTime(list) => list.within.as_deref().unwrap_or_default(),
+        }
+    }
+
     /// The origins that it grants, or may grant at run time.
     ///
     /// ```

@@ -8,9 +8,7 @@ use std::{
 
 use serde::{Deserialize, de};
 
-use super::{
-    Acceptance, AppFacts, Cors, FORMAT, Headers, Lock, Manifest, Origins, Route, Suppression,
-};
+use super::{Acceptance, AppFacts, Cors, FORMAT, Headers, Lock, Manifest, Route, Suppression};
 use crate::origin::{HostPattern, OriginPattern};
 
 /// Why a text is no manifest.
@@ -97,12 +95,8 @@ impl Error for ReadError {
 const MOST_LABEL_PAIRS: usize = 65_536;
 
 fn has_too_many_pairs(cors: &Cors) -> bool {
-    let list = match &cors.origins {
-        Origins::Listed(list) => list.as_slice(),
-        Origins::AtRunTime(list) => list.within.as_deref().unwrap_or_default(),
-    };
     let mut labels = BTreeMap::<_, [BTreeSet<&str>; 2]>::new();
-    for pattern in list.iter().filter_map(|text| OriginPattern::parse(text).ok()) {
+    for pattern in cors.patterns().iter().filter_map(|text| OriginPattern::parse(text).ok()) {
         if let HostPattern::Label { prefix, suffix } = pattern.hosts() {
             let [prefixes, suffixes] = labels.entry(pattern.host()).or_default();
             prefixes.insert(prefix);

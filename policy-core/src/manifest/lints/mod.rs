@@ -14,7 +14,7 @@ pub use suppressions::Suppression;
 
 use super::{
     Date, Manifest,
-    facets::{Auth, Cors, Origins},
+    facets::{Auth, Cors},
     route::{Route, RouteKind},
     severity::{Authority, Effect, Gain, Gainer},
 };
@@ -136,14 +136,6 @@ fn is_same_site(manifest: &Manifest, page: &OriginPattern<'_>) -> bool {
 fn shared(manifest: &Manifest) -> impl Iterator<Item = (&Route, &Cors)> {
     let routes = manifest.routes.iter().filter(|route| route.kind != RouteKind::NotFound);
     routes.filter_map(|route| Some((route, route.cors.as_ref()?)))
-}
-
-/// The patterns that a policy states: its origins, or the bound of a list.
-fn patterns(cors: &Cors) -> &[String] {
-    match &cors.origins {
-        Origins::Listed(patterns) => patterns,
-        Origins::AtRunTime(list) => list.within.as_deref().unwrap_or_default(),
-    }
 }
 
 /// Whether anything in the app takes a credential that browsers send by themselves.

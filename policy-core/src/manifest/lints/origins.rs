@@ -1,8 +1,7 @@
 //! Lints about the origins that a policy grants.
 
 use super::{
-    Authority, Effect, Finding, Gain, Gainer, Manifest, are_sent, gain_by_cors, patterns, quoted,
-    shared,
+    Authority, Effect, Finding, Gain, Gainer, Manifest, are_sent, gain_by_cors, quoted, shared,
 };
 use crate::{
     algebra::OriginRegion,
@@ -69,7 +68,7 @@ impl<'a> Patterns<'a> {
     /// Those for which this holds; `None` if there are none.
     fn of(cors: &'a Cors, is_meant: impl Fn(&OriginPattern<'_>) -> bool) -> Option<Self> {
         let parse = |text: &'a String| Some((text.as_str(), OriginPattern::parse(text).ok()?));
-        let parsed = patterns(cors).iter().filter_map(parse);
+        let parsed = cors.patterns().iter().filter_map(parse);
         let (texts, parsed): (Vec<_>, Vec<_>) =
             parsed.filter(|(_, pattern)| is_meant(pattern)).unzip();
         (!parsed.is_empty()).then_some(Self { texts, parsed })
@@ -120,7 +119,7 @@ fn split_cache(route: &Route, cors: &Cors) -> Option<Finding> {
     let is_the_same = route.auth == Auth::Public && !route.takes_session && !cors.credentials;
     // One origin is one copy.
     let has_several = !cors.region().is_cofinite() && {
-        let parsed = patterns(cors).iter().filter_map(|text| OriginPattern::parse(text).ok());
+        let parsed = cors.patterns().iter().filter_map(|text| OriginPattern::parse(text).ok());
         let singles = parsed.clone().filter(OriginPattern::is_single).count();
         singles > 1 || parsed.count() > singles
     };

@@ -1,8 +1,7 @@
 //! Lints about what pages of granted origins may send and read.
 
 use super::{
-    Finding, Gainer, Manifest, gain_by_cors, has_ambient, is_same_site, patterns, quoted,
-    same_site, shared,
+    Finding, Gainer, Manifest, gain_by_cors, has_ambient, is_same_site, quoted, same_site, shared,
 };
 use crate::{
     algebra::OriginRegion,
@@ -101,7 +100,7 @@ fn exposed_secrets(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Fi
     }
     let region = cors.region();
     let who = if region.is_cofinite() { Gainer::AnySite } else { Gainer::NamedSites };
-    let origins = patterns(cors).iter().filter_map(|text| OriginPattern::parse(text).ok());
+    let origins = cors.patterns().iter().filter_map(|text| OriginPattern::parse(text).ok());
     let origins: Vec<_> = origins.collect();
     let gain = gain_by_cors(manifest, who, (route, cors), &origins);
     let gain = Gain { what: Effect::Read, ..gain };

@@ -9,8 +9,8 @@ use crate::{
     catalogue::{Confidence, Lint},
     isolation::Isolation,
     manifest::{
-        Cache, Csrf, Dangers, Headers, Jsonp, OriginList, Requirement, Scheme, SessionFacts,
-        Severity, TokenFacts,
+        Cache, Csrf, Dangers, Headers, Jsonp, OriginList, Origins, Requirement, Scheme,
+        SessionFacts, Severity, TokenFacts,
     },
 };
 
