@@ -88,7 +88,7 @@ impl StoreEra {
 
     /// Whether the store has lost writes, and this process has not yet read everything again.
     pub(crate) fn is_behind(&self) -> bool {
-        self.read.load(Ordering::Acquire) < self.seen.load(Ordering::Acquire)
+        self.check().is_err()
     }
 
     /// Refuses what the store may have forgotten the end of, while this process is behind. Returns the

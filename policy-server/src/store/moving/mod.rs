@@ -94,9 +94,9 @@ impl Moving {
 
     /// What is added to a number that the caller is about to get.
     fn tell(&self) -> u64 {
-        let lost = self.lost_by_other();
-        self.told_era.fetch_max(lost / ERA, Ordering::AcqRel);
-        lost
+        let era = self.era_of_other.load(Ordering::Acquire);
+        self.told_era.fetch_max(era, Ordering::AcqRel);
+        era * ERA
     }
 
     /// A cut-off of both stores.
