@@ -79,10 +79,11 @@ fn both_use_the_shop(
 fn an_extension_of_chromium_has_the_session_where_its_origin_is_granted() -> Result<(), Failure> {
     let (shop, folders) = (Shop::with(Sessions::memory(), SameSite::None)?, extensions()?);
     let [granted, other] = folders.each_ref().map(|folder| folder.path().display());
-    let browser = shop.browser_and(&[
+    let flags = [
         format!("--load-extension={granted},{other}"),
         "--disable-features=DisableLoadExtensionCommandLineSwitch".to_owned(),
-    ])?;
+    ];
+    let browser = shop.browser_with(ThirdPartyCookies::Allowed, &flags)?;
     both_use_the_shop(&shop, IN_CHROMIUM, |page, input| {
         browser.goto(page)?;
         browser.run(FETCH, input)

@@ -111,7 +111,7 @@ fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(),
         (SameSite::Lax, ThirdPartyCookies::Allowed, "/shared/either", false),
     ] {
         let shop = Shop::with(Sessions::memory(), same_site)?;
-        let browser = shop.browser_with(third_party)?;
+        let browser = shop.browser_with(third_party, &[])?;
         shop.log_in(&browser, "ada")?;
         assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]));
         browser.goto(&shop.partner())?;
@@ -138,7 +138,7 @@ fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(),
 fn a_partitioned_session_is_that_of_one_site() -> Result<(), Failure> {
     for third_party in [ThirdPartyCookies::Allowed, ThirdPartyCookies::Blocked] {
         let shop = Shop::with(Sessions::memory().partitioned(), SameSite::None)?;
-        let browser = shop.browser_with(third_party)?;
+        let browser = shop.browser_with(third_party, &[])?;
         browser.goto(&shop.partner())?;
         assert_eq!(call(&browser, &shop, "POST", "/login/ada")?, json!([200, "ada"]));
         assert_eq!(call(&browser, &shop, "GET", "/me")?, json!([200, "ada"]), "{third_party:?}");

@@ -213,23 +213,22 @@ impl Shop {
 
     /// A browser that resolves the hosts.
     pub(crate) fn browser(&self) -> Result<Browser, Failure> {
-        self.browser_with(ThirdPartyCookies::Allowed)
+        self.browser_with(ThirdPartyCookies::Allowed, &[])
     }
 
-    pub(crate) fn browser_with(&self, cookies: ThirdPartyCookies) -> Result<Browser, Failure> {
+    /// The same with a choice for third-party cookies, and with additional flags.
+    pub(crate) fn browser_with(
+        &self,
+        cookies: ThirdPartyCookies,
+        more: &[String],
+    ) -> Result<Browser, Failure> {
         // Chromium's `CookieControlsMode`: off, or block third-party cookies.
         let mode = match cookies {
             ThirdPartyCookies::Allowed => 0,
             ThirdPartyCookies::Blocked => 1,
         };
         let preferences = json!({ "profile.cookie_controls_mode": mode });
-        Browser::with(&self.front.browser_flags(), &preferences)
-    }
-
-    /// A browser with additional flags.
-    pub(crate) fn browser_and(&self, more: &[String]) -> Result<Browser, Failure> {
-        let flags = [&self.front.browser_flags(), more].concat();
-        Browser::with(&flags, &json!({ "profile.cookie_controls_mode": 0 }))
+        Browser::with(&[&self.front.browser_flags(), more].concat(), &preferences)
     }
 
     /// Firefox with more preferences; it resolves the hosts and accepts the certificate.
