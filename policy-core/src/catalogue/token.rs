@@ -141,7 +141,7 @@ area! { $ token
         /// Why a token is refused: it has a critical header (RFC 7515 4.1.11).
         TokenCritical Info "token.critical-header",
             "the header of the token has `crit` or `b64`, which are not supported";
-        /// Why a token is refused: its algorithm is not supported or not that of its key.
+        /// Why a token is refused: its algorithm is not supported, or does not match its key.
         TokenAlgorithm Info "token.algorithm",
             "the algorithm that the token names is not supported, or is not that of its key: let the issuer sign with ES256, Ed25519 or RS256";
         /// Why a token is refused: its type is another one (RFC 8725 3.11).

@@ -133,7 +133,7 @@ impl Call {
     }
 
     /// Takes the request for the extractors of a handler: it contains their context, and axum's own
-    /// body limit is set to that of the route.
+    /// body limit is set to the route's.
     pub(crate) fn take_request(&mut self) -> Request {
         self.take_for(Reach::Extractors)
     }

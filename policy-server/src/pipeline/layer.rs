@@ -481,8 +481,8 @@ impl CompiledLayer {
         known().or(peer)
     }
 
-    /// Puts a stream under the limits of this layer in place of that of the connection, or of an app
-    /// around the layer, which knows the caller and says when its credentials or the server end.
+    /// Gives a request that may upgrade its connection a stream under the limits of this layer. An app
+    /// around the layer tells the caller, and when its credentials or the server end.
     fn intercept(
         &self,
         request: &mut http::Request<Body>,
