@@ -61,29 +61,7 @@
 //!
 //! # Features
 //!
-//! A feature only adds: an app behaves the same whatever else of its program turns one on.
-//!
-//! | feature | adds |
-//! |---|---|
-//! | `embedded` | sessions, refresh tokens and revocations in a file, by redb |
-//! | `postgres` | sessions, refresh tokens and revocations in PostgreSQL, for several [`instances`] |
-//! | `redis` | the same in Redis or Valkey |
-//! | `encryption` | `SessionSettings::encrypted`: the values of sessions are encrypted in the store |
-//! | `http2` | HTTP/2 without TLS, for proxies and gRPC: no browser speaks it |
-//! | `tls` | `App::tls`: HTTPS with HTTP/2, and certificates for development |
-//! | `http3` | `Tls::http3`: HTTP/3 beside the other versions; includes `tls` |
-//! | `config_file` | `App::config_file`: lists of origins from a file of TOML |
-//! | `files` | `Files`: a folder, its indexes, a single-page application, by tower-http |
-//! | `decompression` | `extract::Decoded`: decodes gzip and deflate bodies within bounds |
-//! | `multipart` | `extract::multipart`: forms with files, by axum |
-//! | `ws` | `extract::ws`: WebSockets, by axum |
-//! | `sse` | `response::sse`: streams of events, by axum |
-//! | `cookies` | `extract::cookie`: cookies of an app's own, by axum-extra |
-//! | `gateway` | `App::proxy`, `App::tunnel` and `App::trace`: a reverse proxy, CONNECT tunnels, TRACE |
-//! | `per_core` | `ServerSettings::per_core`: a runtime for each core, in place of one for all |
-//! | `asym` | keys of ES256 and Ed25519, and the tokens of external issuers |
-//! | `testing` | the module `testing`, `App::test`, and `store::conformance` |
-//! | `proptest` | generated policies and requests for property tests; includes `testing` |
+#![doc = include_str!("../docs/features.md")]
 //!
 //! # Authentication
 //!
