@@ -2,7 +2,7 @@
 //! review.
 //!
 //! `POLICY_API=update cargo test -p policy-ui --test api` writes the lists anew. A change in them
-//! is a change for users, and stands in CHANGELOG with its reason.
+//! is a change for users: from the first release on, CHANGELOG.md states it with its reason.
 //!
 //! The lists come from rustdoc's JSON, whose format belongs to one release of Rust: this needs the
 //! toolchain that the workspace pins.
@@ -43,8 +43,8 @@ fn the_public_api_is_the_one_that_is_listed() {
     assert!(
         changes.is_empty(),
         "the public API is not the one in `ui/api`:\n\n{changes}\n\
-         Accept it by `POLICY_API=update cargo test -p policy-ui --test api`, and say in \
-         CHANGELOG.md what changed and why."
+         Accept it by `POLICY_API=update cargo test -p policy-ui --test api`. After the first \
+         release, state in CHANGELOG.md what changed and why."
     );
 }
 
