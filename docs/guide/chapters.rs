@@ -19,6 +19,7 @@ macro_rules! chapters {
 
 chapters! {
     index "index.md";
+    login "how-to/login.md";
     pages "how-to/pages.md";
     single_page "how-to/single-page.md";
     machines "how-to/machines.md";
@@ -26,8 +27,10 @@ chapters! {
     uploads "how-to/uploads.md";
     streams "how-to/streams.md";
     files "how-to/files.md";
+    http "how-to/http.md";
     databases "how-to/databases.md";
     lists "how-to/lists.md";
+    operation "how-to/operation.md";
     proxies "how-to/proxies.md";
     axum_words "how-to/axum.md";
     words "how-to/words.md";

@@ -390,12 +390,6 @@ pub mod __private {
 }
 
 /// Tests the examples of the README like those of the documentation.
-#[cfg(all(
-    doctest,
-    feature = "embedded",
-    feature = "testing",
-    feature = "http3",
-    feature = "gateway"
-))]
+#[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

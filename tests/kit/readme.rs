@@ -1,4 +1,5 @@
-//! The examples of the README, run as a reader runs them. `build.rs` takes them from it.
+//! The examples of the README, and of the chapters of the guide that it leads to, run as a reader runs
+//! them. `build.rs` takes them from there.
 
 use std::{
     fs,
@@ -20,6 +21,19 @@ mod hello {
 
 mod authentication {
     include!(concat!(env!("OUT_DIR"), "/readme-authentication.rs"));
+
+    pub(super) fn app() -> App<()> {
+        App::new(()).sessions(Sessions::memory()).tokens(tokens()).routes(routes![login, report])
+    }
+
+    fn tokens() -> policy_server::tokens::TokenSettings {
+        let keys = policy_server::tokens::TokenKeys::development().expect("keys");
+        Tokens::signed_with(keys)
+    }
+}
+
+mod login {
+    include!(concat!(env!("OUT_DIR"), "/readme-login.rs"));
 
     pub(super) const MAIN: super::Main = main;
 }
@@ -58,7 +72,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 const HELLO: &str = "the_first_example_answers";
-const LOGIN: &str = "the_login_of_the_second_example_reads_a_report";
+const LOGIN: &str = "the_login_of_the_guide_reads_a_report";
 
 async fn ask(server: &ServerProcess, what: &str, fields: &[&str], body: &str) -> RawResponse {
     let mut connection = Connection::open(server.address).await;
@@ -81,12 +95,21 @@ async fn the_first_example_answers() {
 }
 
 #[tokio::test]
-async fn the_login_of_the_second_example_reads_a_report() {
+async fn the_second_example_logs_in_and_reads_a_report() {
+    let page = authentication::app().test().page("http://localhost");
+    assert_eq!(page.post("/login").json(&"a guess").send().await.status(), 403);
+    assert_eq!(page.get("/reports/7").send().await.status(), 401);
+    assert_eq!(page.post("/login").json(&"correct horse").send().await.status(), 200);
+    assert_eq!(page.get("/reports/7").send().await.text(), "report 7 for ada");
+}
+
+#[tokio::test]
+async fn the_login_of_the_guide_reads_a_report() {
     if role().is_some() {
-        let _ = tokio::task::spawn_blocking(authentication::MAIN).await;
+        let _ = tokio::task::spawn_blocking(login::MAIN).await;
         return;
     }
-    let server = started(LOGIN, "authentication");
+    let server = started(LOGIN, "login");
     let json = "content-type: application/json";
     let password = "\"correct horse\"";
     let refused = ask(&server, "POST /login", &[json], password).await;
@@ -105,7 +128,7 @@ async fn the_login_of_the_second_example_reads_a_report() {
 }
 
 #[tokio::test]
-async fn the_third_example_does_what_its_comments_say() {
+async fn the_example_of_responses_does_what_its_comments_say() {
     let client = semantics::app().test();
     let page = "https://shop.example";
     let lamp = client.get("/products/1").origin(page).send().await;
@@ -129,11 +152,11 @@ async fn the_third_example_does_what_its_comments_say() {
     assert_eq!(client.put("/products/1").json(&"a lamp").send().await.status(), 401);
 }
 
-/// The server of the last example needs certificates and ports that only a machine of its own has.
-/// Nothing else is wrong with it.
+/// The server needs certificates and ports that only a machine of its own has. Nothing else is wrong
+/// with it.
 #[tokio::test]
-async fn the_last_example_starts_as_far_as_its_machine_lets_it() {
-    const TEST: &str = "the_last_example_starts_as_far_as_its_machine_lets_it";
+async fn the_example_of_production_has_no_problem_but_of_its_machine() {
+    const TEST: &str = "the_example_of_production_has_no_problem_but_of_its_machine";
     if role().is_some() {
         let ended = tokio::task::spawn_blocking(production::MAIN).await.expect("it ends");
         panic!("{:?}", ended.expect_err("there are no certificates"));
@@ -151,16 +174,16 @@ async fn the_last_example_starts_as_far_as_its_machine_lets_it() {
     assert!(codes.iter().all(is_of_machine), "{codes:?}: {said}");
 }
 
-/// The lines of a shell that the README shows.
-fn shell_lines() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(path).expect("the README");
-    let blocks = readme.split("\n```sh\n").skip(1);
+/// The lines of a shell that a page shows.
+fn shell_lines(page: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
+    let text = fs::read_to_string(path).expect("a page");
+    let blocks = text.split("\n```sh\n").skip(1);
     let blocks = blocks.map(|rest| rest.split_once("\n```").expect("the end of a block").0);
     blocks.flat_map(|block| block.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// Runs the lines with `curl` of the README, in the order of the README, against a server.
+/// Runs lines with `curl`, in the order of their page, against a server.
 fn curl(server: &ServerProcess, folder: &Path, lines: impl Iterator<Item = String>) -> Vec<String> {
     let here = format!("localhost:{}", server.address.port());
     lines
@@ -177,23 +200,19 @@ fn curl(server: &ServerProcess, folder: &Path, lines: impl Iterator<Item = Strin
 #[tokio::test]
 #[ignore = "needs curl"]
 async fn the_lines_with_curl_say_what_stands_behind_them() {
-    let of = |word: &'static str| {
-        shell_lines()
-            .into_iter()
-            .filter(move |line| line.starts_with("curl ") && line.contains(word))
-    };
+    let curls =
+        |page| shell_lines(page).into_iter().filter(|line: &String| line.starts_with("curl "));
     let hello = started(HELLO, "curl-hello");
-    let found = curl(&hello, &folder("curl-hello"), of("/users/"));
+    let found = curl(&hello, &folder("curl-hello"), curls("README.md"));
     let [ada, nobody] = &found[..] else { panic!("{found:?}") };
     assert_eq!(ada, "\"Ada\"");
     assert!(
         nobody.starts_with("HTTP/1.1 404 ") && nobody.contains("\naccess-control-allow-origin")
     );
 
-    let server = started(LOGIN, "curl-authentication");
-    let lines = shell_lines().into_iter().filter(|line| line.starts_with("curl -c"));
-    let lines = lines.chain(of(" -b jar "));
-    let found = curl(&server, &folder("curl-authentication"), lines);
+    let server = started(LOGIN, "curl-login");
+    let lines = curls("docs/guide/src/how-to/login.md");
+    let found = curl(&server, &folder("curl-login"), lines);
     let [login, report, transfer] = &found[..] else { panic!("{found:?}") };
     assert_eq!((login.as_str(), report.as_str()), ("", "report 7 for ada"));
     assert!(transfer.contains("\"csrf.token\""), "{transfer}");
@@ -202,7 +221,7 @@ async fn the_lines_with_curl_say_what_stands_behind_them() {
 /// The others are run by the tests of what they name.
 #[test]
 fn every_shell_line_is_one_that_a_test_runs() {
-    for line in shell_lines() {
+    for line in ["README.md", "examples/README.md"].into_iter().flat_map(shell_lines) {
         let known = [
             "curl ",
             "cargo policy ",
@@ -217,7 +236,6 @@ fn every_shell_line_is_one_that_a_test_runs() {
             "cargo run -p gateway",
             "cargo run -p review",
             "cargo run -p migration",
-            "cargo xtask test",
         ];
         assert!(known.iter().any(|start| line.starts_with(start)), "{line}");
     }
