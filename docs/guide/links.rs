@@ -158,6 +158,18 @@ fn links_between_pages_lead_somewhere() {
     assert!(seen > 100, "only {seen} links were seen");
 }
 
+/// CONTRIBUTING.md has the command that changes the address everywhere.
+#[test]
+fn pages_name_the_repository_of_the_manifest() {
+    let repository = env!("CARGO_PKG_REPOSITORY").trim_start_matches("https://github.com/");
+    let pages =
+        ["README.md", "docs/ci/github.yml", "docs/guide/book.toml", "policy-server/docs/tls.md"];
+    for page in pages {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.contains(&format!("{repository}/")), "{page} does not name {repository}");
+    }
+}
+
 #[test]
 fn every_chapter_is_in_the_summary_and_has_a_heading() {
     let folder = chapters();
