@@ -1,7 +1,7 @@
 //! Seeded faults: do the tests detect a broken rule?
 //!
 //! Every entry of `faults/CRATE/MODULE.toml` breaks one rule and names the test that must fail.
-//! CONTRIBUTING.md describes the format.
+//! `docs/faults.md` describes the format.
 //!
 //! An edit is found by its text and the item around it, in any file of the crate. The tree itself
 //! is never changed: faults are applied to a copy below the target folder, as many as possible in
