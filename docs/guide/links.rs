@@ -4,7 +4,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Component, Path, PathBuf},
+    sync::LazyLock,
 };
+
+use policy_core::Entry;
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -14,6 +17,12 @@ fn root() -> PathBuf {
 fn chapters() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
+
+/// The chapters that `cargo xtask docs` adds, one for each area of codes: no files of the tree.
+static AREAS: LazyLock<BTreeMap<PathBuf, String>> = LazyLock::new(|| {
+    let pages = policy_cli::code_pages().into_iter().filter(|(name, _)| name != "README.md");
+    pages.map(|(name, text)| (chapters().join("reference/codes").join(name), text)).collect()
+});
 
 /// The Markdown files of a folder, and of those in it if they are wanted.
 fn files(folder: &Path, is_deep: bool) -> BTreeSet<PathBuf> {
@@ -29,13 +38,18 @@ fn files(folder: &Path, is_deep: bool) -> BTreeSet<PathBuf> {
     found
 }
 
-/// A text with its inclusions: `{{#include file}}`, `{{#include file:anchor}}`.
+/// A text with its inclusions: `{{#include file}}`, `{{#include file:anchor}}` and, as `cargo xtask docs`
+/// includes it, `{{#codes}}`.
 fn read(file: &Path) -> String {
+    if let Some(text) = AREAS.get(file) {
+        return text.clone();
+    }
     let text =
         fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let mut out = String::new();
     for line in text.lines() {
         match line.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
+            None if line == "{{#codes}}" => out.push_str(&policy_cli::code_pages()["README.md"]),
             None => out.push_str(line),
             Some(what) => {
                 let (path, part) = what.split_once(':').unwrap_or((what, ""));
@@ -126,6 +140,7 @@ fn links_between_pages_lead_somewhere() {
         ["policy-core", "policy-macros", "policy-cli", "benches", "examples", "examples/cluster"]
             .map(|folder| root.join(folder).join("README.md")),
     );
+    pages.extend(AREAS.keys().cloned());
     let (mut seen, mut dead) = (0, Vec::new());
     let mut known = BTreeMap::new();
     for page in &pages {
@@ -141,7 +156,7 @@ fn links_between_pages_lead_somewhere() {
                 path => plain(&page.parent().unwrap().join(path)),
             };
             let is_page = file.extension().is_some_and(|end| end == "md");
-            let is_there = file.exists()
+            let is_there = (file.exists() || AREAS.contains_key(&file))
                 && (fragment.is_empty()
                     || !is_page
                     || known
@@ -179,9 +194,22 @@ fn every_chapter_is_in_the_summary_and_has_a_heading() {
     let mut written = files(&folder, true);
     written.remove(&folder.join("SUMMARY.md"));
     assert_eq!(listed, written);
-    for chapter in written {
-        let text = read(&chapter);
+    for chapter in written.iter().chain(AREAS.keys()) {
+        let text = read(chapter);
         assert!(text.starts_with("# "), "{} begins with no heading", chapter.display());
+    }
+}
+
+/// As the manifest of the workspace says where the guide is.
+#[test]
+fn the_address_in_a_message_leads_to_the_section_of_its_code_in_the_guide() {
+    let anchors: BTreeMap<_, _> = AREAS.keys().map(|page| (page, anchors(page))).collect();
+    for entry in Entry::all() {
+        let address = entry.page().to_string();
+        let path = address.strip_prefix(env!("CARGO_PKG_HOMEPAGE")).unwrap();
+        let (page, section) = path.strip_prefix('/').unwrap().split_once('#').unwrap();
+        let chapter = chapters().join(page).with_extension("md");
+        assert!(anchors[&chapter].contains(section), "{address}");
     }
 }
 

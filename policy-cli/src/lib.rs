@@ -16,7 +16,7 @@ mod output;
 mod package;
 mod sarif;
 
-use std::{env, ffi::OsString, process::ExitCode};
+use std::{collections::BTreeMap, env, ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
 
@@ -33,6 +33,12 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.exit_code)
         }
     }
+}
+
+/// The names and contents of what `cargo policy code --pages` writes, for the tests of the guide.
+#[doc(hidden)]
+pub fn code_pages() -> BTreeMap<String, String> {
+    commands::code::pages()
 }
 
 /// The parsers of what people paste, for fuzzing.

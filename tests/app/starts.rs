@@ -76,7 +76,10 @@ fn starts_are_refused_with_every_problem_at_once() {
     let text = text(&error);
     let (pages, text): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.contains("  see: "));
     assert_eq!(pages.len(), 7);
-    assert!(pages[0].ends_with("/docs/codes/app.md#app.public-origin-insecure"), "{pages:?}");
+    assert!(
+        pages[0].ends_with("/reference/codes/app.html#app.public-origin-insecure"),
+        "{pages:?}"
+    );
     assert_eq!(
         text.join("\n"),
         "\

@@ -1,22 +1,26 @@
-//! `cargo xtask docs`: the guide, with the documentation of the API in it.
+//! `cargo xtask docs`: the guide, with the pages of codes and the documentation of the API in it.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, Read as _, Write as _},
     path::Path,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::{
     Failure, Outcome,
-    command::{self, answers, program},
+    command::{self, answers, cargo, program},
     long::installed,
     project,
     test::documentation,
 };
 
 const MDBOOK: &str = "0.5.4";
+
+/// The chapter with this line becomes the index of all codes, with a chapter for each area below it.
+const CODES: &str = "{{#codes}}\n";
 
 /// Builds both, the API below `api` of the guide.
 pub(crate) fn run() -> Outcome {
@@ -46,9 +50,9 @@ fn copy(from: &Path, to: &Path) -> Outcome {
     Ok(())
 }
 
-/// A preprocessor of mdBook: links of rustdoc become searches in the documentation of the API, which
-/// resolves every name without its path.
-pub(crate) fn links(arguments: &[&str]) -> Outcome {
+/// A preprocessor of mdBook: adds the pages of codes, and makes links of rustdoc searches in the
+/// documentation of the API, which resolves every name without its path.
+pub(crate) fn chapters(arguments: &[&str]) -> Outcome {
     if arguments.first() == Some(&"supports") {
         return Ok(());
     }
@@ -58,31 +62,87 @@ pub(crate) fn links(arguments: &[&str]) -> Outcome {
     let strange = |error| Failure::new(format!("mdBook sent something else: {error}"));
     let mut sent: Value = serde_json::from_str(&text).map_err(strange)?;
     let book = sent.get_mut(1).map(Value::take).unwrap_or_default();
-    let book = with_links(book).to_string();
+    let book = transform(book, &code_pages()?).to_string();
     let written = io::stdout().write_all(book.as_bytes());
     written.map_err(|error| Failure::new(format!("mdBook does not listen: {error}")))
 }
 
-/// A part of a book, with the links of its chapters.
-fn with_links(part: Value) -> Value {
+/// Names and contents of the files that `cargo policy code --pages` writes.
+fn code_pages() -> Outcome<BTreeMap<String, String>> {
+    let folder = project::target().join("codes");
+    // Without those of areas that are gone.
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(Failure::with_path("remove", &folder))?;
+    }
+    let path = folder.to_string_lossy();
+    let mut write = cargo(&["run", "--quiet", "--package", "policy-cli", "--"]);
+    let status = write.args(["policy", "code", "--pages", &path]).status();
+    if !status.is_ok_and(|status| status.success()) {
+        return Err(Failure::new("the pages of codes cannot be written"));
+    }
+    let mut pages = BTreeMap::new();
+    let failed = Failure::with_path("read", &folder);
+    for entry in fs::read_dir(&folder).map_err(&failed)? {
+        let entry = entry.map_err(&failed)?;
+        let text = fs::read_to_string(entry.path()).map_err(&failed)?;
+        pages.insert(entry.file_name().to_string_lossy().into_owned(), text);
+    }
+    Ok(pages)
+}
+
+/// A part of a book, with the pages of codes and the links of its chapters.
+fn transform(part: Value, codes: &BTreeMap<String, String>) -> Value {
     match part {
-        Value::Array(parts) => parts.into_iter().map(with_links).collect(),
+        Value::Array(parts) => parts.into_iter().map(|part| transform(part, codes)).collect(),
         Value::Object(mut fields) => {
+            add_codes(&mut fields, codes);
             let path = fields.get("path").and_then(Value::as_str).unwrap_or_default();
             let api =
                 format!("{}api/policy_server/index.html", "../".repeat(path.matches('/').count()));
             if let Some(Value::String(content)) = fields.get_mut("content") {
-                *content = linked(content, &api);
+                *content = link_items(content, &api);
             }
-            fields.into_iter().map(|(name, part)| (name, with_links(part))).collect()
+            fields.into_iter().map(|(name, part)| (name, transform(part, codes))).collect()
         }
         part => part,
     }
 }
 
+/// Fills the chapter that is for codes, if it is that one.
+fn add_codes(chapter: &mut Map<String, Value>, codes: &BTreeMap<String, String>) {
+    if chapter.get("content").and_then(Value::as_str) != Some(CODES) {
+        return;
+    }
+    let field = |name| chapter.get(name).cloned().unwrap_or_default();
+    let path = field("path");
+    let folder = Path::new(path.as_str().unwrap_or_default()).with_file_name("");
+    let number = |index: usize| match field("number") {
+        Value::Array(number) => number.into_iter().chain([json!(index)]).collect(),
+        none => none,
+    };
+    let mut parents: Vec<Value> = field("parent_names").as_array().cloned().unwrap_or_default();
+    parents.push(field("name"));
+    let areas = codes.iter().filter(|(name, _)| *name != "README.md");
+    let areas = areas.zip(1..).map(|((name, text), index)| {
+        json!({"Chapter": {
+            "name": name.trim_end_matches(".md"),
+            "content": text,
+            "number": number(index),
+            "sub_items": [],
+            "path": folder.join(name),
+            // It is no file of the guide that could be edited.
+            "source_path": null,
+            "parent_names": parents,
+        }})
+    });
+    let areas = areas.collect();
+    chapter.insert("sub_items".to_owned(), areas);
+    chapter.insert("content".to_owned(), codes.get("README.md").cloned().into());
+}
+
 /// A chapter in which `[`Tls::files`]`, `[files](crate::Tls::files)` and `[limit](macro@crate::limit)` are
 /// links.
-fn linked(chapter: &str, api: &str) -> String {
+fn link_items(chapter: &str, api: &str) -> String {
     let mut out = String::new();
     let mut is_code = false;
     for line in chapter.split_inclusive('\n') {
@@ -91,13 +151,13 @@ fn linked(chapter: &str, api: &str) -> String {
         if is_code || is_fence {
             out.push_str(line);
         } else {
-            out.push_str(&linked_line(line, api));
+            out.push_str(&link_items_of_line(line, api));
         }
     }
     out
 }
 
-fn linked_line(line: &str, api: &str) -> String {
+fn link_items_of_line(line: &str, api: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
     while let Some(at) = rest.find(']') {
@@ -152,8 +212,32 @@ mod tests {
             ("```rust\n[`Tls`]\n```\n", "```rust\n[`Tls`]\n```\n".to_owned()),
         ] {
             let book = json!({"items": [{"Chapter": {"path": "how-to/x.md", "content": written}}]});
-            let book = with_links(book);
+            let book = transform(book, &BTreeMap::new());
             assert_eq!(book["items"][0]["Chapter"]["content"].as_str(), Some(&*link));
         }
+    }
+
+    #[test]
+    fn each_page_of_codes_is_a_chapter_below_their_index() {
+        let codes = [("README.md", "# Codes\n"), ("cors.md", "# [`Cors`]\n"), ("tls.md", "")];
+        let codes = codes.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let index = json!({"Chapter": {
+            "name": "Codes", "content": CODES, "number": [7, 4], "sub_items": [],
+            "path": "reference/codes/index.md", "parent_names": [],
+        }});
+        let book = transform(json!({"items": [index]}), &codes);
+        let index = &book["items"][0]["Chapter"];
+        assert_eq!(index["content"], "# Codes\n");
+        let [cors, tls] = &**index["sub_items"].as_array().unwrap() else { panic!("{index}") };
+        let api = "../../api/policy_server/index.html?search=Cors";
+        assert_eq!(
+            cors["Chapter"],
+            json!({
+                "name": "cors", "content": format!("# [`Cors`]({api})\n"), "number": [7, 4, 1],
+                "sub_items": [], "path": "reference/codes/cors.md", "source_path": null,
+                "parent_names": ["Codes"],
+            })
+        );
+        assert_eq!(tls["Chapter"]["number"], json!([7, 4, 2]));
     }
 }

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["docs"] => docs::run(),
         // What mdBook calls, as book.toml says.
-        ["guide-links", rest @ ..] => docs::links(rest),
+        ["guide-chapters", rest @ ..] => docs::chapters(rest),
         ["long", name, rest @ ..] => long::run(name, rest),
         ["help" | "--help" | "-h"] => help(),
         [] => Err(Failure::new(format!("say what to do\n\n{USAGE}"))),

@@ -1,5 +1,5 @@
 //! What the compiler refuses, one mistake a module, named by its code: the pages of `cargo policy
-//! code` and `docs/codes` show them.
+//! code` and the guide show them.
 #![deny(deprecated)]
 #![allow(dead_code, unused_imports, unused_variables)]
 

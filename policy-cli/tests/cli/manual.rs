@@ -1,5 +1,7 @@
 //! `cargo policy man`, `completions`, `--help` and `code`.
 
+use std::collections::BTreeSet;
+
 use crate::run::{folder, run, run_in};
 
 /// The commands that the help lists.
@@ -55,4 +57,23 @@ fn a_code_is_explained() {
     assert!(run("code limit.rate").out.contains("status 429"));
     assert!(run("code session.store-away").out.contains("log line of level error"));
     assert!(run("code --list").out.lines().any(|line| line.starts_with("csrf.token  ")));
+}
+
+#[test]
+fn each_code_has_a_section_in_the_page_of_its_area() {
+    let folder = folder("codes", &[("empty", "")]);
+    let ran = run_in(&folder, &["code", "--pages", "."], "");
+    assert_eq!((ran.code, &*ran.out), (0, ""), "{}", ran.err);
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let list = run("code --list").out;
+    let codes: Vec<_> = list.lines().filter_map(|line| line.split(' ').next()).collect();
+    let mut names = BTreeSet::from(["README.md".to_owned(), "empty".to_owned()]);
+    for code in codes {
+        let name = format!("{}.md", code.split('.').next().unwrap());
+        assert_eq!(read(&name).matches(&format!("<a id=\"{code}\"></a>")).count(), 1, "{code}");
+        names.insert(name);
+    }
+    let written = std::fs::read_dir(&folder).unwrap();
+    let written = written.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(written.collect::<BTreeSet<_>>(), names);
 }

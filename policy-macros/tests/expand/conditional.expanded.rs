@@ -22,7 +22,7 @@ const _: () = ();
 #[allow(deprecated)]
 const _: () = {
     #[deprecated(
-        note = "`https://a.example`: this origin is listed twice (cors.origin-repeated)\nhelp: remove one of them\nsee: https://github.com/OWNER/policy/blob/main/docs/codes/cors.md#cors.origin-repeated"
+        note = "`https://a.example`: this origin is listed twice (cors.origin-repeated)\nhelp: remove one of them\nsee: https://OWNER.github.io/policy/reference/codes/cors.html#cors.origin-repeated"
     )]
     const cors_origin_repeated: () = ();
     cors_origin_repeated

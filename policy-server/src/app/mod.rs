@@ -538,8 +538,9 @@ impl<S> App<S> {
     /// since only an app knows where its clients read.
     ///
     /// It applies to refusals by the framework and to problems of handlers, unless these have a
-    /// [`type_uri`](crate::Problem::type_uri). What clients compare is `code`. The pages of the
-    /// framework's codes are in `docs/codes`, and `cargo policy code CODE` prints them.
+    /// [`type_uri`](crate::Problem::type_uri). What clients compare is `code`. The guide has a page for
+    /// each of the framework's codes, `cargo policy code CODE` prints it, and `cargo policy code --pages`
+    /// writes all of them for an app that serves its own.
     ///
     /// ```
     /// use policy_server::prelude::*;

@@ -11,6 +11,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 use policy_core::{Confidence, Entry, EventLevel, Severity};
 
+pub(crate) use self::markdown::pages;
 use self::{areas::Area, examples::Example};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
