@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[cfg(feature = "tls")]
 use tokio_rustls::server::TlsStream;
 
-use super::stream::Stream;
+use super::stream::{Stream, write_with_either};
 
 /// A connection with or without TLS, as one type, so that everything above is compiled once.
 #[derive(Debug)]
@@ -40,17 +40,6 @@ impl Socket {
     }
 }
 
-/// Calls the same method on either kind of socket.
-macro_rules! either {
-    ($self:ident, $stream:ident => $call:expr) => {
-        match $self.get_mut() {
-            Socket::Plain($stream) => $call,
-            #[cfg(feature = "tls")]
-            Socket::Tls($stream) => $call,
-        }
-    };
-}
-
 impl AsyncRead for Socket {
     #[inline]
     fn poll_read(
@@ -58,42 +47,17 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        either!(self, stream => Pin::new(stream).poll_read(context, buffer))
-    }
-}
-
-impl AsyncWrite for Socket {
-    #[inline]
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        either!(self, stream => Pin::new(stream).poll_write(context, bytes))
-    }
-
-    #[inline]
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        either!(self, stream => Pin::new(stream).poll_write_vectored(context, bytes))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stream) => stream.is_write_vectored(),
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             #[cfg(feature = "tls")]
-            Self::Tls(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, stream => Pin::new(stream).poll_flush(context))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, stream => Pin::new(stream).poll_shutdown(context))
-    }
 }
+
+write_with_either!(
+    Socket,
+    Socket::Plain,
+    #[cfg(feature = "tls")]
+    Socket::Tls
+);

@@ -92,17 +92,6 @@ impl From<UnixStream> for Stream {
     }
 }
 
-/// Calls the same method on either kind of connection.
-macro_rules! either {
-    ($self:ident, $stream:ident => $call:expr) => {
-        match &mut $self.get_mut().transport {
-            Transport::Tcp($stream) => $call,
-            #[cfg(unix)]
-            Transport::Unix($stream) => $call,
-        }
-    };
-}
-
 impl AsyncRead for Stream {
     #[inline]
     fn poll_read(
@@ -115,42 +104,70 @@ impl AsyncRead for Stream {
             buffer.put_slice(&self.unread.split_to(len));
             return Poll::Ready(Ok(()));
         }
-        either!(self, stream => Pin::new(stream).poll_read(context, buffer))
-    }
-}
-
-impl AsyncWrite for Stream {
-    #[inline]
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        either!(self, stream => Pin::new(stream).poll_write(context, bytes))
-    }
-
-    #[inline]
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        either!(self, stream => Pin::new(stream).poll_write_vectored(context, bytes))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match &self.transport {
-            Transport::Tcp(stream) => stream.is_write_vectored(),
+        match &mut self.transport {
+            Transport::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
             #[cfg(unix)]
-            Transport::Unix(stream) => stream.is_write_vectored(),
+            Transport::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, stream => Pin::new(stream).poll_flush(context))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, stream => Pin::new(stream).poll_shutdown(context))
-    }
 }
+
+/// Writes with the stream that an enum, or an enum in a field, has.
+macro_rules! write_with_either {
+    ($type:ident $(.$field:ident)?, $($(#[$cfg:meta])? $variant:path),*) => {
+        impl AsyncWrite for $type {
+            #[inline]
+            fn poll_write(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                match &mut self.get_mut()$(.$field)? {
+                    $($(#[$cfg])? $variant(stream) => Pin::new(stream).poll_write(context, bytes),)*
+                }
+            }
+
+            #[inline]
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                bytes: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                match &mut self.get_mut()$(.$field)? {
+                    $($(#[$cfg])? $variant(stream) => {
+                        Pin::new(stream).poll_write_vectored(context, bytes)
+                    })*
+                }
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                match &self$(.$field)? {
+                    $($(#[$cfg])? $variant(stream) => stream.is_write_vectored(),)*
+                }
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                match &mut self.get_mut()$(.$field)? {
+                    $($(#[$cfg])? $variant(stream) => Pin::new(stream).poll_flush(context),)*
+                }
+            }
+
+            fn poll_shutdown(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+            ) -> Poll<io::Result<()>> {
+                match &mut self.get_mut()$(.$field)? {
+                    $($(#[$cfg])? $variant(stream) => Pin::new(stream).poll_shutdown(context),)*
+                }
+            }
+        }
+    };
+}
+pub(super) use write_with_either;
+
+write_with_either!(
+    Stream.transport,
+    Transport::Tcp,
+    #[cfg(unix)]
+    Transport::Unix
+);
