@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use policy_server::prelude::*;
+pub(crate) use policy_tests::handlers::{hello, panics};
 use tokio::sync::Semaphore;
 
 /// Handlers that wait take one permit each, which the test adds.
@@ -12,22 +13,10 @@ pub(super) fn gate() -> Gate {
     Arc::new(Semaphore::new(0))
 }
 
-#[get("/hello")]
-#[auth(public)]
-pub(super) async fn hello() -> &'static str {
-    "hello"
-}
-
 #[get("/missing")]
 #[auth(public)]
 pub(super) async fn missing() -> Result<String, Problem> {
     Err(Problem::not_found().code("lamps.missing"))
-}
-
-#[get("/panic")]
-#[auth(public)]
-pub(super) async fn panics() -> String {
-    panic!("a panic on purpose")
 }
 
 /// Responds when the test allows it.

@@ -2,6 +2,7 @@
 //! redirects to the login page.
 
 use super::*;
+use policy_tests::handlers::elevate;
 
 #[get("/either")]
 #[auth(session | token)]
@@ -54,12 +55,6 @@ async fn both() {}
 #[get("/fresh")]
 #[auth(session | token, fresh = "10m")]
 async fn fresh() {}
-
-#[post("/elevate")]
-#[auth(session)]
-async fn elevate(session: Session) -> Result<(), Problem> {
-    Ok(session.elevate()?)
-}
 
 #[post("/login-as")]
 #[auth(public)]

@@ -2,6 +2,7 @@
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use policy_server::tokens::Issued;
+use policy_tests::handlers::{by_ticket, by_token};
 
 use super::*;
 
@@ -88,14 +89,6 @@ async fn issue(me: Principal, tokens: Tokens) -> Result<Json<[String; 4]>, Probl
 async fn refresh(tokens: Tokens, body: String) -> Result<Issued, Problem> {
     tokens.refresh(&body).await
 }
-
-#[get("/by-token")]
-#[auth(token)]
-async fn by_token() {}
-
-#[get("/by-ticket")]
-#[auth(ticket)]
-async fn by_ticket() {}
 
 #[get("/admin")]
 #[auth(session | token, roles = ["admin"])]

@@ -2,7 +2,10 @@
 
 use super::*;
 use policy_server::http::Method;
-use policy_tests::log::Log;
+use policy_tests::{
+    handlers::{by_ticket, by_token, revoke_others, ticket},
+    log::Log,
+};
 
 #[get("/public")]
 #[auth(public)]
@@ -21,12 +24,6 @@ async fn optional(me: Option<Principal>) -> String {
 async fn list(sessions: Sessions, State(shared): State<All>) -> Result<String, Problem> {
     shared.wait().await;
     Ok(sessions.list().await?.len().to_string())
-}
-
-#[post("/revoke-others")]
-#[auth(session)]
-async fn revoke_others(sessions: Sessions) -> Result<String, Problem> {
-    Ok(sessions.revoke_others().await?.to_string())
 }
 
 fn all() -> Vec<Route<All>> {
@@ -176,20 +173,6 @@ async fn a_clock_that_is_set_back_makes_no_revocations_newer() {
     scenario.store.recover();
     assert_eq!(get().send().await.status(), 200);
 }
-
-#[get("/by-token")]
-#[auth(token)]
-async fn by_token() {}
-
-#[post("/ticket")]
-#[auth(session)]
-async fn ticket(tokens: Tokens) -> Result<String, Problem> {
-    tokens.ticket().await
-}
-
-#[get("/by-ticket")]
-#[auth(ticket)]
-async fn by_ticket() {}
 
 /// Advances the clock until something is logged with this code and level.
 async fn until_logged(log: &Log, scenario: &Scenario, level: &str, code: &str) {

@@ -4,7 +4,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use data_encoding::BASE64URL_NOPAD;
 use policy_server::{session::minutes, store::MemoryStore, tokens::TokenKeys};
-use policy_tests::http::soon;
+use policy_tests::{
+    handlers::{by_ticket, refresh, revoke, revoke_others, ticket, token},
+    http::soon,
+};
 
 use super::*;
 
@@ -12,38 +15,6 @@ use super::*;
 #[auth(public)]
 async fn issue(tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
     tokens.login(Identity::new("ada")).await
-}
-
-#[post("/refresh")]
-#[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<policy_server::tokens::Issued, Problem> {
-    tokens.refresh(&body).await
-}
-
-#[get("/token")]
-#[auth(token)]
-async fn token() {}
-
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.revoke().await?.to_string())
-}
-
-#[post("/ticket")]
-#[auth(session)]
-async fn ticket(tokens: Tokens) -> Result<String, Problem> {
-    tokens.ticket().await
-}
-
-#[get("/by-ticket")]
-#[auth(ticket)]
-async fn by_ticket() {}
-
-#[post("/revoke-others")]
-#[auth(session)]
-async fn revoke_others(sessions: Sessions) -> Result<String, Problem> {
-    Ok(sessions.revoke_others().await?.to_string())
 }
 
 #[post("/revoke-all")]

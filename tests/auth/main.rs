@@ -52,7 +52,10 @@ use policy_server::{
     testing::{FaultyStore, TestClient, TestRequest, TestResponse},
     tokens::TokenSettings,
 };
-use policy_tests::http;
+use policy_tests::{
+    handlers::{self, logout},
+    http,
+};
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
@@ -119,24 +122,12 @@ async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
     Ok(user)
 }
 
-#[post("/logout")]
-#[auth(session)]
-async fn logout(session: Session) {
-    session.logout();
-}
-
 #[get("/me")]
 #[cors(origins = ["https://spa.example"], credentials)]
 #[auth(session)]
 async fn me(me: Principal, State(shared): State<All>) -> String {
     shared.called();
     me.subject().to_owned()
-}
-
-#[get("/csrf")]
-#[auth(public)]
-async fn csrf_token(token: CsrfToken) -> CsrfToken {
-    token
 }
 
 #[post("/set/{key}/{value}")]
@@ -249,7 +240,7 @@ fn app(store: &FaultyStore, clock: &Clock, routes: Vec<Route<All>>) -> (App<All>
         .sessions(Sessions::store(store.clone()).same_site(SameSite::None))
         .tokens(tokens_on(store))
         .routes(routes)
-        .routes(routes![login, logout, me, csrf_token, set, value]);
+        .routes(routes![login, logout, me, handlers::csrf, set, value]);
     (app, shared)
 }
 

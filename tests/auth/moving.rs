@@ -5,21 +5,12 @@ use policy_server::{
     session::{SessionSettings, hours},
     store::{MemoryStore, SessionStore},
 };
-use policy_tests::log::Log;
+use policy_tests::{
+    handlers::{elevate, revoke_all},
+    log::Log,
+};
 
 use super::*;
-
-#[post("/elevate")]
-#[auth(session)]
-async fn elevate(session: Session) -> Result<(), Problem> {
-    Ok(session.elevate()?)
-}
-
-#[post("/revoke-all")]
-#[auth(session)]
-async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
-    Ok(sessions.revoke_all().await?.to_string())
-}
 
 /// Before the move, and after it began, on the same stores.
 struct Move {

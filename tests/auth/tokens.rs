@@ -1,6 +1,7 @@
 //! Tokens that a handler issues, and every way to revoke them.
 
 use super::*;
+use policy_tests::handlers::{cut_off_all, revoke};
 
 #[post("/issue")]
 #[auth(public)]
@@ -20,22 +21,10 @@ async fn token(me: Principal) -> String {
     me.subject().to_owned()
 }
 
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.revoke().await?.to_string())
-}
-
 #[post("/cut-off/{user}")]
 #[auth(public)]
 async fn cut_off(user: String, tokens: Tokens) -> Result<(), Problem> {
     tokens.revoke_user(&user).await.map(drop)
-}
-
-#[post("/cut-off-all")]
-#[auth(public)]
-async fn cut_off_all(tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_all().await
 }
 
 fn all() -> Vec<Route<All>> {

@@ -141,7 +141,7 @@ async fn haproxy_says_who_its_client_is() {
 #[auth(public)]
 #[limit(message = "1 MiB")]
 async fn socket(upgrade: WebSocketUpgrade) -> Response {
-    websockets::echo(upgrade)
+    policy_tests::websocket::echo(upgrade)
 }
 
 /// Sends messages of all lengths that frames encode differently, and expects them back.

@@ -4,6 +4,7 @@ use policy_server::{
     AuthError, AuthRequirement, Clock, Proxy, Scheme, SchemeRequest, Tunnel, candidate::Candidate,
     tokens::SecretKey,
 };
+use policy_tests::handlers::cut_off;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -271,12 +272,6 @@ async fn tunnels_ask_for_credentials_as_a_proxy_does() {
 #[auth(public)]
 async fn token(tokens: Tokens, scope: String) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada").scopes([scope]))?.access_token)
-}
-
-#[post("/cut-off")]
-#[auth(public)]
-async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_user("ada").await.map(drop)
 }
 
 #[tokio::test]

@@ -1,24 +1,13 @@
 //! WebSockets as streams of HTTP/2 (RFC 8441).
 
 use ::http::{HeaderMap, Request, StatusCode, Version};
-use axum::extract::{WebSocketUpgrade, ws::Message};
+use axum::extract::WebSocketUpgrade;
 use bytes::Bytes;
 use h2::{RecvStream, SendStream, client::SendRequest, ext::Protocol};
 use policy_server::{Clock, tokens::SecretKey};
+use policy_tests::{handlers::cut_off, websocket::echo};
 
 use super::*;
-
-/// Echoes messages.
-pub(super) fn echo(upgrade: WebSocketUpgrade) -> Response {
-    upgrade.on_upgrade(async |mut socket| {
-        while let Some(Ok(message)) = socket.recv().await {
-            if let Message::Text(_) | Message::Binary(_) = message {
-                // The client may be gone.
-                let _ = socket.send(message).await;
-            }
-        }
-    })
-}
 
 #[get("/socket/{name}")]
 #[cors(origins = ["https://shop.example"])]
@@ -42,12 +31,6 @@ async fn posted() {}
 #[auth(public)]
 async fn token(tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada"))?.access_token)
-}
-
-#[post("/cut-off")]
-#[auth(public)]
-async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_user("ada").await.map(drop)
 }
 
 fn app() -> App<()> {

@@ -30,45 +30,33 @@ async fn hang(server: &impl Process, is_noticed: impl AsyncFnMut() -> bool) {
     server.signal("CONT");
 }
 
-impl Server for Postgres {
-    async fn begin(&self) {
-        Self::begin(self).await;
-    }
+macro_rules! processes {
+    ($($server:ident)*) => {
+        $(
+            impl Server for $server {
+                async fn begin(&self) {
+                    Self::begin(self).await;
+                }
 
-    async fn kill(&self) {
-        Self::kill(self);
-    }
+                async fn kill(&self) {
+                    Self::kill(self);
+                }
 
-    async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool) {
-        hang(self, is_noticed).await;
-    }
+                async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool) {
+                    hang(self, is_noticed).await;
+                }
+            }
+
+            impl Process for $server {
+                fn signal(&self, name: &str) {
+                    Self::signal(self, name);
+                }
+            }
+        )*
+    };
 }
 
-impl Process for Postgres {
-    fn signal(&self, name: &str) {
-        Self::signal(self, name);
-    }
-}
-
-impl Server for Redis {
-    async fn begin(&self) {
-        Self::begin(self).await;
-    }
-
-    async fn kill(&self) {
-        Self::kill(self);
-    }
-
-    async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool) {
-        hang(self, is_noticed).await;
-    }
-}
-
-impl Process for Redis {
-    fn signal(&self, name: &str) {
-        Self::signal(self, name);
-    }
-}
+processes! { Postgres Redis }
 
 /// Nothing is lost that was acknowledged, and nobody has to restart anything.
 pub(crate) async fn killed(server: &impl Server, store: &str) {

@@ -16,10 +16,13 @@ use policy_server::{
     store::MemoryStore,
     testing::{TestClient, TestRequest, TestResponse},
 };
-use policy_tests::redis::PATIENCE;
+use policy_tests::{
+    handlers::{by_ticket, csrf, logout, me, refresh, revoke, revoke_all, ticket, token},
+    redis::PATIENCE,
+};
 use serde_json::Value;
 use tokio::{
-    task::JoinHandle,
+    task::{JoinHandle, JoinSet},
     time::{sleep, timeout},
 };
 use tower::{ServiceExt, util::BoxCloneSyncService};
@@ -44,18 +47,6 @@ async fn public() -> &'static str {
 #[auth(public)]
 async fn login(user: String, sessions: Sessions) -> Result<(), Problem> {
     Ok(sessions.login(user.as_str()).await?)
-}
-
-#[post("/logout")]
-#[auth(session)]
-async fn logout(session: Session) {
-    session.logout();
-}
-
-#[post("/revoke-all")]
-#[auth(session)]
-async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
-    Ok(sessions.revoke_all().await?.to_string())
 }
 
 /// Users whose logins have begun and are held, and those whose logins go on.
@@ -107,18 +98,6 @@ async fn revoke_user(user: String, sessions: Sessions) -> Result<String, Problem
     Ok(sessions.revoke_user(&user).await?.to_string())
 }
 
-#[get("/me")]
-#[auth(session)]
-async fn me(me: Principal) -> String {
-    me.subject().to_owned()
-}
-
-#[get("/csrf")]
-#[auth(public)]
-async fn csrf_token(token: CsrfToken) -> CsrfToken {
-    token
-}
-
 #[post("/count")]
 #[auth(session)]
 async fn count(session: Session) -> Result<String, Problem> {
@@ -149,32 +128,6 @@ async fn events() -> policy_server::Body {
 async fn issue(user: String, tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
     tokens.login(user.as_str()).await
 }
-
-#[post("/refresh")]
-#[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<policy_server::tokens::Issued, Problem> {
-    tokens.refresh(&body).await
-}
-
-#[get("/token")]
-#[auth(token)]
-async fn token() {}
-
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.revoke().await?.to_string())
-}
-
-#[post("/ticket")]
-#[auth(session)]
-async fn ticket(tokens: Tokens) -> Result<String, Problem> {
-    tokens.ticket().await
-}
-
-#[get("/by-ticket")]
-#[auth(ticket)]
-async fn by_ticket() {}
 
 #[get("/rated")]
 #[limit(rate = "20/h")]
@@ -213,10 +166,26 @@ pub(crate) fn app(
         .readiness("/ready")
         .sessions(sessions)
         .tokens(tokens)
-        .routes(routes![public, login, logout, revoke_all, me, csrf_token, count, set, has, events])
+        .routes(routes![public, login, logout, revoke_all, me, csrf, count, set, has, events])
         .routes(routes![issue, refresh, token, revoke, ticket, by_ticket])
         .routes(routes![rated, plenty, crowded, held_login, held_issue, revoke_user])
         .shared_limits(limits)
+}
+
+/// Starts six instances at once, several times, each time on a store of its own that is empty.
+pub(crate) async fn start_at_the_same_time(empty: impl Fn() -> String) {
+    for _ in 0..5 {
+        let url = empty();
+        let starts = (0..6).map(|_| {
+            let url = url.clone();
+            async move { Instance::start(&url).await }
+        });
+        let instances = starts.collect::<JoinSet<_>>().join_all().await;
+        let ada = instances[0].login("ada").await;
+        for instance in &instances {
+            assert_eq!(ada.status(instance).await, 200);
+        }
+    }
 }
 
 /// One of the instances.

@@ -32,18 +32,13 @@ use policy_core_tests::law;
 use policy_server::{ServerSettings, Tls, prelude::*};
 use policy_tests::{
     authority::{self, Authority},
+    handlers::hello,
     http::{self, Connection, StoppedTime, request, soon},
     process, webdriver,
 };
 use tokio::task::JoinHandle;
 
 use client::Client;
-
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
 
 fn app() -> App<()> {
     App::new(()).routes(routes![hello])

@@ -5,6 +5,7 @@ use std::panic::panic_any;
 use axum_core::extract::FromRequestParts;
 use http_body_util::StreamBody;
 use policy_server::{Body, http::request::Parts};
+use policy_tests::handlers::never;
 
 use super::*;
 
@@ -79,12 +80,6 @@ async fn stream() -> Response {
         },
     );
     Response::new(Body::new(StreamBody::new(frames)))
-}
-
-#[get("/never")]
-#[auth(public)]
-async fn never() -> &'static str {
-    pending().await
 }
 
 fn app() -> App<()> {

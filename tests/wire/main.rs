@@ -30,7 +30,10 @@ use std::{future::pending, time::Duration};
 
 use bytes::Bytes;
 use policy_server::{ServerSettings, prelude::*};
-use policy_tests::http::{self, PATIENCE, RawResponse, Running, StoppedTime, request, soon};
+use policy_tests::{
+    handlers::{hello, upload},
+    http::{self, PATIENCE, RawResponse, Running, StoppedTime, request, soon},
+};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
@@ -46,12 +49,6 @@ const SHOP: CorsPolicy = CorsPolicy::origins(&["https://shop.example"])
     .max_age(600)
     .build();
 
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
-
 #[get("/names/{name:slashes}")]
 #[auth(public)]
 async fn name(name: String) -> String {
@@ -62,12 +59,6 @@ async fn name(name: String) -> String {
 #[auth(public)]
 async fn file(path: String) -> String {
     path
-}
-
-#[post("/upload")]
-#[auth(public)]
-async fn upload(body: Bytes) -> Bytes {
-    body
 }
 
 #[derive(Deserialize)]

@@ -8,31 +8,19 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use policy_server::{Proxy, prelude::*};
 use policy_tests::{
     corpus::{self, BEHIND, Want},
+    handlers::{hello, upload},
     http::{Connection, Running, request, soon},
     program::Program,
 };
 use tower::util::MapRequestLayer;
 
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
-
 #[get("/names/{name}")]
 #[auth(public)]
 async fn name(name: String) -> String {
     name
-}
-
-#[post("/upload")]
-#[auth(public)]
-async fn upload(body: Bytes) -> Bytes {
-    body
 }
 
 /// The targets of all requests that reached the app, which are all that the parser accepted.

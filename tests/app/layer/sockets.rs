@@ -2,46 +2,24 @@
 
 use std::sync::Arc;
 
-use axum::extract::{WebSocketUpgrade, ws::Message};
+use axum::extract::WebSocketUpgrade;
 use policy_server::PolicyLayerBuilder;
-use policy_tests::http::{Connection, Running, StoppedTime, request, soon};
+use policy_tests::{
+    http::{Connection, Running, StoppedTime, request, soon},
+    websocket::{HANDSHAKE, assert_closed, frame, reply_with_kinds, text},
+};
 use tokio::{net::TcpListener, sync::Semaphore};
 
 use super::*;
-
-const HANDSHAKE: [&str; 4] = [
-    "upgrade: websocket",
-    "connection: Upgrade",
-    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-    "sec-websocket-version: 13",
-];
 
 fn nobody() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(0))
 }
 
-/// Replies to each message with its length, and notes the reason of each end.
-fn lengths(reasons: &Arc<Semaphore>) -> Router {
-    let reasons = Arc::clone(reasons);
-    let live = async move |upgrade: WebSocketUpgrade| {
-        upgrade.on_upgrade(async move |mut socket| {
-            while let Some(Ok(message)) = socket.recv().await {
-                let text = match message {
-                    Message::Text(text) => text.len().to_string(),
-                    Message::Binary(bytes) => bytes.len().to_string(),
-                    Message::Close(Some(_)) => {
-                        reasons.add_permits(1);
-                        continue;
-                    }
-                    Message::Ping(_) | Message::Close(_) => continue,
-                    Message::Pong(_) => "pong".to_owned(),
-                };
-                if socket.send(Message::Text(text.into())).await.is_err() {
-                    return;
-                }
-            }
-        })
-    };
+/// Notes whose messages were too long.
+fn live(ends: &Arc<Semaphore>) -> Router {
+    let ends = Arc::clone(ends);
+    let live = async move |upgrade: WebSocketUpgrade| reply_with_kinds(upgrade, ends);
     Router::new().route("/live", axum::routing::any(live))
 }
 
@@ -76,56 +54,37 @@ async fn opened(address: SocketAddr) -> Connection {
     connection
 }
 
-/// A frame of a client, masked with zeros.
-fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u64::try_from(payload.len()).expect("short");
-    [&[first, 0xff][..], &length.to_be_bytes(), &[0; 4], payload].concat()
-}
-
-fn text(text: &str) -> Vec<u8> {
-    [&[0x81, u8::try_from(text.len()).expect("short")], text.as_bytes()].concat()
-}
-
-async fn assert_closed(connection: &mut Connection, code: u16, reason: &str) {
-    let head = [0x88, u8::try_from(reason.len()).expect("short") + 2];
-    let close = [&head[..], &code.to_be_bytes(), reason.as_bytes()].concat();
-    let sent = connection.exactly(close.len()).await;
-    assert_eq!(sent.escape_ascii().to_string(), close.escape_ascii().to_string());
-    connection.send(b"\x88\x80\0\0\0\0").await;
-    assert_eq!(soon(connection.rest()).await, b"");
-}
-
 #[tokio::test]
 async fn a_message_over_the_limit_of_a_layer_closes_its_socket() {
-    let reasons = Arc::new(Semaphore::new(0));
-    let address = serve(Limits::NONE.message(1 << 10), lengths(&reasons)).await;
+    let ends = Arc::new(Semaphore::new(0));
+    let address = serve(Limits::NONE.message(1 << 10), live(&ends)).await;
     let mut connection = opened(address).await;
     connection.send(frame(0x82, &[7; 1024])).await;
-    assert_eq!(connection.exactly(6).await, text("1024"));
+    assert_eq!(connection.exactly(13).await, text("binary 1024"));
     connection.send([frame(0x02, &[7; 1024]), frame(0x80, b"7")].concat()).await;
     assert_closed(&mut connection, 1009, "limit.message").await;
-    let _handler = soon(reasons.acquire()).await.expect("it is told");
+    let _handler = soon(ends.acquire()).await.expect("it is told");
 }
 
 /// What a layer does not state stays as the service has it.
 #[tokio::test]
 async fn a_layer_that_states_no_limit_of_sockets_has_none() {
     let time = StoppedTime::begin();
-    let address = serve(Limits::NONE.body(1), lengths(&nobody())).await;
+    let address = serve(Limits::NONE.body(1), live(&nobody())).await;
     let mut connection = opened(address).await;
     connection.send(frame(0x82, &[7; 300 << 10])).await;
-    assert_eq!(connection.exactly(8).await, text("307200"));
+    assert_eq!(connection.exactly(15).await, text("binary 307200"));
     time.pass(Duration::from_secs(600)).await;
     connection.send(frame(0x81, b"hi")).await;
     // Without a ping before it.
-    assert_eq!(connection.exactly(3).await, text("2"));
+    assert_eq!(connection.exactly(8).await, text("text 2"));
 }
 
 #[tokio::test]
 async fn a_silent_client_of_a_layer_is_asked_and_closed_and_one_that_replies_stays() {
     let time = StoppedTime::begin();
     let limits = Limits::NONE.silence(Duration::from_secs(10));
-    let address = serve(limits, lengths(&nobody())).await;
+    let address = serve(limits, live(&nobody())).await;
     let (mut there, mut gone) = (opened(address).await, opened(address).await);
     for _ in 0..3 {
         assert_eq!(time.until(there.exactly(8)).await, b"\x89\x06policy");
@@ -134,7 +93,7 @@ async fn a_silent_client_of_a_layer_is_asked_and_closed_and_one_that_replies_sta
     assert_eq!(gone.exactly(8).await, b"\x89\x06policy");
     assert_closed(&mut gone, 1001, "limit.silence").await;
     there.send(frame(0x81, b"hi")).await;
-    assert_eq!(there.exactly(3).await, text("2"));
+    assert_eq!(there.exactly(8).await, text("text 2"));
 }
 
 /// By each limit that counts them, until they end.
@@ -145,7 +104,7 @@ async fn a_layer_counts_the_sockets_that_are_open() {
         (Limits::NONE.sockets_per_caller(2), 429),
         (Limits::NONE.concurrency(2), 503),
     ] {
-        let address = serve(limits, lengths(&nobody())).await;
+        let address = serve(limits, live(&nobody())).await;
         let first = opened(address).await;
         let mut second = opened(address).await;
         assert_eq!(asked(address).await.0, refused, "{limits:?}");
@@ -160,7 +119,7 @@ async fn a_layer_counts_the_sockets_that_are_open() {
         };
         for connection in [&mut second, &mut soon(next).await] {
             connection.send(frame(0x81, b"hi")).await;
-            assert_eq!(connection.exactly(3).await, text("2"));
+            assert_eq!(connection.exactly(8).await, text("text 2"));
         }
     }
 }
@@ -172,7 +131,7 @@ async fn of_an_app_and_a_layer_in_it_one_asks_the_client() {
     let silence = |seconds| Limits::NONE.silence(Duration::from_secs(seconds));
     for (of_app, of_layer) in [(10, 10), (60, 10), (10, 60)] {
         let layer = with(silence(of_layer)).build().expect("a layer");
-        let mount = Mount::new(layer.layer(lengths(&nobody()))).strip_prefix().public();
+        let mount = Mount::new(layer.layer(live(&nobody()))).strip_prefix().public();
         let app = App::new(()).mount("/app", mount.limits(silence(of_app)));
         let server = Running::start(app).await;
         let mut connection = server.connect().await;
@@ -183,7 +142,7 @@ async fn of_an_app_and_a_layer_in_it_one_asks_the_client() {
             connection.send(b"\x8a\x86\0\0\0\0policy").await;
         }
         connection.send(frame(0x81, b"hi")).await;
-        assert_eq!(connection.exactly(3).await, text("2"));
+        assert_eq!(connection.exactly(8).await, text("text 2"));
         assert_eq!(time.until(connection.exactly(8)).await, b"\x89\x06policy");
         time.until(assert_closed(&mut connection, 1001, "limit.silence")).await;
     }

@@ -11,12 +11,6 @@ async fn lines(log: &Log, count: usize) -> Vec<String> {
     log.until(|log| Some(log.with("INFO")).filter(|lines| lines.len() >= count)).await
 }
 
-fn assert_parts(line: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(format!("{line} ").contains(&format!(" {part} ")), "no `{part}` in `{line}`");
-    }
-}
-
 #[tokio::test]
 async fn the_access_log_says_what_became_of_a_request() {
     let (log, _guard) = Log::of(TARGET);

@@ -38,12 +38,6 @@ fn shop() -> App<()> {
     App::new(()).sessions(Sessions::memory()).routes(routes![open, order])
 }
 
-fn assert_parts(line: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(format!("{line} ").contains(&format!(" {part} ")), "no `{part}` in `{line}`");
-    }
-}
-
 #[tokio::test]
 async fn a_refusal_is_recorded_with_what_decided_and_without_secrets() {
     let (log, _guard) = Log::of(TARGET);

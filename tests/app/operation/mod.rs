@@ -37,6 +37,13 @@ async fn id(id: RequestId) -> String {
     id.to_string()
 }
 
+/// Asserts that a line has these words.
+fn assert_parts(line: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(format!("{line} ").contains(&format!(" {part} ")), "no `{part}` in `{line}`");
+    }
+}
+
 /// Sends one event, and nothing more until the test allows it.
 #[get("/stream")]
 #[auth(public)]

@@ -20,7 +20,10 @@ use axum::response::{Redirect, Sse, sse::Event};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
 use policy_server::{Body, ListenAddress, ServerSettings, prelude::*};
-use policy_tests::http::{Connection, RawResponse, Running, StoppedTime, request, soon};
+use policy_tests::{
+    handlers::{echo, never},
+    http::{Connection, RawResponse, Running, StoppedTime, request, soon},
+};
 use serde::Deserialize;
 use tokio::net::TcpSocket;
 
@@ -37,12 +40,6 @@ const SHARING: [&str; 3] = [
     "access-control-allow-origin: https://shop.example",
     "access-control-expose-headers: etag",
 ];
-
-#[post("/echo")]
-#[auth(public)]
-async fn echo(body: Bytes) -> Bytes {
-    body
-}
 
 #[derive(Deserialize)]
 struct Order {
@@ -78,12 +75,6 @@ async fn unchanged() -> impl IntoResponse {
 #[auth(public)]
 async fn remove() -> StatusCode {
     StatusCode::NO_CONTENT
-}
-
-#[get("/never")]
-#[auth(public)]
-async fn never() -> &'static str {
-    pending().await
 }
 
 /// One event whenever the test allows it.

@@ -5,50 +5,23 @@ use axum::extract::{WebSocketUpgrade, ws::Message};
 use axum_core::extract::FromRequestParts;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use policy_server::Request;
+use policy_tests::websocket::{HANDSHAKE, assert_closed, close, frame, reply_with_kinds, text};
 use tokio::{io::AsyncWriteExt, sync::Semaphore};
 
 use super::*;
-
-const HANDSHAKE: [&str; 4] = [
-    "upgrade: websocket",
-    "connection: Upgrade",
-    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-    "sec-websocket-version: 13",
-];
-
-/// Replies to each message with its kind, and counts the handlers that see the end of their socket.
-async fn serve(upgrade: WebSocketUpgrade, ends: Arc<Semaphore>) -> Response {
-    upgrade.on_upgrade(async move |mut socket| {
-        while let Some(Ok(message)) = socket.recv().await {
-            let text = match message {
-                Message::Text(text) => format!("text {}", text.len()),
-                Message::Binary(bytes) => format!("binary {}", bytes.len()),
-                Message::Close(Some(frame)) if frame.reason == "limit.message" => {
-                    ends.add_permits(1);
-                    continue;
-                }
-                Message::Ping(_) | Message::Close(_) => continue,
-                Message::Pong(_) => "pong".to_owned(),
-            };
-            if socket.send(Message::Text(text.into())).await.is_err() {
-                return;
-            }
-        }
-    })
-}
 
 #[get("/live")]
 #[limit(message = "1 KiB", silence = "10s", sockets_per_caller = 3, sockets = 4)]
 #[auth(public)]
 async fn live(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
-    serve(upgrade, ends).await
+    reply_with_kinds(upgrade, ends)
 }
 
 /// Has the default limits.
 #[get("/usual")]
 #[auth(public)]
 async fn usual(State(ends): State<Arc<Semaphore>>, upgrade: WebSocketUpgrade) -> Response {
-    serve(upgrade, ends).await
+    reply_with_kinds(upgrade, ends)
 }
 
 /// Sends more than fits into the buffers of a connection.
@@ -94,7 +67,9 @@ fn app(ends: &Arc<Semaphore>) -> App<Arc<Semaphore>> {
     let (of_mount, of_fallback) = (Arc::clone(ends), Arc::clone(ends));
     let router = axum::Router::new().route(
         "/mounted/live",
-        axum::routing::any(async move |upgrade: WebSocketUpgrade| serve(upgrade, of_mount).await),
+        axum::routing::any(async move |upgrade: WebSocketUpgrade| {
+            reply_with_kinds(upgrade, of_mount)
+        }),
     );
     let limits = Limits::NONE.message(1 << 10);
     App::new(Arc::clone(ends))
@@ -109,7 +84,7 @@ fn app(ends: &Arc<Semaphore>) -> App<Arc<Semaphore>> {
                         return "a page".into_response();
                     }
                     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-                        Ok(upgrade) => serve(upgrade, ends).await,
+                        Ok(upgrade) => reply_with_kinds(upgrade, ends),
                         Err(_) => "a fallback".into_response(),
                     }
                 }
@@ -129,30 +104,6 @@ async fn opened(server: &Running, path: &str) -> Connection {
     connection.send(request(&format!("GET {path}"), &HANDSHAKE)).await;
     assert_eq!(connection.head().await.status, 101);
     connection
-}
-
-/// A frame of a client, masked with zeros.
-fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u64::try_from(payload.len()).unwrap();
-    [&[first, 0xff][..], &length.to_be_bytes(), &[0; 4], payload].concat()
-}
-
-fn text(text: &str) -> Vec<u8> {
-    [&[0x81, text.len() as u8], text.as_bytes()].concat()
-}
-
-/// The Close frame with this code and reason.
-fn close(code: u16, reason: &str) -> Vec<u8> {
-    [&[0x88, reason.len() as u8 + 2], &code.to_be_bytes()[..], reason.as_bytes()].concat()
-}
-
-/// Asserts that the client is sent exactly this, and that the connection ends with its reply.
-async fn assert_closed(connection: &mut Connection, code: u16, reason: &str) {
-    let close = close(code, reason);
-    let sent = connection.exactly(close.len()).await;
-    assert_eq!(sent.escape_ascii().to_string(), close.escape_ascii().to_string());
-    connection.send(b"\x88\x80\0\0\0\0").await;
-    assert_eq!(soon(connection.rest()).await, b"");
 }
 
 #[tokio::test]

@@ -1,39 +1,29 @@
 //! WebSockets by axum, from pages of every kind.
 
-use axum::extract::{WebSocketUpgrade, ws::Message};
+use axum::extract::WebSocketUpgrade;
 use policy_server::candidate::Candidate;
+use policy_tests::websocket::{HANDSHAKE, assert_echo, echo};
 
 use super::*;
-
-fn upgraded(upgrade: WebSocketUpgrade) -> Response {
-    upgrade.on_upgrade(async |mut socket| {
-        while let Some(Ok(message)) = socket.recv().await {
-            if let Message::Text(text) = message {
-                // The client may be gone.
-                let _ = socket.send(Message::Text(text)).await;
-            }
-        }
-    })
-}
 
 #[get("/shop")]
 #[auth(public)]
 async fn shop(upgrade: WebSocketUpgrade) -> Response {
-    upgraded(upgrade)
+    echo(upgrade)
 }
 
 #[get("/own")]
 #[cors(none)]
 #[auth(public)]
 async fn own(upgrade: WebSocketUpgrade) -> Response {
-    upgraded(upgrade)
+    echo(upgrade)
 }
 
 #[get("/everybody")]
 #[cors(origins = ["*"])]
 #[auth(public)]
 async fn everybody(upgrade: WebSocketUpgrade) -> Response {
-    upgraded(upgrade)
+    echo(upgrade)
 }
 
 /// One at a time, over HTTP/2 as well.
@@ -41,30 +31,21 @@ async fn everybody(upgrade: WebSocketUpgrade) -> Response {
 #[limit(concurrency = 1)]
 #[auth(public)]
 async fn single(upgrade: WebSocketUpgrade) -> Response {
-    upgraded(upgrade)
+    echo(upgrade)
 }
 
 fn app() -> App<()> {
     App::new(()).cors(SHOP).routes(routes![shop, own, everybody, single])
 }
 
-/// The opening handshake with the key of RFC 6455 1.3.
+/// An opening handshake.
 fn opening(host: &str, path: &str, fields: &[&str]) -> String {
-    let mut text = format!(
-        "GET {path} HTTP/1.1\r\nhost: {host}\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\
-         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n"
-    );
-    for field in fields {
-        text.push_str(field);
-        text.push_str("\r\n");
-    }
-    text + "\r\n"
-}
-
-/// Sends `hi`, masked with zeros, and reads it back.
-async fn assert_echo(connection: &mut Connection) {
-    connection.send(b"\x81\x82\0\0\0\0hi").await;
-    assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
+    let fields = [&HANDSHAKE[..], fields].concat();
+    request(&format!("GET {path}"), &fields).replacen(
+        "host: localhost",
+        &format!("host: {host}"),
+        1,
+    )
 }
 
 async fn opened(server: &Running, bytes: String) -> Connection {
@@ -132,7 +113,7 @@ async fn websockets_of_a_fallback_open_for_nobody_else_either() {
         Fallback::handler(async |request: policy_server::Request| {
             let (mut parts, _body) = request.into_parts();
             match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-                Ok(upgrade) => upgraded(upgrade),
+                Ok(upgrade) => echo(upgrade),
                 Err(rejection) => rejection.into_response(),
             }
         })

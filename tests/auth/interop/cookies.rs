@@ -9,6 +9,7 @@ use policy_server::{
     prelude::*,
 };
 use policy_tests::{
+    handlers::{csrf, me},
     http::Running,
     peers::{COOKIEJAR, Peer, TOUGH_COOKIE},
 };
@@ -26,18 +27,6 @@ async fn login(sessions: Sessions) -> Result<&'static str, Problem> {
 async fn login_remembered(sessions: Sessions) -> Result<&'static str, Problem> {
     sessions.login_remembered("ada").await?;
     Ok("in")
-}
-
-#[get("/me")]
-#[auth(session)]
-async fn me(me: Principal) -> String {
-    me.subject().to_owned()
-}
-
-#[get("/csrf")]
-#[auth(public)]
-async fn csrf(token: CsrfToken) -> CsrfToken {
-    token
 }
 
 #[post("/logout")]

@@ -10,6 +10,7 @@ use policy_server::{
     session::{Handle, minutes},
     store::LimitPolicy,
 };
+use policy_tests::handlers::{elevate, revoke_all};
 
 use super::*;
 
@@ -24,12 +25,6 @@ async fn anonymous(session: Session) -> Result<(), Problem> {
 #[auth(public)]
 async fn cart(session: Session) -> Result<Json<Value>, Problem> {
     Ok(Json(session.get("cart")?.unwrap_or_default()))
-}
-
-#[post("/elevate")]
-#[auth(session)]
-async fn elevate(session: Session) -> Result<(), Problem> {
-    Ok(session.elevate()?)
 }
 
 /// Logs in and responds with a status of the client's choice.
@@ -66,12 +61,6 @@ async fn elevate_with(status: u16, session: Session) -> Result<StatusCode, Probl
 async fn revoke_others(status: u16, sessions: Sessions) -> Result<(StatusCode, String), Problem> {
     let ended = sessions.revoke_others().await?;
     Ok((StatusCode::from_u16(status).map_err(Problem::internal)?, ended.to_string()))
-}
-
-#[post("/revoke-all")]
-#[auth(session)]
-async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
-    Ok(sessions.revoke_all().await?.to_string())
 }
 
 #[post("/revoke/{handle}")]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use axum::{
-    extract::{WebSocketUpgrade, ws::Message},
+    extract::WebSocketUpgrade,
     response::{Sse, sse::Event},
 };
 use bytes::Bytes;
@@ -20,6 +20,10 @@ use futures_util::{Stream, StreamExt, stream};
 use http::{Connection, RawResponse, Running, soon};
 use http_body::{Body, Frame, SizeHint};
 use policy_server::session::minutes;
+use policy_tests::{
+    handlers::{cut_off, cut_off_all, elevate, revoke},
+    websocket::{HANDSHAKE, assert_echo, echo},
+};
 
 use super::*;
 use crate::http;
@@ -92,17 +96,6 @@ async fn public_events(_session: Session, State(shared): State<All>) -> Events {
     ticks(&shared)
 }
 
-fn echo(upgrade: WebSocketUpgrade) -> Response {
-    upgrade.on_upgrade(async |mut socket| {
-        while let Some(Ok(message)) = socket.recv().await {
-            if let Message::Text(text) = message {
-                // The client may be gone.
-                let _ = socket.send(Message::Text(text)).await;
-            }
-        }
-    })
-}
-
 #[get("/socket")]
 #[limit(silence = "20s")]
 #[auth(session | token)]
@@ -138,24 +131,6 @@ async fn family(tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem
 #[auth(public)]
 async fn end_family(tokens: Tokens, body: String) -> Result<String, Problem> {
     Ok(tokens.logout(&body).await?.to_string())
-}
-
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.revoke().await?.to_string())
-}
-
-#[post("/cut-off")]
-#[auth(public)]
-async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_user("ada").await.map(drop)
-}
-
-#[post("/cut-off-all")]
-#[auth(public)]
-async fn cut_off_all(tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_all().await
 }
 
 #[post("/ticket")]
@@ -201,12 +176,6 @@ async fn login_page(user: String, sessions: Sessions) -> Result<policy_server::B
 
 fn page() -> policy_server::Body {
     policy_server::Body::from_stream(stream::iter(["a ", "page"].map(Ok::<_, Infallible>)))
-}
-
-#[post("/elevate")]
-#[auth(session)]
-async fn elevate(session: Session) -> Result<(), Problem> {
-    Ok(session.elevate()?)
 }
 
 fn all() -> Vec<Route<All>> {
@@ -309,14 +278,7 @@ impl Site {
     /// A WebSocket that has opened and sends back what it receives.
     async fn socket(&self, path: &str, field: &str) -> Connection {
         let mut connection = self.server.connect().await;
-        let fields = [
-            "upgrade: websocket",
-            "connection: Upgrade",
-            "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-            "sec-websocket-version: 13",
-            "origin: https://api.example",
-            field,
-        ];
+        let fields = [&HANDSHAKE[..], &["origin: https://api.example", field]].concat();
         connection.send(raw(&format!("GET {path}"), &fields)).await;
         let head = connection.head().await;
         assert_eq!(head.status, 101, "{head:?}");
@@ -327,11 +289,6 @@ impl Site {
 
 fn raw(what: &str, fields: &[&str]) -> String {
     http::request(what, fields).replacen("host: localhost", "host: api.example", 1)
-}
-
-async fn assert_echo(connection: &mut Connection) {
-    connection.send(b"\x81\x82\0\0\0\0hi").await;
-    assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
 }
 
 /// Asserts that the stream was aborted, so that no client takes it for complete.

@@ -42,13 +42,7 @@ async fn a_ticket_opens_the_websocket_of_a_program_and_of_an_own_page_but_of_no_
         (&["sec-fetch-site: cross-site"], 403),
     ] {
         let ticket = site.post("/ticket", &ada, "").await.text().to_owned();
-        let mut all = vec![
-            "upgrade: websocket",
-            "connection: Upgrade",
-            "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-            "sec-websocket-version: 13",
-        ];
-        all.extend(fields);
+        let all = [&HANDSHAKE[..], fields].concat();
         let mut connection = site.server.connect().await;
         connection.send(raw(&format!("GET /socket/ticket?ticket={ticket}"), &all)).await;
         let head = connection.head().await;

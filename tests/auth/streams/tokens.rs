@@ -79,14 +79,7 @@ async fn a_token_in_the_protocols_opens_a_websocket_where_the_app_takes_it_there
             (both, own, 400),
         ] {
             let mut connection = site.server.connect().await;
-            let all = [
-                "upgrade: websocket",
-                "connection: Upgrade",
-                "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-                "sec-websocket-version: 13",
-                origin,
-                &fields,
-            ];
+            let all = [&HANDSHAKE[..], &[origin, &fields]].concat();
             connection.send(raw("GET /socket", &all)).await;
             let head = connection.head().await;
             let expected = match (is_taken, status) {

@@ -15,7 +15,12 @@ use axum::{
 };
 use policy_core::cors::CorsConfig;
 use policy_server::{session::SessionSettings, tokens::SecretKey};
-use policy_tests::{bidi::Bidi, pages, tls::TlsFront};
+use policy_tests::{
+    bidi::Bidi,
+    handlers::{csrf, me, revoke},
+    pages,
+    tls::TlsFront,
+};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
@@ -65,23 +70,11 @@ async fn visit(session: Session) -> Result<String, Problem> {
     Ok(session.incr("visits", 1)?.to_string())
 }
 
-#[get("/me")]
-#[auth(session)]
-async fn me(me: Principal) -> String {
-    me.subject().to_owned()
-}
-
 /// As above, for callers with tokens as well.
 #[get("/either")]
 #[auth(session | token)]
 async fn either(me: Principal) -> String {
     me.subject().to_owned()
-}
-
-#[get("/csrf")]
-#[auth(public)]
-async fn csrf(token: CsrfToken) -> CsrfToken {
-    token
 }
 
 #[post("/transfer")]
@@ -121,12 +114,6 @@ async fn moved(path: String) -> Redirect {
 #[auth(public)]
 async fn token(tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada"))?.access_token)
-}
-
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.revoke().await?.to_string())
 }
 
 #[get("/socket")]

@@ -1,6 +1,7 @@
 //! Logins in several apps on the ports of one host, as during development.
 
 use super::*;
+use policy_tests::handlers::me;
 
 #[get("/")]
 #[auth(public)]
@@ -13,12 +14,6 @@ async fn index() -> axum::response::Html<&'static str> {
 async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
     sessions.login(&*user).await?;
     Ok(user)
-}
-
-#[get("/me")]
-#[auth(session)]
-async fn me(me: Principal) -> String {
-    me.subject().to_owned()
 }
 
 fn app() -> App<()> {

@@ -11,7 +11,7 @@ use proptest::{prelude::*, sample::select};
 
 use super::test_server::{
     End, OWN, Reply, Request, SECRET, START, Script, Step, TestServer, act, issue, login,
-    login_by_token, token_settings,
+    login_by_token, revoke, revoke_user, token_settings,
 };
 
 #[get("/read")]
@@ -25,18 +25,6 @@ async fn read(me: Principal) -> String {
 #[auth(session | token)]
 async fn write(me: Principal) -> String {
     me.subject().to_owned()
-}
-
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke().await.map(drop)
-}
-
-#[post("/revoke/{user}")]
-#[auth(public)]
-async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_user(&user).await.map(drop)
 }
 
 #[get("/mine")]

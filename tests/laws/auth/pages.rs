@@ -8,9 +8,9 @@ use policy_core::browser::{
     State, Url, run,
 };
 use policy_server::{
-    AuthError, Scheme, SchemeRequest, extract::CsrfToken, http, prelude::*, session,
-    tokens::SecretKey,
+    AuthError, Scheme, SchemeRequest, http, prelude::*, session, tokens::SecretKey,
 };
+use policy_tests::handlers::csrf;
 use proptest::{prelude::*, sample::select};
 
 use super::test_server::{OWN, Request, START, TestServer, login};
@@ -55,12 +55,6 @@ fn server(same_site: session::SameSite) -> TestServer {
 
 fn reached() {
     REACHED.with(|reached| reached.set(reached.get() + 1));
-}
-
-#[get("/csrf")]
-#[auth(public)]
-async fn csrf(token: CsrfToken) -> CsrfToken {
-    token
 }
 
 #[post("/transfer")]

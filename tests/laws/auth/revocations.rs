@@ -6,7 +6,9 @@ use policy_core_tests::law::{Precondition, holds};
 use policy_server::{prelude::*, tokens};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use super::test_server::{Request, TestServer, login_by_token, token_settings};
+use super::test_server::{
+    Request, TestServer, login_by_token, revoke, revoke_user, token_settings,
+};
 
 /// The tolerated clock difference between servers, and the lifetime of an access token.
 /// token.
@@ -31,18 +33,6 @@ async fn refresh(tokens: Tokens, body: String) -> Result<tokens::Issued, Problem
 #[auth(public)]
 async fn leave(tokens: Tokens, body: String) -> Result<(), Problem> {
     tokens.logout(&body).await.map(drop)
-}
-
-#[post("/revoke")]
-#[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke().await.map(drop)
-}
-
-#[post("/revoke/{user}")]
-#[auth(public)]
-async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_user(&user).await.map(drop)
 }
 
 #[post("/revoke-all")]

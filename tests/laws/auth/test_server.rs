@@ -400,6 +400,18 @@ pub(crate) async fn login(sessions: Sessions, body: String) -> Result<(), Proble
     Ok(sessions.login(identity(&body)).await?)
 }
 
+#[post("/revoke")]
+#[auth(token)]
+pub(crate) async fn revoke(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke().await.map(drop)
+}
+
+#[post("/revoke/{user}")]
+#[auth(public)]
+pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user(&user).await.map(drop)
+}
+
 /// Issues a token with the time of its user's login, and its refresh token.
 #[post("/tokens/login")]
 #[auth(public)]

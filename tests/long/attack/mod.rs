@@ -13,6 +13,7 @@ use std::{env, time::Duration};
 use bytes::Bytes;
 use policy_server::{ServerSettings, prelude::*, response::ByteRanges};
 use policy_tests::{
+    handlers::{echo, hello},
     http::{self, Connection},
     process::{self, ServerProcess, again, role},
 };
@@ -27,12 +28,6 @@ fn length() -> Duration {
     Duration::from_secs(seconds.map_or(2, |seconds| seconds.parse().expect("a number")))
 }
 
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
-
 /// Measures the memory of the server, not that of a handler.
 static LARGE: [u8; 1 << 20] = [b'x'; 1 << 20];
 
@@ -40,12 +35,6 @@ static LARGE: [u8; 1 << 20] = [b'x'; 1 << 20];
 #[auth(public)]
 async fn large() -> (ByteRanges, Bytes) {
     (ByteRanges, Bytes::from_static(&LARGE))
-}
-
-#[post("/echo")]
-#[auth(public)]
-async fn echo(body: Bytes) -> Bytes {
-    body
 }
 
 /// Runs the server of these tests, in its own process.

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use policy_server::{Proxy, ServerSettings, Tls, prelude::*};
 use policy_tests::{
     authority::Authority,
+    handlers::{echo, hello},
     http::soon,
     port::Port,
     process::{ServerProcess, again, role},
@@ -45,24 +46,12 @@ fn length() -> Duration {
     Duration::from_secs(seconds.map_or(9, |seconds| seconds.parse().expect("a number")))
 }
 
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
-
 /// Waits, as a handler does for a database.
 #[get("/waits")]
 #[auth(public)]
 async fn waits() -> &'static str {
     sleep(Duration::from_millis(5)).await;
     "waited"
-}
-
-#[post("/echo")]
-#[auth(public)]
-async fn echo(body: Bytes) -> Bytes {
-    body
 }
 
 async fn be_server() {

@@ -1,7 +1,7 @@
 //! Servers with which an app does not start, and what it says.
 
 use super::*;
-use crate::site::{refused, says};
+use crate::site::{refused, says, start_at_the_same_time};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
@@ -114,17 +114,5 @@ async fn a_replica_is_refused() {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn instances_may_start_at_the_same_time_on_an_empty_server() {
     let server = Redis::shared().await;
-    for _ in 0..5 {
-        let url = server.prefix();
-        let mut starts = tokio::task::JoinSet::new();
-        for _ in 0..6 {
-            let url = url.clone();
-            starts.spawn(async move { Instance::start(&url).await });
-        }
-        let instances = starts.join_all().await;
-        let ada = instances[0].login("ada").await;
-        for instance in &instances {
-            assert_eq!(ada.status(instance).await, 200);
-        }
-    }
+    start_at_the_same_time(|| server.prefix()).await;
 }

@@ -26,7 +26,11 @@ use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt;
 use policy_server::{Body, ServerSettings, prelude::*, tokens::SecretKey};
-use policy_tests::{http as sockets, http::soon};
+use policy_tests::{
+    handlers::{hello, panics},
+    http as sockets,
+    http::soon,
+};
 use tokio::sync::{Semaphore, mpsc};
 
 use client::{Server, Session, request};
@@ -62,12 +66,6 @@ impl Drop for Guard {
     }
 }
 
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
-
 #[post("/echo")]
 #[auth(public)]
 #[limit(body = "4 MiB")]
@@ -92,12 +90,6 @@ async fn cookies(headers: http::HeaderMap) -> String {
     let lines: Vec<_> =
         headers.get_all("cookie").iter().map(|line| line.to_str().unwrap()).collect();
     format!("{lines:?}")
-}
-
-#[get("/panic")]
-#[auth(public)]
-async fn panics() -> String {
-    panic!("a panic on purpose")
 }
 
 /// Fields that HTTP/3 forbids.

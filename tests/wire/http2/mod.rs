@@ -15,15 +15,12 @@ use futures_util::stream;
 use policy_server::{Body, ServerSettings, prelude::*};
 use policy_tests::{
     frames,
+    handlers::{hello, never, upload},
     http::{self, Running, StoppedTime, request},
     process,
 };
 
-#[get("/hello")]
-#[auth(public)]
-async fn hello() -> &'static str {
-    "hello"
-}
+use super::assert_serving;
 
 /// The Cookie lines as the handler sees them.
 #[get("/cookies")]
@@ -40,12 +37,6 @@ async fn path(uri: ::http::Uri) -> String {
     uri.path_and_query().map(ToString::to_string).unwrap_or_default()
 }
 
-#[post("/upload")]
-#[auth(public)]
-async fn upload(body: Bytes) -> Bytes {
-    body
-}
-
 /// Takes a body and does not read it.
 #[post("/ignore")]
 #[auth(public)]
@@ -53,12 +44,6 @@ async fn ignore(body: Body) -> &'static str {
     pending::<()>().await;
     drop(body);
     "never"
-}
-
-#[get("/never")]
-#[auth(public)]
-async fn never() -> &'static str {
-    pending().await
 }
 
 const LARGE: usize = 1 << 20;
@@ -79,11 +64,4 @@ async fn endless() -> Body {
 
 fn app() -> App<()> {
     App::new(()).routes(routes![hello, cookies, path, upload, ignore, never, large, endless])
-}
-
-/// Asserts that a server under attack still serves others, and that none of its tasks panicked.
-async fn assert_serving(server: &Running) {
-    let response = server.response(request("GET /hello", &[])).await;
-    assert_eq!((response.status, response.text()), (200, "hello"));
-    assert_eq!(server.panics(), 0);
 }

@@ -1,0 +1,114 @@
+//! Handlers that several suites serve.
+
+use std::future::pending;
+
+use bytes::Bytes;
+use policy_server::{prelude::*, tokens::Issued};
+
+#[get("/hello")]
+#[auth(public)]
+pub async fn hello() -> &'static str {
+    "hello"
+}
+
+#[post("/upload")]
+#[auth(public)]
+pub async fn upload(body: Bytes) -> Bytes {
+    body
+}
+
+#[post("/echo")]
+#[auth(public)]
+pub async fn echo(body: Bytes) -> Bytes {
+    body
+}
+
+#[get("/never")]
+#[auth(public)]
+pub async fn never() -> &'static str {
+    pending().await
+}
+
+#[get("/me")]
+#[auth(session)]
+pub async fn me(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/csrf")]
+#[auth(public)]
+pub async fn csrf(token: CsrfToken) -> CsrfToken {
+    token
+}
+
+#[post("/elevate")]
+#[auth(session)]
+pub async fn elevate(session: Session) -> Result<(), Problem> {
+    Ok(session.elevate()?)
+}
+
+#[post("/logout")]
+#[auth(session)]
+pub async fn logout(session: Session) {
+    session.logout();
+}
+
+#[post("/revoke-all")]
+#[auth(session)]
+pub async fn revoke_all(sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.revoke_all().await?.to_string())
+}
+
+#[post("/revoke-others")]
+#[auth(session)]
+pub async fn revoke_others(sessions: Sessions) -> Result<String, Problem> {
+    Ok(sessions.revoke_others().await?.to_string())
+}
+
+#[post("/refresh")]
+#[auth(public)]
+pub async fn refresh(tokens: Tokens, body: String) -> Result<Issued, Problem> {
+    tokens.refresh(&body).await
+}
+
+#[get("/token")]
+#[auth(token)]
+pub async fn token() {}
+
+#[get("/by-token")]
+#[auth(token)]
+pub async fn by_token() {}
+
+#[post("/revoke")]
+#[auth(token)]
+pub async fn revoke(tokens: Tokens) -> Result<String, Problem> {
+    Ok(tokens.revoke().await?.to_string())
+}
+
+#[post("/cut-off")]
+#[auth(public)]
+pub async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_user("ada").await.map(drop)
+}
+
+#[post("/cut-off-all")]
+#[auth(public)]
+pub async fn cut_off_all(tokens: Tokens) -> Result<(), Problem> {
+    tokens.revoke_all().await
+}
+
+#[post("/ticket")]
+#[auth(session)]
+pub async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+    tokens.ticket().await
+}
+
+#[get("/by-ticket")]
+#[auth(ticket)]
+pub async fn by_ticket() {}
+
+#[get("/panic")]
+#[auth(public)]
+pub async fn panics() -> String {
+    panic!("a panic on purpose")
+}
