@@ -9,7 +9,7 @@ use crate::commands::audit;
 use crate::{
     commands::{code, completions, diff, explain, lint, man, new, show},
     failure::Failure,
-    output::Output,
+    output::{Color, Output},
 };
 
 const STYLES: styling::Styles = styling::Styles::styled()
@@ -36,15 +36,6 @@ pub(crate) struct Cli {
     pub(crate) color: Color,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]

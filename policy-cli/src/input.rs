@@ -61,7 +61,7 @@ impl LockFile {
     }
 
     /// A file that is named, if it is a lock file of a repository.
-    fn named(path: &Path, text: &str) -> Option<Self> {
+    fn find(path: &Path, text: &str) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let is_lock = name.starts_with("policy.") && name.ends_with(".lock");
         let path = path.canonicalize().ok().filter(|_| is_lock)?;
@@ -80,29 +80,29 @@ impl InputArguments {
     /// lock file, and says how to get the lines, too.
     pub(crate) fn read(&self, output: &Output) -> Result<Input, Failure> {
         match &self.from {
-            Some(named) => Input::named(named, &self.package),
-            None => Input::of_package(&self.package, output),
+            Some(named) => Input::read_named(named, &self.package),
+            None => Input::read_package(&self.package, output),
         }
     }
 }
 
 impl Input {
     /// Reads a manifest that is named: a file, `-`, a git revision, or REVISION:PATH.
-    pub(crate) fn named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
+    pub(crate) fn read_named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
         let text = text_of(named, package)?;
         let Lock { manifest, suppressed, .. } = parse(&text, named)?;
-        let lock = LockFile::named(Path::new(named), &text);
+        let lock = LockFile::find(Path::new(named), &text);
         let (name, suppressed) = (named.to_owned(), Ok(suppressed));
         Ok(Self { name, manifest, sources: None, suppressed, lock })
     }
 
     /// Reads what the last test run of the package wrote; else its lock file, and says how to get the
     /// lines, too.
-    pub(crate) fn of_package(
+    pub(crate) fn read_package(
         arguments: &PackageArguments,
         output: &Output,
     ) -> Result<Self, Failure> {
-        of_package(&Package::find(arguments)?, output)
+        read_package(&Package::find(arguments)?, output)
     }
 }
 
@@ -151,7 +151,7 @@ fn text_of(named: &str, package: &PackageArguments) -> Result<String, Failure> {
     })
 }
 
-fn of_package(package: &Package, output: &Output) -> Result<Input, Failure> {
+fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     let (manifest, lock) = (package.manifest(), package.lock());
     let name = package.app_name().to_owned();
     let test = format!("cargo test -p {}", package.name);

@@ -14,7 +14,7 @@ pub(crate) struct Lines<'a> {
 
 impl Lines<'_> {
     /// The line of the source that decided, else that of the first of these routes in the lock file.
-    pub(crate) fn of<'r>(
+    pub(crate) fn find<'r>(
         &self,
         source: Option<&Source>,
         routes: impl IntoIterator<Item = &'r str>,

@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 
 use crate::{
-    cli::Color,
     escape::{printable_lines, without_commands},
     failure::Failure,
 };
@@ -14,6 +13,15 @@ pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default().bold();
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    Always,
+    Never,
+}
 
 /// Standard output and standard error.
 pub(crate) struct Output {

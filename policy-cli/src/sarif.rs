@@ -145,13 +145,13 @@ mod tests {
         }
     }
 
-    fn rendered(findings: &[SarifFinding]) -> Value {
+    fn render_json(findings: &[SarifFinding]) -> Value {
         serde_json::from_str::<Value>(&render(findings)).unwrap()["runs"][0].clone()
     }
 
     #[test]
     fn each_result_refers_to_its_rule() {
-        let run = rendered(&[finding("b"), finding("a"), finding("b")]);
+        let run = render_json(&[finding("b"), finding("a"), finding("b")]);
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         assert_eq!(rules.len(), 2);
         for result in run["results"].as_array().unwrap() {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_path_is_a_uri_below_the_root_of_the_repository() {
-        let run = rendered(&[finding("a")]);
+        let run = render_json(&[finding("a")]);
         let place = &run["results"][0]["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "src/a%20b.rs");
         assert_eq!(place["region"]["startLine"], 7);
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_left_out() {
         let bare = SarifFinding { location: None, routes: Vec::new(), ..finding("a") };
-        let result = rendered(&[bare])["results"][0].clone();
+        let result = render_json(&[bare])["results"][0].clone();
         assert!(result.get("locations").is_none() && result.get("suppressions").is_none());
-        assert_eq!(rendered(&[])["results"], json!([]));
+        assert_eq!(render_json(&[])["results"], json!([]));
     }
 }

@@ -7,13 +7,13 @@ use syn::{ReturnType, Type, spanned::Spanned};
 
 use crate::{
     signature::Arguments,
-    type_names::{Known, first_two_arguments, known, last_segment, mentions},
+    type_names::{Known, first_two_arguments, known_extractor, last_segment, mentions},
 };
 
 /// The type of an extractor. One that needs nothing of the state of an app is required here to be
 /// one; of any other this is known only in the list of routes.
 pub(crate) fn extractor(ty: &Type) -> TokenStream {
-    let of = match known(ty) {
+    let of = match known_extractor(ty) {
         None => return ty.to_token_stream(),
         Some(Known::Body) => quote!(OfBody),
         Some(Known::Head) => quote!(OfHead),
@@ -34,7 +34,7 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
         state(quote!(Parameter), ty);
     }
     if let ReturnType::Type(_, ty) = output {
-        for part in returned(ty) {
+        for part in returned_types(ty) {
             let segment = last_segment(part);
             match segment.map(|segment| segment.ident.to_string()).as_deref() {
                 Some("Json") => state(quote!(ReturnedJson), part),
@@ -63,14 +63,14 @@ fn is_opaque(ty: &Type) -> bool {
 }
 
 /// Both halves of a `Result`, or the type itself.
-fn returned(ty: &Type) -> Vec<&Type> {
+fn returned_types(ty: &Type) -> Vec<&Type> {
     if is_opaque(ty) {
         return Vec::new();
     }
     let is_result = last_segment(ty).filter(|segment| segment.ident == "Result");
     match is_result.map(first_two_arguments) {
-        Some((Some(good), Some(bad))) => [returned(good), returned(bad)].concat(),
-        Some((Some(good), None)) => returned(good),
+        Some((Some(good), Some(bad))) => [returned_types(good), returned_types(bad)].concat(),
+        Some((Some(good), None)) => returned_types(good),
         _ => vec![ty],
     }
 }

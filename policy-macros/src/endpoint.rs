@@ -16,7 +16,7 @@ use crate::{
     emit::{CratePath, Expansion},
     item::Function,
     signature::{Arguments, Source},
-    type_names::{Known, known},
+    type_names::{Known, known_extractor},
 };
 
 /// A handler with its parsed attributes.
@@ -100,7 +100,7 @@ impl<'a> Endpoint<'a> {
     pub(crate) fn implementation(&self) -> TokenStream {
         let Self { krate, sig, arguments, .. } = self;
         let name = &sig.ident;
-        let last = arguments.extractors.last().map(|ty| known(ty));
+        let last = arguments.extractors.last().map(|ty| known_extractor(ty));
         let (generics, via) = match last {
             Some(None) => (quote!(<__PolicyState, __PolicyVia>), quote!(__PolicyVia)),
             _ => (quote!(<__PolicyState>), quote!(())),
@@ -140,15 +140,16 @@ impl<'a> Endpoint<'a> {
         let arguments = &self.arguments;
         let last = arguments.extractors.len().saturating_sub(1);
         let extractors = arguments.extractors.iter().enumerate();
-        let extractors = extractors.filter(|(_, ty)| known(ty).is_none()).map(|(position, ty)| {
-            if position == last {
-                quote_spanned! {ty.span()=>
-                    #ty: __policy::Extract<__PolicyState, __PolicyVia>,
+        let extractors =
+            extractors.filter(|(_, ty)| known_extractor(ty).is_none()).map(|(position, ty)| {
+                if position == last {
+                    quote_spanned! {ty.span()=>
+                        #ty: __policy::Extract<__PolicyState, __PolicyVia>,
+                    }
+                } else {
+                    quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,)
                 }
-            } else {
-                quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,)
-            }
-        });
+            });
         extractors.collect()
     }
 

@@ -11,12 +11,12 @@ use crate::{attributes::Directive, collect::is_use_marker, expand, item::Annotat
 
 /// Expands the attributes of Policy as the compiler does, from top to bottom, until none is left;
 /// use markers stay visible.
-fn expanded(source: TokenStream) -> Vec<Item> {
+fn expand_all(source: TokenStream) -> Vec<Item> {
     let file: syn::File = parse2(source).unwrap();
-    file.items.into_iter().flat_map(|item| expanded_item(item.into_token_stream())).collect()
+    file.items.into_iter().flat_map(|item| expand_item(item.into_token_stream())).collect()
 }
 
-fn expanded_item(item: TokenStream) -> Vec<Item> {
+fn expand_item(item: TokenStream) -> Vec<Item> {
     let mut annotated: Annotated = parse2(item.clone()).unwrap();
     let rest = annotated.rest.clone();
     let first = annotated.attrs.iter().enumerate().find_map(|(position, attr)| {
@@ -31,7 +31,7 @@ fn expanded_item(item: TokenStream) -> Vec<Item> {
         None => vec![parse2(item).unwrap()],
         Some((position, directive, args)) => {
             annotated.attrs.remove(position);
-            expanded(expand::attribute(directive, args, annotated.into_token_stream()))
+            expand_all(expand::attribute(directive, args, annotated.into_token_stream()))
         }
     }
 }
@@ -41,7 +41,7 @@ fn pretty(items: Vec<Item>) -> String {
 }
 
 fn expand_str(source: &str) -> String {
-    pretty(expanded(source.parse().unwrap()))
+    pretty(expand_all(source.parse().unwrap()))
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn expansions_are_the_golden_ones() {
 
 /// Without the use markers, which depend on the position of an attribute.
 fn essence(source: &str) -> String {
-    let mut items = expanded(source.parse().unwrap());
+    let mut items = expand_all(source.parse().unwrap());
     items.retain(|item| !item.to_token_stream().to_string().contains("__policy_consumed"));
     pretty(items)
 }

@@ -57,15 +57,15 @@ attributes::all_attributes!(attribute_macros);
 
 #[proc_macro]
 pub fn routes(input: TokenStream) -> TokenStream {
-    shown("routes", routes::expand(input.into()))
+    print_if_debugging("routes", routes::expand(input.into()))
 }
 
 fn expand(directive: Directive, args: TokenStream, item: TokenStream) -> TokenStream {
-    shown(directive.name(), expand::attribute(directive, args.into(), item.into()))
+    print_if_debugging(directive.name(), expand::attribute(directive, args.into(), item.into()))
 }
 
 /// Prints an expansion to stderr if `POLICY_MACROS_DEBUG=1` is set.
-fn shown(name: &str, expansion: proc_macro2::TokenStream) -> TokenStream {
+fn print_if_debugging(name: &str, expansion: proc_macro2::TokenStream) -> TokenStream {
     if std::env::var_os("POLICY_MACROS_DEBUG").is_some_and(|value| value == "1") {
         eprintln!("// {name}\n{expansion}\n");
     }

@@ -161,13 +161,13 @@ fn read_part<T: Inline>(
             let help = format_args!("write `{key}` alone, or leave it out");
             diagnostics.error(key, Rule::ValueUnwanted, key, help);
         } else if !inline.flag(key.clone()) {
-            repeated(key, diagnostics);
+            report_repeated(key, diagnostics);
         }
     } else if !T::PARTS.contains(&name.as_str()) {
         diagnostics.unknown(key, Rule::UnknownArgument, key, T::POSSIBLE);
     } else if let Some(value) = value {
         if !inline.set(key, value, diagnostics) {
-            repeated(key, diagnostics);
+            report_repeated(key, diagnostics);
         }
     } else {
         diagnostics.error(key, Rule::ValueMissing, key, T::example(&name));
@@ -191,7 +191,7 @@ pub(crate) fn add_flag(flags: &mut Vec<Ident>, flag: Ident) -> bool {
     is_first
 }
 
-pub(crate) fn repeated(key: &Ident, diagnostics: &mut Diagnostics) {
+pub(crate) fn report_repeated(key: &Ident, diagnostics: &mut Diagnostics) {
     diagnostics.rule(key, Rule::ArgumentRepeated, &key.to_string());
 }
 

@@ -10,7 +10,7 @@ use syn::{FnArg, Ident, LitStr, Pat, PatType, Safety, Signature, Type, ext::Iden
 use crate::{
     attributes::route,
     diagnostics::Diagnostics,
-    type_names::{mentions, reads_body, refused, shown, word_inside},
+    type_names::{mentions, reads_body, type_text, useless_extractor, word_inside},
 };
 
 /// The arguments of a handler, grouped by source.
@@ -102,13 +102,13 @@ impl<'a> Arguments<'a> {
             if reads_body(last) {
                 let help = format_args!(
                     "take `{}` or `{}`, with all fields in one type",
-                    shown(ty),
-                    shown(last)
+                    type_text(ty),
+                    type_text(last)
                 );
-                diagnostics.error(ty, Rule::BodyTwice, shown(ty), help);
+                diagnostics.error(ty, Rule::BodyTwice, type_text(ty), help);
             } else {
-                let help = format_args!("move it behind `{}`", shown(last));
-                diagnostics.error(ty, Rule::BodyNotLast, shown(ty), help);
+                let help = format_args!("move it behind `{}`", type_text(last));
+                diagnostics.error(ty, Rule::BodyNotLast, type_text(ty), help);
             }
         }
     }
@@ -200,7 +200,7 @@ fn parameters(
                 path,
                 Rule::HandlerPaths,
                 "",
-                format_args!("{}, as in the first path", listed(shared)),
+                format_args!("{}, as in the first path", join_names(shared)),
             ),
             Some(_) => (),
         }
@@ -208,7 +208,7 @@ fn parameters(
     shared.unwrap_or_default()
 }
 
-fn listed(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     if names.is_empty() {
         return "write none".to_owned();
     }
@@ -249,7 +249,7 @@ fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
             "name the type in place of `impl ..`; a request cannot choose it",
         );
     }
-    if let Some((name, help)) = refused(argument.ty) {
+    if let Some((name, help)) = useless_extractor(argument.ty) {
         diagnostics.error(argument.ty, Rule::ExtractorOfAxum, name, help);
     }
 }
@@ -272,7 +272,7 @@ fn check_parsed(argument: &Argument<'_>, paths: &[LitStr], diagnostics: &mut Dia
         "name it in the path, such as `{path}/{{{name}}}`, or take it from the query or the body \
          with `Query<T>` or `Json<T>`"
     );
-    diagnostics.error(argument.ty, Rule::ExtractorExpected, shown(argument.ty), help);
+    diagnostics.error(argument.ty, Rule::ExtractorExpected, type_text(argument.ty), help);
 }
 
 fn principal_in(ty: &Type) -> Option<&Type> {

@@ -15,7 +15,7 @@ pub(crate) enum Known {
 }
 
 /// The extractors whose types say what they extract, recognised by name: only these can fail.
-pub(crate) fn known(ty: &Type) -> Option<Known> {
+pub(crate) fn known_extractor(ty: &Type) -> Option<Known> {
     let word = word_inside(ty)?;
     if word == "Json" || word == "Form" {
         Some(Known::Body)
@@ -65,7 +65,7 @@ pub(crate) fn first_two_arguments(segment: &PathSegment) -> (Option<&Type>, Opti
 }
 
 /// A type as it is written, without the spaces between tokens.
-pub(crate) fn shown(ty: &Type) -> String {
+pub(crate) fn type_text(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(' ', "").replace(',', ", ")
 }
 
@@ -80,11 +80,11 @@ pub(crate) fn mentions(tokens: TokenStream, is_meant: &impl Fn(&Ident) -> bool) 
 
 /// Extractors that compile but find nothing: they read private values that axum's router adds to a
 /// request. Also inside `Option` and `Result`.
-pub(crate) fn refused(ty: &Type) -> Option<(String, &'static str)> {
+pub(crate) fn useless_extractor(ty: &Type) -> Option<(String, &'static str)> {
     let last = last_segment(ty)?;
     let name = last.ident.unraw().to_string();
     match (name.as_str(), first_argument(last)) {
-        ("Option" | "Result", Some(inner)) => refused(inner),
+        ("Option" | "Result", Some(inner)) => useless_extractor(inner),
         ("Path", Some(_)) => Some((
             "Path<..>".to_owned(),
             "name each parameter as an argument, such as `id: u64` for `{id}`",

@@ -32,17 +32,17 @@ pub(crate) fn program(name: &str, arguments: &[&str]) -> Command {
 }
 
 /// The command as it would be typed.
-pub(crate) fn shown(command: &Command) -> String {
+pub(crate) fn command_line(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
-        Some(format!("{}={}", name.display(), quoted(&value?.to_string_lossy())))
+        Some(format!("{}={}", name.display(), quote(&value?.to_string_lossy())))
     });
     let program = command.get_program().to_string_lossy();
     let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
-    let arguments = command.get_args().map(|argument| quoted(&argument.to_string_lossy()));
+    let arguments = command.get_args().map(|argument| quote(&argument.to_string_lossy()));
     variables.chain([name]).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+fn quote(word: &str) -> String {
     if word.contains([' ', '\'', '"']) { format!("'{word}'") } else { word.to_owned() }
 }
 
@@ -52,7 +52,7 @@ fn quoted(word: &str) -> String {
 ///
 /// The command cannot be started, or fails.
 pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outcome {
-    let text = shown(command);
+    let text = command_line(command);
     println!("$ {text}");
     let mut child = start(command.stdout(Stdio::piped()), &text)?;
     let stdout = child.stdout.take();
@@ -69,7 +69,7 @@ pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outco
 ///
 /// The command cannot be started, or fails.
 pub(crate) fn stream_in_parts(command: &mut Command, mut line: impl FnMut(&str)) -> Outcome {
-    let text = shown(command);
+    let text = command_line(command);
     println!("$ {text}");
     let cannot = |error| Failure::new(format!("cannot start `{text}`: {error}"));
     let (output, both) = io::pipe().map_err(cannot)?;
@@ -166,7 +166,7 @@ pub(crate) fn capture(
     limit: Duration,
     is_enough: fn(&str) -> bool,
 ) -> Outcome<Captured> {
-    let text = shown(command);
+    let text = command_line(command);
     let began = Instant::now();
     // In its own process group, so that programs it starts can be ended with it.
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -177,8 +177,8 @@ pub(crate) fn capture(
         enough.fetch_or(is_enough(line), Ordering::Relaxed);
     };
     thread::scope(|scope| {
-        let stdout = scope.spawn(|| drained(stdout, look));
-        let stderr = scope.spawn(|| drained(stderr, |_| ()));
+        let stdout = scope.spawn(|| drain(stdout, look));
+        let stderr = scope.spawn(|| drain(stderr, |_| ()));
         let success = wait(&mut child, began + limit, &enough);
         let output = [stderr, stdout].map(|thread| thread.join().unwrap_or_default()).concat();
         Ok(Captured { success, output, took: began.elapsed() })
@@ -190,7 +190,7 @@ fn start(command: &mut Command, text: &str) -> Outcome<Child> {
 }
 
 /// Reads a whole stream, and passes its lines on as they arrive.
-fn drained(stream: Option<impl Read>, mut look: impl FnMut(&str)) -> String {
+fn drain(stream: Option<impl Read>, mut look: impl FnMut(&str)) -> String {
     let (mut text, mut bytes) = (String::new(), Vec::new());
     let Some(mut reader) = stream.map(BufReader::new) else { return text };
     while reader.read_until(b'\n', &mut bytes).is_ok_and(|len| len > 0) {
@@ -226,7 +226,7 @@ mod tests {
     fn a_command_is_shown_as_it_would_be_typed() {
         let mut command = program("/usr/bin/env", &["a b", "c"]);
         command.env("X", "1 2");
-        assert_eq!(shown(&command), "X='1 2' env 'a b' c");
+        assert_eq!(command_line(&command), "X='1 2' env 'a b' c");
     }
 
     #[test]

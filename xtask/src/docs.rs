@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Failure, Outcome,
     command::{self, answers, cargo, program},
-    long::installed,
+    long::install,
     project,
     test::documentation,
 };
@@ -25,7 +25,7 @@ const CODES: &str = "{{#codes}}\n";
 /// Builds both, the API below `api` of the guide.
 pub(crate) fn run() -> Outcome {
     let own = answers(&mut program("mdbook", &["--version"]));
-    let mut mdbook = if own { program("mdbook", &[]) } else { installed("mdbook", MDBOOK)? };
+    let mut mdbook = if own { program("mdbook", &[]) } else { install("mdbook", MDBOOK)? };
     command::run(mdbook.args(["build", "docs/guide"]))?;
     command::run(&mut documentation())?;
     let guide = project::target().join("guide");

@@ -14,12 +14,12 @@ impl Failure {
     }
 
     /// A failure that was already printed.
-    pub(crate) fn told() -> Self {
+    pub(crate) fn already_printed() -> Self {
         Self(String::new())
     }
 
     /// Prints it, unless it was already printed.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn print(&self) {
         if !self.0.is_empty() {
             eprintln!("\nxtask: {self}");
         }

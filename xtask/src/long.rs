@@ -386,7 +386,7 @@ fn mutants(arguments: &[&str]) -> Outcome {
     let is_folder = project::root().join(path).is_dir();
     let files = if is_folder { format!("{path}/**/*.rs") } else { (*path).to_owned() };
     let target = project::target();
-    let mut cargo_mutants = installed("cargo-mutants", "27.1.0")?;
+    let mut cargo_mutants = install("cargo-mutants", "27.1.0")?;
     cargo_mutants.args(["mutants", "--package", package, "--file", &files, "--all-features"]);
     // The tests of a public API are a package of their own. Cargo runs a package's own tests first, and
     // stops at the first binary that fails.
@@ -403,12 +403,12 @@ fn mutants(arguments: &[&str]) -> Outcome {
 /// Advisories are not checked: their list would have to be downloaded.
 fn deny(arguments: &[&str]) -> Outcome {
     no_arguments("deny", arguments)?;
-    let mut cargo_deny = installed("cargo-deny", "0.20.2")?;
+    let mut cargo_deny = install("cargo-deny", "0.20.2")?;
     command::run(cargo_deny.args(["check", "licenses", "bans", "sources"]))
 }
 
 /// A cargo tool, which is installed below the target folder if it is missing.
-pub(crate) fn installed(name: &str, version: &str) -> Outcome<Command> {
+pub(crate) fn install(name: &str, version: &str) -> Outcome<Command> {
     let folder = project::target().join("tools").join(format!("{name}-{version}"));
     let executable = folder.join("bin").join(name);
     if !executable.is_file() {

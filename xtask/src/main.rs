@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell();
+            failure.print();
             ExitCode::FAILURE
         }
     }

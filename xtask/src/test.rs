@@ -22,8 +22,8 @@ pub(crate) fn run() -> Outcome {
     let mut run = Run::new();
     let outcome = steps(&mut run).map_err(|failure| {
         // Before the totals, which are always the last line.
-        failure.tell();
-        Failure::told()
+        failure.print();
+        Failure::already_printed()
     });
     run.close();
     outcome

@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         if let Some(parent) = file.parent() {
             fs::create_dir_all(parent).map_err(written)?;
         }
-        fs::write(file, filled(text, name)).map_err(written)?;
+        fs::write(file, fill(text, name)).map_err(written)?;
     }
     output.write(&format!(
         "made {}\nnext: read its README.md, then run `cargo test` in it, which takes Rust 1.90 and, the \
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 /// The placeholders of cargo-generate that the templates use.
-fn filled(text: &str, name: &str) -> String {
+fn fill(text: &str, name: &str) -> String {
     text.replace("{{project-name}}", name).replace("{{crate_name}}", &name.replace('-', "_"))
 }
 

@@ -16,7 +16,7 @@ use crate::{
     context::Context,
     diagnostics::Diagnostics,
     emit::{Expansion, const_assertion, list, panic_arms, panic_at, some},
-    parse::{List, PolicyArgs, read_entries, read_string, repeated, set, strs, texts},
+    parse::{List, PolicyArgs, read_entries, read_string, report_repeated, set, strs, texts},
 };
 
 /// The arguments of `#[auth]`.
@@ -172,7 +172,7 @@ impl Args {
 
     fn add_caller(&mut self, word: Ident, is_joined: bool, diagnostics: &mut Diagnostics) {
         if self.takes(&word.to_string()) {
-            repeated(&word, diagnostics);
+            report_repeated(&word, diagnostics);
             return;
         }
         let is_public = word == "public" || self.takes("public");
@@ -202,7 +202,7 @@ impl Args {
                 let help = format_args!("write `{name}` alone, or leave it out");
                 diagnostics.error(key, Rule::ValueUnwanted, &name, help);
             } else if std::mem::replace(&mut self.optional, true) {
-                repeated(key, diagnostics);
+                report_repeated(key, diagnostics);
             }
             return Ok(());
         }
@@ -231,7 +231,7 @@ impl Args {
             }
         };
         if !is_first {
-            repeated(key, diagnostics);
+            report_repeated(key, diagnostics);
         }
         Ok(())
     }

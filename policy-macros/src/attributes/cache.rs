@@ -116,7 +116,7 @@ impl Attribute for Args {
             Self::Inline(inline) => expansion.set("cache", &inline.emit()),
             Self::Shared(expr) => {
                 let name = context.constant("cache_policy");
-                expansion.items.extend(checked(&name, expr, context));
+                expansion.items.extend(checked_policy(&name, expr, context));
                 expansion.set("cache", &quote!(*#name.spec()));
             }
             Self::None => expansion.set_none("cache"),
@@ -126,7 +126,7 @@ impl Attribute for Args {
 
 /// A policy that is checked already, and a constant whose evaluation asks whether it agrees with
 /// the rest of the handler.
-fn checked(name: &Ident, expr: &Expr, context: &Context<'_>) -> TokenStream {
+fn checked_policy(name: &Ident, expr: &Expr, context: &Context<'_>) -> TokenStream {
     let cache = quote!(__policy::policy_core::cache);
     let route = context.emit_facts();
     let spec = quote!((#cache::CacheSpec { route: #route, ..*#name.spec() }));

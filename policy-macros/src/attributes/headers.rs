@@ -138,7 +138,7 @@ impl Attribute for Args {
         match self {
             Self::Inline(inline) => expansion.set("headers", &inline.emit()),
             Self::Shared(expr) => {
-                expansion.items.extend(checked(expr, context));
+                expansion.items.extend(checked_policy(expr, context));
                 expansion.set("headers", &quote!(*__POLICY_HEADERS.spec()));
             }
             Self::None => expansion.set_none("headers"),
@@ -148,7 +148,7 @@ impl Attribute for Args {
 
 /// The policy behind a name, which is checked itself; and where it has to agree with something, a
 /// constant whose evaluation asks about that.
-fn checked(expr: &Expr, context: &Context<'_>) -> TokenStream {
+fn checked_policy(expr: &Expr, context: &Context<'_>) -> TokenStream {
     let headers = quote!(__policy::policy_core::headers);
     let policy = quote!(const __POLICY_HEADERS: #headers::HeadersPolicy = #expr;);
     if !context.facts().is_shared {

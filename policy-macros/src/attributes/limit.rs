@@ -129,7 +129,7 @@ impl Attribute for Args {
             Self::Inline(inline) => inline.emit(),
             Self::Shared(shared) => {
                 let shared = shared.to_token_stream();
-                expansion.items.extend(checked(&shared, context));
+                expansion.items.extend(checked_value(&shared, context));
                 quote!(__POLICY_LIMITS)
             }
             Self::None => return,
@@ -139,7 +139,7 @@ impl Attribute for Args {
 }
 
 /// The value of a constant of the user's, which the compiler checks while it evaluates another.
-fn checked(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
+fn checked_value(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
     let limits = quote!(__policy::policy_core::limits);
     let route = context.emit_facts();
     let spec = quote!((#limits::LimitSpec { limits: __POLICY_LIMITS, route: #route }));

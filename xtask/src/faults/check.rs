@@ -21,7 +21,7 @@ impl Crates {
     /// # Errors
     ///
     /// A file cannot be read.
-    pub(super) fn of(faults: &[Fault]) -> Outcome<Self> {
+    pub(super) fn new(faults: &[Fault]) -> Outcome<Self> {
         let mut crates = BTreeMap::new();
         for fault in faults {
             if !crates.contains_key(&fault.package) {
@@ -45,7 +45,7 @@ impl Crates {
 ///
 /// Every entry to correct, and how.
 pub(super) fn check(faults: &[Fault], crates: &Crates) -> Outcome {
-    let mut tests = Tests::of_workspace()?;
+    let mut tests = Tests::in_workspace()?;
     let mut stale = Vec::new();
     for fault in faults {
         let place = crates.places(fault).map(drop);
@@ -67,7 +67,7 @@ struct Tests {
 }
 
 impl Tests {
-    fn of_workspace() -> Outcome<Self> {
+    fn in_workspace() -> Outcome<Self> {
         let mut folders = BTreeMap::new();
         for package in project::packages()? {
             for target in package.targets {
@@ -111,14 +111,14 @@ mod tests {
     #[test]
     fn every_fault_finds_its_place_and_its_tests() {
         let faults = entry::read().unwrap();
-        let crates = Crates::of(&faults).unwrap();
+        let crates = Crates::new(&faults).unwrap();
         if let Err(failure) = check(&faults, &crates) {
             panic!("{failure}");
         }
     }
     #[test]
     fn a_killer_names_a_test_by_a_part_of_its_path() {
-        let mut tests = Tests::of_workspace().unwrap();
+        let mut tests = Tests::in_workspace().unwrap();
         let mut check = |killer: &str| {
             tests.check(&Killer::try_from(killer.to_owned()).unwrap()).unwrap().is_ok()
         };

@@ -17,7 +17,7 @@ struct Law {
 }
 
 impl Law {
-    fn of(test: &str) -> Self {
+    fn new(test: &str) -> Self {
         let name = test.rsplit("::").next().unwrap_or(test);
         let number = name.strip_prefix('t').and_then(|rest| rest.split('_').next());
         let is_theorem =
@@ -27,11 +27,11 @@ impl Law {
 }
 
 impl Matrix {
-    pub(super) fn of(trials: &[Trial]) -> Self {
+    pub(super) fn new(trials: &[Trial]) -> Self {
         let mut matrix = Self::default();
         for trial in trials {
             for test in &trial.killed_by {
-                matrix.0.entry(Law::of(test)).or_default().push((trial.fault.clone(), trial.took));
+                matrix.0.entry(Law::new(test)).or_default().push((trial.fault.clone(), trial.took));
             }
         }
         matrix
@@ -74,7 +74,7 @@ mod tests {
             killed_by: vec![test.to_owned()],
             took: Duration::from_secs(1),
         });
-        let text = Matrix::of(&trials).to_string();
+        let text = Matrix::new(&trials).to_string();
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         assert_eq!(lines.first(), Some(&"2 theorems kill 3, 1 other tests 1"));
         let laws: Vec<_> = lines.iter().filter(|line| line.contains(" kills ")).collect();
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn only_a_number_makes_a_theorem() {
-        assert!(Law::of("a::tokens_expire").is_other && Law::of("t_x").is_other);
-        assert!(!Law::of("a::t13_x").is_other);
+        assert!(Law::new("a::tokens_expire").is_other && Law::new("t_x").is_other);
+        assert!(!Law::new("a::t13_x").is_other);
     }
 }

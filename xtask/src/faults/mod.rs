@@ -94,7 +94,7 @@ impl Verdicts {
 /// An entry is stale, or the named tests fail without any fault.
 pub(crate) fn run(selection: Selection<'_>, is_resumed: bool) -> Outcome<Verdicts> {
     let faults = entry::read()?;
-    let crates = Crates::of(&faults)?;
+    let crates = Crates::new(&faults)?;
     check(&faults, &crates)?;
     let tree = Tree::in_target()?;
     let results = Results::begin(&tree.folder.join(selection.file()), is_resumed)?;
@@ -109,7 +109,7 @@ pub(crate) fn run(selection: Selection<'_>, is_resumed: bool) -> Outcome<Verdict
     let mut trials = Trials { tree, results, width };
     let alone = trials.together(placed)?;
     trials.alone(alone)?;
-    let matrix = Matrix::of(&trials.results.results);
+    let matrix = Matrix::new(&trials.results.results);
     let killed = trials.results.results.iter().filter(|trial| !trial.killed_by.is_empty()).count();
     let survived = trials.results.results.len() - killed;
     println!("\n{matrix}\n{killed} faults killed, {survived} not");
@@ -133,14 +133,14 @@ impl Trials {
             faults.into_iter().partition(is_switchable);
         let binaries = loop {
             println!("{} faults in one build, {} alone", together.len(), alone.len());
-            let switched = Switched::of(&together)?;
+            let switched = Switched::new(&together)?;
             self.tree.set(&switched.files)?;
             let targets = killers.iter().map(|killer| &killer.target).collect::<BTreeSet<_>>();
             let error = match Binaries::build(&self.tree, targets)? {
                 Ok(binaries) => break binaries,
                 Err(error) => error,
             };
-            let blamed = switched.blamed(&error);
+            let blamed = switched.suspects(&error);
             if blamed.is_empty() {
                 return Err(Failure::new(error.text));
             }
@@ -154,7 +154,8 @@ impl Trials {
         for placed in together {
             let began = Instant::now();
             let fault = placed.fault;
-            let verdict = Verdict::of(&binaries.run(&self.tree, &fault.killed_by, &fault.name)?);
+            let verdict =
+                Verdict::from_captured(&binaries.run(&self.tree, &fault.killed_by, &fault.name)?);
             if matches!(verdict, Verdict::Killed { .. }) {
                 self.note(fault, &verdict, began.elapsed())?;
             } else {
@@ -169,7 +170,7 @@ impl Trials {
         for killer in killers {
             let captured = binaries.run(&self.tree, killer, "")?;
             let time = Seconds(captured.took);
-            match Verdict::of(&captured) {
+            match Verdict::from_captured(&captured) {
                 Verdict::Survived => println!("passes without faults: {killer}  {time}"),
                 verdict => {
                     let output = captured.output;
@@ -195,9 +196,11 @@ impl Trials {
             let fault = placed.fault;
             self.tree.set(&placed.files())?;
             let verdict = match Binaries::build(&self.tree, [&fault.killed_by.target])? {
-                Ok(binaries) => {
-                    Verdict::of(&binaries.run(&self.tree, &fault.killed_by, &fault.name)?)
-                }
+                Ok(binaries) => Verdict::from_captured(&binaries.run(
+                    &self.tree,
+                    &fault.killed_by,
+                    &fault.name,
+                )?),
                 Err(error) => Verdict::NotBuilt(error.text),
             };
             self.note(fault, &verdict, began.elapsed())?;

@@ -18,12 +18,12 @@ impl Placed<'_> {
     pub(super) fn files(&self) -> BTreeMap<PathBuf, String> {
         let sources = self.places.iter().map(|place| place.source);
         sources
-            .map(|source| (source.file.clone(), self.changed(source, 0..source.text.len())))
+            .map(|source| (source.file.clone(), self.apply(source, 0..source.text.len())))
             .collect()
     }
 
     /// A part of a file, with the fault in it.
-    pub(super) fn changed(&self, source: &Source, part: Range<usize>) -> String {
+    pub(super) fn apply(&self, source: &Source, part: Range<usize>) -> String {
         let edits = self.places.iter().zip(&self.fault.edit);
         let mut edits: Vec<(Range<usize>, &str)> = edits
             .filter(|(place, _)| place.source.file == source.file)

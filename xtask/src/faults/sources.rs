@@ -53,7 +53,7 @@ impl Sources {
 
     /// The only place of an edit's text, or what to correct in the entry.
     pub(super) fn place(&self, edit: &Edit) -> Result<Place<'_>, String> {
-        let (find, replace) = (Squeezed::of(&edit.find), Squeezed::of(&edit.replace));
+        let (find, replace) = (Squeezed::new(&edit.find), Squeezed::new(&edit.replace));
         if find.text().is_empty() || find.text() == replace.text() {
             return Err("`find` is empty, or equal to `replace`".to_owned());
         }
@@ -70,13 +70,13 @@ impl Sources {
             ([], elsewhere) => Err(format!(
                 "`find` no longer stands in `{}`; mend `in`, since it stands in{}",
                 edit.item,
-                listed(elsewhere)
+                join_places(elsewhere)
             )),
             (several, _) => Err(format!(
                 "`find` stands {} times in `{}`; add what stands beside it:{}",
                 several.len(),
                 edit.item,
-                listed(several)
+                join_places(several)
             )),
         }
     }
@@ -102,7 +102,7 @@ impl Sources {
         let lines = edit.find.trim().lines().count();
         let windows = searched.into_iter().flat_map(|(source, range)| source.windows(range, lines));
         let similarity = |(_, window): &(String, &str)| {
-            strsim::sorensen_dice(Squeezed::of(window).text(), find.text())
+            strsim::sorensen_dice(Squeezed::new(window).text(), find.text())
         };
         let best = windows
             .map(|window| (similarity(&window), window))
@@ -137,7 +137,7 @@ fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Outcome {
 
 impl Source {
     fn places<'a>(&'a self, find: &Squeezed) -> Vec<Place<'a>> {
-        let ranges = self.squeezed.get_or_init(|| Squeezed::of(&self.text)).find(find);
+        let ranges = self.squeezed.get_or_init(|| Squeezed::new(&self.text)).find(find);
         // Most files do not contain the text, and parsing items takes time.
         let items = if ranges.is_empty() { Vec::new() } else { self.items() };
         let place = |range: Range<usize>| {
@@ -211,7 +211,7 @@ fn is_named(path: &str, name: &str) -> bool {
         || (!name.is_empty() && path.strip_suffix(name).is_some_and(|rest| rest.ends_with("::")))
 }
 
-fn listed(places: &[Place<'_>]) -> String {
+fn join_places(places: &[Place<'_>]) -> String {
     places.iter().fold(String::new(), |mut text, place| {
         let _infallible =
             write!(text, "\n  `{}` at {}", place.item, place.source.line(place.range.start));

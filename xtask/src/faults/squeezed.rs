@@ -11,7 +11,7 @@ pub(super) struct Squeezed {
 
 impl Squeezed {
     /// Drops white space, except between words, and the comma that ends a wrapped list.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let mut squeezed = Self {
             text: String::with_capacity(text.len()),
             offsets: Vec::with_capacity(text.len()),
@@ -72,8 +72,8 @@ fn is_word(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn found(text: &str, needle: &str) -> Vec<String> {
-        let places = Squeezed::of(text).find(&Squeezed::of(needle));
+    fn find_all(text: &str, needle: &str) -> Vec<String> {
+        let places = Squeezed::new(text).find(&Squeezed::new(needle));
         places.into_iter().map(|range| text.get(range).unwrap().to_owned()).collect()
     }
 
@@ -81,19 +81,19 @@ mod tests {
     fn a_text_is_found_however_it_is_wrapped() {
         let wrapped = "let é = call(\n    first,\n    second,\n)\n.value();";
         assert_eq!(
-            found(wrapped, "call(first, second).value()"),
+            find_all(wrapped, "call(first, second).value()"),
             [wrapped.get(9..wrapped.len() - 1).unwrap()]
         );
-        assert_eq!(found("call(first, second)", wrapped), [""; 0]);
+        assert_eq!(find_all("call(first, second)", wrapped), [""; 0]);
     }
 
     #[test]
     fn words_stay_apart() {
-        assert_eq!(found("return x; returnx;", "return  x"), ["return x"]);
+        assert_eq!(find_all("return x; returnx;", "return  x"), ["return x"]);
     }
 
     #[test]
     fn a_part_of_a_word_is_not_found() {
-        assert_eq!(found("known = now; unknown", "now"), ["now"]);
+        assert_eq!(find_all("known = now; unknown", "now"), ["now"]);
     }
 }

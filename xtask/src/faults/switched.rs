@@ -58,7 +58,7 @@ impl Switched {
     /// # Errors
     ///
     /// The root of a crate cannot be read.
-    pub(super) fn of(faults: &[Placed<'_>]) -> Outcome<Self> {
+    pub(super) fn new(faults: &[Placed<'_>]) -> Outcome<Self> {
         let mut files: BTreeMap<&Path, BTreeMap<usize, Body<'_>>> = BTreeMap::new();
         for placed in faults {
             for place in &placed.places {
@@ -112,7 +112,7 @@ impl Switched {
             for placed in &body.faults {
                 let name = &placed.fault.name;
                 let start = line(&text);
-                let changed = placed.changed(source, body.range.clone());
+                let changed = placed.apply(source, body.range.clone());
                 text.push_str(&format!(" if crate::seeded_fault({name:?}) {{{changed}}} else "));
                 lines.push(Lines { range: start..=line(&text), faults: vec![name.clone()] });
             }
@@ -126,7 +126,7 @@ impl Switched {
     }
 
     /// The faults that may cause a compile error.
-    pub(super) fn blamed(&self, error: &BuildError) -> BTreeSet<&str> {
+    pub(super) fn suspects(&self, error: &BuildError) -> BTreeSet<&str> {
         let points = error.errors.iter();
         let faults = points
             .filter_map(|lines| lines.iter().find_map(|(file, line)| self.faults_of(file, *line)));
@@ -152,11 +152,11 @@ mod tests {
     #[test]
     fn each_fault_has_a_body_that_its_name_switches_on() {
         let faults = entry::read().unwrap();
-        let crates = Crates::of(&faults).unwrap();
+        let crates = Crates::new(&faults).unwrap();
         let placed = |fault| Placed { fault, places: crates.places(fault).unwrap() };
         let mut all: Vec<Placed<'_>> = faults.iter().map(placed).collect();
         all.retain(is_switchable);
-        let switched = Switched::of(&all).unwrap();
+        let switched = Switched::new(&all).unwrap();
         for placed in &all {
             let name = &placed.fault.name;
             let switch = format!("if crate::seeded_fault({name:?}) {{");
@@ -166,7 +166,7 @@ mod tests {
                 errors: vec![vec![(file.clone(), line(text.split(&switch).next().unwrap()))]],
                 text: String::new(),
             };
-            assert!(switched.blamed(&error).contains(&**name), "{name}");
+            assert!(switched.suspects(&error).contains(&**name), "{name}");
             let replaced = placed.fault.edit[0].replace.trim();
             assert!(text.contains(replaced), "{name}");
         }

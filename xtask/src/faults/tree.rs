@@ -31,7 +31,7 @@ impl Tree {
     /// Makes the copy equal to the tree, except for these files. Unchanged files keep their
     /// modification time, so that cargo rebuilds only what has changed.
     pub(super) fn set(&self, changed: &BTreeMap<PathBuf, String>) -> Outcome {
-        let files = listed()?;
+        let files = list_files()?;
         self.remove_others(&self.copy, &files)?;
         for file in &files {
             let (from, to) = (project::root().join(file), self.copy.join(file));
@@ -137,7 +137,7 @@ fn copy_built(from: &Path, to: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Outco
 }
 
 /// The files of the tree: tracked, and untracked but not ignored.
-fn listed() -> Outcome<HashSet<PathBuf>> {
+fn list_files() -> Outcome<HashSet<PathBuf>> {
     let mut git = program("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let output = git.output().map_err(|error| Failure::new(format!("cannot run git: {error}")))?;
     if !output.status.success() {

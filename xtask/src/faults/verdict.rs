@@ -22,7 +22,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    pub(super) fn of(captured: &Captured) -> Self {
+    pub(super) fn from_captured(captured: &Captured) -> Self {
         let output = &captured.output;
         let tests: Vec<String> =
             output.lines().filter_map(failed_test).map(str::to_owned).collect();
@@ -70,7 +70,11 @@ mod tests {
 
     fn verdict(success: bool, output: &str) -> Verdict {
         let took = Duration::ZERO;
-        Verdict::of(&Captured { success: Some(success), output: output.to_owned(), took })
+        Verdict::from_captured(&Captured {
+            success: Some(success),
+            output: output.to_owned(),
+            took,
+        })
     }
 
     #[test]

@@ -202,7 +202,7 @@ codes! {
 
 impl Code {
     /// The code of this text.
-    pub(crate) fn of(text: &str) -> Option<Self> {
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.code() == text)
     }
 }
@@ -215,7 +215,7 @@ mod tests {
     fn codes_are_unlike_and_in_order() {
         assert!(Code::ALL.is_sorted_by(|a, b| a.code() < b.code()));
         for code in Code::ALL {
-            assert_eq!(Code::of(code.code()), Some(*code));
+            assert_eq!(Code::from_text(code.code()), Some(*code));
             assert!(code.code().starts_with("audit."));
         }
     }

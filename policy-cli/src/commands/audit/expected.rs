@@ -39,7 +39,7 @@ pub(super) enum Caching<'a> {
 }
 
 impl<'a> Expected<'a> {
-    pub(super) fn of(
+    pub(super) fn new(
         manifest: &'a Manifest,
         engine: &'a Engine,
         request: &Request<()>,
@@ -50,7 +50,7 @@ impl<'a> Expected<'a> {
         let headers = route.and_then(|route| manifest.headers_of(route));
         let is_listed = decision.outcome == Outcome::Automatic
             || decision.refusal() == Some(Refusal::MethodNotAllowed);
-        let allow = is_listed.then(|| allowed(manifest, engine, request.uri().path()));
+        let allow = is_listed.then(|| allowed_methods(manifest, engine, request.uri().path()));
         Self { decision, route, headers, allow }
     }
 
@@ -143,7 +143,7 @@ impl<'a> Expected<'a> {
 }
 
 /// The methods that a path serves, as `Allow` lists them.
-fn allowed(manifest: &Manifest, engine: &Engine, path: &str) -> Vec<String> {
+fn allowed_methods(manifest: &Manifest, engine: &Engine, path: &str) -> Vec<String> {
     let all = manifest.routes.iter().flat_map(|route| &route.methods).map(String::as_str);
     let all: BTreeSet<_> = all.chain(["HEAD"]).collect();
     let served = all.into_iter().filter(|method| engine.serving(method, path).is_some());

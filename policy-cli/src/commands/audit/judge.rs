@@ -48,11 +48,11 @@ struct Findings<'a> {
 impl Findings<'_> {
     /// Adds a finding about one response.
     fn add(&mut self, code: Code, judged: &Judged<'_>, expected: String, found: String) {
-        self.add_of(code, &[judged], expected, found);
+        self.add_for_all(code, &[judged], expected, found);
     }
 
     /// Adds a finding about several responses in a row, the last of which is wrong.
-    fn add_of(&mut self, code: Code, judged: &[&Judged<'_>], expected: String, found: String) {
+    fn add_for_all(&mut self, code: Code, judged: &[&Judged<'_>], expected: String, found: String) {
         let traces = judged.last().and_then(|judged| judged.response.traces());
         let shown_by = judged.iter().map(|judged| judged.index).collect();
         let route = self.trial.route.clone();
@@ -73,7 +73,7 @@ pub(super) fn judge(
         .zip(exchanges)
         .enumerate()
         .map(|(index, (probe, Exchange { request, response }))| {
-            let expected = Expected::of(manifest, engine, request, &probe.caller);
+            let expected = Expected::new(manifest, engine, request, &probe.caller);
             Judged { index, probe, request, response, expected }
         })
         .collect();

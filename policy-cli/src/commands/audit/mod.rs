@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     };
     let plan = plan(&manifest, &engine, &options);
     if arguments.plan {
-        output.write(&listed(&plan, &target));
+        output.write(&list_requests(&plan, &target));
         return Ok(ExitCode::SUCCESS);
     }
     let pace = Pace {
@@ -143,7 +143,7 @@ fn check_origin(manifest: &Manifest, target: &Target) -> Result<(), Failure> {
 }
 
 /// The requests of a plan, as commands.
-fn listed(plan: &Plan, target: &Target) -> String {
+fn list_requests(plan: &Plan, target: &Target) -> String {
     let mut text = String::new();
     let mut route = "";
     for trial in &plan.trials {

@@ -140,10 +140,10 @@ impl Planner<'_> {
         let subjects = self.subjects();
         let mut trials = vec![self.baseline()];
         if let Some(subject) = self.easiest(&subjects) {
-            trials.extend(self.of_app(subject));
+            trials.extend(self.app_trials(subject));
         }
         for subject in &subjects {
-            trials.extend(self.of_policy(subject));
+            trials.extend(self.policy_trials(subject));
         }
         trials.retain(|trial| !trial.probes.is_empty());
         trials
@@ -220,7 +220,7 @@ impl Planner<'_> {
     }
 
     /// What is not about one policy.
-    fn of_app(&self, subject: &Subject<'_>) -> Vec<Trial> {
+    fn app_trials(&self, subject: &Subject<'_>) -> Vec<Trial> {
         let path = subject.path.as_str();
         let name = || subject.name();
         let mut trials = Vec::new();
@@ -247,7 +247,7 @@ impl Planner<'_> {
         trials
     }
 
-    fn of_policy(&self, subject: &Subject<'_>) -> Vec<Trial> {
+    fn policy_trials(&self, subject: &Subject<'_>) -> Vec<Trial> {
         let Subject { route, path } = subject;
         let (path, name) = (path.as_str(), subject.name());
         let plain = [

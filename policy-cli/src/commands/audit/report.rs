@@ -136,11 +136,11 @@ pub(super) fn curl(target: &Target, request: &Request<()>, is_secret: bool) -> S
     words.push(match *request.method() {
         Method::HEAD => "-I".to_owned(),
         Method::GET => "-i".to_owned(),
-        ref method => format!("-i -X {}", quoted(method.as_str())),
+        ref method => format!("-i -X {}", quote(method.as_str())),
     });
     if target.is_elsewhere {
         let (host, port) = &target.address;
-        words.push(format!("--connect-to {}", quoted(&format!("::{host}:{port}"))));
+        words.push(format!("--connect-to {}", quote(&format!("::{host}:{port}"))));
     }
     for (name, value) in request.headers() {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -149,13 +149,13 @@ pub(super) fn curl(target: &Target, request: &Request<()>, is_secret: bool) -> S
             continue;
         }
         let value = if is_credential && is_secret { "...".to_owned() } else { value };
-        words.push(format!("-H {}", quoted(&format!("{name}: {value}"))));
+        words.push(format!("-H {}", quote(&format!("{name}: {value}"))));
     }
-    words.push(quoted(&format!("{}{}", target.origin(), request.uri())));
+    words.push(quote(&format!("{}{}", target.origin(), request.uri())));
     words.join(" ")
 }
 
 /// A word of a shell.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -47,7 +47,7 @@ impl Audit<'_> {
         } else if self.baseline(baseline, &mut report)? {
             let (mut inconclusive, mut lost) = (0, 0);
             for trial in trials {
-                match self.confirmed(trial, &mut report.notes) {
+                match self.confirm(trial, &mut report.notes) {
                     Ok(outcome) => {
                         report.findings.extend(outcome.findings);
                         inconclusive += outcome.inconclusive;
@@ -82,8 +82,7 @@ impl Audit<'_> {
 
     /// Whether the app is reached under its own name, without which nothing else can be judged.
     fn baseline(&mut self, trial: &Trial, report: &mut Report) -> Result<bool, Failure> {
-        let outcome =
-            self.confirmed(trial, &mut report.notes).map_err(|error| self.away(&*error))?;
+        let outcome = self.confirm(trial, &mut report.notes).map_err(|error| self.away(&*error))?;
         report.findings.extend(outcome.findings);
         let stops = |shown: &Shown| {
             matches!(
@@ -140,16 +139,16 @@ impl Audit<'_> {
     }
 
     /// What a trial shows twice.
-    fn confirmed(
+    fn confirm(
         &mut self,
         trial: &Trial,
         notes: &mut Vec<String>,
     ) -> Result<Outcome, super::send::NoResponse> {
-        let first = self.tried(trial)?;
+        let first = self.send_trial(trial)?;
         if first.findings.is_empty() {
             return Ok(first);
         }
-        let second = self.tried(trial)?;
+        let second = self.send_trial(trial)?;
         let codes: Vec<_> = second.findings.iter().map(|shown| shown.finding.code).collect();
         let (findings, once): (Vec<_>, Vec<_>) =
             first.findings.into_iter().partition(|shown| codes.contains(&shown.finding.code));
@@ -160,7 +159,7 @@ impl Audit<'_> {
         Ok(Outcome { findings, inconclusive: first.inconclusive })
     }
 
-    fn tried(&mut self, trial: &Trial) -> Result<Outcome, super::send::NoResponse> {
+    fn send_trial(&mut self, trial: &Trial) -> Result<Outcome, super::send::NoResponse> {
         let exchanges = self.exchanges(trial)?;
         let findings = judge(self.manifest, self.engine, trial, &exchanges);
         let shown = |finding: Finding| {

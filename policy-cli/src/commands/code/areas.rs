@@ -15,7 +15,7 @@ pub(super) struct Area {
 
 impl Area {
     /// The area of an entry.
-    pub(super) fn of(entry: Entry) -> Option<Self> {
+    pub(super) fn find(entry: Entry) -> Option<Self> {
         AREAS.iter().copied().find(|area| area.name == entry.area())
     }
 }
@@ -41,7 +41,7 @@ const fn area(name: &'static str, about: &'static str) -> Area {
     Area { name, about, gates: &[] }
 }
 
-const fn gated(
+const fn with_gate(
     name: &'static str,
     about: &'static str,
     gates: &'static [(u8, &'static str)],
@@ -51,37 +51,41 @@ const fn gated(
 
 const AREAS: &[Area] = &[
     area("app", "`App`: the app as a whole"),
-    gated("auth", "`#[auth]`: who may call", &[(7, "authenticate"), (9, "authorize")]),
+    with_gate("auth", "`#[auth]`: who may call", &[(7, "authenticate"), (9, "authorize")]),
     area("cache", "`#[cache]`: which caches may keep responses"),
     area(
         "candidate",
         "`App::observe`: a policy that is to come, decided beside the one that holds",
     ),
     area("cookie", "`Sessions`: the cookies of requests"),
-    gated("cors", "`#[cors]`: which pages may read responses", &[(4, "cors")]),
-    gated("csrf", "`#[csrf]`: requests that other pages forge", &[(8, "csrf")]),
+    with_gate("cors", "`#[cors]`: which pages may read responses", &[(4, "cors")]),
+    with_gate("csrf", "`#[csrf]`: requests that other pages forge", &[(8, "csrf")]),
     area("handler", "handlers: their arguments and how they end"),
     area("headers", "`#[headers]`: security headers of responses"),
-    gated("isolation", "`#[isolation]`: which pages may load a response", &[(5, "fetch_metadata")]),
+    with_gate(
+        "isolation",
+        "`#[isolation]`: which pages may load a response",
+        &[(5, "fetch_metadata")],
+    ),
     area("jsonp", "`#[jsonp]`: public data as scripts"),
-    gated(
+    with_gate(
         "limit",
         "`#[limit]`: sizes, times, rates and concurrency",
         &[(6, "address_rate"), (10, "limits"), (11, "body")],
     ),
     area("lint", "`cargo policy lint` and `policy_tests!`: what is odd about the policy of an app"),
-    gated("origin", "`App::public_origin`: the host of a request", &[(2, "own_origin")]),
+    with_gate("origin", "`App::public_origin`: the host of a request", &[(2, "own_origin")]),
     area("proxies", "`App::behind`: trusted proxies in front of the app"),
     area("proxy", "`App::proxy`: upstreams to which requests are passed on"),
-    gated("request", "extractors: parameters, bodies, conditions", &[(11, "body")]),
-    gated("route", "`#[get]`, `#[post]` and the others: paths and methods", &[(3, "route")]),
+    with_gate("request", "extractors: parameters, bodies, conditions", &[(11, "body")]),
+    with_gate("route", "`#[get]`, `#[post]` and the others: paths and methods", &[(3, "route")]),
     area("server", "the server: listening and shutdown"),
     area("session", "`Sessions`: sessions and their store"),
     area("syntax", "attributes: how they are written"),
     area("tls", "`App::tls`: certificates and keys of the server"),
     area("token", "`Tokens`: access and refresh tokens, and their keys"),
     area("tunnel", "`App::tunnel`: CONNECT"),
-    gated("wire", "the syntax of requests, before they are routed", &[(1, "wire")]),
+    with_gate("wire", "the syntax of requests, before they are routed", &[(1, "wire")]),
 ];
 
 #[cfg(test)]

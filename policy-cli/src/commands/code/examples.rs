@@ -12,7 +12,7 @@ pub(super) struct Example {
 }
 
 impl Example {
-    pub(super) fn of(entry: Entry) -> Option<Self> {
+    pub(super) fn find(entry: Entry) -> Option<Self> {
         let (_, bad, good) = AREAS.iter().find(|(area, ..)| *area == entry.area())?;
         let (_, words) = entry.code().split_once('.')?;
         let name = words.replace('-', "_");
@@ -110,7 +110,7 @@ mod tests {
         let of_attributes =
             of_attributes.filter(|entry| AREAS.iter().any(|(area, ..)| *area == entry.area()));
         let (with, without): (Vec<_>, Vec<_>) =
-            of_attributes.partition(|entry| Example::of(*entry).is_some());
+            of_attributes.partition(|entry| Example::find(*entry).is_some());
         let without: Vec<_> = without.into_iter().map(Entry::code).collect();
         assert_eq!(without, WITHOUT);
         assert_eq!(with.len(), 178);

@@ -55,7 +55,7 @@ fn index(areas: &BTreeMap<&str, Vec<Entry>>) -> String {
     );
     for (area, entries) in areas {
         let about =
-            entries.first().and_then(|entry| Area::of(*entry)).map(|area| area.to_string());
+            entries.first().and_then(|entry| Area::find(*entry)).map(|area| area.to_string());
         text += &format!("\n## [{area}]({area}.md)\n\n{}\n\n", about.unwrap_or_default());
         for entry in entries {
             let code = entry.code();
@@ -66,9 +66,9 @@ fn index(areas: &BTreeMap<&str, Vec<Entry>>) -> String {
 }
 
 fn page(area: &str, entries: &[Entry]) -> String {
-    let about = entries.first().and_then(|entry| Area::of(*entry)).map(|area| area.to_string());
+    let about = entries.first().and_then(|entry| Area::find(*entry)).map(|area| area.to_string());
     let mut text = format!("# Codes of {area}\n\n{GENERATED}\n{}\n", about.unwrap_or_default());
-    if let Some(why) = Why::of(area) {
+    if let Some(why) = Why::find(area) {
         text += &format!("\n{}\n", why.text);
         let attribute = why::attribute(area).map(|address| (format!("`#[{area}]`"), address));
         let links = why.links.iter().map(|(title, to)| ((*title).to_owned(), (*to).to_owned()));
@@ -92,7 +92,7 @@ fn page(area: &str, entries: &[Entry]) -> String {
 fn page_of_audits() -> String {
     let mut text =
         format!("# Codes of audits\n\n{GENERATED}\n`cargo policy audit`: a running app\n");
-    text += &Why::of("audit").map(|why| format!("\n{}\n", why.text)).unwrap_or_default();
+    text += &Why::find("audit").map(|why| format!("\n{}\n", why.text)).unwrap_or_default();
     for code in audit::Code::ALL {
         let (name, meaning, cause, fix) = (code.code(), code.meaning(), code.cause(), code.mend());
         text += &format!(
@@ -116,11 +116,11 @@ fn section(entry: Entry) -> String {
     for (name, fact) in facts {
         text += &format!("\n**{name}**: {fact}\n");
     }
-    if let Some(Example { bad, good }) = Example::of(entry) {
+    if let Some(Example { bad, good }) = Example::find(entry) {
         text += &format!("\nRefused:\n\n```rust\n{bad}```\n\nAccepted:\n\n```rust\n{good}```\n");
     }
     if let Entry::Refusal(refusal) = entry {
-        text += &format!("\nWhat a client sees:\n\n```http\n{}```\n", response::of(refusal));
+        text += &format!("\nWhat a client sees:\n\n```http\n{}```\n", response::render(refusal));
     }
     text
 }

@@ -80,7 +80,7 @@ fn findings() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// What there is to say about a code of an audit.
 #[cfg(feature = "audit")]
 fn page_of_finding(code: &str) -> Option<String> {
-    let code = audit::Code::of(code)?;
+    let code = audit::Code::from_text(code)?;
     let mut page = format!("{BOLD}{}{BOLD:#}\n\n  {}\n\n", code.code(), code.meaning());
     for (name, text) in [
         ("kind", "finding: of `cargo policy audit`, about a running app"),
@@ -122,12 +122,12 @@ fn page(entry: Entry) -> String {
             text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect();
         page += &format!("\n{DIM}{title}{DIM:#}\n\n{lines}");
     };
-    if let Some(example) = Example::of(entry) {
+    if let Some(example) = Example::find(entry) {
         block("refused", &example.bad);
         block("accepted", &example.good);
     }
     if let Entry::Refusal(refusal) = entry {
-        block("what a client sees", &response::of(refusal));
+        block("what a client sees", &response::render(refusal));
     }
     page
 }
@@ -176,7 +176,7 @@ fn facts(entry: Entry) -> Vec<(&'static str, String)> {
         _ => (),
     }
     fact("about", entry.about());
-    if let Some(area) = Area::of(entry) {
+    if let Some(area) = Area::find(entry) {
         fact("area", &area.to_string());
     }
     match entry {

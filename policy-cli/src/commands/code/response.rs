@@ -4,7 +4,7 @@ use policy_core::Refusal;
 
 /// The response, as far as it is the same for all requests. An app that has set
 /// `App::problem_types` states the address of the page in `type`.
-pub(super) fn of(refusal: Refusal) -> String {
+pub(super) fn render(refusal: Refusal) -> String {
     let status = refusal.status();
     let reason = http::StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason());
     let mut text = format!("HTTP/1.1 {status} {}\n", reason.unwrap_or_default());

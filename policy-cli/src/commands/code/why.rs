@@ -10,7 +10,7 @@ pub(super) struct Why {
 }
 
 impl Why {
-    pub(super) fn of(area: &str) -> Option<Self> {
+    pub(super) fn find(area: &str) -> Option<Self> {
         WHY.iter().copied().find(|why| why.area == area)
     }
 }
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn every_area_has_its_reason() {
         for entry in Entry::all() {
-            assert!(Why::of(entry.area()).is_some(), "{}", entry.area());
+            assert!(Why::find(entry.area()).is_some(), "{}", entry.area());
         }
         assert!(WHY.is_sorted_by(|a, b| a.area < b.area));
     }

@@ -15,7 +15,7 @@ pub(super) fn render(compared: &Compared) -> String {
         compared.diff.findings.iter().map(|found| finding(compared, found)).collect();
     let changes: Vec<_> =
         compared.diff.changes.iter().map(|found| change(compared, found)).collect();
-    let has = |axis| compared.of(axis).next().is_some();
+    let has = |axis| compared.findings_on(axis).next().is_some();
     let verdict = match (has(Axis::Widened), has(Axis::Narrowed)) {
         (true, true) => "widened_and_narrowed",
         (true, false) => "widened",

@@ -19,7 +19,7 @@ pub(super) fn render(compared: &Compared) -> String {
         words(&compared.summary().join(", "))
     );
     for axis in Axis::ALL {
-        let findings: Vec<&Finding> = compared.of(axis).collect();
+        let findings: Vec<&Finding> = compared.findings_on(axis).collect();
         if findings.is_empty() {
             continue;
         }

@@ -76,10 +76,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         return Err(Failure::new("standard input cannot be both policies")
             .help("name a file or a revision for one of them"));
     }
-    let old = Input::named(&arguments.old, &arguments.package)?;
+    let old = Input::read_named(&arguments.old, &arguments.package)?;
     let new = match &arguments.new {
-        Some(named) => Input::named(named, &arguments.package)?,
-        None => Input::of_package(&arguments.package, output)?,
+        Some(named) => Input::read_named(named, &arguments.package)?,
+        None => Input::read_package(&arguments.package, output)?,
     };
     let diff = diff(&old.manifest, &new.manifest).map_err(|error| failure(&error))?;
     let compared = Compared { old, new, diff };
@@ -108,13 +108,13 @@ fn failure(error: &DiffError) -> Failure {
 }
 
 impl Compared {
-    fn of(&self, axis: Axis) -> impl Iterator<Item = &Finding> {
+    fn findings_on(&self, axis: Axis) -> impl Iterator<Item = &Finding> {
         self.diff.findings.iter().filter(move |finding| finding.axis == axis)
     }
 
     /// Whether somebody gains access or a protection is gone.
     fn opens(&self) -> bool {
-        self.of(Axis::Widened).next().is_some() || self.diff.changes.iter().any(opens)
+        self.findings_on(Axis::Widened).next().is_some() || self.diff.changes.iter().any(opens)
     }
 
     /// Where a change of the new policy is written.
@@ -131,8 +131,9 @@ impl Compared {
             1 => Some(format!("1 {one}")),
             number => Some(format!("{number} {many}")),
         };
-        let (widened, narrowed) = (self.of(Axis::Widened).count(), self.of(Axis::Narrowed).count());
-        let worst = self.of(Axis::Widened).map(|finding| finding.severity).max();
+        let (widened, narrowed) =
+            (self.findings_on(Axis::Widened).count(), self.findings_on(Axis::Narrowed).count());
+        let worst = self.findings_on(Axis::Widened).map(|finding| finding.severity).max();
         let worst = worst.map(|worst| format!(" (worst: {worst})")).unwrap_or_default();
         let widened = count(widened, "finding widens access", "findings widen access");
         let narrowed = count(narrowed, "finding breaks clients", "findings break clients");

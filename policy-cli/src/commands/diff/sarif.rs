@@ -51,7 +51,7 @@ fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
         },
         message,
         help: help.to_owned(),
-        location: lines(compared).of(source, paths),
+        location: lines(compared).find(source, paths),
         routes,
         suppressed: None,
     }
@@ -65,7 +65,7 @@ fn change(compared: &Compared, change: &Change) -> SarifFinding {
         help:
             "make sure that this change is meant, although no request gains or loses access by it"
                 .to_owned(),
-        location: lines(compared).of(compared.source(change), [change.path.as_str()]),
+        location: lines(compared).find(compared.source(change), [change.path.as_str()]),
         routes: vec![change.route()],
         suppressed: None,
     }

@@ -56,13 +56,13 @@ pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
         url = url.replacen(host_of(&url), &other, 1);
     }
     if headers.contains_key(header::UPGRADE) {
-        return format!("new WebSocket({})", quoted(&url.replacen("http", "ws", 1)));
+        return format!("new WebSocket({})", quote(&url.replacen("http", "ws", 1)));
     }
     let method = value(headers, "access-control-request-method")
         .unwrap_or_else(|| request.method().as_str().to_owned());
     let mut options = Vec::new();
     if method != "GET" {
-        options.push(format!("method: {}", quoted(&method)));
+        options.push(format!("method: {}", quote(&method)));
     }
     let has_cookie = headers.contains_key(header::COOKIE)
         || case.gains.sends_credentials
@@ -84,22 +84,22 @@ pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
     let mut fields: Vec<String> = fields
         .map(|(name, value)| {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            format!("{}: {}", quoted(name.as_str()), quoted(&value))
+            format!("{}: {}", quote(name.as_str()), quote(&value))
         })
         .collect();
     if case.is_preflight() {
         let sent = case.gains.sends_headers.first().filter(|name| *name != "*");
         fields.extend(sent.map(|name| {
             let value = if name == "content-type" { "application/json" } else { "1" };
-            format!("{}: {}", quoted(name), quoted(value))
+            format!("{}: {}", quote(name), quote(value))
         }));
     }
     if !fields.is_empty() {
         options.push(format!("headers: {{{}}}", fields.join(", ")));
     }
     match options.is_empty() {
-        true => format!("fetch({})", quoted(&url)),
-        false => format!("fetch({}, {{{}}})", quoted(&url), options.join(", ")),
+        true => format!("fetch({})", quote(&url)),
+        false => format!("fetch({}, {{{}}})", quote(&url), options.join(", ")),
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn curl(request: &Request<()>, own: Option<&str>) -> String {
     for (name, value) in request.headers() {
         if !is_in_url(name, value) {
             let value = String::from_utf8_lossy(value.as_bytes());
-            let value = shortened(&value);
+            let value = shorten(&value);
             words.push(format!("-H {}", in_shell(&format!("{name}: {value}"))));
         }
     }
@@ -127,7 +127,7 @@ pub(super) fn curl(request: &Request<()>, own: Option<&str>) -> String {
 }
 
 /// A value that is no longer than a line; only one with too many cookies is.
-fn shortened(value: &str) -> String {
+fn shorten(value: &str) -> String {
     const MOST: usize = 200;
     match value.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}..", value.get(..end).unwrap_or_default()),
@@ -140,9 +140,9 @@ fn value(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 /// A string of JavaScript.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     // What JSON allows in a string, JavaScript does.
-    serde_json::to_string(&shortened(text)).unwrap_or_default()
+    serde_json::to_string(&shorten(text)).unwrap_or_default()
 }
 
 fn in_shell(text: &str) -> String {

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let mut request = arguments.request.read(&input.manifest, output)?;
     let caller = arguments.caller.read(&input.manifest, &mut request, output)?;
     let sources = input.sources.unwrap_or_default();
-    let explanation = explained(&input.manifest, &sources, &request, &caller)?;
+    let explanation = explain_request(&input.manifest, &sources, &request, &caller)?;
     match arguments.format {
         Format::Text => output.write(&text::render(&request, &explanation)),
         Format::Json => output.write(&json::render(&request, &explanation)),
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-fn explained(
+fn explain_request(
     manifest: &policy_core::manifest::Manifest,
     sources: &Sources,
     request: &http::Request<()>,

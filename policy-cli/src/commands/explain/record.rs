@@ -27,8 +27,8 @@ pub(super) struct Record {
 /// Reads a line: JSON, or fields as `name=value`.
 pub(super) fn parse(line: &str) -> Result<Record, Failure> {
     let fields = match serde_json::from_str::<Value>(line.trim()) {
-        Ok(value) => of_json(&value),
-        Err(_text) => of_text(line),
+        Ok(value) => json_fields(&value),
+        Err(_text) => text_fields(line),
     };
     let missing = |name: &str| {
         Failure::new(format!("the line has no field `{name}`, so it is no decision record"))
@@ -47,7 +47,7 @@ pub(super) fn parse(line: &str) -> Result<Record, Failure> {
 }
 
 /// The fields of an object, or of the object `fields` in it, as `tracing-subscriber` writes them.
-fn of_json(value: &Value) -> BTreeMap<String, String> {
+fn json_fields(value: &Value) -> BTreeMap<String, String> {
     let objects = [Some(value), value.get("fields")];
     let objects = objects.into_iter().flatten().filter_map(Value::as_object);
     let fields = objects.flat_map(|object| object.iter());
@@ -61,7 +61,7 @@ fn of_json(value: &Value) -> BTreeMap<String, String> {
 }
 
 /// The fields `name=value` and `name="value"` of a line, whatever stands around them.
-fn of_text(line: &str) -> BTreeMap<String, String> {
+fn text_fields(line: &str) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
     let mut rest = line;
     while let Some((before, behind)) = rest.split_once('=') {

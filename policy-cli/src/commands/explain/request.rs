@@ -74,7 +74,7 @@ impl RequestArguments {
         }
         let request = written.request(manifest)?;
         match &self.protocol {
-            Some(protocol) => extended(request, protocol, manifest),
+            Some(protocol) => extended_connect(request, protocol, manifest),
             None => Ok(request),
         }
     }
@@ -102,7 +102,7 @@ impl RequestArguments {
 }
 
 /// An extended CONNECT (RFC 8441 4), whose target has scheme and host, too.
-fn extended(
+fn extended_connect(
     mut request: Request<()>,
     protocol: &str,
     manifest: &Manifest,

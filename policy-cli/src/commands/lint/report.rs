@@ -142,7 +142,7 @@ impl Report<'_> {
 
     fn line_of(&self, finding: &Finding) -> Option<SarifLocation> {
         let source = self.lines.sources.and_then(|sources| finding.source(sources));
-        self.lines.of(source, finding.routes.iter().map(String::as_str))
+        self.lines.find(source, finding.routes.iter().map(String::as_str))
     }
 
     /// With a level of `error` for what fails.

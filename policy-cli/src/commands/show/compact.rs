@@ -48,7 +48,7 @@ fn origins(mut origins: Cell, credentials: &Cell) -> Cell {
     }
     match credentials.tone {
         Tone::Plain | Tone::Usual => origins,
-        tone => origins.toned(tone),
+        tone => origins.with_tone(tone),
     }
 }
 

@@ -148,7 +148,7 @@ mod tests {
     }
 
     /// The paths that a command line selects.
-    fn selected(line: &str) -> Vec<String> {
+    fn selected_paths(line: &str) -> Vec<String> {
         let mut manifest = Manifest::new();
         manifest.routes = vec![
             Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public),
@@ -172,20 +172,20 @@ mod tests {
 
     #[test]
     fn a_caller_sees_what_its_rights_suffice_for() {
-        assert_eq!(selected("").len(), 6);
-        assert_eq!(selected("--anonymous"), ["/maybe", "/public"]);
-        assert_eq!(selected("--role staff"), ["/any", "/maybe", "/public", "/role"]);
-        assert_eq!(selected("--role other"), ["/any", "/maybe", "/public"]);
-        assert_eq!(selected("--scope a"), ["/any", "/maybe", "/public"]);
-        assert_eq!(selected("--scope a --scope b"), ["/any", "/maybe", "/public", "/scopes"]);
-        assert_eq!(selected("--scope a --scope b --role boss").len(), 5);
+        assert_eq!(selected_paths("").len(), 6);
+        assert_eq!(selected_paths("--anonymous"), ["/maybe", "/public"]);
+        assert_eq!(selected_paths("--role staff"), ["/any", "/maybe", "/public", "/role"]);
+        assert_eq!(selected_paths("--role other"), ["/any", "/maybe", "/public"]);
+        assert_eq!(selected_paths("--scope a"), ["/any", "/maybe", "/public"]);
+        assert_eq!(selected_paths("--scope a --scope b"), ["/any", "/maybe", "/public", "/scopes"]);
+        assert_eq!(selected_paths("--scope a --scope b --role boss").len(), 5);
     }
 
     #[test]
     fn methods_and_paths_select() {
-        assert_eq!(selected("--method post"), ["*", "/public"]);
-        assert_eq!(selected("--method HEAD --method PURGE").len(), 5);
-        assert_eq!(selected("--path /p* --path /role"), ["/public", "/role"]);
-        assert_eq!(selected("--path /p* --method DELETE"), [""; 0]);
+        assert_eq!(selected_paths("--method post"), ["*", "/public"]);
+        assert_eq!(selected_paths("--method HEAD --method PURGE").len(), 5);
+        assert_eq!(selected_paths("--path /p* --path /role"), ["/public", "/role"]);
+        assert_eq!(selected_paths("--path /p* --method DELETE"), [""; 0]);
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if routes.is_empty() && !input.manifest.routes.is_empty() {
         output.note("no route matches; leave out a filter to see more");
     }
-    let view = View::new(&input, &routes, filter).condensed();
+    let view = View::new(&input, &routes, filter).condense();
     match arguments.format {
         Format::Text => {
             let width = usize::from(width(arguments.width));

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{
     compact::compact,
     view::{Cell, Column, HeaderSet, Tone, View},
-    wrap::wrapped,
+    wrap::wrap,
 };
 use crate::{
     escape::printable,
@@ -129,9 +129,9 @@ fn lines(
         let items = printable_items(cell, *column);
         let lines = match is_list(*column) {
             true => {
-                items.iter().flat_map(|item| wrapped(std::slice::from_ref(item), *width)).collect()
+                items.iter().flat_map(|item| wrap(std::slice::from_ref(item), *width)).collect()
             }
-            false => wrapped(&items, *width),
+            false => wrap(&items, *width),
         };
         (lines, style(cell, *column), *width)
     });
@@ -169,7 +169,7 @@ fn blocks(text: &mut String, view: &View, width: usize) {
                 _ => cell.items.join(" "),
             })
             .collect();
-        for line in wrapped(&[printable(&head.join(" "))], width) {
+        for line in wrap(&[printable(&head.join(" "))], width) {
             *text += &format!("{BOLD}{line}{BOLD:#}\n");
         }
         for (cell, column) in columns().filter(|(_, column)| !is_head(**column)) {
@@ -188,8 +188,7 @@ fn is_head(column: Column) -> bool {
 fn fact(text: &mut String, indent: usize, names: usize, name: &str, cell: &Cell, width: usize) {
     let before = indent + names + GAP;
     let style = style(cell, Column::Declared);
-    let lines =
-        wrapped(&printable_items(cell, Column::Limits), width.saturating_sub(before).max(10));
+    let lines = wrap(&printable_items(cell, Column::Limits), width.saturating_sub(before).max(10));
     for (index, line) in lines.iter().enumerate() {
         *text += &" ".repeat(indent);
         let name = if index == 0 { name } else { "" };
@@ -203,7 +202,7 @@ fn headers(text: &mut String, sets: &[HeaderSet], width: usize) {
         for (where_to, fields) in parts.into_iter().filter(|(_, fields)| !fields.is_empty()) {
             *text += &format!("\n{BOLD}Headers, {name}, {where_to}{BOLD:#}\n");
             for (name, value) in fields {
-                let lines = wrapped(&[printable(&format!("{name}: {value}"))], width - 4);
+                let lines = wrap(&[printable(&format!("{name}: {value}"))], width - 4);
                 for (index, line) in lines.iter().enumerate() {
                     *text += &format!("{}{line}\n", if index == 0 { "  " } else { "    " });
                 }

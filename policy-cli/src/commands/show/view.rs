@@ -21,7 +21,7 @@ pub(super) struct View {
     pub(super) app: Vec<(&'static str, Cell)>,
     /// What all routes have alike, so that no column is needed.
     pub(super) common: Vec<(Column, Cell)>,
-    /// What most routes have, see [`condensed`](Self::condensed).
+    /// What most routes have, see [`condense`](Self::condense).
     pub(super) usual: Vec<(Column, Cell)>,
     pub(super) columns: Vec<Column>,
     /// The cells of each route, one for each of the columns.
@@ -153,7 +153,7 @@ impl Cell {
         Self::list([])
     }
 
-    pub(super) fn toned(self, tone: Tone) -> Self {
+    pub(super) fn with_tone(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
 }
@@ -208,7 +208,7 @@ impl View {
             common,
             usual: Vec::new(),
             columns,
-            rows: transposed(table, shown),
+            rows: transpose(table, shown),
             headers: header_sets(manifest, &names),
         }
     }
@@ -217,7 +217,7 @@ impl View {
 impl View {
     /// The same in fewer words: the limits, headers, isolation and caching of most routes stand once
     /// above the table, and their cells say that it is the usual.
-    pub(super) fn condensed(mut self) -> Self {
+    pub(super) fn condense(mut self) -> Self {
         for (index, column) in self.columns.iter().enumerate().filter(|(_, it)| it.is_secondary()) {
             let mut counts: HashMap<&Cell, usize> = HashMap::new();
             for cell in self.rows.iter().filter_map(|row| row.get(index)) {
@@ -230,7 +230,7 @@ impl View {
             let Some(usual) = usual.cloned() else { continue };
             for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(index)) {
                 if *cell == usual {
-                    *cell = Cell::nothing().toned(Tone::Usual);
+                    *cell = Cell::nothing().with_tone(Tone::Usual);
                 } else if cell.items.is_empty() {
                     *cell = Cell::plain("none");
                 }
@@ -281,7 +281,7 @@ fn without_common(table: Table) -> (Vec<(Column, Cell)>, Table) {
     (common, rest)
 }
 
-fn transposed(table: Table, count: usize) -> Vec<Vec<Cell>> {
+fn transpose(table: Table, count: usize) -> Vec<Vec<Cell>> {
     let mut rows: Vec<Vec<Cell>> = (0..count).map(|_| Vec::with_capacity(table.len())).collect();
     for (_, cells) in table {
         rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));

@@ -46,7 +46,7 @@ pub(super) fn callers(route: &Route) -> Cell {
     match &route.auth {
         Auth::Public => {
             let takes = route.takes_session.then(|| "takes the session".to_owned());
-            Cell::list(["everybody".to_owned()].into_iter().chain(takes)).toned(Tone::Open)
+            Cell::list(["everybody".to_owned()].into_iter().chain(takes)).with_tone(Tone::Open)
         }
         Auth::Required(requirement) => Cell::list(required(requirement)),
     }
@@ -93,7 +93,7 @@ pub(super) fn origins(route: &Route, sources: Option<&Sources>) -> Cell {
                 "*" => "* (any)".to_owned(),
                 _ => pattern.clone(),
             };
-            Cell::list(patterns.iter().map(words)).toned(tone)
+            Cell::list(patterns.iter().map(words)).with_tone(tone)
         }
         Origins::AtRunTime(list) => {
             let mut words = vec![match &list.by {
@@ -127,7 +127,7 @@ pub(super) fn credentials(route: &Route) -> Cell {
         words.push("for a public suffix".to_owned());
     }
     let tone = if words.len() > 1 { Tone::Risk } else { Tone::Plain };
-    Cell::list(words).toned(tone)
+    Cell::list(words).with_tone(tone)
 }
 
 pub(super) fn reading(reading: &Reading) -> Cell {
@@ -146,7 +146,7 @@ pub(super) fn reading(reading: &Reading) -> Cell {
 /// The CSRF protection, where browsers send a credential with requests that are not safe.
 pub(super) fn csrf(route: &Route) -> Cell {
     if let Csrf::Exempt(reason) = &route.csrf {
-        return Cell::plain(format!("exempt: {reason}")).toned(Tone::Risk);
+        return Cell::plain(format!("exempt: {reason}")).with_tone(Tone::Risk);
     }
     let is_other_service =
         matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
@@ -230,7 +230,7 @@ pub(super) fn isolation(route: &Route) -> Cell {
 
 pub(super) fn jsonp(route: &Route) -> Cell {
     match &route.jsonp {
-        Some(jsonp) => Cell::plain(format!("callback in {}", jsonp.callback)).toned(Tone::Open),
+        Some(jsonp) => Cell::plain(format!("callback in {}", jsonp.callback)).with_tone(Tone::Open),
         None => Cell::nothing(),
     }
 }
@@ -296,7 +296,7 @@ pub(super) fn app(app: &AppFacts) -> Vec<(&'static str, Cell)> {
         TrailingSlash::Same => facts.push(("Trailing slash", Cell::plain("the same resource"))),
     }
     if app.trace {
-        facts.push(("TRACE", Cell::plain("served").toned(Tone::Risk)));
+        facts.push(("TRACE", Cell::plain("served").with_tone(Tone::Risk)));
     }
     facts
 }
@@ -373,6 +373,6 @@ mod tests {
         }
         let mut exempt = Route::handler("/", ["GET"], Auth::Public);
         exempt.csrf = Csrf::Exempt("a webhook".to_owned());
-        assert_eq!(csrf(&exempt), Cell::plain("exempt: a webhook").toned(Tone::Risk));
+        assert_eq!(csrf(&exempt), Cell::plain("exempt: a webhook").with_tone(Tone::Risk));
     }
 }

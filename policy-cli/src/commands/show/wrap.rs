@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 /// Fills lines of a width with phrases. A phrase that fits on a line is not broken; a longer one is
 /// broken at its spaces, and a word that is longer than a line behind the last sign on the line that is
 /// no letter, or where the line ends. The text is printable.
-pub(super) fn wrapped(phrases: &[String], width: usize) -> Vec<String> {
+pub(super) fn wrap(phrases: &[String], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines { done: Vec::new(), current: String::new(), width };
     for phrase in phrases {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn lines(phrases: &[&str], width: usize) -> Vec<String> {
-        wrapped(&phrases.iter().map(|phrase| (*phrase).to_owned()).collect::<Vec<_>>(), width)
+        wrap(&phrases.iter().map(|phrase| (*phrase).to_owned()).collect::<Vec<_>>(), width)
     }
 
     #[test]

@@ -92,8 +92,8 @@ fn usual(judged: &Judged<'_>, purpose: Purpose, code: Option<&str>) -> Option<Co
             Some(Code::OptionsAnsweredElsewhere)
         }
         Outcome::Automatic => None,
-        Outcome::Reached => reached(judged, code),
-        Outcome::Refused(refusal) => refused(judged, purpose, refusal, code),
+        Outcome::Reached => check_reached(judged, code),
+        Outcome::Refused(refusal) => check_refused(judged, purpose, refusal, code),
     }
 }
 
@@ -117,7 +117,7 @@ fn is_without_allow(judged: &Judged<'_>) -> bool {
     !judged.response.headers.contains_key(header::ALLOW)
 }
 
-fn reached(judged: &Judged<'_>, code: Option<&str>) -> Option<Code> {
+fn check_reached(judged: &Judged<'_>, code: Option<&str>) -> Option<Code> {
     let code = code.filter(|code| is_refusal(code))?;
     // Rights, age and session of a credential are not in the manifest.
     let is_open = [Refusal::RightsMissing, Refusal::LoginTooOld].map(Refusal::code);
@@ -135,7 +135,7 @@ fn reached(judged: &Judged<'_>, code: Option<&str>) -> Option<Code> {
     (!is_of_handler && !judged.expected.is_service()).then_some(Code::OtherPolicy)
 }
 
-fn refused(
+fn check_refused(
     judged: &Judged<'_>,
     purpose: Purpose,
     refusal: Refusal,

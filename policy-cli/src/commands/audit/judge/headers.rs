@@ -24,7 +24,7 @@ pub(super) fn judge(
     encoding(judged, findings);
 }
 
-fn shown(value: Option<&str>) -> String {
+fn quote(value: Option<&str>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("`{value}`"))
 }
 
@@ -49,11 +49,11 @@ fn cors(judged: &Judged<'_>, all: &[Judged<'_>], findings: &mut Findings<'_>) {
         (Some(_), None) => Code::CorsMissing,
         _ => Code::CorsChanged,
     };
-    let text = |value: Option<&str>| format!("`{name}` {}", shown(value));
+    let text = |value: Option<&str>| format!("`{name}` {}", quote(value));
     let (wanted, found) = (text(wanted.as_deref()), text(judged.response.text(&name).as_deref()));
     if code == Code::CacheSharesOrigins {
         let earlier: Vec<_> = all.iter().take(judged.index + 1).collect();
-        findings.add_of(code, &earlier, wanted, found);
+        findings.add_for_all(code, &earlier, wanted, found);
     } else {
         findings.add(code, judged, wanted, found);
     }
@@ -84,7 +84,7 @@ fn cors_details(judged: &Judged<'_>, findings: &mut Findings<'_>) {
             words
         };
         if words(&wanted) != words(&found) {
-            let text = |value: &Option<String>| format!("`{name}` {}", shown(value.as_deref()));
+            let text = |value: &Option<String>| format!("`{name}` {}", quote(value.as_deref()));
             findings.add(Code::CorsChanged, judged, text(&wanted), text(&found));
         }
     }
@@ -97,7 +97,7 @@ fn vary(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     let missing: Vec<_> = wanted.iter().filter(|name| !is_said(name)).cloned().collect();
     if !missing.is_empty() {
         let found = judged.response.text(&header::VARY);
-        let found = format!("`vary` {}", shown(found.as_deref()));
+        let found = format!("`vary` {}", quote(found.as_deref()));
         let expected = format!("`vary` with `{}`", missing.join("`, `"));
         findings.add(Code::VaryMissing, judged, expected, found);
     }
@@ -122,7 +122,7 @@ fn cache_control(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     if !is_right || (lines > 1 && caching != Caching::Open) {
         let found = judged.response.text(&header::CACHE_CONTROL);
         let expires = if expires { ", and `expires`" } else { "" };
-        let found = format!("`cache-control` {}{expires}", shown(found.as_deref()));
+        let found = format!("`cache-control` {}{expires}", quote(found.as_deref()));
         findings.add(Code::CacheControlChanged, judged, expected, found);
     } else if caching == Caching::NoStore && judged.response.is_from_cache() {
         let found = "a response that a cache had stored".to_owned();
@@ -140,7 +140,7 @@ fn security(judged: &Judged<'_>, findings: &mut Findings<'_>) {
             [_] => Code::SecurityHeaderChanged,
             _ => Code::SecurityHeaderDuplicated,
         };
-        let text = |value: Option<&str>| format!("`{name}` {}", shown(value));
+        let text = |value: Option<&str>| format!("`{name}` {}", quote(value));
         let found = (!lines.is_empty()).then(|| lines.join("`, `"));
         findings.add(code, judged, text(Some(value)), text(found.as_deref()));
     }
@@ -224,7 +224,7 @@ fn encoding(judged: &Judged<'_>, findings: &mut Findings<'_>) {
         judged.response.words(&header::CACHE_CONTROL).iter().all(|word| word != "no-store");
     if is_coded && is_kept && !is_said && judged.expected.decision.outcome == Outcome::Reached {
         let found = judged.response.text(&header::VARY);
-        let found = format!("`vary` {}", shown(found.as_deref()));
+        let found = format!("`vary` {}", quote(found.as_deref()));
         let expected = "`vary` with `accept-encoding`".to_owned();
         findings.add(Code::EncodingWithoutVary, judged, expected, found);
     }

@@ -25,7 +25,7 @@ pub(super) fn judge(
                 let found = outcome(second.response);
                 let found = format!("{found}, as the request before it");
                 let expected = second.expected.words();
-                findings.add_of(Code::CacheSharesUsers, &[first, second], expected, found);
+                findings.add_for_all(Code::CacheSharesUsers, &[first, second], expected, found);
                 mixed.push(second.index);
             }
             Purpose::Callers | Purpose::Origins => same_nonce(first, second, findings),
@@ -53,7 +53,7 @@ fn encodings(all: &[Judged<'_>], findings: &mut Findings<'_>) {
     if !shared.starts_with("W/") {
         let expected = "an `etag` for each encoding".to_owned();
         let found = format!("`etag: {shared}` for both");
-        findings.add_of(Code::EtagShared, &[plain, coded], expected, found);
+        findings.add_for_all(Code::EtagShared, &[plain, coded], expected, found);
     }
 }
 
@@ -85,7 +85,7 @@ fn plain(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'_>) {
                 text(response.status, other.and_then(|name| response.text(name)))
             };
             let expected = format!("{} as GET has", of(get));
-            findings.add_of(Code::HeadDiffers, &[first, second], expected, of(head));
+            findings.add_for_all(Code::HeadDiffers, &[first, second], expected, of(head));
         }
     }
 }
@@ -123,6 +123,6 @@ fn same_nonce(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'
     if nonce(one).is_some() && nonce(one) == nonce(two) {
         let expected = "a nonce for each response".to_owned();
         let found = "the same nonce".to_owned();
-        findings.add_of(Code::NonceReused, &[first, second], expected, found);
+        findings.add_for_all(Code::NonceReused, &[first, second], expected, found);
     }
 }

@@ -58,7 +58,7 @@ fn shop() -> Manifest {
 }
 
 /// The trials of a manifest with what the app responds to them.
-fn told(manifest: &Manifest, engine: &Engine) -> Vec<(Trial, Vec<Exchange>)> {
+fn exchanges(manifest: &Manifest, engine: &Engine) -> Vec<(Trial, Vec<Exchange>)> {
     let options = Options {
         authority: "api.shop.example".to_owned(),
         has_session: false,
@@ -168,7 +168,7 @@ fn codes(change: impl Fn(&Trial, usize, &mut Exchange)) -> BTreeSet<&'static str
     let manifest = shop();
     let engine = Engine::new(&manifest).unwrap();
     let mut codes = BTreeSet::new();
-    for (trial, mut exchanges) in told(&manifest, &engine) {
+    for (trial, mut exchanges) in exchanges(&manifest, &engine) {
         for (index, exchange) in exchanges.iter_mut().enumerate() {
             change(&trial, index, exchange);
         }

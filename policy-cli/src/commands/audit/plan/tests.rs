@@ -41,7 +41,7 @@ fn app(count: usize) -> Manifest {
     manifest.normal()
 }
 
-fn planned(manifest: &Manifest, options: &Options) -> Plan {
+fn plan_of(manifest: &Manifest, options: &Options) -> Plan {
     plan(manifest, &Engine::new(manifest).unwrap(), options)
 }
 
@@ -51,7 +51,7 @@ fn probes(plan: &Plan) -> Vec<&Probe> {
 
 #[test]
 fn each_policy_is_probed_once_and_not_each_route() {
-    let (few, many) = (planned(&app(1), &options()), planned(&app(300), &options()));
+    let (few, many) = (plan_of(&app(1), &options()), plan_of(&app(300), &options()));
     assert_eq!(probes(&few).len(), probes(&many).len());
     assert!(probes(&few).len() < 80, "{}", probes(&few).len());
     let routes: BTreeSet<_> = few.trials.iter().map(|trial| trial.route.as_str()).collect();
@@ -63,10 +63,10 @@ fn methods_are_safe_unless_it_is_told_otherwise() {
     let of = |sends_unsafe_methods| Options { sends_unsafe_methods, ..options() };
     let manifest = app(1);
     let engine = Engine::new(&manifest).unwrap();
-    for probe in probes(&planned(&manifest, &of(false))) {
+    for probe in probes(&plan_of(&manifest, &of(false))) {
         assert!(matches!(probe.request.method().as_str(), "GET" | "HEAD" | "OPTIONS"));
     }
-    let plan = planned(&manifest, &of(true));
+    let plan = plan_of(&manifest, &of(true));
     let unsafe_ones: Vec<_> = probes(&plan)
         .into_iter()
         .filter(|probe| !method::is_safe(probe.request.method().as_str()))
@@ -80,7 +80,7 @@ fn methods_are_safe_unless_it_is_told_otherwise() {
 
 #[test]
 fn every_probe_is_for_the_host_but_those_that_ask_about_it() {
-    for trial in planned(&app(1), &options()).trials {
+    for trial in plan_of(&app(1), &options()).trials {
         for probe in trial.probes {
             let host = probe.request.headers().get_all(header::HOST).iter().collect::<Vec<_>>();
             let is_own = host == ["api.shop.example"];
@@ -92,11 +92,11 @@ fn every_probe_is_for_the_host_but_those_that_ask_about_it() {
 #[test]
 fn no_more_is_planned_than_is_allowed() {
     for most in [1, 10, 40] {
-        let plan = planned(&app(1), &Options { max_probes: most, ..options() });
+        let plan = plan_of(&app(1), &Options { max_probes: most, ..options() });
         assert!(probes(&plan).len() <= most && plan.left_out > 0);
         assert_eq!(plan.trials[0].purpose, Purpose::Baseline);
     }
-    assert_eq!(planned(&app(1), &options()).left_out, 0);
+    assert_eq!(plan_of(&app(1), &options()).left_out, 0);
 }
 
 #[test]

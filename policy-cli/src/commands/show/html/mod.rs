@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 pub(super) fn render(view: &View) -> String {
-    let title = escaped(&view.title);
+    let title = escape(&view.title);
     let (style, script) = (hash(STYLE), hash(SCRIPT));
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -33,10 +33,10 @@ pub(super) fn render(view: &View) -> String {
 
 fn head(page: &mut String, view: &View) {
     let (name, count) = view.title.rsplit_once(": ").unwrap_or((&view.title, ""));
-    let (name, count) = (escaped(name), escaped(count));
+    let (name, count) = (escape(name), escape(count));
     *page += &format!("<header>\n<h1>{name} <small>{count}</small></h1>\n");
     if !view.filters.is_empty() {
-        let filters: Vec<_> = view.filters.iter().map(|words| escaped(words)).collect();
+        let filters: Vec<_> = view.filters.iter().map(|words| escape(words)).collect();
         *page += &format!("<p>Only {}</p>\n", filters.join(", "));
     }
     *page += "<dl>\n";
@@ -61,9 +61,9 @@ fn filters(page: &mut String, view: &View) {
     }
     methods.sort_unstable();
     methods.dedup();
-    let option = |text: &str| format!("<option>{}</option>", escaped(text));
+    let option = |text: &str| format!("<option>{}</option>", escape(text));
     let methods: String = methods.into_iter().map(option).collect();
-    let columns: String = shown(view).map(|(column, _)| option(column.name())).collect();
+    let columns: String = page_columns(view).map(|(column, _)| option(column.name())).collect();
     *page += &format!(
         "<form id=\"filters\" role=\"search\" hidden>\n\
          <label class=\"find\">Find <input id=\"find\" type=\"search\" autocomplete=\"off\" \
@@ -81,7 +81,7 @@ fn filters(page: &mut String, view: &View) {
 }
 
 /// The columns of the page, and where each of them comes from: what few routes have shares a column.
-fn shown(view: &View) -> impl Iterator<Item = (Column, Vec<Column>)> {
+fn page_columns(view: &View) -> impl Iterator<Item = (Column, Vec<Column>)> {
     let (also, own): (Vec<Column>, Vec<Column>) =
         view.columns.iter().copied().partition(|column| is_rare(*column));
     let (declared, own): (Vec<Column>, Vec<Column>) =
@@ -106,7 +106,7 @@ fn table(page: &mut String, view: &View) {
          <table role=\"table\">\n<caption id=\"caption\">{caption}</caption>\n\
          <thead role=\"rowgroup\"><tr role=\"row\">"
     );
-    let columns: Vec<_> = shown(view).collect();
+    let columns: Vec<_> = page_columns(view).collect();
     for (column, _) in &columns {
         let name = column.name();
         *page += &format!(
@@ -117,7 +117,7 @@ fn table(page: &mut String, view: &View) {
     for row in &view.rows {
         *page += &format!("<tr role=\"row\"{}>", marks(view, row));
         for (column, from) in &columns {
-            table_cell(page, *column, &merged(view, row, *column, from));
+            table_cell(page, *column, &merge(view, row, *column, from));
         }
         *page += "</tr>\n";
     }
@@ -137,7 +137,7 @@ fn marks(view: &View, row: &[Cell]) -> String {
     format!(" data-marks=\"{}\"", marks.join(" "))
 }
 
-fn merged(view: &View, row: &[Cell], column: Column, from: &[Column]) -> Cell {
+fn merge(view: &View, row: &[Cell], column: Column, from: &[Column]) -> Cell {
     let mut merged = Cell::nothing();
     for source in from {
         let Some(cell) = cell(view, row, *source) else { continue };
@@ -191,7 +191,7 @@ fn items(cell: &Cell, column: Column) -> String {
 
 fn headers(page: &mut String, sets: &[HeaderSet]) {
     for HeaderSet { name, fields } in sets {
-        let name = escaped(name);
+        let name = escape(name);
         *page += &format!("<details>\n<summary>Headers, {name}</summary>\n");
         for (place, fields) in [("On every response", &fields.every), ("On pages", &fields.pages)] {
             if fields.is_empty() {
@@ -199,7 +199,7 @@ fn headers(page: &mut String, sets: &[HeaderSet]) {
             }
             *page += &format!("<h2>{place}</h2>\n<dl class=\"fields\">\n");
             for (name, value) in fields {
-                let (name, value) = (escaped(name), escaped(value));
+                let (name, value) = (escape(name), escape(value));
                 *page += &format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n");
             }
             *page += "</dl>\n";
@@ -209,7 +209,7 @@ fn headers(page: &mut String, sets: &[HeaderSet]) {
 }
 
 /// Text that is neither markup nor the end of an attribute.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable(text).chars() {
         match character {
@@ -234,7 +234,7 @@ fn breakable(text: &str, sign: char) -> String {
         {
             breakable += "<wbr>";
         }
-        breakable += &escaped(part);
+        breakable += &escape(part);
     }
     breakable
 }
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn text_is_neither_markup_nor_the_end_of_an_attribute() {
         assert_eq!(
-            escaped("<b a='c' d=\"e\">&\u{1b}"),
+            escape("<b a='c' d=\"e\">&\u{1b}"),
             "&lt;b a=&#39;c&#39; d=&quot;e&quot;&gt;&amp;\\u{1b}"
         );
         assert_eq!(breakable("/a//b/<c", '/'), "/<wbr>a//<wbr>b/&lt;c");
