@@ -214,6 +214,46 @@ pub(crate) async fn a_loss_of_logouts_alone_is_missed<S: SessionStore>(
     }
 }
 
+/// Each process leaves a count of its own. One that still runs keeps it, and one that slept until its count was
+/// removed cannot tell that from a loss.
+pub(crate) async fn counts_of_processes_that_are_gone_are_removed<S: SessionStore>(
+    open: impl Fn() -> S,
+    pass_days: impl AsyncFn(u32),
+    counts: impl AsyncFn() -> usize,
+) {
+    let start = async || {
+        let store = open();
+        store.open().await.unwrap();
+        store
+    };
+    let end_one = async |store: &S, number: u64| {
+        let create = CreateSession::new(key(number), record(number, Some("ada")), NOW);
+        store.create(create).await.unwrap();
+        assert!(store.delete(&key(number)).await.unwrap());
+        store.cut_offs().await.unwrap()
+    };
+    let (running, asleep) = (start().await, start().await);
+    assert_eq!((end_one(&running, 1).await, end_one(&asleep, 2).await), (0, 0));
+    for number in 3..6 {
+        assert_eq!(end_one(&start().await, number).await, 0);
+    }
+    assert_eq!(counts().await, 5);
+    for _ in 0..2 {
+        pass_days(20).await;
+        assert_eq!(running.cut_offs().await.unwrap(), 0);
+    }
+    let new = start().await;
+    assert_eq!(end_one(&new, 6).await, 0);
+    assert_eq!(counts().await, 2, "those of `running` and `new`");
+    assert_eq!(running.cut_offs().await.unwrap(), 0);
+    assert_eq!(asleep.cut_offs().await.unwrap(), ERA, "its count is gone");
+    for store in [&running, &new, &asleep] {
+        assert_eq!(store.cut_offs().await.unwrap(), ERA, "noticed once");
+    }
+    assert_eq!(end_one(&asleep, 7).await, ERA);
+    assert_eq!(counts().await, 3);
+}
+
 /// An origin that was removed does not come back with an older list, and no list is lost where an instance
 /// knows it.
 pub(crate) async fn no_list_of_origins_is_widened(way: &impl Way) {

@@ -13,7 +13,8 @@ use crate::{
     records::{NOW, key, record},
     rollback::{
         Way, a_loss_of_logouts_alone_is_missed,
-        a_number_that_is_given_out_twice_is_not_taken_for_the_first, is_refused, issue,
+        a_number_that_is_given_out_twice_is_not_taken_for_the_first,
+        counts_of_processes_that_are_gone_are_removed, is_refused, issue,
         no_list_of_origins_is_widened, nothing_that_was_taken_away_comes_back, revoke_user,
         what_was_made_a_moment_ago_is_missed,
     },
@@ -148,6 +149,25 @@ async fn a_number_that_a_standby_lost_is_not_taken_for_a_later_one() {
 async fn a_loss_of_logouts_alone_is_missed_after_a_failover() {
     let way = Failover::start().await;
     a_loss_of_logouts_alone_is_missed(&way, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn rows_of_processes_that_are_gone_are_removed() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    let pass_days = async |days| {
+        let pass = format!("UPDATE {schema}.marks SET used = used - interval '{days} days'");
+        server.sql(&pass).await;
+    };
+    let client = server.client().await;
+    let count = format!("SELECT count(*) FROM {schema}.marks WHERE area = 'ended'");
+    let counts = async || {
+        client.query_one(&count, &[]).await.unwrap().get::<_, i64>(0).unsigned_abs() as usize
+    };
+    counts_of_processes_that_are_gone_are_removed(|| PostgresStore::new(&*url), pass_days, counts)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,7 +16,8 @@ use super::RedisStore;
 use crate::{
     rollback::{
         Way, a_loss_of_logouts_alone_is_missed,
-        a_number_that_is_given_out_twice_is_not_taken_for_the_first, no_list_of_origins_is_widened,
+        a_number_that_is_given_out_twice_is_not_taken_for_the_first,
+        counts_of_processes_that_are_gone_are_removed, no_list_of_origins_is_widened,
         nothing_that_was_taken_away_comes_back, revoke_user, what_was_made_a_moment_ago_is_missed,
     },
     site::{self, Instance, until},
@@ -110,6 +111,27 @@ async fn a_loss_of_logouts_alone_is_missed_after_a_crash() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn keys_of_processes_that_are_gone_are_removed() {
+    let server = Redis::shared().await;
+    let url = server.prefix();
+    let pattern = format!("{{{}}}:marks:ended:*", url.split_once("prefix=").unwrap().1);
+    let keys = async || -> Vec<String> {
+        redis::from_redis_value(server.command(&["KEYS", &pattern]).await).unwrap()
+    };
+    let pass_days = async |days: u32| {
+        for key in keys().await {
+            let redis::Value::Int(left) = server.command(&["TTL", &key]).await else { panic!() };
+            let left = left - i64::from(days) * 24 * 3600;
+            server.command(&["EXPIRE", &key, &left.to_string()]).await;
+        }
+    };
+    let counts = async || keys().await.len();
+    counts_of_processes_that_are_gone_are_removed(|| RedisStore::new(&*url), pass_days, counts)
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn what_was_made_a_moment_before_a_crash_is_missed() {
     let way = Snapshot::start().await;
     what_was_made_a_moment_ago_is_missed(&way, |url| RedisStore::new(url)).await;
@@ -140,7 +162,7 @@ async fn a_logout_that_a_snapshot_lost_is_made_again() {
     eve.logs_out(&instance).await;
     // When the next look has left its mark.
     until(async || {
-        let marks = way.0.command(&["KEYS", "*marks:ended"]).await;
+        let marks = way.0.command(&["KEYS", "*marks:ended:*"]).await;
         !matches!(marks, redis::Value::Array(all) if all.is_empty())
     })
     .await;

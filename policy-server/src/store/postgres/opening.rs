@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("purge.sql"),
     include_str!("refresh.sql"),
     include_str!("history.sql"),
+    include_str!("endings.sql"),
 ];
 
 /// How long the steps may take, and the wait for another instance that makes them.

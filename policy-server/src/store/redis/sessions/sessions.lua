@@ -5,7 +5,7 @@
 --                             `anonymous`: the bytes of the values of anonymous sessions
 --                             `cut_off_era`: the first number since the last loss of numbers
 --   marks:cut_off   hash      number of a cut-off -> its mark
---   marks:ended     hash      instance -> how often its look came after ends of single sessions
+--   marks:ended:<instance>  text  how often its look came after ends of single sessions; expires
 --   epochs          hash      user -> the last cut-off
 --   s:<key>         hash      a session; or, after a rotation, `moved_to` and `moved_until`
 --   u:<user>        sorted    <handle><key> of the sessions of a user, in order of the handles
@@ -232,7 +232,8 @@ function calls.lacking()
         { 'RENAME', key, other }, { 'ZREM', other, 'a' }, { 'DEL', key, other },
         { 'RPUSH', key, 'a' }, { 'LINDEX', key, 0 }, { 'LPOP', key }, { 'DEL', key },
         { 'SADD', key, 'a' }, { 'SMEMBERS', key }, { 'DEL', key },
-        { 'SET', key, 'a' }, { 'GET', key }, { 'DEL', key }, { 'PUBLISH', P .. 'news', '' }, { 'TIME' },
+        { 'SET', key, 'a' }, { 'GET', key }, { 'EXPIRE', key, 1 }, { 'TTL', key }, { 'DEL', key },
+        { 'PUBLISH', P .. 'news', '' }, { 'TIME' },
     }
     local lacking, known = {}, {}
     for _, try in ipairs(tries) do
@@ -410,27 +411,40 @@ function calls.revoke_everyone(now, known, known_mark, mark)
     return { sessions, number - 1, number }
 end
 
--- How often a look of an instance came after ends of single sessions.
-local function marks_of(instance)
-    return tonumber(redis.call('HGET', marks('ended'), instance) or 0)
+-- A count expires when no look has stated it for 30 days: each process leaves one of its own. A process that
+-- stood still for longer finds none, and begins an era.
+local DAY = 86400
+local COUNT_KEPT = 30 * DAY
+
+local function count_key(instance)
+    return P .. 'marks:ended:' .. instance
 end
 
--- The last cut-off, and its mark. `ended` is how many marks the instance has left.
+-- How often a look of an instance came after ends of single sessions.
+local function count_of(instance)
+    return tonumber(redis.call('GET', count_key(instance)) or 0)
+end
+
+-- The last cut-off, and its mark. `ended` is the count that the instance has left.
 function calls.cut_offs(instance, ended, known, known_mark, mark)
-    if marks_of(instance) < tonumber(ended) then
+    local key = count_key(instance)
+    if count_of(instance) < tonumber(ended) then
         -- By a mark that no number has.
         begin_era('cut_off', math.max(tonumber(known), 1), 'lost', mark)
-        redis.call('HSET', marks('ended'), instance, ended)
+        redis.call('SET', key, ended, 'EX', COUNT_KEPT)
     else
         begin_era('cut_off', known, known_mark, mark)
+        if tonumber(ended) > 0 and redis.call('TTL', key) < COUNT_KEPT - DAY then
+            redis.call('EXPIRE', key, COUNT_KEPT)
+        end
     end
     local number = counter('cut_off')
     return { number, mark_of('cut_off', number) }
 end
 
 function calls.leave_mark(instance, ended)
-    local left = math.max(marks_of(instance), tonumber(ended)) + 1
-    redis.call('HSET', marks('ended'), instance, text(left))
+    local left = math.max(count_of(instance), tonumber(ended)) + 1
+    redis.call('SET', count_key(instance), text(left), 'EX', COUNT_KEPT)
     return left
 end
 
