@@ -12,6 +12,7 @@ mod histories;
 mod history;
 mod instances;
 mod killed;
+mod limits;
 mod moving;
 mod origins;
 mod outages;

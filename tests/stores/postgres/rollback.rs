@@ -10,6 +10,10 @@ use policy_tests::{
 
 use super::PostgresStore;
 use crate::{
+    limits::{
+        a_client_gets_one_burst_more_from_all_instances, limits_continue_from_the_older_state,
+        permits_are_held_twice_until_they_are_renewed,
+    },
     records::{NOW, key, record},
     rollback::{
         Way, a_loss_of_logouts_alone_is_missed,
@@ -282,4 +286,31 @@ async fn a_number_that_rows_of_before_lost_is_not_taken_for_a_later_one() {
         PostgresStore::new(url)
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn limits_continue_from_the_rows_of_before() {
+    let open = |url: &str| PostgresStore::new(url);
+    limits_continue_from_the_older_state(&Rows::start().await, open, true).await;
+}
+
+/// Their tables are not logged, so a standby has none.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn limits_begin_anew_after_a_failover() {
+    let open = |url: &str| PostgresStore::new(url);
+    limits_continue_from_the_older_state(&Failover::start().await, open, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_client_gets_one_burst_more_when_rows_of_before_come_back() {
+    a_client_gets_one_burst_more_from_all_instances(&Rows::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn permits_are_held_twice_after_rows_of_before_until_they_are_renewed() {
+    permits_are_held_twice_until_they_are_renewed(Rows::start).await;
 }

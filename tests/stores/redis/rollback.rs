@@ -14,6 +14,10 @@ use serde_json::Value;
 
 use super::RedisStore;
 use crate::{
+    limits::{
+        a_client_gets_one_burst_more_from_all_instances, limits_continue_from_the_older_state,
+        permits_are_held_twice_until_they_are_renewed,
+    },
     rollback::{
         Way, a_loss_of_logouts_alone_is_missed,
         a_number_that_is_given_out_twice_is_not_taken_for_the_first,
@@ -148,6 +152,32 @@ async fn what_was_made_a_moment_before_a_failover_is_missed() {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn no_list_of_origins_is_widened_by_a_snapshot() {
     no_list_of_origins_is_widened(&Snapshot::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn limits_continue_from_a_snapshot() {
+    let open = |url: &str| RedisStore::new(url);
+    limits_continue_from_the_older_state(&Snapshot::start().await, open, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn limits_continue_from_a_replica_behind() {
+    let open = |url: &str| RedisStore::new(url);
+    limits_continue_from_the_older_state(&Failover::start().await, open, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_client_gets_one_burst_more_after_a_crash_with_a_snapshot() {
+    a_client_gets_one_burst_more_from_all_instances(&Snapshot::start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn permits_are_held_twice_after_a_snapshot_until_they_are_renewed() {
+    permits_are_held_twice_until_they_are_renewed(Snapshot::start).await;
 }
 
 /// Nobody was cut off: the only thing that is lost is that one visitor has logged out.
