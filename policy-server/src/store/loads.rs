@@ -6,9 +6,13 @@ use std::{
     time::Duration,
 };
 
-use policy_core::session::SessionKey;
+use policy_core::{
+    session::{Record, SessionKey},
+    time::Timestamp,
+};
 use tokio::{select, sync::oneshot};
 
+use super::{Loaded, StoreError};
 use crate::base::timers;
 
 /// So many round trips are under way at most. A load that comes while they are waits for the first that
@@ -17,6 +21,41 @@ const UNDER_WAY: usize = 2;
 
 /// So many sessions are loaded by one at most, so that nobody waits for very many others.
 const MOST: usize = 64;
+
+/// What is stored under a key.
+pub(super) enum Stored {
+    /// A session that no cut-off of everyone has ended.
+    Session(Record),
+    /// A rotation replaced the key. Until this time it leads to another one.
+    Moved {
+        to: SessionKey,
+        until: Timestamp,
+    },
+    Nothing,
+}
+
+/// Follows replaced keys to a live session.
+pub(super) async fn follow<F>(
+    key: &SessionKey,
+    now: Timestamp,
+    load: impl Fn(SessionKey) -> F,
+) -> Result<Option<Loaded>, StoreError>
+where
+    F: Future<Output = Result<Stored, StoreError>>,
+{
+    let mut current = *key;
+    // This terminates: a rotation moves to a key that did not exist, so there is no cycle.
+    loop {
+        match load(current).await? {
+            Stored::Session(record) if !record.is_expired(now) => {
+                let successor = (current != *key).then_some(current);
+                return Ok(Some(Loaded::new(record).successor(successor)));
+            }
+            Stored::Moved { to, until } if until > now => current = to,
+            _ => return Ok(None),
+        }
+    }
+}
 
 /// Loads several sessions in one round trip.
 pub(super) trait LoadMany: Send + Sync + 'static {

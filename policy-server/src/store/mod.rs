@@ -16,6 +16,8 @@ pub(crate) mod moving;
 pub(crate) mod news;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod notification;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod outcome;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]

@@ -8,9 +8,9 @@ use policy_core::{
 };
 use tokio_postgres::{Row, types::FromSql};
 
-use super::sessions::Found;
 use crate::store::{
-    Family, Revocation, StoreError, Summary, Ticket, history::Known, notification::handle,
+    Family, Revocation, StoreError, Summary, Ticket, history::Known, loads::Stored,
+    notification::handle,
 };
 
 /// A number that the database has no room for is its highest one, and so is the end of time.
@@ -99,10 +99,10 @@ impl<'a> Columns<'a> {
     }
 
     /// A session, or the key that replaced that of the row.
-    pub(super) fn found(&self) -> Result<Found, StoreError> {
+    pub(super) fn stored(&self) -> Result<Stored, StoreError> {
         Ok(match self.optional_bytes("moved_to")? {
-            Some(key) => Found::Moved { to: SessionKey(key), until: self.time("moved_until")? },
-            None => Found::Session(self.record()?),
+            Some(key) => Stored::Moved { to: SessionKey(key), until: self.time("moved_until")? },
+            None => Stored::Session(self.record()?),
         })
     }
 

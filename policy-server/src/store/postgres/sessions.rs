@@ -22,7 +22,8 @@ use crate::store::{
     NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
     UpdateSession,
     history::{Known, LOST, Numbers},
-    loads::LoadMany,
+    loads::{LoadMany, Stored, follow},
+    outcome::{cas, created},
 };
 
 const SECRET: &str = "UPDATE policy.meta SET session_secret = coalesce(session_secret, $1)
@@ -100,20 +101,7 @@ impl SessionStore for PostgresStore {
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::later(async move {
-            let mut current = *key;
-            // This terminates: a rotation moves to a key without a row, so there is no cycle.
-            loop {
-                match self.found(&current).await? {
-                    Found::Session(record) if !record.is_expired(now) => {
-                        let successor = (current != *key).then_some(current);
-                        return Ok(Some(Loaded::new(record).successor(successor)));
-                    }
-                    Found::Moved { to, until } if until > now => current = to,
-                    _ => return Ok(None),
-                }
-            }
-        })
+        Answer::later(follow(key, now, |key| self.stored(key)))
     }
 
     fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
@@ -270,17 +258,6 @@ impl SessionStore for PostgresStore {
     }
 }
 
-/// What is stored under a key.
-pub(super) enum Found {
-    Session(Record),
-    /// A rotation replaced the key, and it leads to this one for so long.
-    Moved {
-        to: SessionKey,
-        until: Timestamp,
-    },
-    Nothing,
-}
-
 /// Loads sessions over the connections of a store.
 pub(super) struct Loader {
     database: Arc<Database>,
@@ -297,7 +274,7 @@ impl Loader {
 
 impl LoadMany for Loader {
     /// The server answered: then a row may still be a strange one.
-    type Found = Result<Result<Found, StoreError>, Failure>;
+    type Found = Result<Result<Stored, StoreError>, Failure>;
 
     async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
         let parameter: Vec<&[u8]> = keys.iter().map(|key| &key.0[..]).collect();
@@ -313,8 +290,8 @@ impl LoadMany for Loader {
             }
             let found = keys.iter().map(|key| match by_key.get(&Some(&key.0[..])) {
                 _ if !is_known => Err(StoreError::new(LOST)),
-                Some(row) => row.found(),
-                None => Ok(Found::Nothing),
+                Some(row) => row.stored(),
+                None => Ok(Stored::Nothing),
             });
             Ok(found.map(Ok).collect())
         });
@@ -323,9 +300,9 @@ impl LoadMany for Loader {
 }
 
 impl PostgresStore {
-    async fn found(&self, key: &SessionKey) -> Result<Found, StoreError> {
+    async fn stored(&self, key: SessionKey) -> Result<Stored, StoreError> {
         let Opened { database, loads } = self.opened()?;
-        let found = loads.load(key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
+        let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.call(found).await?
     }
 
@@ -345,13 +322,7 @@ impl PostgresStore {
         parameters.extend(rest);
         let done = self.row(&statement, &parameters).await?;
         let done = Columns(&done);
-        let created = match done.get::<&str>("outcome")? {
-            "done" => Created::Done { evicted: done.handles("evicted")? },
-            "taken" => Created::KeyTaken,
-            "cut off" => Created::CutOff,
-            "limit" => Created::LimitReached,
-            other => return Err(unknown(other)),
-        };
+        let created = created(done.get("outcome")?, done.handles("evicted")?)?;
         if record.identity.is_none() {
             self.anonymous_written(1, record.data.len()).await?;
         }
@@ -467,19 +438,4 @@ pub(super) fn texts(all: &[Box<str>]) -> Vec<&str> {
 fn bound(limit: Option<Limit>) -> (Option<i64>, bool) {
     let most = limit.map(|limit| i64::from(limit.sessions));
     (most, limit.is_some_and(|limit| limit.policy == LimitPolicy::Deny))
-}
-
-fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<Cas, StoreError> {
-    Ok(match outcome {
-        "done" => Cas::Done { version: expected.saturating_add(1), evicted },
-        "conflict" => Cas::Conflict,
-        "gone" => Cas::Gone,
-        "cut off" => Cas::CutOff,
-        "limit" => Cas::LimitReached,
-        other => return Err(unknown(other)),
-    })
-}
-
-pub(super) fn unknown(outcome: &str) -> StoreError {
-    StoreError::new(format!("the database returned `{outcome}`"))
 }

@@ -6,11 +6,12 @@ use tokio_postgres::types::ToSql;
 use super::{
     PostgresStore,
     rows::{Columns, number, time},
-    sessions::{texts, unknown},
+    sessions::texts,
 };
 use crate::store::{
     Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
     Revoked, StoreError, Ticket, TokenHash, TokenStore, history::LOST, notification::hex,
+    outcome::unknown,
 };
 
 const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secret, $1)

@@ -7,7 +7,7 @@ use super::{
     RedisStore,
     connection::Call,
     reply::{Items, as_array, as_bool, as_bytes, list, number, time},
-    sessions::{optional, unknown},
+    sessions::optional,
     ticket,
 };
 use crate::store::{
@@ -15,6 +15,7 @@ use crate::store::{
     Revoked, StoreError, Ticket, TokenHash, TokenStore,
     history::{Known, LOST},
     notification::hex,
+    outcome::unknown,
 };
 
 impl TokenStore for RedisStore {

@@ -4,7 +4,7 @@ mod row;
 
 use std::sync::Arc;
 
-use self::row::{ReadRows, Row};
+use self::row::ReadRows;
 use super::{
     DEADLINE, Opened, RedisStore,
     connection::{Call, Database},
@@ -16,7 +16,8 @@ use crate::store::{
     Loaded, NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
     UpdateSession,
     history::{Known, Numbers},
-    loads::LoadMany,
+    loads::{LoadMany, Stored, follow},
+    outcome::{cas, created},
 };
 use futures_util::FutureExt;
 use policy_core::{
@@ -46,31 +47,12 @@ impl SessionStore for RedisStore {
             let call = new_row(Call::of_sessions("create").confirmed(), &key, &record);
             let call = self.bound(call, limit, began, now);
             let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
-            Ok(match &*outcome {
-                "done" => Created::Done { evicted },
-                "taken" => Created::KeyTaken,
-                "cut off" => Created::CutOff,
-                "limit" => Created::LimitReached,
-                other => return Err(unknown(other)),
-            })
+            created(&outcome, evicted)
         })
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::later(async move {
-            let mut current = *key;
-            // This terminates: a rotation moves to a key that did not exist, so there is no cycle.
-            loop {
-                match self.row(&current).await? {
-                    Row::Session { record, everyone } if is_live(&record, everyone, now) => {
-                        let successor = (current != *key).then_some(current);
-                        return Ok(Some(Loaded::new(record).successor(successor)));
-                    }
-                    Row::Moved { to, until } if until > now => current = to,
-                    _ => return Ok(None),
-                }
-            }
-        })
+        Answer::later(follow(key, now, |key| self.stored(key)))
     }
 
     fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
@@ -172,10 +154,6 @@ impl SessionStore for RedisStore {
     }
 }
 
-fn is_live(record: &Record, everyone: u64, now: Timestamp) -> bool {
-    !record.is_expired(now) && (record.identity.is_none() || record.epoch >= everyone)
-}
-
 /// Loads sessions over the connection of a store.
 pub(super) struct Loader {
     database: Arc<Database>,
@@ -192,22 +170,22 @@ impl Loader {
 
 impl LoadMany for Loader {
     /// The server answered: then a row may still be a strange one.
-    type Found = Result<Result<Row, StoreError>, Failure>;
+    type Found = Result<Result<Stored, StoreError>, Failure>;
 
     async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
         let newest = self.cut_offs.newest();
         let write = |commands: &mut Vec<u8>| self.read_rows.write(keys, newest, commands);
         match self.database.read(ReadRows::replies(keys), write).await {
-            Ok(replies) => Row::read(keys.len(), newest, &replies).into_iter().map(Ok).collect(),
+            Ok(replies) => row::read(keys.len(), newest, &replies).into_iter().map(Ok).collect(),
             Err(failure) => keys.iter().map(|_| Err(failure.clone())).collect(),
         }
     }
 }
 
 impl RedisStore {
-    async fn row(&self, key: &SessionKey) -> Result<Row, StoreError> {
+    async fn stored(&self, key: SessionKey) -> Result<Stored, StoreError> {
         let Opened { database, loads } = self.opened()?;
-        let found = loads.load(key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
+        let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.counted(found).await?
     }
 
@@ -316,19 +294,4 @@ fn new_row(call: Call, key: &SessionKey, record: &Record) -> Call {
         .arg(u8::from(record.is_remembered))
         .arg(&record.binding[..])
         .arg(&record.data[..])
-}
-
-fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<Cas, StoreError> {
-    Ok(match outcome {
-        "done" => Cas::Done { version: expected.saturating_add(1), evicted },
-        "conflict" => Cas::Conflict,
-        "gone" => Cas::Gone,
-        "cut off" => Cas::CutOff,
-        "limit" => Cas::LimitReached,
-        other => return Err(unknown(other)),
-    })
-}
-
-pub(super) fn unknown(outcome: &str) -> StoreError {
-    StoreError::new(format!("the server returned `{outcome}`"))
 }

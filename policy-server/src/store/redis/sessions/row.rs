@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use policy_core::{
-    session::{Handle, Identity, Record, SessionKey},
-    time::Timestamp,
-};
+use policy_core::session::{Handle, Identity, Record, SessionKey};
 
 use super::super::{
     link::{Item, Replies, number as resp_number},
@@ -14,22 +11,8 @@ use super::super::{
 use crate::store::{
     StoreError,
     history::{Known, LOST},
+    loads::Stored,
 };
-
-/// What is stored under a key.
-pub(in super::super) enum Row {
-    Session {
-        record: Record,
-        /// The last cut-off of everyone.
-        everyone: u64,
-    },
-    /// A rotation replaced the key, and it leads to this one for so long.
-    Moved {
-        to: SessionKey,
-        until: Timestamp,
-    },
-    Nothing,
-}
 
 /// The commands that read rows: `HGETALL` for each of them, and then one `HGET` for the last cut-off of
 /// everyone, and one for the mark of the newest number that the instance knows.
@@ -74,36 +57,40 @@ impl ReadRows {
     }
 }
 
-impl Row {
-    /// So many rows, in their order.
-    pub(super) fn read(
-        count: usize,
-        newest: Known,
-        replies: &Replies,
-    ) -> Vec<Result<Self, StoreError>> {
-        let mut rest = &*replies.bytes;
-        let mut rows: Vec<_> = (0..count).map(|_| Self::take(&mut rest)).collect();
-        let last = last_of_everyone(newest, &mut rest);
-        for row in &mut rows {
-            match (&last, &mut *row) {
-                (Ok(last), Ok(Self::Session { everyone, .. })) => *everyone = *last,
-                (Err(error), Ok(_)) => *row = Err(StoreError::new(error.to_string())),
-                _ => (),
+/// So many rows, in their order.
+pub(super) fn read(
+    count: usize,
+    newest: Known,
+    replies: &Replies,
+) -> Vec<Result<Stored, StoreError>> {
+    let mut rest = &*replies.bytes;
+    let mut rows: Vec<_> = (0..count).map(|_| take(&mut rest)).collect();
+    let last = last_of_everyone(newest, &mut rest);
+    for row in &mut rows {
+        match (&last, &*row) {
+            (Ok(last), Ok(Stored::Session(record))) if is_cut_off(record, *last) => {
+                *row = Ok(Stored::Nothing);
             }
+            (Err(error), Ok(_)) => *row = Err(StoreError::new(error.to_string())),
+            _ => (),
         }
-        rows
     }
+    rows
+}
 
-    /// Takes one, without the last cut-off of everyone.
-    fn take(rest: &mut &[u8]) -> Result<Self, StoreError> {
-        let fields = Fields::take(rest)?;
-        if fields.handle.is_some() {
-            return Ok(Self::Session { record: fields.record()?, everyone: 0 });
-        }
-        let Some(to) = fields.moved_to else { return Ok(Self::Nothing) };
-        let until = fields.moved_until.map_or(Ok(0), number)?;
-        Ok(Self::Moved { to: SessionKey(array(to)?), until: time_of(until) })
+/// Takes one, which the last cut-off of everyone may have ended.
+fn take(rest: &mut &[u8]) -> Result<Stored, StoreError> {
+    let fields = Fields::take(rest)?;
+    if fields.handle.is_some() {
+        return Ok(Stored::Session(fields.record()?));
     }
+    let Some(to) = fields.moved_to else { return Ok(Stored::Nothing) };
+    let until = fields.moved_until.map_or(Ok(0), number)?;
+    Ok(Stored::Moved { to: SessionKey(array(to)?), until: time_of(until) })
+}
+
+fn is_cut_off(record: &Record, last_of_everyone: u64) -> bool {
+    record.identity.is_some() && record.epoch < last_of_everyone
 }
 
 /// The last cut-off of everyone, if the newest number that the instance knows is one of this server.
@@ -241,6 +228,8 @@ fn strange(what: &str) -> StoreError {
 
 #[cfg(test)]
 mod tests {
+    use policy_core::time::Timestamp;
+
     use super::*;
 
     /// Replies as a server would write them.
@@ -256,8 +245,8 @@ mod tests {
         Replies { bytes: bytes.into_bytes(), has_error: false }
     }
 
-    fn one(replies: &Replies) -> Result<Row, StoreError> {
-        Row::read(1, Known::default(), replies).pop().expect("a row")
+    fn one(replies: &Replies) -> Result<Stored, StoreError> {
+        read(1, Known::default(), replies).pop().expect("a row")
     }
 
     const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -281,35 +270,41 @@ mod tests {
 
     #[test]
     fn a_row_is_a_session_or_leads_to_one() {
-        let Row::Session { record, everyone } = one(&replies(&[&SESSION], None)).unwrap() else {
+        let Stored::Session(record) = one(&replies(&[&SESSION], None)).unwrap() else {
             panic!("a session")
         };
-        assert_eq!((everyone, record.epoch, record.version), (0, 3, 4));
+        assert_eq!((record.epoch, record.version), (3, 4));
         assert_eq!(record.identity, Some(Identity::new("").roles(["admin"])));
         assert_eq!(record.absolute_deadline, Timestamp::MAX);
         assert_eq!((record.authenticated, record.is_remembered), (None, true));
-        let Row::Session { record, everyone } =
-            one(&replies(&[&SESSION[..12]], Some("9"))).unwrap()
-        else {
-            panic!("a session")
-        };
-        assert_eq!((everyone, record.identity), (9, None));
         let moved = replies(&[&[("moved_to", KEY), ("moved_until", "11")]], None);
-        let Row::Moved { to, until } = one(&moved).unwrap() else { panic!("it leads on") };
+        let Stored::Moved { to, until } = one(&moved).unwrap() else { panic!("it leads on") };
         assert_eq!((&to.0[..], until), (KEY.as_bytes(), Timestamp::from_millis(11)));
-        assert!(matches!(one(&replies(&[&[]], Some("9"))).unwrap(), Row::Nothing));
+        assert!(matches!(one(&replies(&[&[]], Some("9"))).unwrap(), Stored::Nothing));
+    }
+
+    #[test]
+    fn a_cut_off_of_everyone_ends_the_sessions_of_users_before_it() {
+        let anonymous = &SESSION[..12];
+        for (everyone, ends) in [(None, false), (Some("3"), false), (Some("4"), true)] {
+            let rows = read(2, Known::default(), &replies(&[&SESSION, anonymous], everyone));
+            let [Ok(of_user), Ok(Stored::Session(other))] = &rows[..] else { panic!("two rows") };
+            assert_eq!(matches!(of_user, Stored::Nothing), ends, "{everyone:?}");
+            assert_eq!(other.identity, None);
+        }
     }
 
     #[test]
     fn rows_are_read_in_their_order_and_a_strange_one_spoils_no_other() {
         let strange = [("handle", "0123")];
-        let replies = replies(&[&SESSION, &[], &strange, &SESSION[..12]], Some("9"));
-        let rows = Row::read(4, Known::default(), &replies);
-        let [Ok(Row::Session { everyone: 9, .. }), Ok(Row::Nothing), Err(_), Ok(last)] = &rows[..]
+        let replies = replies(&[&SESSION, &[], &strange, &SESSION[..12]], None);
+        let rows = read(4, Known::default(), &replies);
+        let [Ok(Stored::Session(_)), Ok(Stored::Nothing), Err(_), Ok(Stored::Session(last))] =
+            &rows[..]
         else {
             panic!("a session, nothing, an error, a session")
         };
-        assert!(matches!(last, Row::Session { record, everyone: 9 } if record.identity.is_none()));
+        assert_eq!(last.identity, None);
     }
 
     #[test]
@@ -333,7 +328,7 @@ mod tests {
         {
             let newest = Known { number, mark };
             for session in [&SESSION[..], &[]] {
-                let row = Row::read(1, newest, &replies(&[session], None)).remove(0);
+                let row = read(1, newest, &replies(&[session], None)).remove(0);
                 assert_eq!(row.is_ok(), is_known, "{newest:?}");
             }
         }

@@ -1,0 +1,32 @@
+//! The outcomes of changes, as the functions and scripts of shared stores name them.
+
+use policy_core::session::Handle;
+
+use super::{Cas, Created, StoreError};
+
+/// The result of an insertion, which ended the sessions with these handles.
+pub(super) fn created(outcome: &str, evicted: Vec<Handle>) -> Result<Created, StoreError> {
+    Ok(match outcome {
+        "done" => Created::Done { evicted },
+        "taken" => Created::KeyTaken,
+        "cut off" => Created::CutOff,
+        "limit" => Created::LimitReached,
+        other => return Err(unknown(other)),
+    })
+}
+
+/// The result of a change of the session that has this version.
+pub(super) fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<Cas, StoreError> {
+    Ok(match outcome {
+        "done" => Cas::Done { version: expected.saturating_add(1), evicted },
+        "conflict" => Cas::Conflict,
+        "gone" => Cas::Gone,
+        "cut off" => Cas::CutOff,
+        "limit" => Cas::LimitReached,
+        other => return Err(unknown(other)),
+    })
+}
+
+pub(super) fn unknown(outcome: &str) -> StoreError {
+    StoreError::new(format!("the store returned `{outcome}`"))
+}
