@@ -7,7 +7,7 @@ use std::sync::{
 
 use policy_server::{
     Error, Route, StoredOrigins, StoredOriginsError,
-    store::{Answer, MemoryStore, NewsReader, StoreError, StoredValue, ValueStore},
+    store::{MemoryStore, NewsReader, StoreError, StoreFuture, StoredValue, ValueStore},
 };
 use policy_tests::log::Log;
 
@@ -72,20 +72,25 @@ impl Values {
 }
 
 impl ValueStore for Values {
-    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
+    fn value<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<StoredValue>> {
         match self.check() {
             Ok(()) => self.now().value(name),
-            Err(error) => Answer::ready(Err(error)),
+            Err(error) => StoreFuture::ready(Err(error)),
         }
     }
 
-    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
+    fn set_value<'a>(
+        &'a self,
+        name: &'a str,
+        expected: u64,
+        value: Box<[u8]>,
+    ) -> StoreFuture<'a, bool> {
         match self.check() {
             Ok(()) if self.only_reads.load(Ordering::SeqCst) => {
-                Answer::ready(Err(StoreError::new("the store only reads")))
+                StoreFuture::ready(Err(StoreError::new("the store only reads")))
             }
             Ok(()) => self.now().set_value(name, expected, value),
-            Err(error) => Answer::ready(Err(error)),
+            Err(error) => StoreFuture::ready(Err(error)),
         }
     }
 

@@ -7,10 +7,10 @@ use policy_core::{
     time::Timestamp,
 };
 use policy_server::store::{
-    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
+    Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
     ListSessions, Loaded, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
-    Revoked, RotateSession, SessionStore, Summary, TakeRate, TakenRate, Ticket, TokenHash,
-    TokenStore, TouchSession, UpdateSession,
+    Revoked, RotateSession, SessionStore, StoreFuture, Summary, TakeRate, TakenRate, Ticket,
+    TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
 #[derive(Debug)]
@@ -30,71 +30,71 @@ impl<S> Pair<S> {
 }
 
 impl<S: SessionStore> SessionStore for Pair<S> {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(async {
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(async {
             let [one, two] = &self.stores;
             let (one, two) = tokio::join!(SessionStore::open(one), SessionStore::open(two));
             one.and(two)
         })
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         SessionStore::secret(self.next(), fresh)
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
         self.next().create(request)
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
         self.next().load(key, now)
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
         self.next().update(request)
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
         self.next().touch(request)
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
         self.next().rotate(request)
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         self.next().delete(key)
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
         self.next().list(request)
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
         self.next().lives(user, handle, now)
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
         self.next().delete_by_handle(user, handle)
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         self.next().revoke_user(request)
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         self.next().revoke_everyone(now)
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
         self.next().cut_offs()
     }
 
-    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
         self.next().time()
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         SessionStore::purge(self.next(), now, limit)
     }
 
@@ -104,47 +104,47 @@ impl<S: SessionStore> SessionStore for Pair<S> {
 }
 
 impl<S: TokenStore> TokenStore for Pair<S> {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(async {
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(async {
             let [one, two] = &self.stores;
             let (one, two) = tokio::join!(TokenStore::open(one), TokenStore::open(two));
             one.and(two)
         })
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         TokenStore::secret(self.next(), fresh)
     }
 
-    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
         self.next().create_family(request)
     }
 
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
         self.next().refresh(request)
     }
 
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
         self.next().end_family(token)
     }
 
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         self.next().revoke(revocation)
     }
 
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
         self.next().revocations(since)
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
         self.next().put_ticket(hash, ticket)
     }
 
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
         self.next().take_ticket(hash, now)
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         TokenStore::purge(self.next(), now, limit)
     }
 
@@ -154,23 +154,23 @@ impl<S: TokenStore> TokenStore for Pair<S> {
 }
 
 impl<S: LimitStore> LimitStore for Pair<S> {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(async {
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(async {
             let [one, two] = &self.stores;
             let (one, two) = tokio::join!(LimitStore::open(one), LimitStore::open(two));
             one.and(two)
         })
     }
 
-    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
+    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate> {
         self.next().take_rate(request)
     }
 
-    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
+    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32> {
         self.next().lease_permits(request)
     }
 
-    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
         LimitStore::purge(self.next(), limit)
     }
 }

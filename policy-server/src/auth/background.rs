@@ -58,7 +58,7 @@ async fn hear(sessions: Arc<SessionService>, mut news: NewsReader) {
     while let Some(first) = news.next().await {
         let mut heard = vec![first];
         while heard.len() < HEARD_AT_ONCE
-            && let Some(next) = news.already_here().await
+            && let Some(next) = news.try_next().await
         {
             heard.push(next);
         }

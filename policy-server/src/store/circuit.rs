@@ -1,4 +1,4 @@
-//! When a server that does not respond is asked again.
+//! A circuit breaker for a server that does not respond.
 
 use std::{
     fmt::Display,
@@ -11,33 +11,33 @@ use std::{
 
 use crate::base::event::log;
 
-/// So many failures in a row open the circuit: one connection may always break.
+/// Consecutive failures that open the circuit. A single one may be a broken connection.
 const FAILURES: u32 = 3;
 
-/// The shortest and the longest time without a call. It doubles with each attempt.
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(2);
+/// Time between two attempts: exponential with 50 % jitter.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
-/// Refuses calls while a server is away, so that no request waits for it, and lets one through now
-/// and then. The times are random by half, so that instances do not ask at the same moment.
+/// Refuses calls while a server is away, so that no request waits for it, and admits one attempt from time to
+/// time. The jitter keeps instances from trying at the same moment.
 #[derive(Debug, Default)]
 pub(super) struct Circuit {
-    /// How often it opened or closed: it is open if this is odd.
+    /// How often the circuit opened or closed. It is open if this is odd.
     changes: AtomicU64,
-    /// In a row, while it is closed.
+    /// Consecutive failures while the circuit is closed.
     failures: AtomicU32,
     attempts: Mutex<Attempts>,
 }
 
 #[derive(Debug, Default)]
 struct Attempts {
-    /// The last time without a call.
+    /// The time between the last two attempts.
     pause: Duration,
     next: Option<Instant>,
 }
 
-/// A call that may go to the server. What becomes of it counts only as long as the circuit stays as it
-/// is: when a server goes away, the calls under way all fail, some of them when it is back.
+/// A call that was admitted. Its outcome counts only if the circuit has not opened or closed since: when a
+/// server goes away, all pending calls fail, some of them after it is back.
 #[derive(Debug)]
 pub(super) struct Admission(u64);
 
@@ -74,26 +74,26 @@ impl Circuit {
         Some(Admission(changes))
     }
 
-    /// A call ended: by this failure, if the server is to blame for it. Logs when the server goes away
-    /// and when it is back.
-    pub(super) fn ended(&self, admission: &Admission, failure: Option<&dyn Display>) {
+    /// Records the outcome of a call; `failure` if the server failed. Logs when the server goes away and when it
+    /// is back.
+    pub(super) fn record(&self, admission: &Admission, failure: Option<&dyn Display>) {
         match failure {
             Some(error) => {
-                if self.failed(admission, Instant::now(), random()) {
+                if self.record_failure(admission, Instant::now(), random()) {
                     log!(StoreAway, %error);
                 }
             }
             None => {
-                if self.answered() {
+                if self.record_success() {
                     log!(StoreBack);
                 }
             }
         }
     }
 
-    /// A call reached the server. Returns whether it was away.
-    fn answered(&self) -> bool {
-        // Ordinary calls write nothing that they share, except after a failure.
+    /// Records a success. Returns whether this closed the circuit.
+    fn record_success(&self) -> bool {
+        // Successful calls write to shared memory only after a failure.
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.failures.store(0, Ordering::Relaxed);
         }
@@ -109,8 +109,8 @@ impl Circuit {
         true
     }
 
-    /// A call did not reach the server. Returns whether this opened the circuit.
-    fn failed(&self, admission: &Admission, now: Instant, random: f64) -> bool {
+    /// Records a failure. Returns whether this opened the circuit.
+    fn record_failure(&self, admission: &Admission, now: Instant, random: f64) -> bool {
         let Admission(changes) = *admission;
         let mut attempts = self.lock();
         if is_open(changes) || changes != self.changes.load(Ordering::Acquire) {
@@ -131,9 +131,9 @@ impl Circuit {
 }
 
 impl Attempts {
-    /// The next attempt is made after this one, whether this one has ended or not.
+    /// Schedules the next attempt, which does not depend on the end of this one.
     fn pause_from(&mut self, now: Instant, random: f64) {
-        self.pause = (self.pause * 2).clamp(SHORTEST, LONGEST);
+        self.pause = (self.pause * 2).clamp(MIN_PAUSE, MAX_PAUSE);
         self.next = Some(now + self.pause.mul_f64(0.5 + random.clamp(0.0, 1.0)));
     }
 }
@@ -156,7 +156,7 @@ mod tests {
 
     impl Circuit {
         fn fails(&self, now: Instant) -> bool {
-            self.failed(&self.admits_at(now, 0.5).expect("an admission"), now, 0.5)
+            self.record_failure(&self.admits_at(now, 0.5).expect("an admission"), now, 0.5)
         }
 
         fn opened(now: Instant) -> Self {
@@ -172,7 +172,7 @@ mod tests {
         for _ in 0..5 {
             assert!(!circuit.fails(now));
             assert!(!circuit.fails(now));
-            assert!(!circuit.answered());
+            assert!(!circuit.record_success());
         }
         assert!(!circuit.fails(now) && !circuit.fails(now));
         assert!(circuit.fails(now), "it opens once");
@@ -194,11 +194,11 @@ mod tests {
             assert!(circuit.admits_at(now, 0.5).is_none());
         }
         assert_eq!(pauses, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
-        assert!(circuit.answered() && !circuit.is_open());
+        assert!(circuit.record_success() && !circuit.is_open());
         // And it begins at the shortest again.
         let call = || circuit.admits_at(now, 0.5).unwrap();
         for call in [call(), call(), call()] {
-            circuit.failed(&call, now, 0.0);
+            circuit.record_failure(&call, now, 0.0);
         }
         assert!(circuit.admits_at(now + 49 * MILLI, 0.5).is_none());
         assert!(circuit.admits_at(now + 50 * MILLI, 0.5).is_some());
@@ -209,12 +209,12 @@ mod tests {
     fn calls_from_before_the_outage_neither_prolong_it_nor_begin_another() {
         let (circuit, now) = (Circuit::default(), Instant::now());
         let calls = [(); 20].map(|()| circuit.admits_at(now, 0.5).unwrap());
-        let opened = calls.iter().filter(|call| circuit.failed(call, now, 0.5)).count();
+        let opened = calls.iter().filter(|call| circuit.record_failure(call, now, 0.5)).count();
         assert_eq!(opened, 1);
         let attempt = circuit.admits_at(now + 100 * MILLI, 0.5).expect("the first attempt");
-        assert!(circuit.answered());
+        assert!(circuit.record_success());
         for call in calls.iter().chain([&attempt]) {
-            assert!(!circuit.failed(call, now, 0.5) && !circuit.is_open());
+            assert!(!circuit.record_failure(call, now, 0.5) && !circuit.is_open());
         }
     }
 }

@@ -4,29 +4,29 @@ use std::{fmt, time::Duration};
 
 use policy_core::limits::Rate;
 
-use super::Answer;
+use super::StoreFuture;
 
 /// A store that counts requests for all instances of an app. Each call is atomic.
 ///
-/// The times are those of the store: instances share no clock. Nothing has to be durable: what is
-/// lost is counted anew.
+/// Times are of the clock of the store, since instances share none. Nothing has to be durable: after a loss,
+/// counting continues from the older state.
 pub trait LimitStore: fmt::Debug + Send + Sync + 'static {
     /// Opens the store before the first request. Called once, when the app starts.
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::ready(Ok(()))
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(Ok(()))
     }
 
     /// Takes up to as many requests of a client as are wanted, as
     /// [`Account::take_up_to`](policy_core::limits::gcra::Account::take_up_to) decides.
-    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate>;
+    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate>;
 
     /// Sets how many permits an instance holds: as many as it wishes, or those that the others
     /// leave. Returns how many they are. What an instance holds ends with the lifetime, unless it
     /// asks again.
-    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32>;
+    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32>;
 
     /// Removes up to `limit` rows that are no longer needed, and returns how many.
-    fn purge(&self, limit: usize) -> Answer<'_, usize>;
+    fn purge(&self, limit: usize) -> StoreFuture<'_, usize>;
 }
 
 /// A name of what is counted: a digest, of the same length whatever clients send.
@@ -65,7 +65,7 @@ pub struct TakenRate {
 pub struct LeasePermits {
     /// The limit.
     pub limit: LimitKey,
-    /// The most permits of all instances together.
+    /// Maximum permits of all instances together.
     pub most: u32,
     /// The instance that asks.
     pub instance: [u8; 16],

@@ -1,4 +1,4 @@
-//! Loads of sessions at the same time, in one round trip.
+//! Batches concurrent loads of sessions into shared round trips.
 
 use std::{
     mem,
@@ -15,12 +15,11 @@ use tokio::{select, sync::oneshot};
 use super::{Loaded, StoreError};
 use crate::base::timers;
 
-/// So many round trips are under way at most. A load that comes while they are waits for the first that
-/// is done, and goes with the others that wait: the more there are, the less each of them costs.
-const UNDER_WAY: usize = 2;
+/// At most this many round trips run at once. Further loads wait, and share the next round trip.
+const MAX_ROUND_TRIPS: usize = 2;
 
-/// So many sessions are loaded by one at most, so that nobody waits for very many others.
-const MOST: usize = 64;
+/// Maximum keys of a round trip, which bounds how long each of its loads takes.
+const MAX_KEYS: usize = 64;
 
 /// What is stored under a key.
 pub(super) enum Stored {
@@ -59,15 +58,15 @@ where
 
 /// Loads several sessions in one round trip.
 pub(super) trait LoadMany: Send + Sync + 'static {
-    /// What is found under a key, or why nothing is known of it.
+    /// The result for one key.
     type Found: Send;
 
-    /// As many as there are keys, in their order.
+    /// Returns one result for each key, in the order of the keys.
     fn load_many(&self, keys: &[SessionKey]) -> impl Future<Output = Vec<Self::Found>> + Send;
 }
 
-/// The loads of one store, which go together while there are many.
-pub(super) struct Loads<L: LoadMany>(Arc<Shared<L>>);
+/// Loads the sessions of one store.
+pub(super) struct BatchLoader<L: LoadMany>(Arc<Shared<L>>);
 
 struct Shared<L: LoadMany> {
     loader: L,
@@ -76,7 +75,7 @@ struct Shared<L: LoadMany> {
 
 struct Queue<F> {
     waiting: Vec<Waiting<F>>,
-    under_way: usize,
+    workers: usize,
 }
 
 struct Waiting<F> {
@@ -84,27 +83,27 @@ struct Waiting<F> {
     caller: oneshot::Sender<F>,
 }
 
-impl<L: LoadMany> Loads<L> {
+impl<L: LoadMany> BatchLoader<L> {
     pub(super) fn new(loader: L) -> Self {
-        let queue = Mutex::new(Queue { waiting: Vec::new(), under_way: 0 });
+        let queue = Mutex::new(Queue { waiting: Vec::new(), workers: 0 });
         Self(Arc::new(Shared { loader, queue }))
     }
 
-    /// What is under this key after the call began: no round trip that is under way is joined. `None` if
-    /// it takes longer than this.
+    /// Loads the row as of now or later: never joins a round trip that has already begun. `None` on
+    /// timeout.
     pub(super) async fn load(&self, key: &SessionKey, deadline: Duration) -> Option<L::Found> {
         let (caller, found) = oneshot::channel();
-        let turn = {
+        let worker = {
             let mut queue = self.0.lock();
             queue.waiting.push(Waiting { key: *key, caller });
-            queue.begins_turn().then(|| Turn { of: Arc::clone(&self.0), is_over: false })
+            queue.add_worker().then(|| Worker { shared: Arc::clone(&self.0), is_done: false })
         };
-        if let Some(turn) = turn {
-            // Not by this caller, who may be gone before the others have what they wait for.
-            tokio::spawn(turn.run());
+        if let Some(worker) = worker {
+            // In a task of its own: this caller may be dropped before the round trip has ended.
+            tokio::spawn(worker.run());
         }
         select! {
-            // The runtime of another caller may have ended, and its round trip with it.
+            // The sender is dropped if the runtime of the worker shuts down.
             found = found => found.ok(),
             () = timers::sleep(deadline) => None,
         }
@@ -118,50 +117,51 @@ impl<L: LoadMany> Shared<L> {
 }
 
 impl<F> Queue<F> {
-    fn begins_turn(&mut self) -> bool {
-        let begins = self.under_way < UNDER_WAY;
-        self.under_way += usize::from(begins);
-        begins
+    /// Whether there is room for one more worker, which is then counted.
+    fn add_worker(&mut self) -> bool {
+        let has_room = self.workers < MAX_ROUND_TRIPS;
+        self.workers += usize::from(has_room);
+        has_room
     }
 
-    /// Those of the next round trip. If nobody waits, the turn is over.
-    fn next(&mut self) -> Option<Vec<Waiting<F>>> {
+    /// Takes the loads of the next round trip. If there are none, the worker is done.
+    fn next_batch(&mut self) -> Option<Vec<Waiting<F>>> {
         if self.waiting.is_empty() {
-            self.under_way -= 1;
+            self.workers -= 1;
             return None;
         }
-        let rest = self.waiting.split_off(self.waiting.len().min(MOST));
+        let rest = self.waiting.split_off(self.waiting.len().min(MAX_KEYS));
         Some(mem::replace(&mut self.waiting, rest))
     }
 }
 
-/// One round trip after the other, until nobody waits.
-struct Turn<L: LoadMany> {
-    of: Arc<Shared<L>>,
-    is_over: bool,
+/// Makes one round trip after another until no load waits.
+struct Worker<L: LoadMany> {
+    shared: Arc<Shared<L>>,
+    is_done: bool,
 }
 
-impl<L: LoadMany> Turn<L> {
+impl<L: LoadMany> Worker<L> {
     async fn run(mut self) {
         loop {
-            let next = self.of.lock().next();
-            let Some(waiting) = next else { break };
+            let batch = self.shared.lock().next_batch();
+            let Some(waiting) = batch else { break };
             let keys: Vec<SessionKey> = waiting.iter().map(|waiting| waiting.key).collect();
-            let found = self.of.loader.load_many(&keys).await;
+            let found = self.shared.loader.load_many(&keys).await;
             for (Waiting { caller, .. }, found) in waiting.into_iter().zip(found) {
-                // It may not wait any more.
+                // The receiver may have been dropped.
                 _ = caller.send(found);
             }
         }
-        self.is_over = true;
+        self.is_done = true;
     }
 }
 
-/// A turn whose runtime ends is over too.
-impl<L: LoadMany> Drop for Turn<L> {
+/// A worker whose runtime shuts down is no longer counted.
+impl<L: LoadMany> Drop for Worker<L> {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.of.lock().under_way -= 1;
+        if !self.is_done {
+            self.shared.lock().workers -= 1;
         }
     }
 }
@@ -208,17 +208,17 @@ mod tests {
         }
     }
 
-    fn counting() -> (Arc<Counting>, Arc<Loads<Arc<Counting>>>) {
+    fn counting() -> (Arc<Counting>, Arc<BatchLoader<Arc<Counting>>>) {
         let loader = Counting { trips: watch::Sender::new(0), may_end: Semaphore::new(0) };
         let loader = Arc::new(loader);
-        (Arc::clone(&loader), Arc::new(Loads::new(loader)))
+        (Arc::clone(&loader), Arc::new(BatchLoader::new(loader)))
     }
 
-    async fn load(loads: Arc<Loads<Arc<Counting>>>, key: u8) -> Option<(u8, u64)> {
+    async fn load(loads: Arc<BatchLoader<Arc<Counting>>>, key: u8) -> Option<(u8, u64)> {
         loads.load(&SessionKey([key; 32]), Duration::MAX).await
     }
 
-    /// Each gets what is under its key, also of two that ask for the same one.
+    /// Each load gets the row of its key, also if two load the same key.
     #[tokio::test]
     async fn loads_that_wait_go_together() {
         let (loader, loads) = counting();
@@ -228,7 +228,7 @@ mod tests {
             all.push(tokio::spawn(load(Arc::clone(&loads), key)));
             loader.until((number as u64 + 1).min(2)).await;
         }
-        // Each task that was spawned needs one turn.
+        // Each spawned task has to be polled once.
         for _ in 0..1000 {
             if loads.0.lock().waiting.len() == 198 {
                 break;
@@ -236,20 +236,20 @@ mod tests {
             yield_now().await;
         }
         assert_eq!(loads.0.lock().waiting.len(), 198, "loads that wait");
-        assert_eq!(*loader.trips.borrow(), 2, "two are under way");
+        assert_eq!(*loader.trips.borrow(), 2, "two run at once");
         loader.may_end.add_permits(1000);
         let found: Vec<_> =
             join_all(all).await.into_iter().map(|found| found.unwrap().unwrap()).collect();
         assert!(found.iter().map(|(key, _)| *key).eq(keys()));
-        let trips = 2 + 198_u64.div_ceil(MOST as u64);
+        let trips = 2 + 198_u64.div_ceil(MAX_KEYS as u64);
         assert_eq!(*loader.trips.borrow(), trips);
-        assert_eq!(loads.0.lock().under_way, 0);
+        assert_eq!(loads.0.lock().workers, 0);
         assert_eq!(load(loads, 7).await, Some((7, trips + 1)), "and the next goes at once");
     }
 
     /// What it reads may be older than the load.
     #[tokio::test]
-    async fn no_load_joins_a_round_trip_that_is_under_way() {
+    async fn no_load_joins_a_round_trip_that_has_begun() {
         let (loader, loads) = counting();
         let first = tokio::spawn(load(Arc::clone(&loads), 1));
         loader.until(1).await;
@@ -259,9 +259,9 @@ mod tests {
         assert_eq!(second.await.unwrap(), Some((1, 2)));
     }
 
-    /// A client that goes away takes nobody along.
+    /// A load that is dropped does not end the round trip of the others.
     #[tokio::test]
-    async fn who_gives_up_stops_nobody_else() {
+    async fn a_dropped_load_leaves_the_others() {
         let (loader, loads) = counting();
         let first = tokio::spawn(load(Arc::clone(&loads), 1));
         loader.until(1).await;
@@ -279,13 +279,13 @@ mod tests {
         let runtime =
             || tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let ends = runtime();
-        for key in 0..UNDER_WAY as u8 {
+        for key in 0..MAX_ROUND_TRIPS as u8 {
             ends.spawn(load(Arc::clone(&loads), key));
         }
-        ends.block_on(loader.until(UNDER_WAY as u64));
+        ends.block_on(loader.until(MAX_ROUND_TRIPS as u64));
         drop(ends);
         loader.may_end.add_permits(1000);
         let (_, trip) = runtime().block_on(load(loads, 9)).expect("a session");
-        assert_eq!(trip, UNDER_WAY as u64 + 1);
+        assert_eq!(trip, MAX_ROUND_TRIPS as u64 + 1);
     }
 }

@@ -1,12 +1,12 @@
 //! Stores of sessions, refresh tokens and revocations.
 
-mod answer;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod circuit;
 #[cfg(feature = "testing")]
 pub mod conformance;
 #[cfg(feature = "embedded")]
 pub(crate) mod embedded;
+mod future;
 mod history;
 mod limit_store;
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -34,9 +34,9 @@ use std::{error::Error, fmt};
 
 use policy_core::Rule;
 
-pub use answer::Answer;
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedStore;
+pub use future::StoreFuture;
 pub use history::ERA;
 pub(crate) use history::era;
 pub use limit_store::{LeasePermits, LimitKey, LimitStore, TakeRate, TakenRate};

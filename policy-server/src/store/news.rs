@@ -1,4 +1,4 @@
-//! What a store tells the instances that share it as soon as it happens.
+//! News: what a store passes on to the instances that share it as soon as it happens.
 
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,8 @@ use crate::base::timers;
 
 /// What ended. Open streams of ended sessions and tokens end with it.
 ///
-/// News arrive sooner than the next look at the store, and may be lost or forged; nothing depends on
-/// them but the time that passes until another instance asks the store.
+/// News arrive sooner than the next poll of the store, and may be lost or forged: they decide only how soon
+/// another instance polls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum News {
@@ -60,7 +60,7 @@ impl NewsFeed {
         let _ = self.0.send(news);
     }
 
-    /// A reader of what is told from now on.
+    /// A reader of the news from now on.
     pub fn reader(&self) -> NewsReader {
         NewsReader(self.0.subscribe(), None)
     }
@@ -77,13 +77,13 @@ impl Default for NewsFeed {
 pub struct NewsReader(broadcast::Receiver<News>, Option<broadcast::Receiver<News>>);
 
 impl NewsReader {
-    /// What two feeds with one reader each tell.
+    /// Reads two feeds.
     pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0, Some(other.0))
     }
 
-    /// What was told already, if anything was.
-    pub(crate) async fn already_here(&mut self) -> Option<News> {
+    /// The next news if there are any now.
+    pub(crate) async fn try_next(&mut self) -> Option<News> {
         tokio::select! {
             biased;
             heard = self.next() => heard,
@@ -109,36 +109,34 @@ impl NewsReader {
     }
 }
 
-/// How long after a look for which there were news the next one is, so that a flood of news is no
-/// flood of reads.
+/// The shortest time between two polls because of news, so that a flood of news is no flood of reads.
 pub(crate) const HINT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// When to look at the store, as its news say.
+/// Turns the news of a store into polls.
 #[derive(Debug)]
 pub(crate) struct Hints {
     news: Option<NewsReader>,
-    /// When the last one was given.
+    /// The time of the last hint.
     last: Option<Instant>,
 }
 
 impl Hints {
-    /// Those of a store; none of one that tells nothing.
+    /// The hints of a store; none for a store without news.
     pub(crate) fn new(news: Option<NewsReader>) -> Self {
         Self { news, last: None }
     }
 
-    /// Waits until the store tells of something meant here, or that something may have been lost; for
-    /// ever if it tells nothing. Each is for all news that are here, and at most one comes in
-    /// [`HINT_INTERVAL`].
-    pub(crate) async fn next(&mut self, is_meant: impl Fn(&News) -> bool) {
+    /// Waits for news that match, or may have been lost; for ever without a feed. One hint stands for all
+    /// pending news, and at most one comes in each [`HINT_INTERVAL`].
+    pub(crate) async fn next(&mut self, matches: impl Fn(&News) -> bool) {
         if let Some(last) = self.last {
             timers::sleep(HINT_INTERVAL.saturating_sub(last.elapsed())).await;
             self.last = None;
         }
         while let Some(reader) = &mut self.news {
             match reader.next().await {
-                Some(news) if news == News::Missed || is_meant(&news) => {
-                    while reader.already_here().await.is_some() {}
+                Some(news) if news == News::Missed || matches(&news) => {
+                    while reader.try_next().await.is_some() {}
                     self.last = Some(Instant::now());
                     return;
                 }

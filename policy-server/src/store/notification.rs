@@ -1,17 +1,17 @@
-//! What the instances of an app tell each other over the server of their store, as text:
+//! The text of the notifications that instances of an app send each other over the server of their store:
 //!
 //! - `s` and a handle: a session ended;
 //! - `u`, the handle of the session that was kept or `-`, a space and the user: a cut-off;
 //! - `a`: a cut-off of everyone;
 //! - `r`: there are revocations;
 //! - `v` and a name: a value was stored;
-//! - `m`: one that was too long.
+//! - `m`: a notification that was too long.
 
 use policy_core::session::Handle;
 
 use super::News;
 
-/// What a notification tells; `None` for one of a later release.
+/// Parses a notification; `None` for one of a later release.
 pub(super) fn read(payload: &str) -> Option<News> {
     let kind = payload.chars().next()?;
     let rest = payload.get(1..)?;
@@ -30,7 +30,7 @@ pub(super) fn read(payload: &str) -> Option<News> {
     })
 }
 
-/// A handle in hexadecimal digits, as a notification has it.
+/// Parses a handle in hexadecimal digits.
 pub(super) fn handle(hex: &str) -> Option<Handle> {
     let is_hex = hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = u128::from_str_radix(hex, 16).ok().filter(|_| is_hex)?;

@@ -237,7 +237,7 @@ impl Refresh {
         Self { token, successor, grace, limit: None, now }
     }
 
-    /// Ends a family that was refreshed so often.
+    /// Ends a family after this many refreshes.
     pub fn limit(mut self, refreshes: impl Into<Option<u32>>) -> Self {
         self.limit = refreshes.into();
         self

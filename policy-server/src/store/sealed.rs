@@ -14,8 +14,8 @@ use policy_core::{
 use zeroize::Zeroizing;
 
 use super::{
-    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, NewsReader, RevokeUser,
-    RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, NewsReader, RevokeUser,
+    RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 use crate::base::{clock::Random, event::log};
 
@@ -25,12 +25,12 @@ const VERSION: u8 = 2;
 const UNBOUND: u8 = 1;
 const NONCE: usize = 24;
 
-/// A store whose values are encrypted: XChaCha20-Poly1305 with a random nonce for each, and with the
-/// handle and the user of their session as associated data. What a row begins with is the version, the
-/// name of the key, and the nonce.
+/// A store whose values are encrypted: XChaCha20-Poly1305 with a random nonce for each value, and with the
+/// handle and the user of the session as associated data. A row begins with the version, the name of the key,
+/// and the nonce.
 ///
-/// It protects what a copy of the store shows. Who may write to the store can put no values into a
-/// session but those that it had before, or none.
+/// A copy of the store does not show the values. Write access to the store only allows restoring earlier
+/// values of the same session, or deleting them.
 pub(crate) struct Sealed {
     store: Arc<dyn SessionStore>,
     /// The first encrypts; all decrypt.
@@ -126,7 +126,7 @@ impl Sealed {
         let Some(loaded) = self.store.load(&request.key, request.now).await? else {
             return Ok(Cas::Gone);
         };
-        request.data = self.seal(request.data, &Owner::of(&loaded.record))?;
+        request.data = self.seal(request.data, &Owner::from_record(&loaded.record))?;
         self.store.update(request).await
     }
 }
@@ -141,34 +141,34 @@ impl Owner {
         Self([&b"values of a session"[..], &handle.0, &is_user, user].concat())
     }
 
-    fn of(record: &Record) -> Self {
+    fn from_record(record: &Record) -> Self {
         Self::new(record.handle, record.user())
     }
 }
 
 impl SessionStore for Sealed {
-    fn open(&self) -> Answer<'_, ()> {
+    fn open(&self) -> StoreFuture<'_, ()> {
         self.store.open()
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         self.store.secret(fresh)
     }
 
-    fn create(&self, mut request: CreateSession) -> Answer<'_, Created> {
-        let owner = Owner::of(&request.record);
+    fn create(&self, mut request: CreateSession) -> StoreFuture<'_, Created> {
+        let owner = Owner::from_record(&request.record);
         match self.seal(request.record.data, &owner) {
             Ok(data) => request.record.data = data,
-            Err(error) => return Answer::ready(Err(error)),
+            Err(error) => return StoreFuture::ready(Err(error)),
         }
         self.store.create(request)
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::later(async move {
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
+        StoreFuture::new(async move {
             let Some(mut loaded) = self.store.load(key, now).await? else { return Ok(None) };
             let record = Arc::make_mut(&mut loaded.record);
-            match self.open(&record.data, &Owner::of(record), now)? {
+            match self.open(&record.data, &Owner::from_record(record), now)? {
                 Some(data) => record.data = data,
                 None => return Ok(None),
             }
@@ -176,29 +176,29 @@ impl SessionStore for Sealed {
         })
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
-        Answer::later(self.update_sealed(request))
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::new(self.update_sealed(request))
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
         self.store.touch(request)
     }
 
-    fn rotate(&self, mut request: RotateSession) -> Answer<'_, Cas> {
-        let owner = Owner::of(&request.record);
+    fn rotate(&self, mut request: RotateSession) -> StoreFuture<'_, Cas> {
+        let owner = Owner::from_record(&request.record);
         match self.seal(request.record.data, &owner) {
             Ok(data) => request.record.data = data,
-            Err(error) => return Answer::ready(Err(error)),
+            Err(error) => return StoreFuture::ready(Err(error)),
         }
         self.store.rotate(request)
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         self.store.delete(key)
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
-        Answer::later(async move {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
+        StoreFuture::new(async move {
             let mut all = vec![];
             for mut one in self.store.list(request).await? {
                 let owner = Owner::new(one.handle, Some(request.user));
@@ -211,35 +211,35 @@ impl SessionStore for Sealed {
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
         self.store.lives(user, handle, now)
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
         self.store.delete_by_handle(user, handle)
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         self.store.revoke_user(request)
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         self.store.revoke_everyone(now)
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
         self.store.cut_offs()
     }
 
-    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
         self.store.time()
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         self.store.purge(now, limit)
     }
 
-    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
         self.store.count(now)
     }
 

@@ -8,7 +8,7 @@ use policy_core::{
 };
 
 use super::{
-    Answer, CreateSession, ListSessions, NewsReader, RevokeUser, RotateSession, TouchSession,
+    CreateSession, ListSessions, NewsReader, RevokeUser, RotateSession, StoreFuture, TouchSession,
     UpdateSession,
 };
 
@@ -32,13 +32,13 @@ use super::{
 /// - The store itself sets the epoch of the user and the version of the row.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// Opens the store before the first request. Called once, when the app starts.
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::ready(Ok(()))
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(Ok(()))
     }
 
     /// The secret from which all session keys are derived: the stored one, or else `fresh`, which
     /// is then stored. All instances of the app get the same secret.
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]>;
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
 
     /// Inserts a new session under a key that does not exist, whether live, dead or replaced by a
     /// rotation. Its version is 1 and its epoch the user's, whatever the record contains.
@@ -49,21 +49,21 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// If the user's epoch is higher than `began`, or the store has not given out that number, nothing is
     /// inserted.
-    fn create(&self, request: CreateSession) -> Answer<'_, Created>;
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created>;
 
     /// The live session of this key: neither past a deadline nor of an older epoch. A session is
     /// dead from the millisecond of its deadline on.
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>>;
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>>;
 
     /// Replaces the data of a live session whose version is still `expected`, and increments the
     /// version. With a key that a rotation replaced, within its grace period, it is a conflict:
     /// loading the session again returns the new key.
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas>;
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas>;
 
     /// Records that a live session was used at `now`. Neither the deadline nor `last_seen` ever
     /// moves back, and the version is unchanged. Follows a key that a rotation replaced, as `load`
     /// does. Returns whether the session is live.
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool>;
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool>;
 
     /// Atomically replaces the live session `old`, whose version is still `expected`, by `record`
     /// under the key `new`. Until `grace`, if given, `old` still loads the new session, even if
@@ -75,24 +75,24 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// If the epoch of the user of `record` is higher than `began`, nothing changes, and the result
     /// is [`Cas::CutOff`].
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas>;
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas>;
 
     /// Ends a session, also by a key that a rotation replaced, within its grace period. Returns
     /// whether it was live; for a session past its deadline that no `purge` has removed yet, a
     /// store may return that it was.
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool>;
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool>;
 
     /// The live sessions of a user, most recently used first.
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>>;
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>>;
 
     /// Whether a session of this user with this handle is live. It reads no other session: it is
     /// asked for each ticket, and repeatedly for each open stream.
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool>;
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool>;
 
     /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does. In a
     /// store of several instances, it ends all with this handle: for a moment there is more than one
     /// while instances move a session to another store.
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool>;
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool>;
 
     /// Cuts a user off: ends all their sessions except `keep`, including those that are being
     /// created. The number of this cut-off, which is higher than every other, becomes the user's
@@ -101,33 +101,33 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// With `rights`, no session ends: all get these roles and scopes, the new epoch and the next
     /// version, so that no request writes the rights again that it read before.
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff>;
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff>;
 
     /// Cuts every user off: ends all sessions that have a user. The number of this cut-off becomes
     /// the epoch of every user, also of those who never had a session.
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff>;
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff>;
 
     /// The number of the newest cut-off, 0 if there was none. Never lower than one that was
     /// returned before, also where the store has lost cut-offs.
-    fn cut_offs(&self) -> Answer<'_, u64>;
+    fn cut_offs(&self) -> StoreFuture<'_, u64>;
 
     /// What the clock of the store shows, by which all its instances then tell when a session ends:
     /// theirs may differ. `None` for a store without one, and for one that a single process uses.
-    fn time(&self) -> Answer<'_, Option<Timestamp>> {
-        Answer::ready(Ok(None))
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
+        StoreFuture::ready(Ok(None))
     }
 
     /// Removes up to `limit` dead sessions and returns how many: fewer than `limit` if none are
     /// left, or if the next call goes on in a large store. It works in small steps, so that no request waits
     /// longer than for a few other requests. It may scan many sessions, so call it about once a minute.
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
 
     /// About how many sessions there are, with those that are dead and no [`purge`](Self::purge) has
     /// removed yet; `None` for a store that does not count them. Asked once a minute while an app
     /// [moves](crate::session::SessionSettings::moving_from) to another store.
-    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
         let _ = now;
-        Answer::ready(Ok(None))
+        StoreFuture::ready(Ok(None))
     }
 
     /// What ends from now on: the sessions of users that are deleted or make room for others, and
@@ -137,7 +137,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether the store can write at the moment, as far as known. While it cannot,
+    /// Whether the last write succeeded. While this is false,
     /// [`App::readiness`](crate::App::readiness) reports 503. It must not wait.
     fn is_writable(&self) -> bool {
         true
@@ -260,7 +260,7 @@ pub struct AnonymousLimit {
 }
 
 impl AnonymousLimit {
-    /// At most so many sessions, with so many bytes of values together.
+    /// At most this many sessions, and bytes of their values together.
     pub const fn new(sessions: u64, bytes: u64) -> Self {
         Self { sessions, bytes }
     }

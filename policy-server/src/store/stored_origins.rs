@@ -18,10 +18,10 @@ use tokio::sync::Mutex;
 use super::{News, StoreError, StoredValue, ValueStore, news::Hints};
 use crate::base::{clock::Clock, error::StartProblem, event::log, problem::Problem};
 
-/// How often the store is asked for a change that nobody told.
+/// How often the store is polled for changes.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a change is tried while others change the same list.
+/// Attempts of a change while others change the same list.
 const TRIES: usize = 10;
 
 /// A list of origins that is kept in a store, so that a change at one instance holds at all, and
@@ -84,7 +84,7 @@ struct State {
 }
 
 impl State {
-    /// What is stored. Where nothing is any more, what is known is to be stored again.
+    /// The stored value. If it is gone, the caller stores the known list again.
     async fn stored(&self, Opened { store, name }: &Opened) -> Result<StoredValue, StoreError> {
         let stored = store.value(name).await?;
         Ok(stored.unwrap_or_else(|| StoredValue::new(0, self.seen.clone())))
@@ -218,9 +218,9 @@ impl StoredOrigins {
         Ok(is_stored.then(|| self.apply(state, stored, origins)))
     }
 
-    /// After the store has lost a change: what it has now is used only as far as the list that this instance
-    /// knows has it too, so that no origin comes back that was removed. Instances that know different lists
-    /// come to what all of them have, whichever is first.
+    /// After the store has lost a change, uses and stores the origins that both the stored list and the list of
+    /// this instance contain, so that no removed origin comes back. Instances that know different lists arrive
+    /// at their common part in any order.
     async fn narrow(
         &self,
         state: &mut State,

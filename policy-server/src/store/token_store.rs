@@ -7,7 +7,7 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::{Answer, CreateFamily, NewsReader, Refresh};
+use super::{CreateFamily, NewsReader, Refresh, StoreFuture};
 
 /// The SHA-256 of an opaque token, which is stored in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,20 +19,20 @@ pub struct TokenHash(pub [u8; 32]);
 /// The positions of revocations tell what came before what, since instances share no clock.
 pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Opens the store before the first request. Called once, when the app starts.
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::ready(Ok(()))
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(Ok(()))
     }
 
     /// The secret from which all keys of refresh tokens are derived: the stored one, or else
     /// `fresh`, which is then stored.
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]>;
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]>;
 
     /// Inserts a family with its first token, neither of which may exist. Returns whether it did:
     /// not if its user, everyone, or the session in which it begins was revoked at a position after
     /// `began`, or the store has not given out that position.
     ///
     /// If the user already has [`Family::MAX_PER_USER`] families, the oldest ends.
-    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool>;
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool>;
 
     /// Exchanges `token` for `successor`, atomically with the check of its family:
     ///
@@ -47,10 +47,10 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     ///   store keeps every used token, and must not be filled by one user.
     ///
     /// Callers must derive the same successor each time the same token is presented.
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed>;
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed>;
 
     /// Ends the family of a token, used or not. Returns the family if it was live.
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>>;
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
 
     /// Adds a revocation at a new position in the sequence, after all that were read before, in
     /// place of an existing one of the same subject. The second of a cut-off never moves back, nor
@@ -58,21 +58,21 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// Atomically, a cut-off of a user ends all their families, one of everyone those of all users,
     /// and the end of a session those that began in it.
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked>;
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked>;
 
     /// All revocations after a position in the sequence that are still needed, in order; all of
     /// them for 0. Where the store has lost revocations that its caller knows, the sequence goes on in the
     /// next [era](super::ERA), with a [`Revocation::All`] at its beginning. Cut-offs are needed for ever, those of tokens until a purge after their `until`.
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch>;
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch>;
 
     /// Stores a ticket until it is taken or expires.
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()>;
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()>;
 
     /// Takes a ticket out: no second call gets it. `None` if it has expired.
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>>;
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>>;
 
     /// Removes up to `limit` rows that are no longer needed, and returns how many.
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
 
     /// Tells of each revocation from now on, of all instances that share the store, by
     /// [`News::Revocation`](super::News::Revocation). `None` for a store that tells nothing: it is

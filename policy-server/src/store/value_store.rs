@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Answer, NewsReader};
+use super::{NewsReader, StoreFuture};
 
 /// A store of named values, each with a version, that all instances of an app share: the lists of
 /// [`StoredOrigins`](crate::StoredOrigins). Each call is atomic, and durable when it completes.
@@ -10,16 +10,21 @@ use super::{Answer, NewsReader};
 /// All stores of this crate are one.
 pub trait ValueStore: fmt::Debug + Send + Sync + 'static {
     /// Opens the store before the first request. A store that is open already does nothing.
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::ready(Ok(()))
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(Ok(()))
     }
 
     /// The value of this name, as it was stored last by any instance.
-    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>>;
+    fn value<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<StoredValue>>;
 
     /// Stores a value if the version of the present one is `expected`, 0 if there is none. Its version
     /// is the next one. Returns whether it was stored.
-    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool>;
+    fn set_value<'a>(
+        &'a self,
+        name: &'a str,
+        expected: u64,
+        value: Box<[u8]>,
+    ) -> StoreFuture<'a, bool>;
 
     /// Tells of each value that is stored from now on, by [`News::Value`](super::News::Value). `None`
     /// for a store that tells nothing: it is asked once a second in any case.

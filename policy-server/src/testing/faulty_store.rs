@@ -12,10 +12,10 @@ use policy_core::{
 use tokio::sync::Semaphore;
 
 use crate::store::{
-    Answer, Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
+    Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
     ListSessions, Loaded, MemoryStore, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    RevokeUser, Revoked, RotateSession, SessionStore, StoreError, Summary, TakeRate, TakenRate,
-    Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
+    RevokeUser, Revoked, RotateSession, SessionStore, StoreError, StoreFuture, Summary, TakeRate,
+    TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
 /// A store that fails or blocks when a test tells it to, and records the names of its calls.
@@ -156,8 +156,8 @@ impl<S> FaultyStore<S> {
         &'a self,
         kind: Kind,
         name: &'static str,
-        call: impl FnOnce(&'a S) -> Answer<'a, T> + Send + 'a,
-    ) -> Answer<'a, T>
+        call: impl FnOnce(&'a S) -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T>
     where
         S: Sync,
     {
@@ -168,7 +168,7 @@ impl<S> FaultyStore<S> {
         if !self.state.holds.load(Ordering::SeqCst) {
             return call(&self.store);
         }
-        Answer::later(async move {
+        StoreFuture::new(async move {
             self.state.held.add_permits(1);
             if let Ok(permit) = self.state.permits.acquire().await {
                 permit.forget();
@@ -181,8 +181,8 @@ impl<S> FaultyStore<S> {
     fn background<'a, T>(
         &'a self,
         kind: Kind,
-        call: impl FnOnce(&'a S) -> Answer<'a, T>,
-    ) -> Answer<'a, T> {
+        call: impl FnOnce(&'a S) -> StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
         if self.fails(kind) { failed() } else { call(&self.store) }
     }
 
@@ -195,78 +195,78 @@ impl<S> FaultyStore<S> {
     }
 }
 
-fn failed<'a, T>() -> Answer<'a, T> {
-    Answer::ready(Err(StoreError::new("the store fails, since the test says so")))
+fn failed<'a, T>() -> StoreFuture<'a, T> {
+    StoreFuture::ready(Err(StoreError::new("the store fails, since the test says so")))
 }
 
 impl<S: SessionStore> SessionStore for FaultyStore<S> {
-    fn open(&self) -> Answer<'_, ()> {
+    fn open(&self) -> StoreFuture<'_, ()> {
         self.background(Kind::Read, SessionStore::open)
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         self.call(Kind::Read, "secret", move |store| SessionStore::secret(store, fresh))
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
         self.call(Kind::Write, "create", |store| store.create(request))
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
         self.call(Kind::Read, "load", move |store| store.load(key, now))
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
         self.call(Kind::Write, "update", |store| store.update(request))
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
         self.call(Kind::Write, "touch", move |store| store.touch(request))
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
         self.call(Kind::Write, "rotate", |store| store.rotate(request))
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         self.call(Kind::Write, "delete", move |store| store.delete(key))
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
         self.call(Kind::Read, "list", move |store| store.list(request))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
         self.call(Kind::Read, "lives", move |store| store.lives(user, handle, now))
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
         self.call(Kind::Write, "delete_by_handle", move |store| {
             store.delete_by_handle(user, handle)
         })
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         self.call(Kind::Write, "revoke_user", move |store| store.revoke_user(request))
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         self.call(Kind::Write, "revoke_everyone", move |store| store.revoke_everyone(now))
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
         self.background(Kind::Read, SessionStore::cut_offs)
     }
 
-    fn time(&self) -> Answer<'_, Option<Timestamp>> {
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
         self.background(Kind::Read, SessionStore::time)
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         self.background(Kind::Write, move |store| SessionStore::purge(store, now, limit))
     }
 
-    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
         self.background(Kind::Read, move |store| SessionStore::count(store, now))
     }
 
@@ -280,43 +280,43 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
 }
 
 impl<S: TokenStore> TokenStore for FaultyStore<S> {
-    fn open(&self) -> Answer<'_, ()> {
+    fn open(&self) -> StoreFuture<'_, ()> {
         self.background(Kind::Read, TokenStore::open)
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         self.call(Kind::Read, "secret", move |store| TokenStore::secret(store, fresh))
     }
 
-    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
         self.call(Kind::Write, "create_family", move |store| store.create_family(request))
     }
 
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
         self.call(Kind::Write, "refresh", move |store| store.refresh(request))
     }
 
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
         self.call(Kind::Write, "end_family", move |store| store.end_family(token))
     }
 
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         self.call(Kind::Write, "revoke", move |store| store.revoke(revocation))
     }
 
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
         self.background(Kind::Read, move |store| store.revocations(since))
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
         self.call(Kind::Write, "put_ticket", move |store| store.put_ticket(hash, ticket))
     }
 
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
         self.call(Kind::Write, "take_ticket", move |store| store.take_ticket(hash, now))
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         self.background(Kind::Write, move |store| TokenStore::purge(store, now, limit))
     }
 
@@ -330,19 +330,19 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
 }
 
 impl<S: LimitStore> LimitStore for FaultyStore<S> {
-    fn open(&self) -> Answer<'_, ()> {
+    fn open(&self) -> StoreFuture<'_, ()> {
         self.background(Kind::Read, LimitStore::open)
     }
 
-    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
+    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate> {
         self.call(Kind::Write, "take_rate", move |store| store.take_rate(request))
     }
 
-    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
+    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32> {
         self.call(Kind::Write, "lease_permits", move |store| store.lease_permits(request))
     }
 
-    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
         self.background(Kind::Write, move |store| LimitStore::purge(store, limit))
     }
 }

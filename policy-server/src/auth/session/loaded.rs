@@ -12,7 +12,7 @@ use super::SessionService;
 use crate::{
     auth::LastCredential,
     base::event::log,
-    store::{Answer, Loaded, StoreError},
+    store::{Loaded, StoreError, StoreFuture},
 };
 
 /// The session of a request; `None` if it has no valid one.
@@ -91,12 +91,12 @@ impl PresentedSession {
     pub(super) fn ask<'a>(
         &'a self,
         service: &'a SessionService,
-    ) -> Result<Found, (Answer<'a, Option<Loaded>>, Timestamp)> {
+    ) -> Result<Found, (StoreFuture<'a, Option<Loaded>>, Timestamp)> {
         let Some(key) = &self.key else {
             return Ok(Found::Nobody);
         };
         let at = service.clock.steady();
-        match service.load(key, at).now() {
+        match service.load(key, at).into_ready() {
             Ok(result) => Ok(self.found(service, result, at)),
             Err(response) => Err((response, at)),
         }

@@ -30,7 +30,7 @@ use crate::{
         clock::{Clock, Random, RandomError},
         error::StartProblem,
     },
-    store::{Answer, CutOff, Limit, Loaded, News, RevokeUser, SessionStore, StoreError},
+    store::{CutOff, Limit, Loaded, News, RevokeUser, SessionStore, StoreError, StoreFuture},
 };
 
 /// The session service of a running app.
@@ -155,14 +155,14 @@ impl SessionService {
         &'a self,
         key: &'a SessionKey,
         now: Timestamp,
-    ) -> Answer<'a, Option<Loaded>> {
+    ) -> StoreFuture<'a, Option<Loaded>> {
         let era = match self.era.check() {
             Ok(era) => era,
-            Err(error) => return Answer::ready(Err(error)),
+            Err(error) => return StoreFuture::ready(Err(error)),
         };
-        match self.store.load(key, now).now() {
-            Ok(loaded) => Answer::ready(loaded),
-            Err(load) => Answer::later(async move {
+        match self.store.load(key, now).into_ready() {
+            Ok(loaded) => StoreFuture::ready(loaded),
+            Err(load) => StoreFuture::new(async move {
                 let loaded = load.await?;
                 self.era.is_still(era)?;
                 Ok(loaded)

@@ -44,7 +44,7 @@ use policy_core::{
 use tokio::{runtime::Handle as Runtime, task::spawn_blocking};
 
 use super::{
-    Answer, CreateSession, Created, Limit, LimitStore, SessionStore, TokenStore, ValueStore,
+    CreateSession, Created, Limit, LimitStore, SessionStore, StoreFuture, TokenStore, ValueStore,
 };
 
 /// Tests a session store. `make` creates an empty one each time.
@@ -135,7 +135,7 @@ fn rule(holds: bool, rule: &str) {
 }
 
 /// The result of a call, which must succeed.
-async fn answer<T: Unpin>(response: Answer<'_, T>) -> T {
+async fn answer<T: Unpin>(response: StoreFuture<'_, T>) -> T {
     match response.await {
         Ok(response) => response,
         Err(error) => panic!("the store failed: {error}"),

@@ -102,7 +102,7 @@ impl Broken {
 
     /// The newest cut-off of the store, which never waits.
     fn known(&self) -> u64 {
-        self.store.cut_offs().now().ok().and_then(Result::ok).unwrap_or_default()
+        self.store.cut_offs().into_ready().ok().and_then(Result::ok).unwrap_or_default()
     }
 
     /// Gives another call the time to reach the same point.
@@ -118,11 +118,11 @@ impl Broken {
 }
 
 impl SessionStore for Broken {
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         SessionStore::secret(&self.store, fresh)
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
         let CreateSession { key, record, limit, began, now } = request.clone();
         if self.has(Fault::CutOffIsIgnored) {
             return self.store.create(request.began(None));
@@ -139,7 +139,7 @@ impl SessionStore for Broken {
         self.records.lock().unwrap().insert(key, record.clone());
         let user = record.user().map(str::to_owned);
         if let (Fault::LimitIsNotAtomic, Some(limit), Some(user)) = (self.fault, limit, user) {
-            return Answer::later(async move {
+            return StoreFuture::new(async move {
                 let listed = self.store.list(ListSessions::new(&user, 100, now)).await?;
                 self.meet();
                 let limit = (listed.len() >= limit.sessions as usize).then_some(limit);
@@ -149,8 +149,8 @@ impl SessionStore for Broken {
         self.store.create(request)
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::later(async move {
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
+        StoreFuture::new(async move {
             let mut loaded = self.store.load(key, now).await?;
             if self.has(Fault::GraceIsEndless) && loaded.is_none() {
                 loaded = self.store.load(key, NOW).await?.filter(|one| one.successor.is_some());
@@ -164,9 +164,9 @@ impl SessionStore for Broken {
         })
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
         let UpdateSession { key, expected, data, now } = request;
-        Answer::later(async move {
+        StoreFuture::new(async move {
             if self.has(Fault::UpdateIsNotAtomic)
                 && let Some(loaded) = self.store.load(&key, now).await?
                 && loaded.record.version == expected
@@ -185,20 +185,20 @@ impl SessionStore for Broken {
         })
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
         if self.has(Fault::TouchMovesBack) {
             self.touched.lock().unwrap().insert(request.key, request.idle_deadline);
         }
         self.store.touch(request)
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
         let RotateSession { old, new, expected, record, grace, limit, now, .. } = request.clone();
         if self.has(Fault::CutOffIsIgnoredByRotation) {
             return self.store.rotate(request.began(None));
         }
         if self.has(Fault::RightsComeBack) && self.have_rights_changed.load(Ordering::SeqCst) {
-            return Answer::later(async move {
+            return StoreFuture::new(async move {
                 let loaded = self.store.load(&old, now).await?;
                 let version = loaded.map_or(expected, |loaded| loaded.record.version);
                 let is_changed = version == expected + 1 && grace.is_none();
@@ -207,7 +207,7 @@ impl SessionStore for Broken {
             });
         }
         if self.has(Fault::RotateIsNotAtomic) && grace.is_none() && limit.is_none() {
-            return Answer::later(async move {
+            return StoreFuture::new(async move {
                 let version = |loaded: Loaded| (loaded.successor, loaded.record.version);
                 match self.store.load(&old, now).await?.map(version) {
                     Some((None, version)) if version == expected => {}
@@ -222,19 +222,19 @@ impl SessionStore for Broken {
         self.store.rotate(request)
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         if self.has(Fault::DeleteForgets) {
-            return Answer::ready(Ok(true));
+            return StoreFuture::ready(Ok(true));
         }
         self.store.delete(key)
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
         self.store.list(request)
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
-        Answer::later(async move {
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
             if self.has(Fault::HandleOutlivesDeletion) {
                 let records = self.records.lock().unwrap();
                 let mut of_user = records.values().filter(|record| record.user() == Some(user));
@@ -249,8 +249,8 @@ impl SessionStore for Broken {
         })
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
-        Answer::later(async move {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
             let own = self.store.delete_by_handle(user, handle).await?;
             let foreign = self.has(Fault::ForeignHandleEnds)
                 && self.store.delete_by_handle("bob", handle).await?;
@@ -258,10 +258,10 @@ impl SessionStore for Broken {
         })
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         let RevokeUser { user, keep, rights, now, .. } = request;
         self.have_rights_changed.store(rights.is_some(), Ordering::SeqCst);
-        Answer::later(async move {
+        StoreFuture::new(async move {
             match self.fault {
                 // Ends the listed sessions one after the other.
                 Fault::EpochStays => {
@@ -285,7 +285,7 @@ impl SessionStore for Broken {
         })
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         self.store.revoke_everyone(now)
     }
 
@@ -296,24 +296,24 @@ impl SessionStore for Broken {
         SessionStore::news(&self.store)
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
         self.store.cut_offs()
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         let now = if self.has(Fault::PurgeTakesAll) { Timestamp::MAX } else { now };
         SessionStore::purge(&self.store, now, limit)
     }
 }
 
 impl TokenStore for Broken {
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         TokenStore::secret(&self.store, fresh)
     }
 
-    fn create_family(&self, mut request: CreateFamily) -> Answer<'_, bool> {
+    fn create_family(&self, mut request: CreateFamily) -> StoreFuture<'_, bool> {
         self.families.lock().unwrap().insert(request.token, request.family.clone());
-        let last = self.store.revocations(0).now().ok().and_then(Result::ok);
+        let last = self.store.revocations(0).into_ready().ok().and_then(Result::ok);
         let last = last.map_or(0, |last| last.sequence);
         if self.has(Fault::FamilyIgnoresCutOff) {
             // As if it had begun now.
@@ -331,13 +331,13 @@ impl TokenStore for Broken {
         self.store.create_family(request)
     }
 
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
         let Refresh { token, now, .. } = request;
         let request = match self.fault {
             Fault::RefreshesAreUnbounded => request.limit(None),
             _ => request,
         };
-        Answer::later(async move {
+        StoreFuture::new(async move {
             let mut result = self.store.refresh(request).await?;
             if result == Refreshed::Unknown {
                 result = self.rest.refresh(request).await?;
@@ -368,16 +368,16 @@ impl TokenStore for Broken {
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
         self.store.end_family(token)
     }
 
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         if self.has(Fault::SecondCutOffHasNoPosition)
             && let Revocation::User { user, before } = &revocation
         {
             let (user, before) = (user.clone(), *before);
-            return Answer::later(async move {
+            return StoreFuture::new(async move {
                 for (position, known) in self.store.revocations(0).await?.revocations {
                     if matches!(&known, Revocation::User { user: of, before: known }
                         if *of == user && *known >= before)
@@ -398,7 +398,7 @@ impl TokenStore for Broken {
         self.store.revoke(revocation)
     }
 
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
         let since = if self.has(Fault::SequenceSkips) && since > 0 { since + 1 } else { since };
         self.store.revocations(since)
     }
@@ -410,23 +410,23 @@ impl TokenStore for Broken {
         TokenStore::news(&self.store)
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
         self.tickets.lock().unwrap().insert(hash, ticket.clone());
         self.store.put_ticket(hash, ticket)
     }
 
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
         if self.has(Fault::TicketHasTwoTakers) {
             let ticket = self.tickets.lock().unwrap().get(&hash).cloned();
             self.meet();
             self.tickets.lock().unwrap().remove(&hash);
-            return Answer::ready(Ok(ticket.filter(|ticket| now < ticket.expires)));
+            return StoreFuture::ready(Ok(ticket.filter(|ticket| now < ticket.expires)));
         }
         self.store.take_ticket(hash, now)
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(async move {
             let now = if self.has(Fault::PurgeTakesAll) { Timestamp::MAX } else { now };
             let purged = TokenStore::purge(&self.store, now, limit).await?;
             self.tickets.lock().unwrap().retain(|_, ticket| now < ticket.expires);
@@ -436,7 +436,7 @@ impl TokenStore for Broken {
 }
 
 impl LimitStore for Broken {
-    fn take_rate(&self, mut request: TakeRate) -> Answer<'_, TakenRate> {
+    fn take_rate(&self, mut request: TakeRate) -> StoreFuture<'_, TakenRate> {
         if self.has(Fault::ClientsAreOne) {
             request.key = LimitKey([0; 16]);
         }
@@ -447,19 +447,19 @@ impl LimitStore for Broken {
             && self.inside.fetch_add(1, Ordering::SeqCst) % 2 == 1;
         let is_purged = self.have_rights_changed.load(Ordering::SeqCst);
         let store = if is_of_the_other || is_purged { &self.rest } else { &self.store };
-        Answer::later(async move {
+        StoreFuture::new(async move {
             let mut taken = store.take_rate(request).await?;
             taken.wait *= if self.has(Fault::WaitIsWrong) { 2 } else { 1 };
             Ok(taken)
         })
     }
 
-    fn lease_permits(&self, mut request: LeasePermits) -> Answer<'_, u32> {
+    fn lease_permits(&self, mut request: LeasePermits) -> StoreFuture<'_, u32> {
         if self.has(Fault::PermitsAreNotBounded) {
-            return Answer::ready(Ok(request.wish));
+            return StoreFuture::ready(Ok(request.wish));
         }
         if self.has(Fault::PermitsAreNotGivenBack) && request.wish < 2 {
-            return Answer::ready(Ok(request.wish));
+            return StoreFuture::ready(Ok(request.wish));
         }
         if self.has(Fault::LeasesNeverEnd) {
             request.lifetime *= 1000;
@@ -470,7 +470,7 @@ impl LimitStore for Broken {
         self.store.lease_permits(request)
     }
 
-    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
         if self.has(Fault::RatesArePurged) {
             self.have_rights_changed.store(true, Ordering::SeqCst);
         }

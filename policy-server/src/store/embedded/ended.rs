@@ -1,5 +1,5 @@
-//! What ended while nothing could be written: it is kept in memory, asked at each read, and written
-//! first when the disk is back.
+//! Ends that could not be written: they are kept in memory, checked at each read, and written first when the
+//! disk is back.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,8 +23,8 @@ use super::{
 };
 use crate::store::{Family, Revocation, RevokeUser, StoreError, TokenHash};
 
-/// The most that is kept. Above that, nothing is read until it is written: a store that cannot keep
-/// what ended must not say that it goes on.
+/// The most ends that are kept. Above that, reads fail until the ends are written: otherwise a session whose
+/// end was not kept would be loaded.
 const MOST: Bounds = Bounds { endings: 100_000, bytes: 16 * 1024 * 1024 };
 
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ pub(super) struct Ended {
 
 #[derive(Default)]
 struct State {
-    /// In the order in which they were asked for.
+    /// In the order of their calls.
     endings: Vec<Ending>,
     known: HashSet<Ending>,
     bytes: usize,
@@ -83,7 +83,7 @@ struct State {
 }
 
 /// What has ended, for the time of one read.
-pub(super) struct Asked<'a>(Option<RwLockReadGuard<'a, State>>);
+pub(super) struct EndedView<'a>(Option<RwLockReadGuard<'a, State>>);
 
 impl Ended {
     pub(super) fn new(most: Bounds) -> Self {
@@ -92,15 +92,15 @@ impl Ended {
 
     /// What has ended. It does not change as long as this lives, so that a read which begins after
     /// this call sees each ending here or in the database.
-    pub(super) fn asked(&self) -> Result<Asked<'_>, StoreError> {
+    pub(super) fn view(&self) -> Result<EndedView<'_>, StoreError> {
         if self.is_empty.load(Ordering::Acquire) {
-            return Ok(Asked(None));
+            return Ok(EndedView(None));
         }
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         if state.is_full || state.resolved < state.endings.len() {
             return Err(StoreError::new("what ended since the last write is not known"));
         }
-        Ok(Asked(Some(state)))
+        Ok(EndedView(Some(state)))
     }
 
     /// Keeps an ending that could not be written. From then on it holds.
@@ -255,7 +255,7 @@ fn access_tokens_of(family: &Family) -> Revocation {
     Revocation::Token { id, until: family.expires.after(LONGEST) }
 }
 
-impl Asked<'_> {
+impl EndedView<'_> {
     /// Whether a session ended.
     pub(super) fn includes(&self, record: &Record) -> bool {
         let Some(state) = &self.0 else { return false };
@@ -314,7 +314,7 @@ impl Ending {
             }
             Self::Revoked(revocation) => {
                 let families = tables.tokens()?.revoke(revocation.clone())?.families;
-                // Those of a session have access tokens under names of their own.
+                // The access tokens of a session are revoked by names of their own.
                 if let (Revocation::Session { .. }, Some(until)) = (revocation, revocation.until())
                 {
                     for family in families {

@@ -34,10 +34,10 @@ use redb::{ReadTransaction, ReadableDatabase};
 use self::{
     current::Opener,
     deadlines::Purged,
-    ended::{Asked, Ending},
+    ended::{EndedView, Ending},
     writer::{Core, Kind, Tables, Writer},
 };
-use super::{AnonymousLimit, Answer, StoreError};
+use super::{AnonymousLimit, StoreError, StoreFuture};
 
 /// A store in a local file, for an app that runs as one process.
 ///
@@ -150,11 +150,11 @@ impl EmbeddedStore {
     /// Reads in a transaction of its own, on this thread.
     fn read<T>(
         &self,
-        read: impl FnOnce(&ReadTransaction, &Asked<'_>) -> Result<T, redb::Error>,
+        read: impl FnOnce(&ReadTransaction, &EndedView<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
         let core = &self.opened()?.core;
         // Before the transaction: what is written after this, and forgotten, is in it.
-        let ended = core.ended.asked()?;
+        let ended = core.ended.view()?;
         let in_use = core.current.in_use();
         let transaction = in_use.database()?.begin_read().map_err(StoreError::new)?;
         read(&transaction, &ended).map_err(StoreError::new)
@@ -164,7 +164,7 @@ impl EmbeddedStore {
     fn write<'a, T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
-    ) -> Answer<'a, T> {
+    ) -> StoreFuture<'a, T> {
         self.submit(Kind::Change, work)
     }
 
@@ -173,7 +173,7 @@ impl EmbeddedStore {
         &self,
         ending: Ending,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
-    ) -> Answer<'a, T> {
+    ) -> StoreFuture<'a, T> {
         self.submit(Kind::Ending(ending), work)
     }
 
@@ -181,10 +181,10 @@ impl EmbeddedStore {
         &self,
         kind: Kind,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
-    ) -> Answer<'a, T> {
+    ) -> StoreFuture<'a, T> {
         match self.opened() {
             Ok(open) => open.writer.submit(kind, work),
-            Err(error) => Answer::ready(Err(error)),
+            Err(error) => StoreFuture::ready(Err(error)),
         }
     }
 
@@ -199,8 +199,8 @@ impl EmbeddedStore {
         now: Timestamp,
         limit: usize,
         step: fn(&mut Tables<'_>, Timestamp, usize) -> Result<Purged, redb::Error>,
-    ) -> Answer<'_, usize> {
-        Answer::later(async move {
+    ) -> StoreFuture<'_, usize> {
+        StoreFuture::new(async move {
             let mut removed = 0;
             while removed < limit {
                 let rest = limit - removed;
@@ -215,15 +215,15 @@ impl EmbeddedStore {
     }
 
     /// The secret with this name; stores `fresh` if there is none yet.
-    fn stored_secret(&self, name: &'static str, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn stored_secret(&self, name: &'static str, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         let stored = self.read(|transaction, _| {
             let meta = transaction.open_table(file::META)?;
             Ok(meta.get(name)?.and_then(|secret| secret.value().try_into().ok()))
         });
         match stored {
-            Ok(Some(secret)) => Answer::ready(Ok(secret)),
+            Ok(Some(secret)) => StoreFuture::ready(Ok(secret)),
             Ok(None) => self.write(move |tables| tables.secret(name, fresh)),
-            Err(error) => Answer::ready(Err(error)),
+            Err(error) => StoreFuture::ready(Err(error)),
         }
     }
 }

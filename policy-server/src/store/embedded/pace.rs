@@ -17,12 +17,12 @@ pub(super) struct Pace {
 const FEWEST: usize = 8;
 const MOST: usize = 256;
 
-/// A step may take as long as so many commits, but no longer than this.
+/// A step may take as long as this many commits, but no longer than this time.
 const COMMITS: u32 = 3;
 const LONGEST: Duration = Duration::from_millis(10);
 
-/// On a disk where a commit alone takes nearly as long, or longer, a step may take as long as so
-/// many: it is a commit itself, and has to remove more than is added meanwhile.
+/// On a disk where one commit takes nearly as long, or longer, a step may take as long as this many commits:
+/// it is a commit itself, and has to remove more than is added meanwhile.
 const COMMITS_OF_SLOW_DISK: u32 = 2;
 
 impl Default for Pace {
@@ -38,13 +38,13 @@ impl Pace {
         self.rows
     }
 
-    /// A commit without a purge took so long.
-    pub(super) fn committed(&mut self, took: Duration) {
+    /// Records the duration of a commit without a purge.
+    pub(super) fn record_commit(&mut self, took: Duration) {
         self.commit = (self.commit * 7 + took) / 8;
     }
 
-    /// A step took so long.
-    pub(super) fn stepped(&mut self, took: Duration) {
+    /// Records the duration of a step.
+    pub(super) fn record_step(&mut self, took: Duration) {
         let allowed = (self.commit * COMMITS).min(LONGEST).max(self.commit * COMMITS_OF_SLOW_DISK);
         if took > allowed {
             self.rows = (self.rows / 2).max(FEWEST);
@@ -70,12 +70,12 @@ mod tests {
                 let mut pace = Pace::default();
                 let step = |rows: usize| MICRO * (commit + row * rows as u32);
                 for _ in 0..100 {
-                    pace.committed(MICRO * commit);
+                    pace.record_commit(MICRO * commit);
                 }
                 let mut steps = vec![];
                 for _ in 0..60 {
                     let took = step(pace.rows());
-                    pace.stepped(took);
+                    pace.record_step(took);
                     steps.push(took);
                 }
                 let allowed = (MICRO * allowed).max(step(FEWEST));

@@ -19,59 +19,59 @@ use super::{
     },
 };
 use crate::store::{
-    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, RevokeUser, RotateSession,
-    SessionStore, StoreError, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, RevokeUser, RotateSession,
+    SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 
 impl SessionStore for EmbeddedStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::ready(self.open_file())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(self.open_file())
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         self.stored_secret("session_secret", fresh)
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
         self.write(move |tables| tables.sessions()?.create(request))
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::ready(self.read_session(key, now))
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
+        StoreFuture::ready(self.read_session(key, now))
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
         self.write(move |tables| tables.sessions()?.update(request))
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
         self.write(move |tables| tables.sessions()?.touch(request))
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
         self.write(move |tables| tables.sessions()?.rotate(request))
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         let key = *key;
         self.end(Ending::Session(key), move |tables| tables.sessions()?.delete(&key))
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
-        Answer::ready(self.read_list(request))
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
+        StoreFuture::ready(self.read_list(request))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
-        Answer::ready(self.read_life(user, handle, now))
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+        StoreFuture::ready(self.read_life(user, handle, now))
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
         let user: Box<str> = user.into();
         let ending = Ending::OfHandle { user: user.clone(), handle };
         self.end(ending, move |tables| tables.sessions()?.delete_by_handle(&user, handle))
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         let RevokeUser { user, keep, rights, now } = request;
         let user: Box<str> = user.into();
         if let Some(rights) = rights.cloned() {
@@ -85,26 +85,26 @@ impl SessionStore for EmbeddedStore {
         })
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         self.end(Ending::Everyone, move |tables| tables.sessions()?.revoke_everyone(now))
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
-        Answer::ready(self.read(|transaction, _ended| {
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
+        StoreFuture::ready(self.read(|transaction, _ended| {
             let newest = transaction.open_table(NUMBERS)?.get(NEWEST)?;
             Ok(newest.map_or(0, |newest| newest.value()))
         }))
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         self.purge_in_steps(now, limit, |tables, now, limit| {
             let step = tables.step;
             tables.sessions()?.purge(now, limit, step)
         })
     }
 
-    fn count(&self, _now: Timestamp) -> Answer<'_, Option<u64>> {
-        Answer::ready(
+    fn count(&self, _now: Timestamp) -> StoreFuture<'_, Option<u64>> {
+        StoreFuture::ready(
             self.read(|transaction, _ended| Ok(Some(transaction.open_table(SESSIONS)?.len()?))),
         )
     }

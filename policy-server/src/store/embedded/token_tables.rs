@@ -189,7 +189,7 @@ impl<'t> TokenTables<'t> {
             }
             match self.family(&id)? {
                 Some(family) => self.remove_family(&family)?,
-                // Of a later version of us.
+                // Written by a later release.
                 None => drop(self.families.remove(&id, Some(user))?),
             }
             ended.push(id);
@@ -230,7 +230,7 @@ impl<'t> TokenTables<'t> {
             if let Some(existing) = self.revocation(place)? {
                 revocation.reach_as_far_as(&existing);
             }
-            // Whoever has read it reads the wider one behind it.
+            // An instance that has read it reads the wider one later.
             self.revocations.remove(place)?;
         }
         let place = last + 1;

@@ -8,50 +8,50 @@ use super::{
     token_tables::{REVOCATIONS, SEQUENCE},
 };
 use crate::store::{
-    Answer, CreateFamily, Family, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
-    StoreError, Ticket, TokenHash, TokenStore,
+    CreateFamily, Family, Refresh, Refreshed, Revocation, RevocationBatch, Revoked, StoreError,
+    StoreFuture, Ticket, TokenHash, TokenStore,
 };
 use policy_core::time::Timestamp;
 
 impl TokenStore for EmbeddedStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::ready(self.open_file())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(self.open_file())
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         self.stored_secret("token_secret", fresh)
     }
 
-    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
         new_token(self.write(move |tables| tables.tokens()?.create_family(&request)))
     }
 
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
         new_token(self.write(move |tables| tables.tokens()?.refresh(request)))
     }
 
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
         self.end(Ending::Family(token), move |tables| tables.tokens()?.end_family(token))
     }
 
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         let ending = Ending::Revoked(revocation.clone());
         self.end(ending, move |tables| tables.tokens()?.revoke(revocation))
     }
 
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
-        Answer::ready(self.read_revocations(since))
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
+        StoreFuture::ready(self.read_revocations(since))
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
         self.write(move |tables| tables.tokens()?.put_ticket(hash, &ticket))
     }
 
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
         self.write(move |tables| tables.tokens()?.take_ticket(hash, now))
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         self.purge_in_steps(now, limit, |tables, now, limit| {
             let step = tables.step;
             tables.tokens()?.purge(now, limit, step)
@@ -64,8 +64,10 @@ impl TokenStore for EmbeddedStore {
 }
 
 /// The result of an operation that does nothing if its new token exists.
-fn new_token<T: Send + Unpin + 'static>(response: Answer<'_, Option<T>>) -> Answer<'_, T> {
-    Answer::later(async {
+fn new_token<T: Send + Unpin + 'static>(
+    response: StoreFuture<'_, Option<T>>,
+) -> StoreFuture<'_, T> {
+    StoreFuture::new(async {
         response.await?.ok_or_else(|| StoreError::new("a refresh token with this hash exists"))
     })
 }

@@ -6,18 +6,18 @@ use super::{
     EmbeddedStore,
     writer::{Effect, Tables},
 };
-use crate::store::{Answer, StoredValue, ValueStore};
+use crate::store::{StoreFuture, StoredValue, ValueStore};
 
 /// The version of a value as eight bytes, and the value.
 const VALUES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("values");
 
 impl ValueStore for EmbeddedStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::ready(self.open_file())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(self.open_file())
     }
 
-    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
-        Answer::ready(self.read(|transaction, _ended| {
+    fn value<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<StoredValue>> {
+        StoreFuture::ready(self.read(|transaction, _ended| {
             let values = match transaction.open_table(VALUES) {
                 // Nothing was stored yet.
                 Err(TableError::TableDoesNotExist(_)) => return Ok(None),
@@ -27,7 +27,12 @@ impl ValueStore for EmbeddedStore {
         }))
     }
 
-    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
+    fn set_value<'a>(
+        &'a self,
+        name: &'a str,
+        expected: u64,
+        value: Box<[u8]>,
+    ) -> StoreFuture<'a, bool> {
         let name: Box<str> = name.into();
         self.write(move |tables| tables.set_value(&name, expected, &value))
     }

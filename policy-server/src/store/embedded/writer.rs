@@ -27,7 +27,7 @@ use super::{
     session_tables::SessionTables,
     token_tables::TokenTables,
 };
-use crate::store::{AnonymousLimit, Answer, StoreError};
+use crate::store::{AnonymousLimit, StoreError, StoreFuture};
 
 /// The most operations of one commit.
 const MAX_BATCH: usize = 64;
@@ -108,19 +108,19 @@ impl Writer {
         &self,
         kind: Kind,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
-    ) -> Answer<'a, T> {
+    ) -> StoreFuture<'a, T> {
         let (caller, response) = oneshot::channel();
         let job = Box::new(Operation { kind, work: Some(work), result: None, caller });
         let refusal = match self.queue.as_ref().map(|queue| queue.try_send(job)) {
             Some(Ok(())) => {
-                return Answer::later(
-                    async move { response.await.unwrap_or_else(|_| Err(stopped())) },
-                );
+                return StoreFuture::new(async move {
+                    response.await.unwrap_or_else(|_| Err(stopped()))
+                });
             }
             Some(Err(TrySendError::Full(_))) => StoreError::new("too many writes are waiting"),
             Some(Err(TrySendError::Disconnected(_))) | None => stopped(),
         };
-        Answer::ready(Err(refusal))
+        StoreFuture::ready(Err(refusal))
     }
 }
 
@@ -128,7 +128,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // Callers were already told that the thread panicked.
+            // The calls have already failed with the panic of the thread.
             let _ = thread.join();
         }
     }
@@ -265,7 +265,7 @@ fn work(core: &Core, jobs: &Receiver<Box<dyn Job>>) {
         if is_sync_due || !changes.is_empty() {
             transactions.push(changes);
         }
-        // Each alone: it may take as long as it does by itself, and nobody else waits for it.
+        // Each purge has a transaction of its own, so that no other call waits for it.
         transactions.extend(purges.into_iter().map(|purge| vec![purge]));
         for mut batch in transactions {
             let is_purge = batch.first().is_some_and(|job| job.kind().is_purge());
@@ -278,8 +278,8 @@ fn work(core: &Core, jobs: &Receiver<Box<dyn Job>>) {
                         Effect::None => (),
                     }
                     match effect {
-                        Effect::Durable if is_purge => pace.stepped(begun.elapsed()),
-                        Effect::Durable => pace.committed(begun.elapsed()),
+                        Effect::Durable if is_purge => pace.record_step(begun.elapsed()),
+                        Effect::Durable => pace.record_commit(begun.elapsed()),
                         Effect::Soft | Effect::None => (),
                     }
                     batch.into_iter().for_each(|job| job.answer(None));
@@ -352,8 +352,8 @@ fn commit(
     committed().map_err(StoreError::new)
 }
 
-/// Writes what ended meanwhile, and as much as the largest session has, so that a disk with no room
-/// for one more is not taken for one with room.
+/// Writes the kept ends and as many bytes as the largest session has, so that a disk without room for one more
+/// session counts as full.
 pub(super) fn write_what_ended(core: &Core) -> Result<(), StoreError> {
     static PROBE: [u8; 64 * 1024] = [0x55; 64 * 1024];
     const NAME: &str = "probe";

@@ -32,14 +32,14 @@ impl CutOffs {
     }
 
     /// The number of the last one that concerns a user: their epoch.
-    pub(super) fn of(&self, user: &str) -> u64 {
-        lock(&self.0).of(user)
+    pub(super) fn epoch(&self, user: &str) -> u64 {
+        lock(&self.0).epoch(user)
     }
 
     /// Cuts a user off. Returns the epoch before, and the new one.
     pub(super) fn cut(&self, user: &str) -> (u64, u64) {
         let mut state = lock(&self.0);
-        let (before, number) = (state.of(user), state.next());
+        let (before, number) = (state.epoch(user), state.next());
         if let Some(old) = state.of_users.insert(user.into(), number) {
             state.users.remove(&old);
         }
@@ -60,7 +60,7 @@ impl CutOffs {
 }
 
 impl State {
-    fn of(&self, user: &str) -> u64 {
+    fn epoch(&self, user: &str) -> u64 {
         self.of_users.get(user).copied().unwrap_or_default().max(self.of_all)
     }
 
@@ -89,11 +89,11 @@ mod tests {
         let cut_offs = CutOffs::default();
         assert_eq!(cut_offs.cut("first"), (0, 1));
         for number in 0..REMEMBERED {
-            assert_eq!(cut_offs.of("other"), 0);
+            assert_eq!(cut_offs.epoch("other"), 0);
             cut_offs.cut(&number.to_string());
         }
-        assert_eq!((cut_offs.of("first"), cut_offs.of("other")), (1, 1));
-        assert_eq!(cut_offs.of("0"), 2);
+        assert_eq!((cut_offs.epoch("first"), cut_offs.epoch("other")), (1, 1));
+        assert_eq!(cut_offs.epoch("0"), 2);
         assert_eq!(lock(&cut_offs.0).of_users.len(), REMEMBERED);
     }
 
@@ -102,8 +102,8 @@ mod tests {
         let cut_offs = CutOffs::default();
         cut_offs.cut("ada");
         assert_eq!(cut_offs.cut_everyone(), (1, 2));
-        assert_eq!([cut_offs.of("ada"), cut_offs.of("bob")], [2, 2]);
+        assert_eq!([cut_offs.epoch("ada"), cut_offs.epoch("bob")], [2, 2]);
         assert_eq!(cut_offs.cut("ada"), (2, 3));
-        assert_eq!([cut_offs.of("ada"), cut_offs.of("bob")], [3, 2]);
+        assert_eq!([cut_offs.epoch("ada"), cut_offs.epoch("bob")], [3, 2]);
     }
 }

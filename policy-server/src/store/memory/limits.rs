@@ -11,10 +11,10 @@ use policy_core::limits::gcra::Account;
 use super::MemoryStore;
 use crate::{
     base::clock::Clock,
-    store::{Answer, LeasePermits, LimitKey, LimitStore, StoreError, TakeRate, TakenRate},
+    store::{LeasePermits, LimitKey, LimitStore, StoreError, StoreFuture, TakeRate, TakenRate},
 };
 
-/// The most clients that are told apart: 90 MB of them.
+/// Maximum clients that are counted separately: 90 MB.
 const CLIENTS: usize = 1 << 20;
 
 /// What is counted.
@@ -43,23 +43,23 @@ fn lock(limits: &Mutex<Limits>) -> MutexGuard<'_, Limits> {
 }
 
 impl LimitStore for MemoryStore {
-    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
+    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate> {
         let TakeRate { key, rate, wanted } = request;
         let mut limits = lock(&self.0.limits);
         let at = Clock::system().monotonic();
         let is_full = limits.accounts.len() >= CLIENTS && !limits.accounts.contains_key(&key);
         if is_full && limits.purge(at, CLIENTS) == 0 {
-            return Answer::ready(Err(StoreError::new("there are too many clients")));
+            return StoreFuture::ready(Err(StoreError::new("there are too many clients")));
         }
         let account = limits.accounts.entry(key).or_insert(Account::EMPTY);
         let taken = match account.take_up_to(&rate, at, wanted) {
             Ok((granted, left)) => TakenRate::new(granted, left.remaining, left.reset, at),
             Err(refused) => TakenRate::new(0, 0, refused.retry_after, at),
         };
-        Answer::ready(Ok(taken))
+        StoreFuture::ready(Ok(taken))
     }
 
-    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
+    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32> {
         let LeasePermits { limit, most, instance, wish, lifetime } = request;
         let mut limits = lock(&self.0.limits);
         let now = Clock::system().monotonic();
@@ -70,11 +70,11 @@ impl LimitStore for MemoryStore {
         if held > 0 {
             holders.insert(instance, (held, now + lifetime));
         }
-        Answer::ready(Ok(held))
+        StoreFuture::ready(Ok(held))
     }
 
-    fn purge(&self, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
         let purged = lock(&self.0.limits).purge(Clock::system().monotonic(), limit);
-        Answer::ready(Ok(purged))
+        StoreFuture::ready(Ok(purged))
     }
 }

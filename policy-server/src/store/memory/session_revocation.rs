@@ -15,7 +15,7 @@ impl Inner {
     /// knows one that there was not is answered the same.
     pub(super) fn is_cut_off(&self, user: &str, began: Option<u64>) -> bool {
         let cut_offs = &self.cut_offs;
-        began.is_some_and(|began| began < cut_offs.of(user) || began > cut_offs.newest())
+        began.is_some_and(|began| began < cut_offs.epoch(user) || began > cut_offs.newest())
     }
 
     /// Returns the handle of the kept session as well.

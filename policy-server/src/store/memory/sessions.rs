@@ -13,85 +13,85 @@ use super::{
     user,
 };
 use crate::store::{
-    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, News, NewsReader,
-    RevokeUser, RotateSession, SessionStore, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, News, NewsReader, RevokeUser,
+    RotateSession, SessionStore, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 
 impl SessionStore for MemoryStore {
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        Answer::ready(Ok(first(&self.0.session_secret, fresh)))
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        StoreFuture::ready(Ok(first(&self.0.session_secret, fresh)))
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
         let created = self.0.create(request);
         if let Created::Done { evicted } = &created {
             self.0.tell_of(evicted);
         }
-        Answer::ready(Ok(created))
+        StoreFuture::ready(Ok(created))
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::ready(Ok(self.0.load(key, now)))
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
+        StoreFuture::ready(Ok(self.0.load(key, now)))
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
-        Answer::ready(Ok(self.0.update(request)))
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::ready(Ok(self.0.update(request)))
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
-        Answer::ready(Ok(self.0.touch(request).is_some()))
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
+        StoreFuture::ready(Ok(self.0.touch(request).is_some()))
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
         let rotated = self.0.rotate(request);
         if let Cas::Done { evicted, .. } = &rotated {
             self.0.tell_of(evicted);
         }
-        Answer::ready(Ok(rotated))
+        StoreFuture::ready(Ok(rotated))
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         let deleted = self.0.delete(key);
         self.0.tell_of(deleted.as_slice());
-        Answer::ready(Ok(deleted.is_some()))
+        StoreFuture::ready(Ok(deleted.is_some()))
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
-        Answer::ready(Ok(self.0.list(request)))
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
+        StoreFuture::ready(Ok(self.0.list(request)))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
-        Answer::ready(Ok(self.0.lives(user, handle, now)))
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+        StoreFuture::ready(Ok(self.0.lives(user, handle, now)))
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
         let deleted = self.0.delete_by_handle(user, handle);
         self.0.tell_of(deleted.as_slice());
-        Answer::ready(Ok(deleted.is_some()))
+        StoreFuture::ready(Ok(deleted.is_some()))
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         let (cut, keep) = self.0.revoke_user(request);
         self.0.news.tell(News::SessionsOf { user: request.user.into(), keep });
-        Answer::ready(Ok(cut))
+        StoreFuture::ready(Ok(cut))
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         let cut = self.0.revoke_everyone(now);
         self.0.news.tell(News::AllSessions);
-        Answer::ready(Ok(cut))
+        StoreFuture::ready(Ok(cut))
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
-        Answer::ready(Ok(self.0.cut_offs.newest()))
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
+        StoreFuture::ready(Ok(self.0.cut_offs.newest()))
     }
 
-    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
+    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
         let mut count = 0;
         self.0.sessions.each(|sessions| {
             count += sessions.values().filter(|row| row.living(now).is_some()).count() as u64;
         });
-        Answer::ready(Ok(Some(count)))
+        StoreFuture::ready(Ok(Some(count)))
     }
 
     fn news(&self) -> Option<NewsReader> {
@@ -99,8 +99,8 @@ impl SessionStore for MemoryStore {
     }
 
     /// Scans all rows, a thousandth at a time, and yields in between.
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(async move {
             let step = |sessions: MutexGuard<'_, Sessions>, most| self.0.purge(sessions, now, most);
             Ok(self.0.sessions.sweep(limit, step).await)
         })

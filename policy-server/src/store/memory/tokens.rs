@@ -13,48 +13,48 @@ use super::{
     shards::{Shard, lock},
 };
 use crate::store::{
-    Answer, CreateFamily, Family, News, NewsReader, Refresh, Refreshed, Revocation,
-    RevocationBatch, Revoked, StoreError, Ticket, TokenHash, TokenStore,
+    CreateFamily, Family, News, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
+    Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
 };
 
 /// How many revocations one step of a purge examines.
 const STEP: usize = 1000;
 
 impl TokenStore for MemoryStore {
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        Answer::ready(Ok(first(&self.0.token_secret, fresh)))
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        StoreFuture::ready(Ok(first(&self.0.token_secret, fresh)))
     }
 
-    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
-        Answer::ready(self.0.create_family(request))
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
+        StoreFuture::ready(self.0.create_family(request))
     }
 
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
-        Answer::ready(self.0.refresh(request))
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+        StoreFuture::ready(self.0.refresh(request))
     }
 
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
-        Answer::ready(Ok(self.0.end_family(token)))
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
+        StoreFuture::ready(Ok(self.0.end_family(token)))
     }
 
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         let revoked = self.0.revoke(revocation);
         self.0.news.tell(News::Revocation);
-        Answer::ready(Ok(revoked))
+        StoreFuture::ready(Ok(revoked))
     }
 
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
-        Answer::ready(Ok(lock(&self.0.revocations).since(since)))
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
+        StoreFuture::ready(Ok(lock(&self.0.revocations).since(since)))
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
         self.0.tickets.lock(&hash).insert(hash, ticket);
-        Answer::ready(Ok(()))
+        StoreFuture::ready(Ok(()))
     }
 
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
         let ticket = self.0.tickets.lock(&hash).remove(&hash);
-        Answer::ready(Ok(ticket.filter(|ticket| now < ticket.expires)))
+        StoreFuture::ready(Ok(ticket.filter(|ticket| now < ticket.expires)))
     }
 
     fn news(&self) -> Option<NewsReader> {
@@ -62,8 +62,8 @@ impl TokenStore for MemoryStore {
     }
 
     /// Scans all rows, a small part at a time, and yields in between.
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(self.0.purge_tokens(now, limit))
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(self.0.purge_tokens(now, limit))
     }
 }
 

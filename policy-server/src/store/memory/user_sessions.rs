@@ -96,7 +96,7 @@ impl Inner {
     ) {
         let epoch = match users.get(user) {
             Some(user) => Arc::clone(&user.epoch),
-            None => Arc::new(AtomicU64::new(self.cut_offs.of(user))),
+            None => Arc::new(AtomicU64::new(self.cut_offs.epoch(user))),
         };
         record.epoch = epoch.load(Ordering::Relaxed);
         let handle = record.handle;

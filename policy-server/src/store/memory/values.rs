@@ -1,14 +1,19 @@
 //! Named values.
 
 use super::{MemoryStore, shards::lock};
-use crate::store::{Answer, News, NewsReader, StoredValue, ValueStore};
+use crate::store::{News, NewsReader, StoreFuture, StoredValue, ValueStore};
 
 impl ValueStore for MemoryStore {
-    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
-        Answer::ready(Ok(lock(&self.0.values).get(name).cloned()))
+    fn value<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<StoredValue>> {
+        StoreFuture::ready(Ok(lock(&self.0.values).get(name).cloned()))
     }
 
-    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
+    fn set_value<'a>(
+        &'a self,
+        name: &'a str,
+        expected: u64,
+        value: Box<[u8]>,
+    ) -> StoreFuture<'a, bool> {
         let is_stored = {
             let mut values = lock(&self.0.values);
             let version = values.get(name).map_or(0, |stored| stored.version);
@@ -20,7 +25,7 @@ impl ValueStore for MemoryStore {
         if is_stored {
             self.0.news.tell(News::Value(name.into()));
         }
-        Answer::ready(Ok(is_stored))
+        StoreFuture::ready(Ok(is_stored))
     }
 
     fn news(&self) -> Option<NewsReader> {

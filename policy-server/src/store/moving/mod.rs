@@ -20,24 +20,25 @@ use policy_core::{
 };
 
 use super::{
-    Answer, Cas, CreateSession, Created, CutOff, ERA, ListSessions, Loaded, NewsReader, RevokeUser,
-    RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession, era,
+    Cas, CreateSession, Created, CutOff, ERA, ListSessions, Loaded, NewsReader, RevokeUser,
+    RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
+    era,
 };
 use crate::base::{clock::Random, event::log};
 
-/// Why a session of the other store is not loaded between a look that found lost writes and its answer.
-const UNTOLD: &str = "the store that the app moves from or to has lost writes";
+/// The error of loads from the other store until the caller knows of its new era.
+const UNREPORTED: &str = "the store that the app moves from or to has lost writes";
 
 /// Two stores as one.
 ///
 /// INVARIANT: a key never changes its store. Two stores have no common transaction, so a session that
 /// changed its store under one key could come back: it would be copied at one instance while it ends at
 /// another. A session begins in the first store, and stays where it is for as long as it keeps its key.
-/// It comes to the first store with a new key, which nobody knows before the old one has ended (see
-/// `rotation`).
+/// It moves to the first store with a new key, which is unknown to all others until the old one has ended
+/// (see `rotation`).
 ///
-/// What ends more than one session asks the other store before the first one, since sessions move that
-/// way: one that moves meanwhile is found in one of them.
+/// A call that ends several sessions calls the other store before the first one, since sessions move in that
+/// direction: one that moves meanwhile is found in one of them.
 pub(crate) struct Moving {
     /// Where sessions begin.
     first: Arc<dyn SessionStore>,
@@ -46,19 +47,19 @@ pub(crate) struct Moving {
     random: Random,
     /// The keys of sessions that move in this process.
     under_way: Mutex<HashSet<SessionKey>>,
-    /// How many sessions the old store had when that was logged.
+    /// The number of sessions in the old store that was last logged.
     logged: AtomicU64,
-    /// The era of the other store, of which the numbers of both are that much higher.
+    /// The era of the other store, which is added to that of the first.
     era_of_other: AtomicU64,
-    /// The one that the numbers of this store have told. Until it is told, the other store may give out
+    /// The era of the other store that was returned to the caller. Until then the other store may load
     /// sessions whose end it has lost.
-    told_era: AtomicU64,
+    reported_era: AtomicU64,
 }
 
-/// How far the instances are, which do not all start a release at the same moment.
+/// The phase of the move, since instances do not all start a release at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Sessions begin in the old store, and those are known that others begin in the new one.
+    /// Sessions begin in the old store. Those that other instances begin in the new one are loaded.
     To,
     /// Sessions begin in the new store.
     From,
@@ -72,11 +73,11 @@ impl Moving {
         random: Random,
     ) -> Self {
         let (under_way, logged) = (Mutex::default(), AtomicU64::new(u64::MAX));
-        let (era_of_other, told_era) = Default::default();
-        Self { first, other, phase, random, under_way, logged, era_of_other, told_era }
+        let (era_of_other, reported_era) = Default::default();
+        Self { first, other, phase, random, under_way, logged, era_of_other, reported_era }
     }
 
-    /// What is added to the numbers of the first store: an era of either is one of both.
+    /// The offset of the numbers of the first store: a new era of either store is a new era of both.
     fn lost_by_other(&self) -> u64 {
         self.era_of_other.load(Ordering::Acquire) * ERA
     }
@@ -87,27 +88,27 @@ impl Moving {
         began.map(|began| began.saturating_sub(self.lost_by_other()))
     }
 
-    /// Notes an era of the other store.
-    fn found(&self, number_of_other: u64) {
+    /// Records an era of the other store.
+    fn record_era(&self, number_of_other: u64) {
         self.era_of_other.fetch_max(era(number_of_other), Ordering::AcqRel);
     }
 
-    /// What is added to a number that the caller is about to get.
-    fn tell(&self) -> u64 {
+    /// The offset of a number that is returned to the caller, who then knows of the era.
+    fn report_era(&self) -> u64 {
         let era = self.era_of_other.load(Ordering::Acquire);
-        self.told_era.fetch_max(era, Ordering::AcqRel);
+        self.reported_era.fetch_max(era, Ordering::AcqRel);
         era * ERA
     }
 
     /// A cut-off of both stores.
     async fn cut(
         &self,
-        of_other: Answer<'_, CutOff>,
+        of_other: StoreFuture<'_, CutOff>,
         of_first: impl Future<Output = Result<CutOff, StoreError>>,
     ) -> Result<CutOff, StoreError> {
-        let of_other = of_other.await.inspect(|cut| self.found(cut.number));
+        let of_other = of_other.await.inspect(|cut| self.record_era(cut.number));
         let of_first = of_first.await?;
-        let (of_other, lost) = (of_other?, self.tell());
+        let (of_other, lost) = (of_other?, self.report_era());
         let sessions = of_other.sessions + of_first.sessions;
         Ok(CutOff::new(sessions, of_first.before + lost, of_first.number + lost))
     }
@@ -137,21 +138,20 @@ impl Moving {
         let mut of_other = self.other.list(request).await?;
         let mut all = self.first.list(request).await?;
         of_other.extend(self.other.list(request).await?);
-        // One that moves is in both for a moment.
+        // A session that moves is in both stores for a moment.
         let mut seen: HashSet<_> = all.iter().map(|one| one.handle).collect();
         all.extend(of_other.into_iter().filter(|one| seen.insert(one.handle)));
         Ok(all)
     }
 
-    /// Ends one session of a user, which may have come to the other store after the first look.
+    /// Ends one session of a user, which may have moved to the other store after the first call.
     async fn end(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
         let was_live = self.other.delete_by_handle(user, handle).await?
             | self.first.delete_by_handle(user, handle).await?;
         Ok(was_live || self.other.delete_by_handle(user, handle).await?)
     }
 
-    /// Tells the operator how many sessions the old store still has: whenever they are half as many as
-    /// before.
+    /// Logs how many sessions the old store still has, each time the number has halved.
     async fn log_rest(&self, now: Timestamp) {
         if self.phase == Phase::To {
             return;
@@ -170,8 +170,8 @@ impl Moving {
 }
 
 impl SessionStore for Moving {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(async move {
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(async move {
             self.first.open().await?;
             let opened = self.other.open().await;
             opened.map_err(|error| {
@@ -181,22 +181,23 @@ impl SessionStore for Moving {
         })
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        Answer::later(self.shared_secret(fresh))
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        StoreFuture::new(self.shared_secret(fresh))
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
-        Answer::later(self.begin(request))
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+        StoreFuture::new(self.begin(request))
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::later(async move {
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
+        StoreFuture::new(async move {
             if let Some(loaded) = self.first.load(key, now).await? {
                 return Ok(Some(loaded));
             }
             let mut loaded = self.other.load(key, now).await?;
-            if self.told_era.load(Ordering::Acquire) < self.era_of_other.load(Ordering::Acquire) {
-                return Err(StoreError::new(UNTOLD));
+            if self.reported_era.load(Ordering::Acquire) < self.era_of_other.load(Ordering::Acquire)
+            {
+                return Err(StoreError::new(UNREPORTED));
             }
             if let Some(loaded) = &mut loaded {
                 // A number of the other store, with which the first one compares nothing.
@@ -206,8 +207,8 @@ impl SessionStore for Moving {
         })
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
-        Answer::later(async move {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::new(async move {
             match self.first.update(request.clone()).await? {
                 Cas::Gone => self.other.update(request).await,
                 done => Ok(done),
@@ -215,24 +216,24 @@ impl SessionStore for Moving {
         })
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
-        Answer::later(async move {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
+        StoreFuture::new(async move {
             Ok(self.first.touch(request).await? || self.other.touch(request).await?)
         })
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
-        Answer::later(self.replace(request))
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::new(self.replace(request))
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
-        Answer::later(
-            async move { Ok(self.first.delete(key).await? || self.other.delete(key).await?) },
-        )
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
+            Ok(self.first.delete(key).await? || self.other.delete(key).await?)
+        })
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
-        Answer::later(async move {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
+        StoreFuture::new(async move {
             let mut all = self.all_of(request.user, request.now).await?;
             all.sort_by_key(|one| std::cmp::Reverse((one.last_seen, one.created, one.handle)));
             all.truncate(request.limit);
@@ -240,45 +241,45 @@ impl SessionStore for Moving {
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
-        Answer::later(async move {
-            // The last look finds one that moved after the first.
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
+            // The last call finds a session that moved after the first.
             Ok(self.first.lives(user, handle, now).await?
                 || self.other.lives(user, handle, now).await?
                 || self.first.lives(user, handle, now).await?)
         })
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
-        Answer::later(self.end(user, handle))
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
+        StoreFuture::new(self.end(user, handle))
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         let of_other = self.other.revoke_user(request);
-        Answer::later(self.cut(of_other, async move { self.first.revoke_user(request).await }))
+        StoreFuture::new(self.cut(of_other, async move { self.first.revoke_user(request).await }))
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         let of_other = self.other.revoke_everyone(now);
-        Answer::later(self.cut(of_other, async move { self.first.revoke_everyone(now).await }))
+        StoreFuture::new(self.cut(of_other, async move { self.first.revoke_everyone(now).await }))
     }
 
-    /// Those of the first store: what grants rights is stored there, and compared with its numbers. Sessions
-    /// of the other one come back where that has lost their end.
-    fn cut_offs(&self) -> Answer<'_, u64> {
-        Answer::later(async move {
-            self.found(self.other.cut_offs().await?);
-            Ok(self.first.cut_offs().await? + self.tell())
+    /// The numbers of the first store, since rights are granted there. An era of the other store is added:
+    /// sessions may come back where it has lost their end.
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
+        StoreFuture::new(async move {
+            self.record_era(self.other.cut_offs().await?);
+            Ok(self.first.cut_offs().await? + self.report_era())
         })
     }
 
-    /// The later one, whichever store comes first: instances of both phases go by the same clock.
-    fn time(&self) -> Answer<'_, Option<Timestamp>> {
-        Answer::later(async move { Ok(self.other.time().await?.max(self.first.time().await?)) })
+    /// The later of both times, so that instances of both phases use the same clock.
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
+        StoreFuture::new(async move { Ok(self.other.time().await?.max(self.first.time().await?)) })
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(async move {
             let purged = self.other.purge(now, limit).await?;
             if purged >= limit {
                 return Ok(purged);
@@ -288,8 +289,8 @@ impl SessionStore for Moving {
         })
     }
 
-    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
-        Answer::later(async move {
+    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
+        StoreFuture::new(async move {
             let of_other = self.other.count(now).await?;
             let of_first = self.first.count(now).await?;
             Ok(of_other.zip(of_first).map(|(other, first)| other + first))

@@ -1,13 +1,13 @@
-//! How a session comes from the other store to the first: with a new key.
+//! Moves a session from the other store to the first, with a new key.
 //!
-//! 1. It begins in the first store under the new key, which nobody else knows. The store compares the
+//! 1. The session is created in the first store under the new key, which is secret. The store compares the
 //!    cut-offs of the user with the one that the request knew when it began.
-//! 2. In the other store its old key is replaced by one that nobody knows, if it is still live in the
-//!    version that the request saw. This decides: a logout, a cut-off, a change of the values or another
-//!    move that came before refuses it, and one that comes after finds it in the first store or not at
-//!    all, as after any change of an id.
-//! 3. If it was refused, step 1 is undone. A crash before leaves a session that nobody can use, with the
-//!    handle of the one that goes on, until it expires.
+//! 2. In the other store the old key is replaced by a random one, if the session is still live and has the
+//!    version that the request saw. This decides: an earlier logout, cut-off, change of values or other move
+//!    refuses it, and a later one finds the session in the first store or not at all, as after any change of
+//!    an id.
+//! 3. If step 2 was refused, step 1 is undone. A crash in between leaves a session whose key is unknown, with
+//!    the handle of the one that continues, until it expires.
 
 use std::{
     collections::HashSet,
@@ -68,7 +68,7 @@ impl Moving {
         match self.retire(&*self.other, old, &before, now).await {
             Ok(Cas::Done { .. }) => Ok(Cas::Done { version: 1, evicted: Vec::new() }),
             refused => {
-                // If this fails, the session remains until it expires, and nobody has its id.
+                // If this fails, the session remains until it expires, and its key is unknown.
                 let _ = self.undo(new, Record { version: 1, ..record }, now).await;
                 refused
             }

@@ -13,7 +13,7 @@ use crate::{
     store::{StoreError, circuit::Circuit},
 };
 
-/// The statements of one store, over a pool of connections.
+/// Runs the statements of one store over a pool of connections.
 pub(super) struct Database {
     pool: Pool,
     connector: Connector,
@@ -25,7 +25,7 @@ pub(super) struct Database {
 /// Why a call failed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// Another call is made later: the server was away a moment ago.
+    /// The circuit is open.
     IsAway,
     NoAnswer,
     Pool(String),
@@ -40,7 +40,7 @@ type Connecting<'a> = Pin<
 >;
 
 impl Connector {
-    /// Connects, and passes on what the server says by itself.
+    /// Connects, and passes on notifications.
     fn open(
         &self,
         config: &Config,
@@ -52,7 +52,7 @@ impl Connector {
             let task = tokio::spawn(async move {
                 let mut next =
                     async || std::future::poll_fn(|context| connection.poll_message(context)).await;
-                // An error ends the calls that wait for an answer, which report it.
+                // An error fails the pending calls, which report it.
                 while let Some(Ok(message)) = next().await {
                     hear(message);
                 }
@@ -95,12 +95,12 @@ impl Database {
         format!("policy:{}", self.schema)
     }
 
-    /// Whether the server answered of late.
+    /// Whether calls reach the server: the circuit is closed.
     pub(super) fn is_there(&self) -> bool {
         !self.circuit.is_open()
     }
 
-    /// A connection for longer work, which is not one of the pool.
+    /// A connection for longer work, outside the pool.
     pub(super) async fn connect(
         &self,
         hear: impl Fn(AsyncMessage) + Send + 'static,
@@ -120,7 +120,7 @@ impl Database {
         self.call(self.query(statement, parameters)).await
     }
 
-    /// Makes a call, unless the server was away a moment ago.
+    /// Makes a call, unless the circuit is open.
     pub(super) async fn call<T>(
         &self,
         call: impl Future<Output = Result<T, Failure>>,
@@ -131,11 +131,11 @@ impl Database {
         let outcome = call.await;
         let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
         if failure.is_some() && admission.is_attempt() {
-            // The other connections may lead to a server that is not there any more, too, and says nothing.
-            // Not at the first failures: a server that is only slow keeps them.
+            // The other connections may lead to a server that no longer responds, too. They are kept at the
+            // first failures, since the server may only be slow.
             self.pool.retain(|_, _| false);
         }
-        self.circuit.ended(&admission, failure.map(|failure| failure as _));
+        self.circuit.record(&admission, failure.map(|failure| failure as _));
         outcome.map_err(StoreError::new)
     }
 
@@ -187,16 +187,16 @@ async fn query(
 }
 
 impl Failure {
-    /// Whether the server did not do its work, whatever the call was.
+    /// Whether the server failed, independently of the call.
     fn is_of_the_server(&self) -> bool {
         match self {
             Self::IsAway => false,
             Self::NoAnswer | Self::Pool(_) => true,
             Self::Postgres(error) => match error.code() {
                 None => true,
-                // Connection exceptions, insufficient resources, operator intervention, system
-                // errors; a statement that took too long is one of the third. And a server that
-                // reads only, as after a failover.
+                // Connection exceptions, insufficient resources, operator intervention (which
+                // includes a statement timeout), system errors; and a read-only server, as after a
+                // failover.
                 Some(code) => {
                     ["08", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
                         || *code == SqlState::READ_ONLY_SQL_TRANSACTION
@@ -205,8 +205,8 @@ impl Failure {
         }
     }
 
-    /// Whether the connection may still be busy, or does not fit the database any more: its prepared
-    /// statements may be of an older schema.
+    /// Whether the connection has to be dropped: it may still be busy, or its prepared statements may be of an
+    /// older schema.
     fn spoils_the_connection(&self) -> bool {
         match self {
             Self::Postgres(error) => {
@@ -235,7 +235,7 @@ impl fmt::Display for Failure {
             Self::IsAway => f.write_str("the database did not respond of late"),
             Self::NoAnswer => write!(f, "the database did not respond within {DEADLINE:?}"),
             Self::Pool(error) => f.write_str(error),
-            // Of the error of a server, the library writes "db error" only.
+            // `Display` of the library writes only "db error" for an error of the server.
             Self::Postgres(error) => match (error.as_db_error(), error.source()) {
                 (Some(of_server), _) => write!(f, "{}", of_server.message()),
                 (None, Some(source)) => write!(f, "{error}: {source}"),

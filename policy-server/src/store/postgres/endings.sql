@@ -1,5 +1,5 @@
--- Version 8. Each process leaves a count of its own, so the counts of processes that are gone are removed: those
--- that no look has stated for 30 days. A process that stood still for longer finds none, and begins an era.
+-- Version 8. Each process leaves a count of its own. Counts that no poll has stated for 30 days are removed, since
+-- their processes are gone. A process that was suspended for longer finds none, and begins an era.
 ALTER TABLE policy.marks ADD COLUMN used timestamptz;
 UPDATE policy.marks SET used = now() WHERE area = 'ended';
 

@@ -1,6 +1,6 @@
--- Version 7. A number is given out with a random mark, and so many of them are kept. An instance that states a
--- number with its mark learns by it whether this database has lost the number, as a restored copy or a standby
--- that had not got everything has, and may have given it to something else.
+-- Version 7. Each number has a random mark, of which the last 100,000 are kept. An instance that states a number
+-- with its mark learns whether this database has lost the number, or assigned it again, as after a restored copy
+-- or a failover to a standby that lagged behind.
 ALTER TABLE policy.numbers
     -- The first numbers since the last loss.
     ADD COLUMN cut_off_era bigint NOT NULL DEFAULT 0,
@@ -31,13 +31,13 @@ END $$;
 CREATE TRIGGER numbers_are_marked AFTER UPDATE ON policy.numbers
     FOR EACH ROW EXECUTE FUNCTION policy.mark_numbers();
 
--- It sees what the call has changed.
+-- In PL/pgSQL, so that it sees the changes of the calling statement.
 CREATE FUNCTION policy.mark_of(of_area text, given bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
     RETURN (SELECT mark FROM policy.marks WHERE area = of_area AND number = given);
 END $$;
 
--- Whether a number was given out by this database, or by one whose data it has.
+-- Whether this database has assigned a number, or was copied from one that has.
 CREATE FUNCTION policy.gave_out(of_area text, given bigint, with_mark bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -50,8 +50,8 @@ BEGIN
     );
 END $$;
 
--- The number that a request knows, or one that is lower than all where this database has lost it, or what its
--- instance knows by now: another request may have heard of what was lost.
+-- The number that a request knows, or -1 if this database has lost it or the newest number that its instance
+-- knows: another request may have read a cut-off that was lost.
 CREATE FUNCTION policy.known(
     of_area text, began bigint, with_mark bigint, by_now bigint, mark_by_now bigint
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -63,9 +63,9 @@ BEGIN
     RETURN -1;
 END $$;
 
--- Begins an era, unless what an instance knows was given out here, or its loss was noticed before. No mark of
--- before counts any more, so every instance reads everything anew. Where numbers of revocations were lost,
--- revocations were: access tokens and tickets of before count no more.
+-- Begins an era, unless this database has the number of the instance, or noticed its loss before. All earlier
+-- marks are removed, so every instance reads everything again. If numbers of revocations were lost, so were
+-- revocations: earlier access tokens and tickets are revoked.
 CREATE FUNCTION policy.begin_era(of_area text, given bigint, with_mark bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -90,7 +90,7 @@ BEGIN
     PERFORM policy.tell('m');
 END $$;
 
--- `ended` is how often a look of an instance came after ends of single sessions, as it knows.
+-- `ended` is the count that the instance has left: how many of its polls came after ends of single sessions.
 CREATE FUNCTION policy.cut_offs(
     known bigint, with_mark bigint, of_instance bigint, ended bigint, has_ended boolean,
     OUT cut_off bigint, OUT mark bigint, OUT endings bigint
@@ -113,7 +113,7 @@ BEGIN
     mark := policy.mark_of('cut_off', cut_off);
 END $$;
 
--- What was known before an era began says nothing about the cut-offs before it.
+-- A number from before an era says nothing about the cut-offs before that era.
 CREATE FUNCTION policy.revoke_user(
     of_user text, keep bytea, new_roles text[], new_scopes text[], clock bigint, known bigint,
     with_mark bigint, OUT sessions bigint, OUT before bigint, OUT number bigint, OUT mark bigint
@@ -157,7 +157,7 @@ BEGIN
     mark := policy.mark_of('revocation', place);
 END $$;
 
--- The last position and its mark, with each revocation after `since`, of one moment.
+-- The last position and its mark, with each revocation after `since`, of one snapshot.
 CREATE FUNCTION policy.revocations_after(since bigint, known bigint, with_mark bigint)
 RETURNS TABLE (
     revocation bigint, mark bigint, kind text, subject text, user_id text, value bigint, "position" bigint

@@ -9,7 +9,7 @@ use super::{
     rows::{Columns, number},
 };
 use crate::store::{
-    Answer, LeasePermits, LimitStore, StoreError, TakeRate, TakenRate, limit_store::micros,
+    LeasePermits, LimitStore, StoreError, StoreFuture, TakeRate, TakenRate, limit_store::micros,
 };
 
 const TAKE_RATE: &str = "SELECT * FROM policy.take_rate($1, $2, $3, $4)";
@@ -17,12 +17,12 @@ const LEASE_PERMITS: &str = "SELECT policy.lease_permits($1, $2, $3, $4, $5)";
 const PURGE: &str = "SELECT policy.purge_limits($1)";
 
 impl LimitStore for PostgresStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(self.open_once())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(self.open_once())
     }
 
-    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
-        Answer::later(async move {
+    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate> {
+        StoreFuture::new(async move {
             let TakeRate { key, rate, wanted } = request;
             let parameters: [&(dyn ToSql + Sync); 4] = [
                 &&key.0[..],
@@ -38,8 +38,8 @@ impl LimitStore for PostgresStore {
         })
     }
 
-    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
-        Answer::later(async move {
+    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32> {
+        StoreFuture::new(async move {
             let LeasePermits { limit, most, instance, wish, lifetime } = request;
             let parameters: [&(dyn ToSql + Sync); 5] = [
                 &&limit.0[..],
@@ -53,8 +53,8 @@ impl LimitStore for PostgresStore {
         })
     }
 
-    fn purge(&self, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
+    fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(async move {
             let row = self.row(PURGE, &[&number(limit as u64)]).await?;
             Ok(usize::try_from(Columns(&row).number("purge_limits")?).unwrap_or(usize::MAX))
         })

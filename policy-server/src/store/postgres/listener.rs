@@ -1,4 +1,4 @@
-//! Listens for what other instances tell.
+//! Receives the news of other instances.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,21 +10,20 @@ use crate::{
     store::{News, NewsFeed, circuit::random, notification},
 };
 
-/// The shortest and the longest time until the next connection. It doubles with each attempt that
-/// fails, and is random by half.
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(5);
+/// Backoff of reconnection: exponential with 50 % jitter.
+const MIN_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// How often the server is asked whether it is still there.
+/// How often the connection is checked.
 const PULSE: Duration = Duration::from_secs(5);
 
-/// A connection that hears what is told.
+/// A connection that is subscribed to the news.
 pub(super) struct Subscription {
     client: Client,
     _task: BackgroundTask,
 }
 
-/// Begins to listen. What is told from then on is passed on.
+/// Subscribes to the news, which are passed on from then on.
 pub(super) async fn subscribe(
     database: &Database,
     news: &NewsFeed,
@@ -44,8 +43,8 @@ pub(super) async fn subscribe(
     Ok(subscription)
 }
 
-/// Listens until the store is dropped. Without a runtime nothing is heard, and the looks at the store
-/// remain.
+/// Listens until the store is dropped. Without a runtime no news are received, and instances depend on
+/// polling.
 pub(super) fn spawn(
     database: Arc<Database>,
     first: Subscription,
@@ -56,25 +55,25 @@ pub(super) fn spawn(
 
 async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {
     let mut subscription = Some(first);
-    let mut pause = SHORTEST;
+    let mut pause = MIN_BACKOFF;
     loop {
         if let Some(Subscription { client, _task }) = subscription.take() {
-            pause = SHORTEST;
+            pause = MIN_BACKOFF;
             while call(&client, "").await.is_ok() {
                 timers::sleep(PULSE).await;
             }
         }
         timers::sleep(pause.mul_f64(0.5 + random())).await;
-        pause = (pause * 2).min(LONGEST);
+        pause = (pause * 2).min(MAX_BACKOFF);
         if let Ok(again) = subscribe(&database, &news).await {
-            // Of what was told until now.
+            // News may have been lost while there was no subscription.
             news.tell(News::Missed);
             subscription = Some(again);
         }
     }
 }
 
-/// Asks for this, within the time of a pulse.
+/// Runs a statement within the interval of a check.
 async fn call(client: &Client, statement: &str) -> Result<(), Failure> {
     tokio::select! {
         done = client.batch_execute(statement) => Ok(done?),

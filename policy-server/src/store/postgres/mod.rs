@@ -25,8 +25,8 @@ use tokio_postgres::{Row, types::ToSql};
 use self::{connection::Database, sessions::Loader, url::Address};
 use super::{
     AnonymousLimit, NewsFeed, NewsReader, StoreError,
-    history::{Endings, Numbers},
-    loads::Loads,
+    history::{EndingCount, Numbers},
+    loads::BatchLoader,
 };
 use crate::base::task::BackgroundTask;
 
@@ -81,7 +81,7 @@ pub struct PostgresStore(Arc<Inner>);
 struct Inner {
     url: String,
     anonymous: AnonymousLimit,
-    /// What this instance wrote since anonymous sessions were last counted.
+    /// Anonymous sessions that this instance wrote since they were last counted, and their bytes.
     new_sessions: AtomicU64,
     new_bytes: AtomicU64,
     /// The page of the table of sessions at which the next purge begins.
@@ -92,12 +92,12 @@ struct Inner {
     news: NewsFeed,
     cut_offs: Arc<Numbers>,
     revocations: Numbers,
-    endings: Endings,
+    endings: EndingCount,
 }
 
 struct Opened {
     database: Arc<Database>,
-    loads: Loads<Loader>,
+    loads: BatchLoader<Loader>,
 }
 
 impl PostgresStore {
@@ -129,7 +129,7 @@ impl PostgresStore {
             news: NewsFeed::new(),
             cut_offs: Arc::default(),
             revocations: Numbers::default(),
-            endings: Endings::default(),
+            endings: EndingCount::default(),
         }))
     }
 
@@ -140,7 +140,7 @@ impl PostgresStore {
             let database = Arc::new(Database::new(address).map_err(StoreError::new)?);
             opening::prepare(&database).await?;
             let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
-            let loads = Loads::new(loader);
+            let loads = BatchLoader::new(loader);
             let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
             let news = &self.0.news;
             let first = listener::subscribe(database, news).await.map_err(StoreError::new)?;
@@ -185,7 +185,7 @@ impl PostgresStore {
         self.0.anonymous
     }
 
-    /// Counts what was written. Returns whether it is a hundredth of the limit, and begins anew then.
+    /// Counts anonymous writes. Returns whether they reach a hundredth of the limit, and then restarts at zero.
     fn counts_anonymous(&self, sessions: u64, bytes: u64) -> bool {
         let reaches = |counter: &AtomicU64, new: u64, limit: u64| {
             counter.fetch_add(new, Ordering::Relaxed).saturating_add(new) >= (limit / 100).max(1)

@@ -20,7 +20,7 @@ const STEPS: &[&str] = &[
     include_str!("endings.sql"),
 ];
 
-/// How long the steps may take, and the wait for another instance that makes them.
+/// How long the migration may take, including the wait for another instance that runs it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The tables, for the check of privileges.
@@ -53,7 +53,7 @@ pub(super) async fn prepare(database: &Database) -> Result<(), StoreError> {
     done
 }
 
-/// What a new connection is refused for.
+/// The error of a refused connection, with what to do about it.
 fn unreachable(failure: Failure) -> StoreError {
     let Failure::Postgres(error) = &failure else { return StoreError::new(failure) };
     let advice = match error.code() {
@@ -107,14 +107,14 @@ async fn prepare_by(database: &Database, client: &Client) -> Result<(), StoreErr
     if !problems.is_empty() {
         return Err(StoreError::new(problems.join("; ")));
     }
-    // Without a lock where there is nothing to do.
+    // No lock is taken if the schema is current.
     if version(database, client).await? != STEPS.len() {
         migrate(database, client).await?;
     }
     check_privileges(database, client).await
 }
 
-/// How many steps were made.
+/// The version of the schema: the number of steps that were run.
 async fn version(database: &Database, client: &Client) -> Result<usize, StoreError> {
     let failed = |error| StoreError::new(Failure::from(error));
     let exists = database.statement(
@@ -144,7 +144,7 @@ async fn version(database: &Database, client: &Client) -> Result<usize, StoreErr
     Ok(version)
 }
 
-/// Makes the missing steps, one instance after the other.
+/// Runs the missing steps, while other instances wait.
 async fn migrate(database: &Database, client: &Client) -> Result<(), StoreError> {
     let failed = |error: tokio_postgres::Error| {
         if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
@@ -161,7 +161,7 @@ async fn migrate(database: &Database, client: &Client) -> Result<(), StoreError>
     client.batch_execute(&begin).await.map_err(failed)?;
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('policy schema ' || $1, 0))";
     client.query(lock, &[&database.schema()]).await.map_err(failed)?;
-    // Another instance may have made them meanwhile.
+    // Another instance may have run them meanwhile.
     let made = version(database, client).await?;
     if made == 0 {
         let exists = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)";

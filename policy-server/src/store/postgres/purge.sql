@@ -1,13 +1,13 @@
--- Version 5. What is dead is found without a look at everything: sessions in parts of the table, since an
--- index of deadlines would change with each use of a session; what belongs to tokens by an index.
+-- Version 5. A purge finds expired rows without reading everything: sessions in parts of the table, since an
+-- index of deadlines would change with each use of a session, and rows of tokens by an index.
 CREATE INDEX IF NOT EXISTS families_by_end ON policy.families (expires);
 CREATE INDEX IF NOT EXISTS ended_families ON policy.families (id) WHERE is_ended;
 CREATE INDEX IF NOT EXISTS tickets_by_end ON policy.tickets (expires);
 CREATE INDEX IF NOT EXISTS revocations_by_end ON policy.revocations (value)
     WHERE kind IN ('token', 'session');
 
--- Removes up to `most` rows from so many pages of the table, and says where to go on: 0 at the end, and
--- null if another instance is at it.
+-- Removes up to `most` rows from `pages` pages of the table. Returns the page at which to continue: 0 at the end,
+-- null if another instance is purging.
 CREATE FUNCTION policy.purge_part_of_sessions(
     clock bigint, most bigint, first_page bigint, pages bigint, OUT purged bigint, OUT next_page bigint
 ) LANGUAGE plpgsql AS $$

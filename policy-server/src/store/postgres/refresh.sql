@@ -1,5 +1,5 @@
--- Version 6. A token that was used within the grace yields the one that is valid now, however many were
--- used since. A release that knows version 5 reads the columns that it had.
+-- Version 6. A token that was used within the grace period yields the valid one, however many were used since. A
+-- release that knows version 5 reads the same columns as before.
 DROP FUNCTION policy.refresh(bytea, bytea, bigint, bigint, bigint);
 CREATE FUNCTION policy.refresh(
     token bytea, next_token bytea, grace bigint, most bigint, clock bigint,

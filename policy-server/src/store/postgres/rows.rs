@@ -1,4 +1,4 @@
-//! What the columns of the database are here.
+//! Converts columns.
 
 use std::{error::Error, time::Duration};
 
@@ -9,11 +9,11 @@ use policy_core::{
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::store::{
-    Family, Revocation, StoreError, Summary, Ticket, history::Known, loads::Stored,
+    Family, Revocation, StoreError, Summary, Ticket, history::MarkedNumber, loads::Stored,
     notification::handle,
 };
 
-/// A number that the database has no room for is its highest one, and so is the end of time.
+/// Numbers above the highest `bigint`, and the end of time, are stored as the highest `bigint`.
 pub(super) fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -42,8 +42,8 @@ impl<'a> Columns<'a> {
     }
 
     /// A number and its mark.
-    pub(super) fn known(&self, name: &str) -> Result<Known, StoreError> {
-        Ok(Known { number: self.number(name)?, mark: self.get("mark")? })
+    pub(super) fn marked_number(&self, name: &str) -> Result<MarkedNumber, StoreError> {
+        Ok(MarkedNumber { number: self.number(name)?, mark: self.get("mark")? })
     }
 
     pub(super) fn time(&self, name: &str) -> Result<Timestamp, StoreError> {
@@ -98,7 +98,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// A session, or the key that replaced that of the row.
+    /// The session of the row, or the key that replaced its key.
     pub(super) fn stored(&self) -> Result<Stored, StoreError> {
         Ok(match self.optional_bytes("moved_to")? {
             Some(key) => Stored::Moved { to: SessionKey(key), until: self.time("moved_until")? },

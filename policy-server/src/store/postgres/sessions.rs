@@ -18,10 +18,10 @@ use super::{
     rows::{Columns, number, time},
 };
 use crate::store::{
-    Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
-    NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
+    Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded, NewsReader,
+    RevokeUser, RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession,
     UpdateSession,
-    history::{Known, LOST, Numbers},
+    history::{LOST, MarkedNumber, Numbers},
     loads::{LoadMany, Stored, follow},
     outcome::{cas, created},
 };
@@ -29,8 +29,8 @@ use crate::store::{
 const SECRET: &str = "UPDATE policy.meta SET session_secret = coalesce(session_secret, $1)
     RETURNING session_secret";
 
-/// Whether the newest number that the instance knows is one of this database, and the rows. Without what a
-/// time decides: each of these loads has its own.
+/// Whether this database has the newest number that the instance knows, and the rows. Deadlines are checked
+/// later, since each of the loads has its own time.
 const LOAD: &str = "SELECT h.is_known, s.* FROM (
         SELECT $3::bigint IS NULL OR EXISTS (
             SELECT FROM policy.marks WHERE area = 'cut_off' AND number = $2 AND mark = $3
@@ -38,7 +38,7 @@ const LOAD: &str = "SELECT h.is_known, s.* FROM (
     ) h CROSS JOIN policy.meta m LEFT JOIN policy.sessions s
     ON key = ANY($1) AND (user_id IS NULL OR epoch >= m.everyone OR moved_to IS NOT NULL)";
 
-/// A new row, and what follows it.
+/// A new row. Other parameters follow it.
 const ROW: &str = "ROW($1, $2, $3, $4, $5, 0, 1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
     NULL, NULL)::policy.sessions";
 
@@ -62,14 +62,15 @@ const LIVES: &str = "SELECT EXISTS (SELECT FROM policy.sessions s, policy.meta m
 const REVOKE_USER: &str = "SELECT * FROM policy.revoke_user($1, $2, $3, $4, $5, $6, $7)";
 const REVOKE_EVERYONE: &str = "SELECT * FROM policy.revoke_everyone($1, $2)";
 
-/// Those that the cut-off of everyone ended, which was made before: nobody waits for this.
+/// Counts the sessions that a cut-off of everyone ended, after it was committed, so that no lock is held
+/// meanwhile.
 const ENDED: &str = "SELECT count(*) FROM policy.sessions
     WHERE user_id IS NOT NULL AND moved_to IS NULL AND epoch >= $1 AND epoch < $2
         AND idle_deadline > $3 AND absolute_deadline > $3";
 
 const CUT_OFFS: &str = "SELECT * FROM policy.cut_offs($1, $2, $3, $4, $5)";
 
-/// Of a large table what its last vacuum found, since a count reads all of it.
+/// Of a large table, the estimate of its last vacuum, since a count reads the whole table.
 const COUNT: &str = "SELECT CASE WHEN c.reltuples > 100000 THEN c.reltuples::bigint ELSE (
         SELECT count(*) FROM policy.sessions s, policy.meta m
         WHERE moved_to IS NULL AND idle_deadline > $1 AND absolute_deadline > $1
@@ -80,32 +81,32 @@ const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigin
 const PURGE: &str = "SELECT * FROM policy.purge_part_of_sessions($1, $2, $3, $4)";
 const TRIM: &str = "SELECT policy.trim_anonymous($1, $2::bigint)";
 
-/// So many pages of the table are read by one statement of a purge, 16 MiB; and so many times that by
-/// one purge. The next one goes on from there.
+/// Pages that one statement of a purge reads (16 MiB), and statements of one purge. The next purge continues
+/// where this one stopped.
 const PAGES: i64 = 2048;
 const PARTS: u64 = 8;
 
 impl SessionStore for PostgresStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(self.open_once())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(self.open_once())
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        Answer::later(async move {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        StoreFuture::new(async move {
             Columns(&self.row(SECRET, &[&&fresh[..]]).await?).bytes("session_secret")
         })
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
-        Answer::later(self.create_session(request))
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+        StoreFuture::new(self.create_session(request))
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::later(follow(key, now, |key| self.stored(key)))
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
+        StoreFuture::new(follow(key, now, |key| self.stored(key)))
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
-        Answer::later(async move {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::new(async move {
             let UpdateSession { key, expected, data, now } = request;
             let parameters: [&(dyn ToSql + Sync); 4] =
                 [&&key.0[..], &number(expected), &&data[..], &time(now)];
@@ -113,14 +114,14 @@ impl SessionStore for PostgresStore {
             let row = Columns(&row);
             let changed = cas(row.get("outcome")?, expected, Vec::new())?;
             if row.get::<Option<bool>>("was_anonymous")? == Some(true) {
-                self.anonymous_written(0, data.len()).await?;
+                self.count_anonymous(0, data.len()).await?;
             }
             Ok(changed)
         })
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
-        Answer::later(async move {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
+        StoreFuture::new(async move {
             let TouchSession { key, idle_deadline, now } = request;
             let parameters: [&(dyn ToSql + Sync); 3] =
                 [&&key.0[..], &time(idle_deadline), &time(now)];
@@ -128,42 +129,42 @@ impl SessionStore for PostgresStore {
         })
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
-        Answer::later(self.rotate_session(request))
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::new(self.rotate_session(request))
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
-        Answer::later(async move {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
             let row = self.row(DELETE, &[&&key.0[..]]).await;
-            self.0.endings.note();
+            self.0.endings.record_end();
             Columns(&row?).get("delete_session")
         })
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
-        Answer::later(async move {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
+        StoreFuture::new(async move {
             let ListSessions { user, limit, now } = request;
             let rows = self.rows(LIST, &[&user, &time(now), &number(limit as u64)]).await?;
             rows.iter().map(|row| Columns(row).summary()).collect()
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
-        Answer::later(async move {
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
             Columns(&self.row(LIVES, &[&user, &&handle.0[..], &time(now)]).await?).get("exists")
         })
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
-        Answer::later(async move {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
             let row = self.row(DELETE_BY_HANDLE, &[&user, &&handle.0[..]]).await;
-            self.0.endings.note();
+            self.0.endings.record_end();
             Columns(&row?).get("delete_by_handle")
         })
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
-        Answer::later(async move {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
+        StoreFuture::new(async move {
             let RevokeUser { user, keep, rights, now } = request;
             let keep = keep.as_ref().map(|key| &key.0[..]);
             let (roles, scopes) = (
@@ -176,54 +177,54 @@ impl SessionStore for PostgresStore {
                 [&user, &keep, &roles, &scopes, &time(now), &number(known.number), &known.mark];
             let row = self.row(REVOKE_USER, &parameters).await?;
             let row = Columns(&row);
-            let cut_off = row.known("number")?;
-            numbers.note(cut_off);
+            let cut_off = row.marked_number("number")?;
+            numbers.record(cut_off);
             Ok(CutOff::new(row.number("sessions")?, row.number("before")?, cut_off.number))
         })
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
-        Answer::later(async move {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
+        StoreFuture::new(async move {
             let numbers = &self.0.cut_offs;
             let known = numbers.newest();
             let row = self.row(REVOKE_EVERYONE, &[&number(known.number), &known.mark]).await?;
             let row = Columns(&row);
-            numbers.note(row.known("number")?);
+            numbers.record(row.marked_number("number")?);
             let (before, cut_off) = (row.number("before")?, row.number("number")?);
             let last = row.get::<i64>("last_of_everyone")?;
-            // It is made, whether they can be counted or not.
+            // The cut-off is committed even if the count fails.
             let ended = self.row(ENDED, &[&last, &number(cut_off), &time(now)]).await;
             let ended = ended.and_then(|row| Columns(&row).number("count")).unwrap_or_default();
             Ok(CutOff::new(ended, before, cut_off))
         })
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
-        Answer::later(async {
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
+        StoreFuture::new(async {
             let numbers = &self.0.cut_offs;
-            let (known, look) = (numbers.newest(), self.0.endings.look()?);
+            let (known, poll) = (numbers.newest(), self.0.endings.poll()?);
             let parameters: [&(dyn ToSql + Sync); 5] = [
                 &number(known.number),
                 &known.mark,
-                &look.instance,
-                &number(look.count),
-                &look.is_new,
+                &poll.instance,
+                &number(poll.count),
+                &poll.is_new,
             ];
             let row = self.row(CUT_OFFS, &parameters).await;
             let left = row.as_ref().ok().map(|row| Columns(row).number("endings")).transpose()?;
-            self.0.endings.left(&look, left);
-            let last = Columns(&row?).known("cut_off")?;
-            numbers.note(last);
+            self.0.endings.record_count(&poll, left);
+            let last = Columns(&row?).marked_number("cut_off")?;
+            numbers.record(last);
             Ok(last.number)
         })
     }
 
-    fn time(&self) -> Answer<'_, Option<Timestamp>> {
-        Answer::later(async { Columns(&self.row(TIME, &[]).await?).time("now").map(Some) })
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
+        StoreFuture::new(async { Columns(&self.row(TIME, &[]).await?).time("now").map(Some) })
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(async move {
             let (mut purged, mut parts) = (0, 0);
             while purged < limit && parts < PARTS {
                 let page = self.0.purge_from.load(Ordering::Relaxed);
@@ -243,8 +244,8 @@ impl SessionStore for PostgresStore {
         })
     }
 
-    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
-        Answer::later(async move {
+    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
+        StoreFuture::new(async move {
             Columns(&self.row(COUNT, &[&time(now)]).await?).number("count").map(Some)
         })
     }
@@ -273,12 +274,12 @@ impl Loader {
 }
 
 impl LoadMany for Loader {
-    /// The server answered: then a row may still be a strange one.
+    /// The inner error is of one row that could not be read.
     type Found = Result<Result<Stored, StoreError>, Failure>;
 
     async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
         let parameter: Vec<&[u8]> = keys.iter().map(|key| &key.0[..]).collect();
-        let Known { number: newest, mark } = self.cut_offs.newest();
+        let MarkedNumber { number: newest, mark } = self.cut_offs.newest();
         let parameters: [&(dyn ToSql + Sync); 3] = [&parameter, &number(newest), &mark];
         let rows = self.database.query(&self.statement, &parameters).await;
         let found = rows.and_then(|rows| {
@@ -324,7 +325,7 @@ impl PostgresStore {
         let done = Columns(&done);
         let created = created(done.get("outcome")?, done.handles("evicted")?)?;
         if record.identity.is_none() {
-            self.anonymous_written(1, record.data.len()).await?;
+            self.count_anonymous(1, record.data.len()).await?;
         }
         Ok(created)
     }
@@ -351,13 +352,13 @@ impl PostgresStore {
 
     /// The cut-off that a request knows, with its mark.
     fn began(&self, began: Option<u64>) -> (Option<i64>, Option<i64>) {
-        let known = began.map(|began| self.0.cut_offs.known(began));
+        let known = began.map(|began| self.0.cut_offs.with_mark(began));
         (known.map(|known| number(known.number)), known.and_then(|known| known.mark))
     }
 
-    /// Counts what anybody can have written, and ends the oldest of it now and then: after a
-    /// hundredth of what is allowed, so that each instance exceeds it by as much at most.
-    async fn anonymous_written(&self, sessions: u64, bytes: usize) -> Result<(), StoreError> {
+    /// Counts anonymous writes, and trims the oldest sessions after each hundredth of the limit. So each
+    /// instance exceeds the limit by at most a hundredth.
+    async fn count_anonymous(&self, sessions: u64, bytes: usize) -> Result<(), StoreError> {
         let limit = self.limit_of_anonymous();
         if self.counts_anonymous(sessions, bytes as u64) {
             let parameters: [&(dyn ToSql + Sync); 2] =
@@ -368,7 +369,7 @@ impl PostgresStore {
     }
 }
 
-/// The columns of a new row that the caller decides.
+/// The columns of a new row, without those that the database sets.
 struct NewRow<'a> {
     key: &'a [u8],
     handle: &'a [u8],

@@ -9,8 +9,8 @@ use super::{
     sessions::texts,
 };
 use crate::store::{
-    Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    Revoked, StoreError, Ticket, TokenHash, TokenStore, history::LOST, notification::hex,
+    CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
+    StoreError, StoreFuture, Ticket, TokenHash, TokenStore, history::LOST, notification::hex,
     outcome::unknown,
 };
 
@@ -26,7 +26,7 @@ const REFRESH: &str = "SELECT outcome, steps, (family).*
 const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NULL";
 const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4, $5, $6)";
 
-/// One statement, so that the rows and the number are of the same moment.
+/// One statement, so that the rows and the number are of one snapshot.
 const REVOCATIONS: &str = "SELECT * FROM policy.revocations_after($1, $2, $3)";
 
 const PUT_TICKET: &str = "INSERT INTO policy.tickets
@@ -35,21 +35,21 @@ const TAKE_TICKET: &str = "DELETE FROM policy.tickets WHERE hash = $1 RETURNING 
 const PURGE: &str = "SELECT policy.purge_tokens($1, $2)";
 
 impl TokenStore for PostgresStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(self.open_once())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(self.open_once())
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        Answer::later(async move {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        StoreFuture::new(async move {
             Columns(&self.row(SECRET, &[&&fresh[..]]).await?).bytes("token_secret")
         })
     }
 
-    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
-        Answer::later(async move {
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
+        StoreFuture::new(async move {
             let CreateFamily { family, token, began } = request;
             let session = family.session.as_ref().map(|session| &session.0[..]);
-            let (began, known) = (self.0.revocations.known(began), self.0.revocations.newest());
+            let (began, known) = (self.0.revocations.with_mark(began), self.0.revocations.newest());
             let parameters: [&(dyn ToSql + Sync); 13] = [
                 &&family.id[..],
                 &&*family.identity.subject,
@@ -69,8 +69,8 @@ impl TokenStore for PostgresStore {
         })
     }
 
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
-        Answer::later(async move {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+        StoreFuture::new(async move {
             let Refresh { token, successor, grace, limit, now } = request;
             let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
             let known = self.0.revocations.newest();
@@ -101,15 +101,15 @@ impl TokenStore for PostgresStore {
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
-        Answer::later(async move {
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
+        StoreFuture::new(async move {
             let rows = self.rows(END_FAMILY, &[&&token.0[..]]).await?;
             rows.first().map(|row| Columns(row).family()).transpose()
         })
     }
 
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
-        Answer::later(async move {
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
+        StoreFuture::new(async move {
             let (kind, subject, user, value) = match &revocation {
                 Revocation::Token { id, until } => ("token", id.to_string(), "", time(*until)),
                 Revocation::Session { user, session, until } => {
@@ -127,14 +127,14 @@ impl TokenStore for PostgresStore {
                 [&kind, &subject, &user, &value, &number(known.number), &known.mark];
             let row = self.row(REVOKE, &parameters).await?;
             let row = Columns(&row);
-            numbers.note(row.known("place")?);
+            numbers.record(row.marked_number("place")?);
             let families = row.handles("ended")?.into_iter().map(|id| id.0).collect();
             Ok(Revoked::new(row.number("place")?, row.number("earlier")?, families))
         })
     }
 
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
-        Answer::later(async move {
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
+        StoreFuture::new(async move {
             let numbers = &self.0.revocations;
             let known = numbers.newest();
             let parameters: [&(dyn ToSql + Sync); 3] =
@@ -142,9 +142,9 @@ impl TokenStore for PostgresStore {
             let rows = self.rows(REVOCATIONS, &parameters).await?;
             let mut batch = RevocationBatch::default();
             for row in rows.iter().map(Columns) {
-                let last = row.known("revocation")?;
+                let last = row.marked_number("revocation")?;
                 batch.sequence = last.number;
-                numbers.note(last);
+                numbers.record(last);
                 if row.get::<Option<i64>>("position")?.is_some() {
                     batch.revocations.push((row.number("position")?, row.revocation()?));
                 }
@@ -153,8 +153,8 @@ impl TokenStore for PostgresStore {
         })
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
-        Answer::later(async move {
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
+        StoreFuture::new(async move {
             let session = ticket.session.as_ref().map(|session| &session.0[..]);
             let (token, token_expires) = match &ticket.token {
                 Some((token, expires)) => (Some(&**token), Some(time(*expires))),
@@ -176,16 +176,16 @@ impl TokenStore for PostgresStore {
         })
     }
 
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
-        Answer::later(async move {
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
+        StoreFuture::new(async move {
             let rows = self.rows(TAKE_TICKET, &[&&hash.0[..]]).await?;
             let ticket = rows.first().map(|row| Columns(row).ticket()).transpose()?;
             Ok(ticket.filter(|ticket| now < ticket.expires))
         })
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(async move {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(async move {
             let row = self.row(PURGE, &[&time(now), &number(limit as u64)]).await?;
             Ok(Columns(&row).number("purge_tokens")? as usize)
         })

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::base::tls_roots;
 
-/// Where a store is, as its URL says.
+/// A parsed URL.
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: ClientConfig,
@@ -19,10 +19,10 @@ pub(super) struct Address {
     pub(super) connections: usize,
 }
 
-/// The schema, unless the URL names one.
+/// The default schema.
 const SCHEMA: &str = "policy";
 
-/// The most connections, unless the URL says it: more make a server of a few cores slower.
+/// The default size of the pool. More connections slow down a server with few cores.
 const CONNECTIONS: usize = 10;
 
 impl Address {
@@ -82,8 +82,8 @@ impl Address {
             problems.push("it names no database".to_owned());
         }
         let is_local = config.get_hosts().iter().all(is_local);
-        // On this machine nobody reads along, and the certificate of a server that was just installed
-        // is often its own.
+        // The network of this machine cannot be read, and the certificate of a newly installed server is
+        // often self-signed.
         let default = if is_local { SslMode::Disable } else { SslMode::Require };
         config.ssl_mode(mode.unwrap_or(default));
         if config.get_connect_timeout().is_none() {

@@ -4,18 +4,18 @@ use super::{
     PostgresStore,
     rows::{Columns, number},
 };
-use crate::store::{Answer, NewsReader, StoredValue, ValueStore};
+use crate::store::{NewsReader, StoreFuture, StoredValue, ValueStore};
 
 const VALUE: &str = "SELECT version, value FROM policy.shared_values WHERE name = $1";
 const SET_VALUE: &str = "SELECT policy.set_value($1, $2, $3)";
 
 impl ValueStore for PostgresStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(self.open_once())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(self.open_once())
     }
 
-    fn value<'a>(&'a self, name: &'a str) -> Answer<'a, Option<StoredValue>> {
-        Answer::later(async move {
+    fn value<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<StoredValue>> {
+        StoreFuture::new(async move {
             let rows = self.rows(VALUE, &[&name]).await?;
             let stored = rows.first().map(|row| {
                 let row = Columns(row);
@@ -25,8 +25,13 @@ impl ValueStore for PostgresStore {
         })
     }
 
-    fn set_value<'a>(&'a self, name: &'a str, expected: u64, value: Box<[u8]>) -> Answer<'a, bool> {
-        Answer::later(async move {
+    fn set_value<'a>(
+        &'a self,
+        name: &'a str,
+        expected: u64,
+        value: Box<[u8]>,
+    ) -> StoreFuture<'a, bool> {
+        StoreFuture::new(async move {
             let row = self.row(SET_VALUE, &[&name, &number(expected), &&value[..]]).await?;
             Columns(&row).get("set_value")
         })

@@ -1,8 +1,8 @@
--- What both scripts begin with. Each call of the store is one run of a script: its name is the first
--- argument, and the server does nothing else meanwhile. Times are milliseconds since 1970 by the clock
--- of the instances, which pass in the current one.
+-- The beginning of all scripts. Each call of the store is one run of a script, atomic, with the name of the call as
+-- its first argument. Times are milliseconds since 1970 by the clock of the instances, which pass in the current
+-- time.
 --
--- All keys of an app begin with the same part in braces, so that a cluster keeps them together.
+-- All keys of an app have the same hash tag, so that a cluster keeps them in one slot.
 
 local P = KEYS[1]
 local calls = {}
@@ -20,9 +20,9 @@ local function count_up(name)
     return redis.call('HINCRBY', P .. 'numbers', name, 1)
 end
 
--- A number is given out with a mark that the instance drew, and so many of them are kept. An instance that
--- states a number with its mark learns by it whether this server has lost the number, as a restored copy
--- or a replica that had not got everything has, and may have given it to something else.
+-- Each number has a mark, which the instance drew, and the last marks are kept. An instance that states a number
+-- with its mark learns whether this server has lost the number, or assigned it again, as after a restored copy or
+-- a failover to a replica that lagged behind.
 local KEPT = 100000
 local ERA = 4294967296
 
@@ -41,7 +41,7 @@ local function give_out(area, mark)
     return number
 end
 
--- Whether a number was given out by this server, or by one whose data it has.
+-- Whether this server has assigned a number, or was copied from one that has.
 local function gave_out(area, number, mark)
     number = tonumber(number)
     if mark == '' then
@@ -50,15 +50,14 @@ local function gave_out(area, number, mark)
     return mark_of(area, number) == mark
 end
 
--- The same for what a request knows and what its instance knows by now: another request may have heard of
--- what this server lost.
+-- The same for the number that a request knows and the newest one of its instance: another request may have read
+-- a cut-off that this server lost.
 local function gave_out_both(area, began, mark, known, known_mark)
     return gave_out(area, began, mark) and (known == '0' or gave_out(area, known, known_mark))
 end
 
--- Begins an era, unless what an instance knows was given out here, or its loss was noticed before. No
--- mark of before counts any more, so every instance reads everything anew. Returns the first number of a
--- new era.
+-- Begins an era, unless this server has the number of the instance, or noticed its loss before. All earlier marks
+-- are removed, so every instance reads everything again. Returns the first number of a new era.
 local function begin_era(area, known, mark, fresh)
     known = tonumber(known)
     if known == 0 or gave_out(area, known, mark) or counter(area .. '_era') > known then
@@ -80,8 +79,8 @@ local function tell(news)
     redis.call('PUBLISH', P .. 'news', news)
 end
 
--- The stored value, or else this one, which is stored. It writes once: a server whose memory is full
--- still answers.
+-- The stored value, or else this one, which is stored. It writes only once, so it succeeds on a server whose memory
+-- is full.
 local function once(name, value)
     local stored = redis.call('HGET', P .. 'meta', name)
     if stored then return stored end
@@ -89,8 +88,8 @@ local function once(name, value)
     return value
 end
 
--- A cut-off of everyone ends all members of a sorted set at once: it gets another name, under which a
--- purge finds them.
+-- A cut-off of everyone ends all members of a sorted set at once: it renames the set, and a purge removes the
+-- members later.
 local function set_aside(name, number)
     if redis.call('EXISTS', P .. name) == 1 then
         redis.call('RENAME', P .. name, P .. name .. ':' .. number)
@@ -98,7 +97,7 @@ local function set_aside(name, number)
     end
 end
 
--- Hands up to `most` members of what was set aside to `remove`. Returns how many there were.
+-- Passes up to `most` members of the renamed sets to `remove`. Returns their number.
 local function purge_aside(name, most, remove)
     local seen = 0
     while seen < most do
@@ -116,7 +115,7 @@ local function purge_aside(name, most, remove)
     return seen
 end
 
--- Hands up to `most` members whose time has come to `remove`. Returns how many there were.
+-- Passes up to `most` members that are due to `remove`. Returns their number.
 local function purge_due(name, now, most, remove)
     if most <= 0 then return 0 end
     local members = redis.call('ZRANGEBYSCORE', P .. name, '-inf', now, 'LIMIT', 0, most)

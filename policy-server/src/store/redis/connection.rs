@@ -24,30 +24,30 @@ use crate::{
     store::{
         StoreError,
         circuit::{Circuit, random},
-        history::Known,
+        history::MarkedNumber,
     },
 };
 
-/// The shortest and the longest time after which a call is made again that found its keys elsewhere. It
-/// doubles each time, and is random by half. The first time it is made at once.
-const SHORTEST: Duration = Duration::from_millis(10);
-const LONGEST: Duration = Duration::from_millis(200);
+/// Backoff of retries after errors such as MOVED and ASK: exponential with 50 % jitter. The first retry is
+/// immediate.
+const MIN_BACKOFF: Duration = Duration::from_millis(10);
+const MAX_BACKOFF: Duration = Duration::from_millis(200);
 
-/// How long a start waits for replicas, which may be at their first copy of everything.
+/// How long a start waits for replicas, which may still be in their initial synchronisation.
 const FIRST_COPY: Duration = Duration::from_secs(10);
 
-/// The scripts of one store, over one connection: the server does one thing at a time in any case.
+/// Runs the scripts of one store over one connection: the server runs one script at a time in any case.
 pub(super) struct Database {
     address: Arc<Address>,
     circuit: Circuit,
     connection: Connection,
-    /// For calls that replicas confirm: the server answers nothing else on it until they have.
+    /// For calls that replicas confirm. `WAIT` blocks the connection until they have.
     confirmed: Connection,
-    /// The primary of late, or where a node of a cluster said that the keys are.
+    /// The last known primary, or the node of a cluster to which a call was redirected.
     last: ArcSwapOption<Host>,
 }
 
-/// A connection that is opened again when it has ended.
+/// A connection that reconnects.
 #[derive(Default)]
 struct Connection {
     link: ArcSwapOption<Link>,
@@ -61,20 +61,20 @@ pub(super) struct Call {
     is_confirmed: bool,
 }
 
-/// A connection that hears what is told.
+/// A connection that is subscribed to the news.
 pub(super) struct Subscription {
     pub(super) host: Host,
     pub(super) connection: PubSub,
 }
 
-/// What a server is asked, as often as it takes.
-trait Question: Sync {
-    type Answer;
+/// Commands that may be sent several times, until a server runs them.
+trait Command: Sync {
+    type Reply;
 
-    fn ask(&self, link: &Link) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
+    fn send(&self, link: &Link) -> impl Future<Output = Result<Self::Reply, Failure>> + Send;
 
-    /// Why there is no answer within the deadline.
-    fn overdue(&self) -> Failure {
+    /// The failure at the deadline.
+    fn timeout(&self) -> Failure {
         Failure::NoAnswer
     }
 }
@@ -82,7 +82,7 @@ trait Question: Sync {
 /// A script whose change replicas confirm.
 struct Confirmed<'a>(&'a Call, Copies);
 
-/// So many commands, which this writes.
+/// The number of commands, and a function that appends them.
 struct Commands<W>(usize, W);
 
 /// A script, and the same for calls that must not fail where the memory of the server is full.
@@ -111,50 +111,50 @@ static VALUES: LazyLock<Script> = LazyLock::new(|| {
 });
 
 impl Call {
-    /// A call of the script of sessions.
-    pub(super) fn of_sessions(name: &str) -> Self {
-        Self::of(&SESSIONS, name)
+    /// A call of the script for sessions.
+    pub(super) fn sessions(name: &str) -> Self {
+        Self::new(&SESSIONS, name)
     }
 
-    /// One that ends sessions: what it writes is little.
+    /// A call that ends sessions, which is allowed while the memory is full.
     pub(super) fn to_end_sessions(name: &str) -> Self {
-        Self::of(&END_OF_SESSIONS, name).confirmed()
+        Self::new(&END_OF_SESSIONS, name).confirmed()
     }
 
-    /// A call of the script of refresh tokens, revocations and tickets.
-    pub(super) fn of_tokens(name: &str) -> Self {
-        Self::of(&TOKENS, name)
+    /// A call of the script for refresh tokens, revocations and tickets.
+    pub(super) fn tokens(name: &str) -> Self {
+        Self::new(&TOKENS, name)
     }
 
-    /// One that ends tokens: what it writes is little.
+    /// A call that ends tokens, which is allowed while the memory is full.
     pub(super) fn to_end_tokens(name: &str) -> Self {
-        Self::of(&END_OF_TOKENS, name).confirmed()
+        Self::new(&END_OF_TOKENS, name).confirmed()
     }
 
-    /// A call of the script of rates and permits.
-    pub(super) fn of_limits(name: &str) -> Self {
-        Self::of(&LIMITS, name)
+    /// A call of the script for rates and permits.
+    pub(super) fn limits(name: &str) -> Self {
+        Self::new(&LIMITS, name)
     }
 
-    /// A call of the script of named values.
-    pub(super) fn of_values(name: &str) -> Self {
-        Self::of(&VALUES, name)
+    /// A call of the script for named values.
+    pub(super) fn values(name: &str) -> Self {
+        Self::new(&VALUES, name)
     }
 
-    fn of(script: &'static Script, name: &str) -> Self {
+    fn new(script: &'static Script, name: &str) -> Self {
         let mut script = script.prepare_invoke();
         script.arg(name);
         Self { script, is_confirmed: false }
     }
 
-    /// Grants a right or takes one away, so it is done when as many replicas have it as the URL says.
+    /// Waits for the replicas that the URL asks for, as each change of rights does.
     pub(super) fn confirmed(mut self) -> Self {
         self.is_confirmed = true;
         self
     }
 
-    /// Adds a number and its mark, nothing if there is none.
-    pub(super) fn known(self, known: Known) -> Self {
+    /// Adds a number and its mark, or an empty argument if there is no mark.
+    pub(super) fn marked_number(self, known: MarkedNumber) -> Self {
         let mark = known.mark.map(|mark| mark.to_string());
         self.arg(number(known.number)).arg(mark.unwrap_or_default())
     }
@@ -180,33 +180,33 @@ impl Database {
         &self.address
     }
 
-    /// Where news are told.
+    /// The channel of the news.
     fn channel(&self) -> String {
         format!("{}news", self.address.prefix())
     }
 
-    /// Whether the server answered of late.
+    /// Whether calls reach the server: the circuit is closed.
     pub(super) fn is_there(&self) -> bool {
         !self.circuit.is_open()
     }
 
     /// The result of one script.
     pub(super) async fn call(&self, call: Call) -> Result<Value, StoreError> {
-        self.counted(self.run(call)).await
+        self.guard(self.run(call)).await
     }
 
-    /// The replies to the commands that `write` appends, so many. They only read, and other calls may run
-    /// in between.
+    /// The `count` replies to the commands that `write` appends. They only read, and other calls may run
+    /// between them.
     pub(super) async fn read(
         &self,
         count: usize,
         write: impl Fn(&mut Vec<u8>) + Send + Sync,
     ) -> Result<Replies, Failure> {
-        self.bounded(&self.connection, Commands(count, write)).await
+        self.send(&self.connection, Commands(count, write)).await
     }
 
-    /// The result of one call, unless the server is away.
-    pub(super) async fn counted<T>(
+    /// Makes a call, unless the circuit is open.
+    pub(super) async fn guard<T>(
         &self,
         call: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, StoreError> {
@@ -215,21 +215,21 @@ impl Database {
         };
         let outcome = call.await;
         let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
-        self.circuit.ended(&admission, failure.map(|failure| failure as _));
+        self.circuit.record(&admission, failure.map(|failure| failure as _));
         outcome.map_err(StoreError::new)
     }
 
-    /// The same, also while the server is away.
+    /// Runs a script, also while the circuit is open.
     pub(super) async fn run(&self, mut call: Call) -> Result<Value, Failure> {
         call.script.key(self.address.prefix());
         match self.address.copies.filter(|_| call.is_confirmed) {
-            Some(copies) => self.bounded(&self.confirmed, Confirmed(&call, copies)).await,
-            None => self.bounded(&self.connection, &call).await,
+            Some(copies) => self.send(&self.confirmed, Confirmed(&call, copies)).await,
+            None => self.send(&self.connection, &call).await,
         }
     }
 
-    /// The result of a script of which it does not matter how often it runs. A start needs it, so it
-    /// waits longer for replicas than a request does.
+    /// The result of an idempotent script. A start needs it, so it waits longer for replicas than a request
+    /// does.
     pub(super) async fn run_until_copied(
         &self,
         call: impl Fn() -> Call + Send,
@@ -237,23 +237,26 @@ impl Database {
         let end = Instant::now() + FIRST_COPY;
         loop {
             match self.run(call()).await {
-                Err(Failure::NotCopied(_)) if Instant::now() < end => timers::sleep(LONGEST).await,
+                Err(Failure::NotCopied(_)) if Instant::now() < end => {
+                    timers::sleep(MAX_BACKOFF).await
+                }
                 outcome => return outcome.map_err(StoreError::new),
             }
         }
     }
 
-    /// The result of one command, besides the calls of the store.
+    /// The result of one command that is no call of the store.
     pub(super) async fn command(&self, command: &Cmd) -> Result<Value, Failure> {
-        self.bounded(&self.connection, command).await
+        self.send(&self.connection, command).await
     }
 
-    /// Asks the primary, and asks again where the keys are elsewhere or on their way.
-    async fn bounded<Q: Question>(
+    /// Sends commands to the primary within the deadline. Retries after errors that will pass, such as MOVED
+    /// and ASK.
+    async fn send<C: Command>(
         &self,
         connection: &Connection,
-        question: Q,
-    ) -> Result<Q::Answer, Failure> {
+        command: C,
+    ) -> Result<C::Reply, Failure> {
         let deadline = timers::sleep(DEADLINE);
         tokio::pin!(deadline);
         let mut pause = Duration::ZERO;
@@ -262,50 +265,50 @@ impl Database {
                 link = self.link(connection) => link,
                 () = &mut deadline => return Err(Failure::NoAnswer),
             };
-            let answer = match link {
+            let reply = match link {
                 Ok(link) => {
-                    let answer = select! {
-                        answer = question.ask(&link) => answer,
-                        () = &mut deadline => Err(question.overdue()),
+                    let reply = select! {
+                        reply = command.send(&link) => reply,
+                        () = &mut deadline => Err(command.timeout()),
                     };
-                    if let Err(failure) = &answer {
-                        self.note(failure, connection, &link);
+                    if let Err(failure) = &reply {
+                        self.record_failure(failure, connection, &link);
                     }
-                    answer
+                    reply
                 }
                 Err(failure) => Err(failure),
             };
-            if !answer.as_ref().is_err_and(Failure::is_passing) {
-                return answer;
+            if !reply.as_ref().is_err_and(Failure::is_passing) {
+                return reply;
             }
             select! {
                 () = timers::sleep(pause.mul_f64(0.5 + random())) => (),
-                () = &mut deadline => return answer,
+                () = &mut deadline => return reply,
             }
-            pause = (pause * 2).clamp(SHORTEST, LONGEST);
+            pause = (pause * 2).clamp(MIN_BACKOFF, MAX_BACKOFF);
         }
     }
 
-    fn note(&self, failure: &Failure, connection: &Connection, link: &Arc<Link>) {
+    fn record_failure(&self, failure: &Failure, connection: &Connection, link: &Arc<Link>) {
         if let Some(host) = failure.moved_to(&link.host) {
             self.last.store(Some(Arc::new(host)));
         }
         if failure.spoils_the_connection() {
-            connection.leave(link);
+            connection.drop_link(link);
             if failure.is_of_another_primary() {
-                self.leave_server(|host| *host == link.host);
+                self.drop_links(|host| *host == link.host);
             }
         }
     }
 
-    /// Leaves a server that is not the primary any more. Without this, reads would stay at a replica
-    /// after the changes have left it, or at an old primary with changes that nobody keeps.
-    fn leave_server(&self, is_wrong: impl Fn(&Host) -> bool) {
+    /// Drops the connections to servers that are no longer the primary. Without this, reads would continue at
+    /// a replica, or at an old primary whose changes will be discarded.
+    fn drop_links(&self, matches: impl Fn(&Host) -> bool) {
         for connection in [&self.connection, &self.confirmed] {
             if let Some(link) = connection.open_link()
-                && is_wrong(&link.host)
+                && matches(&link.host)
             {
-                connection.leave(&link);
+                connection.drop_link(&link);
             }
         }
     }
@@ -321,26 +324,26 @@ impl Database {
         let (address, last) = (Arc::clone(&self.address), self.last.load_full());
         let find = async move { primary::find(&address, last.map(|host| (*host).clone())).await };
         let link = Arc::new(timers::beside_requests(find).await?);
-        self.leave_server(|host| *host != link.host);
+        self.drop_links(|host| *host != link.host);
         self.last.store(Some(Arc::new(link.host.clone())));
         connection.link.store(Some(Arc::clone(&link)));
         Ok(link)
     }
 
-    /// Leaves a server that the sentinels do not call the primary any more. It may be cut off from them
-    /// and its replicas, and not know that another one has taken over.
-    pub(super) async fn look_again(&self) {
+    /// Drops the connections to a server that the sentinels no longer name as the primary. It may be cut off
+    /// from them and its replicas, and not know of the failover.
+    pub(super) async fn follow_sentinels(&self) {
         let Servers::Sentinels(sentinels) = &self.address.servers else { return };
         let Ok(primaries) = sentinel::primary(sentinels).await else { return };
-        self.leave_server(|host| !primaries.contains(host));
+        self.drop_links(|host| !primaries.contains(host));
     }
 
-    /// Whether calls go to no other server.
+    /// Whether calls go to this server.
     pub(super) fn is_at(&self, host: &Host) -> bool {
         self.connection.open_link().is_none_or(|link| link.host == *host)
     }
 
-    /// Begins to hear what is told. In a cluster, each node passes it on to all others.
+    /// Subscribes to the news. In a cluster, each node passes them on to all others.
     pub(super) async fn subscribe(&self) -> Result<Subscription, Failure> {
         let host = within_deadline(self.link(&self.connection)).await?.host.clone();
         let (address, channel) = (Arc::clone(&self.address), self.channel());
@@ -353,51 +356,51 @@ impl Database {
 }
 
 impl Connection {
-    /// The connection, unless the server has closed it.
+    /// The connection, if it is open.
     fn open_link(&self) -> Option<Arc<Link>> {
         self.link.load_full().filter(|link| link.is_open())
     }
 
-    /// Leaves a connection that is of no more use, unless another call has replaced it already.
-    fn leave(&self, link: &Arc<Link>) {
+    /// Drops a connection, unless another call has already replaced it.
+    fn drop_link(&self, link: &Arc<Link>) {
         self.link.compare_and_swap(link, None);
     }
 }
 
-impl Question for &Call {
-    type Answer = Value;
+impl Command for &Call {
+    type Reply = Value;
 
-    async fn ask(&self, link: &Link) -> Result<Value, Failure> {
+    async fn send(&self, link: &Link) -> Result<Value, Failure> {
         Ok(self.script.invoke_async(&mut link.connection()).await?)
     }
 }
 
-impl Question for Confirmed<'_> {
-    type Answer = Value;
+impl Command for Confirmed<'_> {
+    type Reply = Value;
 
-    async fn ask(&self, link: &Link) -> Result<Value, Failure> {
+    async fn send(&self, link: &Link) -> Result<Value, Failure> {
         let Self(call, copies) = self;
         copies.confirm(&call.script, link).await
     }
 
-    fn overdue(&self) -> Failure {
+    fn timeout(&self) -> Failure {
         let Self(_, copies) = self;
         Failure::NotCopied(copies.short(0))
     }
 }
 
-impl Question for &Cmd {
-    type Answer = Value;
+impl Command for &Cmd {
+    type Reply = Value;
 
-    async fn ask(&self, link: &Link) -> Result<Value, Failure> {
+    async fn send(&self, link: &Link) -> Result<Value, Failure> {
         Ok(link.command(self).await?)
     }
 }
 
-impl<W: Fn(&mut Vec<u8>) + Send + Sync> Question for Commands<W> {
-    type Answer = Replies;
+impl<W: Fn(&mut Vec<u8>) + Send + Sync> Command for Commands<W> {
+    type Reply = Replies;
 
-    async fn ask(&self, link: &Link) -> Result<Replies, Failure> {
+    async fn send(&self, link: &Link) -> Result<Replies, Failure> {
         let Self(count, write) = self;
         Ok(link.replies(*count, write).await?)
     }

@@ -1,4 +1,4 @@
-//! Waits until replicas have a change.
+//! Waits until replicas have a change (`WAIT`).
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Copies {
         }
     }
 
-    /// That only so many have it.
+    /// The message if only this many replicas have the change.
     pub(super) fn short(self, copies: i64) -> String {
         format!("{copies} of {} replicas have it within {:?}", self.replicas, self.within)
     }

@@ -9,22 +9,22 @@ use super::{DEADLINE, url::Host};
 /// Why a call failed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// Another call is made later: the server was away a moment ago.
+    /// The circuit is open.
     IsAway,
     NoAnswer,
     Connect(Host, String),
     Redis(RedisError),
-    /// The change is made, and too few replicas have it.
+    /// The change was made, but too few replicas confirmed it.
     NotCopied(String),
-    /// A server that cannot write.
+    /// The server is a replica, which cannot write.
     Replica,
-    /// None of several servers has the keys and can write.
+    /// No server has the keys and can write.
     Several(Vec<(Host, Failure)>),
-    /// No sentinel says which server is the primary.
+    /// No sentinel named the primary.
     Sentinels(Vec<(Host, Failure)>),
-    /// The sentinel does not say where the primary is.
+    /// The sentinel named no address of the primary.
     NoAddress,
-    /// The sentinel knows only these primaries.
+    /// The sentinel monitors only these primaries.
     UnknownPrimary {
         name: String,
         known: Vec<String>,
@@ -32,13 +32,13 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Whether the user of the URL may not do this.
+    /// Whether the user of the URL lacks a right.
     pub(super) fn is_of_rights(&self) -> bool {
         let denied = ErrorKind::Server(ServerErrorKind::NoPerm);
         matches!(self, Self::Redis(error) if error.kind() == denied)
     }
 
-    /// Whether the server did not do its work, whatever the call was.
+    /// Whether the server failed, independently of the call.
     pub(super) fn is_of_the_server(&self) -> bool {
         match self {
             Self::IsAway | Self::NotCopied(_) => false,
@@ -53,8 +53,8 @@ impl Failure {
                         | ServerErrorKind::MasterDown
                         | ServerErrorKind::ReadOnly
                 ),
-                // It works on something else, or cannot write to the disk. One that has too few
-                // replicas still reads.
+                // A script runs for too long, or the server cannot write to the disk. A server with too
+                // few replicas (NOREPLICAS) still reads.
                 ErrorKind::Extension => matches!(error.code(), Some("BUSY" | "MISCONF")),
                 _ => true,
             },
@@ -62,11 +62,11 @@ impl Failure {
         }
     }
 
-    /// Whether the server did nothing, and the same call may succeed a moment later: the keys are
-    /// at another server, or on their way to it.
+    /// Whether the server did nothing and a retry may succeed: the keys are at another server, or are moving
+    /// to it.
     ///
-    /// `ASK` is one of these. A script finds half of the keys on either server while they move, so
-    /// it runs on neither.
+    /// `ASK` is one of these errors. While keys move, each server has a part of them, so a script can run on
+    /// neither.
     pub(super) fn is_passing(&self) -> bool {
         match self {
             Self::Redis(error) => matches!(
@@ -84,19 +84,19 @@ impl Failure {
         }
     }
 
-    /// Whether another server may have become the primary. One that did not notice keeps answering, and no
-    /// replica confirms its changes.
+    /// Whether another server may have become the primary. An old primary that did not notice still
+    /// responds, but no replica confirms its changes.
     pub(super) fn is_of_another_primary(&self) -> bool {
         self.is_passing() || matches!(self, Self::NotCopied(_))
     }
 
-    /// Whether the keys are on their way from this server to another.
+    /// Whether the keys are moving from this server to another.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::Ask))
     }
 
-    /// Whether the connection may still be busy, as one that waits for replicas, or leads to a server that
-    /// is the wrong one by now.
+    /// Whether the connection has to be dropped: it may still be busy, for example with `WAIT`, or its server
+    /// is no longer the primary.
     pub(super) fn spoils_the_connection(&self) -> bool {
         match self {
             Self::Redis(error) => match error.kind() {
@@ -113,7 +113,7 @@ impl Failure {
         }
     }
 
-    /// The server to which this one sends its client for good.
+    /// The server to which this one redirects permanently (`MOVED`).
     pub(super) fn moved_to(&self, from: &Host) -> Option<Host> {
         match self {
             Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::Moved) => {

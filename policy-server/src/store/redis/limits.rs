@@ -8,23 +8,23 @@ use super::{
     reply::{Items, as_number},
 };
 use crate::store::{
-    Answer, LeasePermits, LimitStore, StoreError, TakeRate, TakenRate, limit_store::micros,
+    LeasePermits, LimitStore, StoreError, StoreFuture, TakeRate, TakenRate, limit_store::micros,
 };
 
 impl LimitStore for RedisStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(self.open_once())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(self.open_once())
     }
 
-    fn take_rate(&self, request: TakeRate) -> Answer<'_, TakenRate> {
-        Answer::later(async move {
+    fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate> {
+        StoreFuture::new(async move {
             let TakeRate { key, rate, wanted } = request;
-            let call = Call::of_limits("take_rate")
+            let call = Call::limits("take_rate")
                 .arg(&key.0[..])
                 .arg(rate.count)
                 .arg(micros(rate.per))
                 .arg(wanted);
-            let mut reply = Items::of(self.call(call).await?)?;
+            let mut reply = Items::new(self.call(call).await?)?;
             let (granted, remaining) = (count(reply.number()?)?, count(reply.number()?)?);
             let (wait, at) = (reply.number()?, reply.number()?);
             let (wait, at) = (Duration::from_micros(wait), Duration::from_micros(at));
@@ -32,10 +32,10 @@ impl LimitStore for RedisStore {
         })
     }
 
-    fn lease_permits(&self, request: LeasePermits) -> Answer<'_, u32> {
-        Answer::later(async move {
+    fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32> {
+        StoreFuture::new(async move {
             let LeasePermits { limit, most, instance, wish, lifetime } = request;
-            let call = Call::of_limits("lease_permits")
+            let call = Call::limits("lease_permits")
                 .arg(&limit.0[..])
                 .arg(most)
                 .arg(&instance[..])
@@ -45,9 +45,9 @@ impl LimitStore for RedisStore {
         })
     }
 
-    /// The server removes its keys by itself.
-    fn purge(&self, _limit: usize) -> Answer<'_, usize> {
-        Answer::ready(Ok(0))
+    /// The keys expire.
+    fn purge(&self, _limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::ready(Ok(0))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Listens for what other instances tell.
+//! Receives the news of other instances.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,17 +12,15 @@ use crate::{
     store::{News, NewsFeed, circuit::random, notification},
 };
 
-/// The shortest and the longest time until the next connection. It doubles with each attempt that
-/// fails, and is random by half.
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(5);
+/// Backoff of reconnection: exponential with 50 % jitter.
+const MIN_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// How often the server is asked whether it is still there, and the sentinels whether it is still the
-/// primary.
+/// How often the connection is checked, and the sentinels are asked for the primary.
 const PULSE: Duration = Duration::from_secs(5);
 
-/// Listens until the store is dropped, over this connection at first. Without a runtime nothing is
-/// heard, and the looks at the store remain.
+/// Listens until the store is dropped, first over this connection. Without a runtime no news are received,
+/// and instances depend on polling.
 pub(super) fn spawn(
     database: Arc<Database>,
     first: Subscription,
@@ -33,20 +31,20 @@ pub(super) fn spawn(
 
 async fn listen(database: Arc<Database>, first: Subscription, news: NewsFeed) {
     hear(&database, first, &news).await;
-    let mut pause = SHORTEST;
+    let mut pause = MIN_BACKOFF;
     loop {
         timers::sleep(pause.mul_f64(0.5 + random())).await;
-        pause = (pause * 2).min(LONGEST);
+        pause = (pause * 2).min(MAX_BACKOFF);
         if let Ok(subscription) = database.subscribe().await {
-            // Of what was told until now.
+            // News may have been lost while there was no subscription.
             news.tell(News::Missed);
             hear(&database, subscription, &news).await;
-            pause = SHORTEST;
+            pause = MIN_BACKOFF;
         }
     }
 }
 
-/// Passes on what is heard, until the connection ends or another server is the primary.
+/// Passes on news until the connection ends or another server is the primary.
 async fn hear(database: &Database, subscription: Subscription, news: &NewsFeed) {
     let (mut sink, mut messages) = subscription.connection.split();
     let pulse = async {
@@ -56,7 +54,7 @@ async fn hear(database: &Database, subscription: Subscription, news: &NewsFeed) 
                 answer = sink.ping::<Value>() => answer.is_ok(),
                 () = timers::sleep(PULSE) => false,
             };
-            database.look_again().await;
+            database.follow_sentinels().await;
             if !answers || !database.is_at(&subscription.host) {
                 break;
             }

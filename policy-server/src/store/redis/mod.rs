@@ -32,8 +32,8 @@ use self::{
 };
 use super::{
     AnonymousLimit, NewsFeed, NewsReader, StoreError,
-    history::{Endings, Known, Numbers},
-    loads::Loads,
+    history::{EndingCount, MarkedNumber, Numbers},
+    loads::BatchLoader,
 };
 use crate::base::{clock::Random, task::BackgroundTask};
 
@@ -110,12 +110,12 @@ struct Inner {
     news: NewsFeed,
     cut_offs: Arc<Numbers>,
     revocations: Numbers,
-    endings: Endings,
+    endings: EndingCount,
 }
 
 struct Opened {
     database: Arc<Database>,
-    loads: Loads<Loader>,
+    loads: BatchLoader<Loader>,
 }
 
 impl RedisStore {
@@ -151,7 +151,7 @@ impl RedisStore {
             news: NewsFeed::new(),
             cut_offs: Arc::default(),
             revocations: Numbers::default(),
-            endings: Endings::default(),
+            endings: EndingCount::default(),
         }))
     }
 
@@ -163,7 +163,7 @@ impl RedisStore {
             let database = Arc::new(Database::new(address));
             let first = opening::prepare(&database).await?;
             let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
-            let loads = Loads::new(loader);
+            let loads = BatchLoader::new(loader);
             let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
             let listener = listener::spawn(Arc::clone(database), first, self.0.news.clone());
             self.0.listener.get_or_init(|| listener);
@@ -182,9 +182,9 @@ impl RedisStore {
 
     /// The result of a call that states what this instance knows, and brings a mark for the number that it
     /// may get.
-    async fn call_with(&self, call: Call, known: Known) -> Result<(Value, i64), StoreError> {
+    async fn call_with(&self, call: Call, known: MarkedNumber) -> Result<(Value, i64), StoreError> {
         let mark = i64::from_ne_bytes(Random::system().draw().map_err(StoreError::new)?);
-        let reply = self.call(call.known(known).arg(mark)).await?;
+        let reply = self.call(call.marked_number(known).arg(mark)).await?;
         Ok((reply, mark))
     }
 

@@ -15,7 +15,7 @@ use crate::store::StoreError;
 /// The version of the keys and what they contain.
 const VERSION: u64 = 1;
 
-/// Makes the server ready for the store, and begins to listen.
+/// Checks the server and the version of its keys, and subscribes to the news.
 pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreError> {
     let mut problems = Vec::new();
     let mut lacking = Vec::new();
@@ -25,14 +25,14 @@ pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreEr
             lacking.push(failure.to_string());
             String::new()
         }
-        // Nothing else would work.
+        // No other command would succeed.
         Err(failure) => return Err(StoreError::new(explained(database, &failure))),
     };
     if !info.is_empty() {
         let info = read(&info);
-        problems.extend(of_server(&info, database.address()));
+        problems.extend(server_problems(&info, database.address()));
         if !database.address().may_forget && info.get("aof_enabled") != Some(&"1") {
-            problems.extend(of_snapshots(database).await);
+            problems.extend(snapshot_problem(database).await);
         }
     }
     let subscribed = database.subscribe().await;
@@ -40,9 +40,9 @@ pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreEr
         failure if failure.is_of_rights() => lacking.push(failure.to_string()),
         failure => problems.push(explained(database, &failure)),
     });
-    match database.run(Call::of_sessions("lacking")).await {
+    match database.run(Call::sessions("lacking")).await {
         Ok(commands) => {
-            let commands = Items::of(commands)?.rest().map(text);
+            let commands = Items::new(commands)?.rest().map(text);
             let commands = commands.collect::<Result<Vec<_>, _>>()?;
             if !commands.is_empty() {
                 let prefix = database.address().prefix();
@@ -63,7 +63,7 @@ pub(super) async fn prepare(database: &Database) -> Result<Subscription, StoreEr
         Ok(subscribed) if problems.is_empty() => subscribed,
         _ => return Err(StoreError::new(problems.join("; "))),
     };
-    let version = as_number(&database.call(Call::of_sessions("version").arg(VERSION)).await?)?;
+    let version = as_number(&database.call(Call::sessions("version").arg(VERSION)).await?)?;
     if version > VERSION {
         return Err(StoreError::new(format!(
             "the keys `{}*` have version {version}, and this release of the app knows versions up to \
@@ -83,8 +83,8 @@ fn read(info: &str) -> HashMap<&str, &str> {
     info.lines().filter_map(|line| line.trim_end().split_once(':')).collect()
 }
 
-/// What is wrong with the server itself.
-fn of_server(info: &HashMap<&str, &str>, address: &Address) -> Vec<String> {
+/// The problems of the server itself.
+fn server_problems(info: &HashMap<&str, &str>, address: &Address) -> Vec<String> {
     let mut problems = Vec::new();
     let value = |name: &str| info.get(name).copied().unwrap_or_default();
     let version = value("redis_version");
@@ -111,8 +111,8 @@ fn of_server(info: &HashMap<&str, &str>, address: &Address) -> Vec<String> {
     problems
 }
 
-/// What is wrong with a server that has no log of its changes.
-async fn of_snapshots(database: &Database) -> Option<String> {
+/// The problem of a server without an append-only file, if it saves no snapshots either.
+async fn snapshot_problem(database: &Database) -> Option<String> {
     const ADVICE: &str = "set `appendonly yes`, or write `persistence=none` into the URL if everybody \
                           may be logged out by a restart";
     let answer = database.command(cmd("CONFIG").arg("GET").arg("save")).await;
@@ -129,13 +129,13 @@ async fn of_snapshots(database: &Database) -> Option<String> {
     }
 }
 
-/// The answer is the name of the setting and its value.
+/// The reply is the name of the setting and its value.
 fn has_snapshots(answer: &Value) -> bool {
     let Value::Array(all) = answer else { return false };
     matches!(all.as_slice(), [_, Value::BulkString(save)] if !save.is_empty())
 }
 
-/// Why a command got no result, and what to do about it.
+/// A failure, and what to do about it.
 fn explained(database: &Database, failure: &Failure) -> String {
     match advice(database.address(), failure) {
         Some(advice) => format!("{failure}; {advice}"),
@@ -206,9 +206,9 @@ mod tests {
                     maxmemory_policy:allkeys-lru\r\nconnected_slaves:1\r\n";
         let address =
             |wait: u32| Address::parse(&format!("redis://localhost?wait={wait}")).unwrap();
-        assert_eq!(of_server(&read(fine), &address(1)), [""; 0]);
+        assert_eq!(server_problems(&read(fine), &address(1)), [""; 0]);
         let wrong = fine.replace("7.0.15", "6.2.1").replace("maxmemory:0", "maxmemory:1000");
-        let problems = of_server(&read(&wrong), &address(2)).join("; ");
+        let problems = server_problems(&read(&wrong), &address(2)).join("; ");
         for part in ["6.2.1", "`allkeys-lru`", "than the server has, 1"] {
             assert!(problems.contains(part), "{part}: {problems}");
         }

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::base::timers;
 
-/// How long one server may take before the next is asked as well.
+/// How long to wait for one server before the next is probed as well.
 const HEAD_START: Duration = Duration::from_millis(200);
 
-/// Connects to the primary. `last` is where it probably is.
+/// Connects to the primary, and tries `last` first.
 pub(super) async fn find(address: &Address, last: Option<Host>) -> Result<Link, Failure> {
     let mut waiting: VecDeque<Host> = match &address.servers {
         Servers::Named(hosts) => last.into_iter().chain(hosts.iter().cloned()).collect(),
@@ -61,22 +61,22 @@ fn summary(mut failures: Vec<(Host, Failure)>) -> Failure {
     }
 }
 
-/// Connects to one server, and asks whether it is the primary of these keys.
+/// Connects to one server, and checks that it is the primary of these keys.
 async fn probe(address: &Address, host: Host) -> Result<Link, Failure> {
     within_deadline(async {
         let link = Link::open(host, &address.access).await?;
-        // Of a key that is never there: a node of a cluster says whether it would have it.
-        let mut questions = Pipeline::with_capacity(2);
-        questions.cmd("EXISTS").arg(address.prefix()).cmd("INFO").arg("replication");
-        for answer in link.both(&questions).await? {
-            match answer.map_err(Failure::Redis) {
+        // The key never exists: a node of a cluster still redirects if it does not have the slot.
+        let mut commands = Pipeline::with_capacity(2);
+        commands.cmd("EXISTS").arg(address.prefix()).cmd("INFO").arg("replication");
+        for reply in link.both(&commands).await? {
+            match reply.map_err(Failure::Redis) {
                 Ok(Value::BulkString(info)) if !is_primary(&info) => {
                     return Err(Failure::Replica);
                 }
                 Ok(_) => (),
-                // The start says which rights are missing.
+                // The start reports which rights are missing.
                 Err(failure) if failure.is_of_rights() => (),
-                // The keys are about to move, and this server still has the slot.
+                // The slot is moving, and this server still owns it.
                 Err(failure) if failure.is_asking() => (),
                 Err(failure) => return Err(failure),
             }

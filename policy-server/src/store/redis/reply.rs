@@ -1,4 +1,4 @@
-//! What the scripts answer.
+//! Reads the replies of scripts.
 
 use std::vec;
 
@@ -8,10 +8,11 @@ use policy_core::{
 };
 use redis::Value;
 
-use crate::store::{Family, Revocation, StoreError, Summary, history::Known, notification::handle};
+use crate::store::{
+    Family, Revocation, StoreError, Summary, history::MarkedNumber, notification::handle,
+};
 
-/// The highest number that scripts count exactly. A number that they have no room for is this one, and
-/// so is the end of time.
+/// The highest number that Lua counts exactly. Larger numbers and the end of time are stored as this one.
 const HIGHEST: u64 = (1 << 53) - 1;
 
 pub(super) fn number(value: u64) -> u64 {
@@ -42,7 +43,7 @@ fn strange(what: &str, value: &Value) -> StoreError {
     StoreError::new(format!("the server returned {kind} in place of {what}"))
 }
 
-/// A number by itself.
+/// A reply that is a number.
 pub(super) fn as_number(value: &Value) -> Result<u64, StoreError> {
     let number = match value {
         Value::Int(number) => u64::try_from(*number).ok(),
@@ -77,22 +78,22 @@ fn as_text(value: Value) -> Result<String, StoreError> {
     String::from_utf8(as_bytes(value)?).map_err(StoreError::new)
 }
 
-/// Reads a list from its beginning.
+/// Reads the items of a list in order.
 pub(super) struct Items(vec::IntoIter<Value>);
 
 impl Items {
-    pub(super) fn of(value: Value) -> Result<Self, StoreError> {
+    pub(super) fn new(value: Value) -> Result<Self, StoreError> {
         match value {
             Value::Array(all) => Ok(Self(all.into_iter())),
             value => Err(strange("a list", &value)),
         }
     }
 
-    /// A list, or `None` where there is nothing.
-    pub(super) fn of_optional(value: Value) -> Result<Option<Self>, StoreError> {
+    /// A list, or `None` for nil.
+    pub(super) fn new_or_nil(value: Value) -> Result<Option<Self>, StoreError> {
         match value {
             Value::Nil => Ok(None),
-            value => Self::of(value).map(Some),
+            value => Self::new(value).map(Some),
         }
     }
 
@@ -124,9 +125,9 @@ impl Items {
     }
 
     /// A number and its mark.
-    pub(super) fn known(&mut self) -> Result<Known, StoreError> {
+    pub(super) fn marked_number(&mut self) -> Result<MarkedNumber, StoreError> {
         let (number, mark) = (self.number()?, self.text()?);
-        Ok(Known { number, mark: mark.parse().ok() })
+        Ok(MarkedNumber { number, mark: mark.parse().ok() })
     }
 
     pub(super) fn time(&mut self) -> Result<Timestamp, StoreError> {
@@ -146,7 +147,7 @@ impl Items {
     }
 
     pub(super) fn handles(&mut self) -> Result<Vec<Handle>, StoreError> {
-        let handles = Self::of(self.next()?)?.rest();
+        let handles = Self::new(self.next()?)?.rest();
         handles.map(|one| as_array(one).map(Handle)).collect()
     }
 
@@ -157,7 +158,7 @@ impl Items {
         }
     }
 
-    /// A user, if there is one, with their roles and scopes.
+    /// A user with their roles and scopes, if there is a user.
     pub(super) fn identity(&mut self) -> Result<Option<Identity>, StoreError> {
         let user = self.optional()?.map(as_text).transpose()?;
         let (roles, scopes) = (self.list()?, self.list()?);
@@ -174,7 +175,7 @@ impl Items {
         })
     }
 
-    /// A family, in the order of its reply.
+    /// A family: all its fields in order.
     pub(super) fn family(&mut self) -> Result<Family, StoreError> {
         let id = self.array()?;
         let identity = self.identity()?;
@@ -185,7 +186,7 @@ impl Items {
         Ok(family)
     }
 
-    /// A revocation, from its name and its row.
+    /// A revocation: its name and its row.
     pub(super) fn revocation(&mut self) -> Result<Revocation, StoreError> {
         let (name, row) = (self.text()?, self.text()?);
         let (kind, subject) = name.split_once(':').unwrap_or_default();
@@ -223,7 +224,7 @@ mod tests {
         let says = |error: StoreError, part: &str| assert!(error.to_string().contains(part));
         says(as_number(&Value::Nil).unwrap_err(), "nothing in place of a number");
         says(as_array::<2>(Value::BulkString(vec![1])).unwrap_err(), "1 bytes in place of 2");
-        says(Items::of(Value::Int(1)).err().unwrap(), "a number in place of a list");
-        says(Items::of(Value::Array(vec![])).unwrap().number().unwrap_err(), "too short");
+        says(Items::new(Value::Int(1)).err().unwrap(), "a number in place of a list");
+        says(Items::new(Value::Array(vec![])).unwrap().number().unwrap_err(), "too short");
     }
 }

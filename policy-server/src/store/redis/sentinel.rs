@@ -13,47 +13,47 @@ use super::{
 };
 use crate::base::timers;
 
-/// How long the others are waited for, once one has answered.
+/// How long to wait for the other sentinels after the first reply.
 const STRAGGLERS: Duration = Duration::from_millis(300);
 
-/// What one sentinel says.
-struct Word {
-    /// Of two sentinels, the one with the higher number knows of the later failover.
+/// The primary as one sentinel names it.
+struct SentinelReply {
+    /// The number of the failover. The sentinel with the highest one knows of the latest.
     epoch: u64,
     primary: Host,
 }
 
-/// The primary, by those who know of the last failover. They may still disagree where their settings
-/// are wrong.
+/// The primary, as named by the sentinels that know of the latest failover. They may disagree if they are
+/// misconfigured.
 pub(super) async fn primary(sentinels: &Sentinels) -> Result<Vec<Host>, Failure> {
     let hosts = sentinels.hosts.iter().cloned();
     let mut asked: FuturesUnordered<_> =
         hosts.map(async |host| (host.clone(), ask(sentinels, host).await)).collect();
-    let mut words: Vec<Word> = Vec::new();
+    let mut replies: Vec<SentinelReply> = Vec::new();
     let mut failures = Vec::new();
     loop {
         select! {
             answer = asked.next() => match answer {
                 None => break,
-                Some((_, Ok(word))) => words.push(word),
+                Some((_, Ok(reply))) => replies.push(reply),
                 Some((host, Err(failure))) => failures.push((host, failure)),
             },
-            () = timers::sleep(STRAGGLERS), if !words.is_empty() => break,
+            () = timers::sleep(STRAGGLERS), if !replies.is_empty() => break,
         }
     }
-    match latest(words) {
+    match latest(replies) {
         hosts if hosts.is_empty() => Err(Failure::Sentinels(failures)),
         hosts => Ok(hosts),
     }
 }
 
-fn latest(words: Vec<Word>) -> Vec<Host> {
-    let last = words.iter().map(|word| word.epoch).max();
-    let of_last = words.into_iter().filter(|word| Some(word.epoch) == last);
-    of_last.map(|word| word.primary).collect()
+fn latest(replies: Vec<SentinelReply>) -> Vec<Host> {
+    let last = replies.iter().map(|reply| reply.epoch).max();
+    let of_last = replies.into_iter().filter(|reply| Some(reply.epoch) == last);
+    of_last.map(|reply| reply.primary).collect()
 }
 
-async fn ask(sentinels: &Sentinels, host: Host) -> Result<Word, Failure> {
+async fn ask(sentinels: &Sentinels, host: Host) -> Result<SentinelReply, Failure> {
     let name = &sentinels.primary;
     within_deadline(async {
         let link = Link::open(host, &sentinels.access).await?;
@@ -71,7 +71,7 @@ async fn ask(sentinels: &Sentinels, host: Host) -> Result<Word, Failure> {
         let number = |name: &str| fields.get(name).and_then(|text| text.parse().ok());
         let port = number("port").and_then(|port| u16::try_from(port).ok());
         match (fields.get("ip"), port) {
-            (Some(name), Some(port)) => Ok(Word {
+            (Some(name), Some(port)) => Ok(SentinelReply {
                 epoch: number("config-epoch").unwrap_or(0),
                 primary: Host { name: name.clone(), port },
             }),
@@ -89,11 +89,13 @@ mod tests {
     #[test]
     fn a_sentinel_that_missed_a_failover_is_outvoted_by_one_that_did_not() {
         let host = |port| Host { name: "one".to_owned(), port };
-        let words = |all: &[(u64, u16)]| {
-            all.iter().map(|(epoch, port)| Word { epoch: *epoch, primary: host(*port) }).collect()
+        let replies = |all: &[(u64, u16)]| {
+            all.iter()
+                .map(|(epoch, port)| SentinelReply { epoch: *epoch, primary: host(*port) })
+                .collect()
         };
-        assert_eq!(latest(words(&[(3, 1), (4, 2), (3, 1)])), [host(2)]);
-        assert_eq!(latest(words(&[(4, 2), (4, 3)])), [host(2), host(3)]);
-        assert_eq!(latest(words(&[])), []);
+        assert_eq!(latest(replies(&[(3, 1), (4, 2), (3, 1)])), [host(2)]);
+        assert_eq!(latest(replies(&[(4, 2), (4, 3)])), [host(2), host(3)]);
+        assert_eq!(latest(replies(&[])), []);
     }
 }

@@ -1,4 +1,4 @@
-//! A ticket as a value of the server.
+//! Encodes a ticket as a Redis value.
 
 use std::borrow::Cow;
 

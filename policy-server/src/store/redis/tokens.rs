@@ -11,29 +11,29 @@ use super::{
     ticket,
 };
 use crate::store::{
-    Answer, CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    Revoked, StoreError, Ticket, TokenHash, TokenStore,
-    history::{Known, LOST},
+    CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
+    StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
+    history::{LOST, MarkedNumber},
     notification::hex,
     outcome::unknown,
 };
 
 impl TokenStore for RedisStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(self.open_once())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(self.open_once())
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        let call = move || Call::of_tokens("secret").confirmed().arg(&fresh[..]);
-        Answer::later(
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        let call = move || Call::tokens("secret").confirmed().arg(&fresh[..]);
+        StoreFuture::new(
             async move { as_array(self.opened()?.database.run_until_copied(call).await?) },
         )
     }
 
-    fn create_family(&self, request: CreateFamily) -> Answer<'_, bool> {
-        Answer::later(async move {
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
+        StoreFuture::new(async move {
             let CreateFamily { family, token, began } = request;
-            let call = Call::of_tokens("create_family")
+            let call = Call::tokens("create_family")
                 .confirmed()
                 .arg(&family.id[..])
                 .arg(&*family.identity.subject)
@@ -43,35 +43,34 @@ impl TokenStore for RedisStore {
                 .arg(time(family.expires));
             let call = optional(call, family.session.as_ref().map(|session| &session.0[..]));
             let call = optional(call, family.session.map(hex));
-            let began = self.0.revocations.known(began);
+            let began = self.0.revocations.with_mark(began);
             let call = call
                 .arg(&token.0[..])
-                .known(began)
+                .marked_number(began)
                 .arg(Family::MAX_PER_USER)
-                .known(self.0.revocations.newest());
+                .marked_number(self.0.revocations.newest());
             as_bool(&self.call(call).await?)
         })
     }
 
-    fn refresh(&self, request: Refresh) -> Answer<'_, Refreshed> {
-        Answer::later(async move {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+        StoreFuture::new(async move {
             let Refresh { token, successor, grace, limit, now } = request;
             let grace = number(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
-            let call =
-                Call::of_tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
+            let call = Call::tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
             let call = optional(call.arg(grace), limit);
             let call = call.arg(u64::from(Refreshed::MAX_STEPS)).arg(time(now));
-            let call = call.known(self.0.revocations.newest());
-            let mut reply = Items::of(self.call(call).await?)?;
+            let call = call.marked_number(self.0.revocations.newest());
+            let mut reply = Items::new(self.call(call).await?)?;
             let outcome = reply.text()?;
             if outcome == "lost" {
                 return Err(StoreError::new(LOST));
             }
-            let mut family = || Items::of(reply.next()?)?.family();
+            let mut family = || Items::new(reply.next()?)?.family();
             Ok(match &*outcome {
                 "done" => Refreshed::Done(family()?),
                 "again" => {
-                    let family = Items::of(reply.next()?)?.family()?;
+                    let family = Items::new(reply.next()?)?.family()?;
                     let steps = u32::try_from(reply.number()?).map_err(StoreError::new)?;
                     Refreshed::Again { family, steps }
                 }
@@ -84,16 +83,16 @@ impl TokenStore for RedisStore {
         })
     }
 
-    fn end_family(&self, token: TokenHash) -> Answer<'_, Option<Family>> {
-        Answer::later(async move {
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
+        StoreFuture::new(async move {
             let call = Call::to_end_tokens("end_family").arg(&token.0[..]);
-            let family = Items::of_optional(self.call(call).await?)?;
+            let family = Items::new_or_nil(self.call(call).await?)?;
             family.map(|mut family| family.family()).transpose()
         })
     }
 
-    fn revoke(&self, revocation: Revocation) -> Answer<'_, Revoked> {
-        Answer::later(async move {
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
+        StoreFuture::new(async move {
             let (kind, subject, user, value) = match &revocation {
                 Revocation::Token { id, until } => ("token", id.to_string(), "", time(*until)),
                 Revocation::Session { user, session, until } => {
@@ -108,44 +107,41 @@ impl TokenStore for RedisStore {
             let call = Call::to_end_tokens("revoke").arg(kind).arg(subject).arg(user).arg(value);
             let numbers = &self.0.revocations;
             let (reply, mark) = self.call_with(call, numbers.newest()).await?;
-            let mut reply = Items::of(reply)?;
+            let mut reply = Items::new(reply)?;
             let (position, before) = (reply.number()?, reply.number()?);
-            numbers.note(Known { number: position, mark: Some(mark) });
+            numbers.record(MarkedNumber { number: position, mark: Some(mark) });
             let families = reply.handles()?.into_iter().map(|id| id.0).collect();
             Ok(Revoked::new(position, before, families))
         })
     }
 
-    fn revocations(&self, since: u64) -> Answer<'_, RevocationBatch> {
-        Answer::later(async move {
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
+        StoreFuture::new(async move {
             let numbers = &self.0.revocations;
-            let call = Call::of_tokens("revocations").arg(number(since));
+            let call = Call::tokens("revocations").arg(number(since));
             let (reply, _) = self.call_with(call, numbers.newest()).await?;
-            let mut reply = Items::of(reply)?;
-            let last = reply.known()?;
+            let mut reply = Items::new(reply)?;
+            let last = reply.marked_number()?;
             let mut batch = RevocationBatch::new(Vec::new(), last.number);
             while !reply.is_empty() {
                 batch.revocations.push((reply.number()?, reply.revocation()?));
             }
-            numbers.note(last);
+            numbers.record(last);
             Ok(batch)
         })
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> Answer<'_, ()> {
-        Answer::later(async move {
-            let call = Call::of_tokens("put_ticket")
-                .confirmed()
-                .arg(&hash.0[..])
-                .arg(time(ticket.expires));
+    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
+        StoreFuture::new(async move {
+            let call =
+                Call::tokens("put_ticket").confirmed().arg(&hash.0[..]).arg(time(ticket.expires));
             self.call(call.arg(ticket::write(&ticket)?)).await.map(drop)
         })
     }
 
-    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> Answer<'_, Option<Ticket>> {
-        Answer::later(async move {
-            let taken =
-                self.call(Call::of_tokens("take_ticket").confirmed().arg(&hash.0[..])).await?;
+    fn take_ticket(&self, hash: TokenHash, now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
+        StoreFuture::new(async move {
+            let taken = self.call(Call::tokens("take_ticket").confirmed().arg(&hash.0[..])).await?;
             if taken == Value::Nil {
                 return Ok(None);
             }
@@ -154,8 +150,8 @@ impl TokenStore for RedisStore {
         })
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(self.purged(now, limit, || Call::of_tokens("purge")))
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(self.purge_in_steps(now, limit, || Call::tokens("purge")))
     }
 
     fn news(&self) -> Option<NewsReader> {

@@ -7,14 +7,14 @@ use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionI
 use super::{copies::Copies, link::Access};
 use crate::base::tls_roots;
 
-/// Where a store is, as its URL says.
+/// A parsed URL.
 pub(super) struct Address {
     pub(super) servers: Servers,
     pub(super) access: Access,
     pub(super) prefix: String,
-    /// Whether a server may be one that writes nothing to the disk.
+    /// Whether a server without persistence is accepted.
     pub(super) may_forget: bool,
-    /// What an acknowledgement waits for, besides the server.
+    /// How many replicas have to confirm a change.
     pub(super) copies: Option<Copies>,
 }
 
@@ -25,10 +25,10 @@ pub(super) enum Servers {
     Sentinels(Sentinels),
 }
 
-/// Those who know which server is the primary.
+/// The sentinels, which know the primary.
 pub(super) struct Sentinels {
     pub(super) hosts: Vec<Host>,
-    /// What they call it.
+    /// The name of the primary at the sentinels.
     pub(super) primary: String,
     pub(super) access: Access,
 }
@@ -40,17 +40,17 @@ pub(super) struct Host {
     pub(super) port: u16,
 }
 
-/// What the keys begin with, unless the URL says it.
+/// The default prefix of the keys.
 const PREFIX: &str = "policy";
 
-/// How long replicas may take to confirm a change, unless the URL says it.
+/// The default time in which replicas have to confirm a change.
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// Where servers and sentinels listen, unless the URL says it.
+/// The default port of servers.
 const PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
 
-/// What the parameters of a URL say.
+/// The parameters of a URL.
 #[derive(Default)]
 struct Parameters {
     prefix: Option<String>,
@@ -62,7 +62,7 @@ struct Parameters {
     within: Option<Duration>,
 }
 
-/// How a URL begins that names one server, or sentinels.
+/// Advice on the form of a URL.
 const EXAMPLE: &str = "write `redis://user:password@host:6379/0`";
 const EXAMPLE_OF_SENTINELS: &str =
     "write `redis+sentinel://user:password@host1:26379,host2:26379/name`";
@@ -124,7 +124,7 @@ impl Address {
         })
     }
 
-    /// What all keys begin with.
+    /// The prefix of all keys.
     pub(super) fn prefix(&self) -> String {
         format!("{{{}}}:", self.prefix)
     }
@@ -167,7 +167,7 @@ impl Parameters {
         read
     }
 
-    /// What is for other URLs.
+    /// Parameters that apply to other kinds of URLs.
     fn misplaced(&self, uses_tls: bool, has_sentinels: bool) -> Vec<String> {
         let mut problems = Vec::new();
         if self.authority.is_some() && !uses_tls {
@@ -197,7 +197,7 @@ impl Parameters {
     }
 }
 
-/// Reads `user:password@host1:port,host2/database`: who connects, and where.
+/// Parses `user:password@host1:port,host2/database`.
 fn servers(place: &str, usual_port: u16) -> Result<(RedisConnectionInfo, Vec<Host>), String> {
     let (authority, database) = place.split_once('/').unwrap_or((place, ""));
     let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -206,25 +206,24 @@ fn servers(place: &str, usual_port: u16) -> Result<(RedisConnectionInfo, Vec<Hos
     for host in hosts.split(',') {
         let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
         let port = if has_port { String::new() } else { format!(":{usual_port}") };
-        // One host is what the library reads, and no `rediss` where its own TLS is off.
+        // The library parses only one host, and no `rediss` without its TLS feature.
         let one = format!("redis://{user}@{host}{port}/{database}").into_connection_info();
         let one = one.map_err(|error| format!("{error}: {EXAMPLE}"))?;
-        all.extend(Host::of(&one));
+        all.extend(Host::from_connection(&one));
         login = Some(one.redis_settings().clone());
     }
     login.map(|login| (login, all)).ok_or_else(|| format!("it names no host: {EXAMPLE}"))
 }
 
 impl Host {
-    fn of(place: &ConnectionInfo) -> Option<Self> {
+    fn from_connection(place: &ConnectionInfo) -> Option<Self> {
         match place.addr() {
             ConnectionAddr::Tcp(name, port) => Some(Self { name: name.clone(), port: *port }),
             _ => None,
         }
     }
 
-    /// The server that an error of a cluster names, `host:port`. Without a host it is the one that says
-    /// so.
+    /// The server that a redirection names, `host:port`. Without a host it is the server that redirects.
     pub(super) fn redirected(to: &str, from: &Self) -> Option<Self> {
         let (name, port) = to.rsplit_once(':')?;
         let name = if name.is_empty() { &from.name } else { name };

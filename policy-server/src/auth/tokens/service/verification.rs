@@ -131,7 +131,8 @@ impl TokenService {
         now: Duration,
         names: TokenNames<'_>,
     ) -> Result<(), TokenError> {
-        if let Ok(Ok(batch)) = self.store.revocations(self.revocation_cache.sequence()).now() {
+        if let Ok(Ok(batch)) = self.store.revocations(self.revocation_cache.sequence()).into_ready()
+        {
             self.revocation_cache.apply(batch, now);
         }
         match self.revocation_cache.standing(issued, now, || names) {

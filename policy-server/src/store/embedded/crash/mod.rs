@@ -18,9 +18,9 @@ use super::{
     tests::{NOW, record},
 };
 use crate::store::{
-    Answer, CreateFamily, CreateSession, Family, Limit, LimitPolicy, ListSessions, Refresh,
-    Revocation, RevokeUser, RotateSession, SessionStore, StoreError, Ticket, TokenHash, TokenStore,
-    TouchSession, UpdateSession,
+    CreateFamily, CreateSession, Family, Limit, LimitPolicy, ListSessions, Refresh, Revocation,
+    RevokeUser, RotateSession, SessionStore, StoreError, StoreFuture, Ticket, TokenHash,
+    TokenStore, TouchSession, UpdateSession,
 };
 
 const A: SessionKey = SessionKey([1; 32]);
@@ -73,10 +73,10 @@ fn ticket(user: &str) -> Ticket {
 }
 
 /// Submits an operation and ignores its result.
-type Operation = fn(&EmbeddedStore) -> Answer<'_, ()>;
+type Operation = fn(&EmbeddedStore) -> StoreFuture<'_, ()>;
 
-fn of<'a, T: Send + Unpin + 'a>(response: Answer<'a, T>) -> Answer<'a, ()> {
-    Answer::later(async { response.await.map(drop) })
+fn of<'a, T: Send + Unpin + 'a>(response: StoreFuture<'a, T>) -> StoreFuture<'a, ()> {
+    StoreFuture::new(async { response.await.map(drop) })
 }
 
 /// Groups of operations; those of a group are submitted before the first one completes.

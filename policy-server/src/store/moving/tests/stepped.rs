@@ -16,8 +16,8 @@ use policy_core::{
 };
 
 use crate::store::{
-    Answer, Cas, CreateSession, Created, CutOff, ListSessions, Loaded, MemoryStore, RevokeUser,
-    RotateSession, SessionStore, StoreError, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, MemoryStore, RevokeUser,
+    RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 
 /// A call is pending once, and is made when it is polled again.
@@ -34,11 +34,11 @@ impl Stepped {
         self.failing.store(call, Ordering::Relaxed);
     }
 
-    fn step<'a, T, F>(&'a self, call: impl FnOnce() -> F + Send + 'a) -> Answer<'a, T>
+    fn step<'a, T, F>(&'a self, call: impl FnOnce() -> F + Send + 'a) -> StoreFuture<'a, T>
     where
         F: Future<Output = Result<T, StoreError>> + Send,
     {
-        Answer::later(async move {
+        StoreFuture::new(async move {
             let mut was_polled = false;
             poll_fn(|_| {
                 let ready = if was_polled { Poll::Ready(()) } else { Poll::Pending };
@@ -75,59 +75,59 @@ pub(super) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 impl SessionStore for Stepped {
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         SessionStore::secret(&self.store, fresh)
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
         self.store.cut_offs()
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
         SessionStore::purge(&self.store, now, limit)
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
         self.step(move || self.store.create(request))
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
         self.step(move || self.store.load(key, now))
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
         self.step(move || self.store.update(request))
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
         self.step(move || self.store.touch(request))
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
         self.step(move || self.store.rotate(request))
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         self.step(move || self.store.delete(key))
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
         self.step(move || self.store.list(request))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
         self.step(move || self.store.lives(user, handle, now))
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
         self.step(move || self.store.delete_by_handle(user, handle))
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
         self.step(move || self.store.revoke_user(request))
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         self.step(move || self.store.revoke_everyone(now))
     }
 }

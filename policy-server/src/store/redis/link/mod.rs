@@ -39,7 +39,7 @@ pub(super) struct Link {
 /// How to log in to servers.
 #[derive(Clone)]
 pub(super) struct Access {
-    /// Who connects, and the number of the database.
+    /// The user, the password and the number of the database.
     pub(super) login: RedisConnectionInfo,
     pub(super) tls: Option<Arc<ClientConfig>>,
 }
@@ -76,7 +76,7 @@ impl Link {
         Ok(())
     }
 
-    /// Whether the server has not closed it, as some do where nothing happens for long.
+    /// Whether the connection is open: servers may close idle ones.
     pub(super) fn is_open(&self) -> bool {
         !self.state.is_finished()
     }
@@ -99,7 +99,7 @@ impl Link {
         Ok([next(), next()])
     }
 
-    /// The replies to the commands that `write` appends, so many.
+    /// The `count` replies to the commands that `write` appends.
     pub(super) async fn replies(
         &self,
         count: usize,
@@ -115,7 +115,7 @@ impl Link {
     }
 }
 
-/// A connection that hears what is told.
+/// Subscribes to a channel, on a connection of its own.
 pub(super) async fn subscribe(
     host: &Host,
     access: &Access,

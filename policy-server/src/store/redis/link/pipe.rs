@@ -1,4 +1,4 @@
-//! Many calls at once over one connection.
+//! One connection for concurrent calls.
 
 use std::{
     collections::VecDeque,
@@ -17,29 +17,29 @@ use tokio::{
 
 use super::resp::{Replies, strange};
 
-/// How much room there is for what arrives, at least; and what is kept of it after a larger reply.
-const ROOM: usize = 16 * 1024;
-const KEPT: usize = 8 * ROOM;
+/// Minimum free read capacity, and the capacity kept after a large reply.
+const MIN_FREE: usize = 16 * 1024;
+const KEPT: usize = 8 * MIN_FREE;
 
-/// One connection for the calls of all requests. The server replies in the order in which it was asked.
+/// One connection for the calls of all requests. The server replies in the order of the commands.
 ///
-/// A task writes what several requests asked in one system call, and wakes those whose replies arrived.
+/// A task writes the commands of several requests in one system call, and sends each caller its replies.
 #[derive(Clone)]
 pub(super) struct Pipe(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// There is something to send.
-    asked: Notify,
+    /// Notified when there are unsent commands.
+    has_unsent: Notify,
 }
 
 #[derive(Default)]
 struct State {
     unsent: Vec<u8>,
-    /// In the order of what they asked.
+    /// The callers, in the order of their commands.
     waiting: VecDeque<Waiting>,
-    /// Why the connection ended, if it has.
+    /// The error with which the connection ended.
     ended: Option<(io::ErrorKind, String)>,
 }
 
@@ -49,7 +49,7 @@ struct Waiting {
 }
 
 impl Pipe {
-    /// Also returns what writes and reads, until the connection ends.
+    /// Also returns the future that writes and reads until the connection ends.
     pub(super) fn new(
         stream: impl AsyncRead + AsyncWrite + Send + 'static,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
@@ -70,7 +70,7 @@ impl Pipe {
                 return Err(state.error());
             }
             if state.unsent.is_empty() {
-                self.0.asked.notify_one();
+                self.0.has_unsent.notify_one();
             }
             write(&mut state.unsent);
             state.waiting.push_back(Waiting { replies, caller });
@@ -110,8 +110,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes all who wait.
-    fn end(&self, error: &io::Error) {
+    /// Fails all pending calls, and those to come.
+    fn fail_all(&self, error: &io::Error) {
         let mut state = self.lock();
         if state.ended.is_none() {
             state.ended = Some((error.kind(), error.to_string()));
@@ -133,33 +133,34 @@ fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended")
 }
 
-/// Ends it for those who wait, also if the task is aborted.
-struct Ending(Arc<Shared>);
+/// Fails pending calls when the task ends or is aborted.
+struct FailOnDrop(Arc<Shared>);
 
-impl Drop for Ending {
+impl Drop for FailOnDrop {
     fn drop(&mut self) {
-        self.0.end(&ended());
+        self.0.fail_all(&ended());
     }
 }
 
 async fn run(stream: impl AsyncRead + AsyncWrite, shared: Arc<Shared>) {
-    let _ending = Ending(Arc::clone(&shared));
+    let _fail_on_drop = FailOnDrop(Arc::clone(&shared));
     let (input, output) = split(stream);
-    // Both go on whatever the other one waits for, or the server and this task could wait for each other.
+    // Reads and writes concurrently: with full buffers, the server could otherwise wait for this task to read
+    // while the task waits for the server.
     let ended = select! {
         ended = read(input, &shared) => ended,
         ended = write(output, &shared) => ended,
     };
     if let Err(error) = ended {
-        shared.end(&error);
+        shared.fail_all(&error);
     }
 }
 
 async fn write(mut output: WriteHalf<impl AsyncWrite>, shared: &Shared) -> io::Result<()> {
     let mut batch = Vec::new();
     loop {
-        shared.asked.notified().await;
-        after_the_others().await;
+        shared.has_unsent.notified().await;
+        yield_to_other_requests().await;
         std::mem::swap(&mut batch, &mut shared.lock().unsent);
         output.write_all(&batch).await?;
         output.flush().await?;
@@ -168,15 +169,15 @@ async fn write(mut output: WriteHalf<impl AsyncWrite>, shared: &Shared) -> io::R
     }
 }
 
-/// Lets the requests that can go on now ask first, so that one system call sends it all. Unlike
-/// `yield_now` of tokio, it does not wait until the thread has looked for input too.
-async fn after_the_others() {
-    let mut is_later = false;
+/// Lets other tasks that are ready add their commands first, so that one system call sends all of them.
+/// Unlike `tokio::task::yield_now`, it does not wait until the thread has polled for I/O.
+async fn yield_to_other_requests() {
+    let mut has_yielded = false;
     poll_fn(|context| {
-        if is_later {
+        if has_yielded {
             return Poll::Ready(());
         }
-        is_later = true;
+        has_yielded = true;
         context.waker().wake_by_ref();
         Poll::Pending
     })
@@ -187,7 +188,7 @@ async fn read(mut input: ReadHalf<impl AsyncRead>, shared: &Shared) -> io::Resul
     let mut arrived = Vec::new();
     let mut next = None;
     loop {
-        arrived.reserve(ROOM);
+        arrived.reserve(MIN_FREE);
         if input.read_buf(&mut arrived).await? == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
@@ -201,7 +202,7 @@ async fn read(mut input: ReadHalf<impl AsyncRead>, shared: &Shared) -> io::Resul
                 None => shared.lock().waiting.pop_front().ok_or_else(strange)?,
             };
             match Replies::take(first.replies, &mut rest)? {
-                // It may not wait any more.
+                // The receiver may have been dropped.
                 Some(replies) => _ = first.caller.send(replies),
                 None => {
                     next = Some(first);
@@ -306,7 +307,7 @@ mod tests {
         }
     }
 
-    /// On a thread that shares its tasks with others, who is woken runs before the others that can go on.
+    /// A multi-threaded runtime polls a task that was just woken before the other ready tasks.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn what_requests_ask_at_the_same_time_is_one_system_call() {
         let (near, far) = duplex(100_000);
@@ -319,7 +320,7 @@ mod tests {
                 tokio::spawn(async move { assert_eq!(asked(&pipe, &line).await, echoed(&line)) })
             });
             let requests: Vec<_> = requests.collect();
-            // The server replies when all have asked.
+            // The server replies when it has the commands of all calls.
             yield_now().await;
             tokio::spawn(echo(far));
             for request in requests {

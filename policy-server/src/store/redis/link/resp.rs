@@ -20,7 +20,7 @@ pub(in super::super) enum Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Takes the first one. `None` if it is not there as a whole.
+    /// Takes the first item. `None` if it is incomplete.
     #[inline]
     pub(in super::super) fn take(bytes: &mut &'a [u8]) -> io::Result<Option<Self>> {
         match short_text(bytes) {
@@ -56,7 +56,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Takes a text of less than 100 bytes, if it is there as a whole: nearly all of what arrives.
+/// Takes a text of less than 100 bytes, if it is complete. Nearly all items are such texts.
 #[inline]
 fn short_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = match *bytes {
@@ -71,16 +71,16 @@ fn short_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// Replies as they came.
+/// Unparsed replies.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct Replies {
     pub(in super::super) bytes: Vec<u8>,
-    /// Whether an error is among them.
+    /// Whether one of them is an error.
     pub(in super::super) has_error: bool,
 }
 
 impl Replies {
-    /// Takes so many from what arrived. `None` if they are not there as a whole.
+    /// Takes `count` replies. `None` if they are incomplete.
     pub(super) fn take(count: usize, bytes: &mut &[u8]) -> io::Result<Option<Self>> {
         let (mut rest, mut left, mut has_error) = (*bytes, count, false);
         while left > 0 {

@@ -12,10 +12,10 @@ use super::{
     reply::{Items, as_array, as_bool, as_number, list, number, time},
 };
 use crate::store::{
-    AnonymousLimit, Answer, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions,
-    Loaded, NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, Summary, TouchSession,
-    UpdateSession,
-    history::{Known, Numbers},
+    AnonymousLimit, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
+    NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, StoreFuture, Summary,
+    TouchSession, UpdateSession,
+    history::{MarkedNumber, Numbers},
     loads::{LoadMany, Stored, follow},
     outcome::{cas, created},
 };
@@ -26,58 +26,57 @@ use policy_core::{
 };
 use redis::Value;
 
-/// How many keys a purge looks at in one script.
+/// Maximum keys that a purge examines in one script.
 pub(super) const STEP: usize = 100;
 
 impl SessionStore for RedisStore {
-    fn open(&self) -> Answer<'_, ()> {
-        Answer::later(self.open_once())
+    fn open(&self) -> StoreFuture<'_, ()> {
+        StoreFuture::new(self.open_once())
     }
 
-    fn secret(&self, fresh: [u8; 32]) -> Answer<'_, [u8; 32]> {
-        let call = move || Call::of_sessions("secret").confirmed().arg(&fresh[..]);
-        Answer::later(
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        let call = move || Call::sessions("secret").confirmed().arg(&fresh[..]);
+        StoreFuture::new(
             async move { as_array(self.opened()?.database.run_until_copied(call).await?) },
         )
     }
 
-    fn create(&self, request: CreateSession) -> Answer<'_, Created> {
-        Answer::later(async move {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+        StoreFuture::new(async move {
             let CreateSession { key, record, limit, began, now } = request;
-            let call = new_row(Call::of_sessions("create").confirmed(), &key, &record);
+            let call = new_row(Call::sessions("create").confirmed(), &key, &record);
             let call = self.bound(call, limit, began, now);
             let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
             created(&outcome, evicted)
         })
     }
 
-    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> Answer<'a, Option<Loaded>> {
-        Answer::later(follow(key, now, |key| self.stored(key)))
+    fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
+        StoreFuture::new(follow(key, now, |key| self.stored(key)))
     }
 
-    fn update(&self, request: UpdateSession) -> Answer<'_, Cas> {
-        Answer::later(async move {
+    fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::new(async move {
             let UpdateSession { key, expected, data, now } = request;
-            let call =
-                Call::of_sessions("update").confirmed().arg(&key.0[..]).arg(number(expected));
+            let call = Call::sessions("update").confirmed().arg(&key.0[..]).arg(number(expected));
             let call = self.with_limit(call.arg(&data[..]).arg(time(now)));
             let (outcome, evicted) = self.outcome(call).await?;
             cas(&outcome, expected, evicted)
         })
     }
 
-    fn touch(&self, request: TouchSession) -> Answer<'_, bool> {
-        Answer::later(async move {
+    fn touch(&self, request: TouchSession) -> StoreFuture<'_, bool> {
+        StoreFuture::new(async move {
             let TouchSession { key, idle_deadline, now } = request;
-            let call = Call::of_sessions("touch").arg(&key.0[..]);
+            let call = Call::sessions("touch").arg(&key.0[..]);
             as_bool(&self.call(call.arg(time(idle_deadline)).arg(time(now))).await?)
         })
     }
 
-    fn rotate(&self, request: RotateSession) -> Answer<'_, Cas> {
-        Answer::later(async move {
+    fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
+        StoreFuture::new(async move {
             let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
-            let call = new_row(Call::of_sessions("rotate").confirmed(), &new, &record);
+            let call = new_row(Call::sessions("rotate").confirmed(), &new, &record);
             let call = call.arg(&old.0[..]).arg(number(expected));
             let call = self.bound(optional(call, grace.map(time)), limit, began, now);
             let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
@@ -85,32 +84,32 @@ impl SessionStore for RedisStore {
         })
     }
 
-    fn delete<'a>(&'a self, key: &'a SessionKey) -> Answer<'a, bool> {
+    fn delete<'a>(&'a self, key: &'a SessionKey) -> StoreFuture<'a, bool> {
         let call = Call::to_end_sessions("delete").arg(&key.0[..]);
-        Answer::later(self.ended(call))
+        StoreFuture::new(self.end(call))
     }
 
-    fn list<'a>(&'a self, request: ListSessions<'a>) -> Answer<'a, Vec<Summary>> {
-        Answer::later(async move {
+    fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>> {
+        StoreFuture::new(async move {
             let ListSessions { user, limit, now } = request;
-            let call = Call::of_sessions("list").arg(user).arg(number(limit as u64));
-            let rows = Items::of(self.call(call.arg(time(now))).await?)?.rest();
-            rows.map(|row| Items::of(row)?.summary()).collect()
+            let call = Call::sessions("list").arg(user).arg(number(limit as u64));
+            let rows = Items::new(self.call(call.arg(time(now))).await?)?.rest();
+            rows.map(|row| Items::new(row)?.summary()).collect()
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> Answer<'a, bool> {
-        let call = Call::of_sessions("lives").arg(user).arg(&handle.0[..]).arg(time(now));
-        Answer::later(async move { as_bool(&self.call(call).await?) })
+    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+        let call = Call::sessions("lives").arg(user).arg(&handle.0[..]).arg(time(now));
+        StoreFuture::new(async move { as_bool(&self.call(call).await?) })
     }
 
-    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> Answer<'a, bool> {
+    fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
         let call = Call::to_end_sessions("delete_by_handle").arg(user).arg(&handle.0[..]);
-        Answer::later(self.ended(call))
+        StoreFuture::new(self.end(call))
     }
 
-    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> Answer<'a, CutOff> {
-        Answer::later(async move {
+    fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff> {
+        StoreFuture::new(async move {
             let RevokeUser { user, keep, rights, now } = request;
             let call = Call::to_end_sessions("revoke_user").arg(user);
             let call = optional(call, keep.as_ref().map(|key| &key.0[..]));
@@ -120,29 +119,29 @@ impl SessionStore for RedisStore {
         })
     }
 
-    fn revoke_everyone(&self, now: Timestamp) -> Answer<'_, CutOff> {
+    fn revoke_everyone(&self, now: Timestamp) -> StoreFuture<'_, CutOff> {
         let call = Call::to_end_sessions("revoke_everyone").arg(time(now));
-        Answer::later(self.cut_off(call))
+        StoreFuture::new(self.cut_off(call))
     }
 
-    fn cut_offs(&self) -> Answer<'_, u64> {
-        Answer::later(self.look())
+    fn cut_offs(&self) -> StoreFuture<'_, u64> {
+        StoreFuture::new(self.poll())
     }
 
-    fn time(&self) -> Answer<'_, Option<Timestamp>> {
-        let call = Call::of_sessions("time");
-        Answer::later(async move {
+    fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
+        let call = Call::sessions("time");
+        StoreFuture::new(async move {
             Ok(Some(Timestamp::from_millis(as_number(&self.call(call).await?)?)))
         })
     }
 
-    fn purge(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        Answer::later(self.purged(now, limit, || Call::of_sessions("purge")))
+    fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::new(self.purge_in_steps(now, limit, || Call::sessions("purge")))
     }
 
-    fn count(&self, now: Timestamp) -> Answer<'_, Option<u64>> {
-        let call = Call::of_sessions("count").arg(time(now));
-        Answer::later(async move { as_number(&self.call(call).await?).map(Some) })
+    fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {
+        let call = Call::sessions("count").arg(time(now));
+        StoreFuture::new(async move { as_number(&self.call(call).await?).map(Some) })
     }
 
     fn news(&self) -> Option<NewsReader> {
@@ -169,7 +168,7 @@ impl Loader {
 }
 
 impl LoadMany for Loader {
-    /// The server answered: then a row may still be a strange one.
+    /// The inner error is of one row that could not be read.
     type Found = Result<Result<Stored, StoreError>, Failure>;
 
     async fn load_many(&self, keys: &[SessionKey]) -> Vec<Self::Found> {
@@ -186,49 +185,50 @@ impl RedisStore {
     async fn stored(&self, key: SessionKey) -> Result<Stored, StoreError> {
         let Opened { database, loads } = self.opened()?;
         let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
-        database.counted(found).await?
+        database.guard(found).await?
     }
 
-    /// Adds how many anonymous sessions there may be.
+    /// Adds the limit of anonymous sessions.
     fn with_limit(&self, call: Call) -> Call {
         let AnonymousLimit { sessions, bytes, .. } = self.limit_of_anonymous();
         call.arg(number(sessions)).arg(number(bytes))
     }
 
-    /// Adds what a new session is subject to.
+    /// Adds the limit of the user's sessions, the cut-off that the request knows and the newest one.
     fn bound(&self, call: Call, limit: Option<Limit>, began: Option<u64>, now: Timestamp) -> Call {
         let call = optional(call, limit.map(|limit| limit.sessions));
         let denies = limit.is_some_and(|limit| limit.policy == LimitPolicy::Deny);
         let call = call.arg(u8::from(denies));
         let call = match began {
-            Some(began) => call.known(self.0.cut_offs.known(began)),
+            Some(began) => call.marked_number(self.0.cut_offs.with_mark(began)),
             None => call.arg("").arg(""),
         };
-        call.known(self.0.cut_offs.newest()).arg(time(now))
+        call.marked_number(self.0.cut_offs.newest()).arg(time(now))
     }
 
-    /// Looks for cut-offs, and leaves a mark if this instance ended sessions before. That is confirmed as their
-    /// end is: a replica that takes over has both. The look does not depend on it.
-    async fn look(&self) -> Result<u64, StoreError> {
+    /// Reads the newest cut-off, and increments the count of this instance if it ended sessions before. The
+    /// count is confirmed by as many replicas as their ends, so a replica that takes over has both. The poll
+    /// succeeds even if the count could not be written.
+    async fn poll(&self) -> Result<u64, StoreError> {
         let (numbers, endings) = (&self.0.cut_offs, &self.0.endings);
-        let look = endings.look()?;
-        let of_look = |name| Call::of_sessions(name).arg(look.instance).arg(number(look.count));
-        let known = self.call_with(of_look("cut_offs"), numbers.newest()).await;
-        let known = known.and_then(|(reply, _)| Items::of(reply)?.known());
+        let poll = endings.poll()?;
+        let poll_call = |name| Call::sessions(name).arg(poll.instance).arg(number(poll.count));
+        let known = self.call_with(poll_call("cut_offs"), numbers.newest()).await;
+        let known = known.and_then(|(reply, _)| Items::new(reply)?.marked_number());
         let left = match &known {
-            Ok(_) if look.is_new => self.call(of_look("leave_mark").confirmed()).await,
+            Ok(_) if poll.is_new => self.call(poll_call("leave_mark").confirmed()).await,
             _ => Ok(Value::Nil),
         };
-        endings.left(&look, left.and_then(|left| as_number(&left)).ok());
+        endings.record_count(&poll, left.and_then(|left| as_number(&left)).ok());
         let known = known?;
-        numbers.note(known);
+        numbers.record(known);
         Ok(known.number)
     }
 
     /// Ends single sessions.
-    async fn ended(&self, call: Call) -> Result<bool, StoreError> {
+    async fn end(&self, call: Call) -> Result<bool, StoreError> {
         let reply = self.call(call).await;
-        self.0.endings.note();
+        self.0.endings.record_end();
         as_bool(&reply?)
     }
 
@@ -236,20 +236,20 @@ impl RedisStore {
     async fn cut_off(&self, call: Call) -> Result<CutOff, StoreError> {
         let numbers = &self.0.cut_offs;
         let (reply, mark) = self.call_with(call, numbers.newest()).await?;
-        let mut reply = Items::of(reply)?;
+        let mut reply = Items::new(reply)?;
         let cut = CutOff::new(reply.number()?, reply.number()?, reply.number()?);
-        numbers.note(Known { number: cut.number, mark: Some(mark) });
+        numbers.record(MarkedNumber { number: cut.number, mark: Some(mark) });
         Ok(cut)
     }
 
-    /// How a change ended, and whose sessions made room for it.
+    /// The outcome of a change, and the handles of the sessions that were evicted.
     async fn outcome(&self, call: Call) -> Result<(String, Vec<Handle>), StoreError> {
-        let mut reply = Items::of(self.call(call).await?)?;
+        let mut reply = Items::new(self.call(call).await?)?;
         Ok((reply.text()?, reply.handles()?))
     }
 
-    /// Purges in small steps, so that other calls run in between.
-    pub(super) async fn purged(
+    /// Purges in small steps, so that other calls run between them.
+    pub(super) async fn purge_in_steps(
         &self,
         now: Timestamp,
         limit: usize,
@@ -258,7 +258,7 @@ impl RedisStore {
         let mut purged = 0;
         while purged < limit {
             let step = STEP.min(limit - purged);
-            let mut reply = Items::of(self.call(call().arg(time(now)).arg(step)).await?)?;
+            let mut reply = Items::new(self.call(call().arg(time(now)).arg(step)).await?)?;
             let (removed, seen) = (reply.number()?, reply.number()?);
             purged += removed as usize;
             if seen < step as u64 {
@@ -269,7 +269,7 @@ impl RedisStore {
     }
 }
 
-/// Adds a value, or that there is none.
+/// Adds a value, or an empty argument.
 pub(super) fn optional(call: Call, value: Option<impl redis::ToRedisArgs>) -> Call {
     match value {
         Some(value) => call.arg(value),
@@ -277,11 +277,11 @@ pub(super) fn optional(call: Call, value: Option<impl redis::ToRedisArgs>) -> Ca
     }
 }
 
-/// Adds the fields of a new row that the caller decides.
+/// Adds the fields of a new row. The script sets the others.
 fn new_row(call: Call, key: &SessionKey, record: &Record) -> Call {
     let identity = record.identity.as_ref();
     let call = call.arg(&key.0[..]).arg(&record.handle.0[..]);
-    // Behind a sign that there is one: its name may be empty.
+    // With a prefix, since the name may be empty.
     let call = optional(call, identity.map(|identity| format!("={}", identity.subject)));
     let call = optional(call, identity.map(|identity| list(&identity.roles)));
     let call = optional(call, identity.map(|identity| list(&identity.scopes)));

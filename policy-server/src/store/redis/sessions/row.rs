@@ -1,4 +1,4 @@
-//! The row of a session, which each request reads.
+//! Reads the rows of sessions.
 
 use std::time::Duration;
 
@@ -10,25 +10,24 @@ use super::super::{
 };
 use crate::store::{
     StoreError,
-    history::{Known, LOST},
+    history::{LOST, MarkedNumber},
     loads::Stored,
 };
 
-/// The commands that read rows: `HGETALL` for each of them, and then one `HGET` for the last cut-off of
-/// everyone, and one for the mark of the newest number that the instance knows.
+/// The commands that read rows: an `HGETALL` for each row, then an `HGET` for the last cut-off of everyone and
+/// an `HGET` for the mark of the newest number that the instance knows.
 ///
-/// They are not one step of the server, and need not be. The rows come first: if one was of a live
-/// session, and no cut-off of everyone is later than it by the last command, then the session was live
-/// when its row was read. If one is later, the session is dead at the last command, and stays so.
+/// They need not be atomic, since the rows are read first. If no cut-off of everyone came after a session by
+/// the last command, the session was live when its row was read. If one came, the session is dead, and stays so.
 pub(super) struct ReadRows {
-    /// Up to the key of a session.
+    /// The command for a row, up to the key of the session.
     row: Box<[u8]>,
-    /// Up to the number whose mark is read.
+    /// The last two commands, up to the number whose mark is read.
     last: Box<[u8]>,
 }
 
 impl ReadRows {
-    /// For the keys that begin with this.
+    /// Reads keys with this prefix.
     pub(super) fn new(prefix: &str) -> Self {
         let text = |text: &str| format!("${}\r\n{text}\r\n", text.len());
         let length = prefix.len() + "s:".len() + size_of::<SessionKey>();
@@ -39,13 +38,13 @@ impl ReadRows {
         Self { row: row.into_bytes().into(), last: last.into_bytes().into() }
     }
 
-    /// How many replies there are.
+    /// The number of replies.
     pub(super) fn replies(keys: &[SessionKey]) -> usize {
         keys.len() + 2
     }
 
     /// Appends the commands that read the rows of these keys.
-    pub(super) fn write(&self, keys: &[SessionKey], newest: Known, commands: &mut Vec<u8>) {
+    pub(super) fn write(&self, keys: &[SessionKey], newest: MarkedNumber, commands: &mut Vec<u8>) {
         for key in keys {
             commands.extend_from_slice(&self.row);
             commands.extend_from_slice(&key.0);
@@ -57,10 +56,10 @@ impl ReadRows {
     }
 }
 
-/// So many rows, in their order.
+/// Reads `count` rows, in the order of the commands.
 pub(super) fn read(
     count: usize,
-    newest: Known,
+    newest: MarkedNumber,
     replies: &Replies,
 ) -> Vec<Result<Stored, StoreError>> {
     let mut rest = &*replies.bytes;
@@ -78,7 +77,7 @@ pub(super) fn read(
     rows
 }
 
-/// Takes one, which the last cut-off of everyone may have ended.
+/// Takes one row. Whether the last cut-off of everyone ended it is not checked yet.
 fn take(rest: &mut &[u8]) -> Result<Stored, StoreError> {
     let fields = Fields::take(rest)?;
     if fields.handle.is_some() {
@@ -93,8 +92,8 @@ fn is_cut_off(record: &Record, last_of_everyone: u64) -> bool {
     record.identity.is_some() && record.epoch < last_of_everyone
 }
 
-/// The last cut-off of everyone, if the newest number that the instance knows is one of this server.
-fn last_of_everyone(newest: Known, rest: &mut &[u8]) -> Result<u64, StoreError> {
+/// The last cut-off of everyone, or an error if the server lacks the newest number that the instance knows.
+fn last_of_everyone(newest: MarkedNumber, rest: &mut &[u8]) -> Result<u64, StoreError> {
     let last = text(rest)?.map_or(Ok(0), number)?;
     let mark = text(rest)?;
     match newest.mark {
@@ -103,7 +102,7 @@ fn last_of_everyone(newest: Known, rest: &mut &[u8]) -> Result<u64, StoreError> 
     }
 }
 
-/// A row as it is stored.
+/// The fields of a row.
 #[derive(Default)]
 struct Fields<'a> {
     handle: Option<&'a [u8]>,
@@ -127,7 +126,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Takes a list of names and values.
+    /// Takes the fields from a list of names and values.
     fn take(bytes: &mut &'a [u8]) -> Result<Self, StoreError> {
         let Item::List(words) = next(bytes)? else { return Err(strange("a session is no list")) };
         let mut fields = Self::default();
@@ -152,7 +151,7 @@ impl<'a> Fields<'a> {
                 b"data" => &mut fields.data,
                 b"moved_to" => &mut fields.moved_to,
                 b"moved_until" => &mut fields.moved_until,
-                // Of a later release.
+                // Written by a later release.
                 _ => continue,
             };
             *field = value;
@@ -246,7 +245,7 @@ mod tests {
     }
 
     fn one(replies: &Replies) -> Result<Stored, StoreError> {
-        read(1, Known::default(), replies).pop().expect("a row")
+        read(1, MarkedNumber::default(), replies).pop().expect("a row")
     }
 
     const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -287,7 +286,7 @@ mod tests {
     fn a_cut_off_of_everyone_ends_the_sessions_of_users_before_it() {
         let anonymous = &SESSION[..12];
         for (everyone, ends) in [(None, false), (Some("3"), false), (Some("4"), true)] {
-            let rows = read(2, Known::default(), &replies(&[&SESSION, anonymous], everyone));
+            let rows = read(2, MarkedNumber::default(), &replies(&[&SESSION, anonymous], everyone));
             let [Ok(of_user), Ok(Stored::Session(other))] = &rows[..] else { panic!("two rows") };
             assert_eq!(matches!(of_user, Stored::Nothing), ends, "{everyone:?}");
             assert_eq!(other.identity, None);
@@ -298,7 +297,7 @@ mod tests {
     fn rows_are_read_in_their_order_and_a_strange_one_spoils_no_other() {
         let strange = [("handle", "0123")];
         let replies = replies(&[&SESSION, &[], &strange, &SESSION[..12]], None);
-        let rows = read(4, Known::default(), &replies);
+        let rows = read(4, MarkedNumber::default(), &replies);
         let [Ok(Stored::Session(_)), Ok(Stored::Nothing), Err(_), Ok(Stored::Session(last))] =
             &rows[..]
         else {
@@ -326,7 +325,7 @@ mod tests {
     fn rows_of_a_server_without_the_number_that_is_known_are_errors() {
         for (number, mark, is_known) in [(9, Some(-7), true), (9, Some(7), false), (0, None, true)]
         {
-            let newest = Known { number, mark };
+            let newest = MarkedNumber { number, mark };
             for session in [&SESSION[..], &[]] {
                 let row = read(1, newest, &replies(&[session], None)).remove(0);
                 assert_eq!(row.is_ok(), is_known, "{newest:?}");

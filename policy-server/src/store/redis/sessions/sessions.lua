@@ -5,7 +5,7 @@
 --                             `anonymous`: the bytes of the values of anonymous sessions
 --                             `cut_off_era`: the first number since the last loss of numbers
 --   marks:cut_off   hash      number of a cut-off -> its mark
---   marks:ended:<instance>  text  how often its look came after ends of single sessions; expires
+--   marks:ended:<instance>  text  how many of its polls came after ends of single sessions; expires
 --   epochs          hash      user -> the last cut-off
 --   s:<key>         hash      a session; or, after a rotation, `moved_to` and `moved_until`
 --   u:<user>        sorted    <handle><key> of the sessions of a user, in order of the handles
@@ -14,7 +14,7 @@
 --   others          sorted    keys of anonymous sessions and replaced keys, likewise
 --   users:<number>  sorted    those that this cut-off of everyone ended; `users:ended` lists them
 
--- What decides about a session; nil if there is no such key.
+-- The fields that decide about a session; nil if there is no such key.
 local function find(key)
     local row = redis.call('HMGET', P .. 's:' .. key, 'handle', 'user', 'epoch', 'version',
         'created', 'last_seen', 'idle_deadline', 'absolute_deadline', 'moved_to', 'moved_until')
@@ -57,7 +57,7 @@ local function current(key, now)
     end
 end
 
--- Why a live session of this version is none; nil if it is one.
+-- Why there is no live session of this version; nil if there is one.
 local function refusal(one, expected, now)
     if one and one.moved_to and one.moved_until > now then return 'conflict' end
     if not one or not is_live(one, now) then return 'gone' end
@@ -84,7 +84,7 @@ local function count_bytes(bytes)
     redis.call('HINCRBY', P .. 'numbers', 'anonymous', text(bytes))
 end
 
--- Takes a session out of all lists, and leaves its row.
+-- Removes a session from all sets, but not its row.
 local function unlist(one)
     if one.user then
         redis.call('ZREM', P .. 'u:' .. one.user, one.handle .. one.key)
@@ -138,8 +138,8 @@ local function make_room(user, own, most, now)
     return ended
 end
 
--- Ends the oldest anonymous sessions beyond a number and so many bytes of values, besides one. Not
--- all at once, if a limit was lowered.
+-- Ends the oldest anonymous sessions above a number or bytes of values, but not this one. At most 256 at once, in
+-- case the limit was lowered.
 local function trim(own, sessions, bytes)
     for _ = 1, 256 do
         local count = redis.call('ZCARD', P .. 'anonymous')
@@ -209,7 +209,7 @@ local function insert(one)
     end
 end
 
--- Ends what has no room beside a new session. Returns the handles of those of its user.
+-- Evicts sessions for a new one. Returns the handles of its user's evicted sessions.
 local function bound(one, most, denies, now, sessions, bytes)
     if not one.user then
         trim(one.key, sessions, bytes)
@@ -372,8 +372,8 @@ function calls.delete_by_handle(user, handle)
     return was_live
 end
 
--- Without `roles`, ends the sessions of a user. What was known before an era began says nothing about the
--- cut-offs before it.
+-- Without `roles`, ends the sessions of a user. A number from before an era says nothing about the cut-offs before
+-- that era.
 function calls.revoke_user(user, keep, roles, scopes, now, known, known_mark, mark)
     now = tonumber(now)
     begin_era('cut_off', known, known_mark, mark)
@@ -400,7 +400,7 @@ function calls.revoke_user(user, keep, roles, scopes, now, known, known_mark, ma
     return { sessions, before, number }
 end
 
--- The rows are dead by their epoch, however many they are; a purge removes them.
+-- The rows are dead by their epoch, and a purge removes them.
 function calls.revoke_everyone(now, known, known_mark, mark)
     begin_era('cut_off', known, known_mark, mark)
     local number = give_out('cut_off', mark)
@@ -411,8 +411,8 @@ function calls.revoke_everyone(now, known, known_mark, mark)
     return { sessions, number - 1, number }
 end
 
--- A count expires when no look has stated it for 30 days: each process leaves one of its own. A process that
--- stood still for longer finds none, and begins an era.
+-- Each process leaves a count of its own, which expires when no poll has stated it for 30 days. A process that was
+-- suspended for longer finds none, and begins an era.
 local DAY = 86400
 local COUNT_KEPT = 30 * DAY
 
@@ -420,7 +420,7 @@ local function count_key(instance)
     return P .. 'marks:ended:' .. instance
 end
 
--- How often a look of an instance came after ends of single sessions.
+-- How many polls of an instance came after ends of single sessions.
 local function count_of(instance)
     return tonumber(redis.call('GET', count_key(instance)) or 0)
 end
@@ -458,7 +458,7 @@ function calls.time()
     return tonumber(now[1]) * 1000 + math.floor(tonumber(now[2]) / 1000)
 end
 
--- Returns how many dead sessions it removed, and how many keys it looked at.
+-- Returns the number of removed sessions, and of examined keys.
 function calls.purge(now, most)
     now, most = tonumber(now), tonumber(most)
     local removed = 0
