@@ -137,8 +137,16 @@ fn links_between_pages_lead_somewhere() {
     pages.extend(files(&root.join("docs"), true));
     pages.extend(files(&root.join("policy-server/docs"), false));
     pages.extend(
-        ["policy-core", "policy-macros", "policy-cli", "benches", "examples", "examples/cluster"]
-            .map(|folder| root.join(folder).join("README.md")),
+        [
+            "policy-browser",
+            "policy-core",
+            "policy-macros",
+            "policy-cli",
+            "benches",
+            "examples",
+            "examples/cluster",
+        ]
+        .map(|folder| root.join(folder).join("README.md")),
     );
     pages.extend(AREAS.keys().cloned());
     let (mut seen, mut dead) = (0, Vec::new());

@@ -22,7 +22,7 @@
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
 //! - `algebra` (feature `manifest`): sets of what policies grant, with witnesses
 //! - `manifest`: the policy of a whole app as data
-//! - `browser`: a model of browser behaviour, to test against; `testing`: generated cases
+//! - `testing` (feature `proptest`): generated cases
 //! - [`Rule`], [`Refusal`], [`Event`] and [`Lint`]: the one catalogue of codes and messages; [`Entry`]
 //!   finds one by its code
 //!
@@ -34,8 +34,6 @@ pub mod algebra;
 pub mod auth;
 #[cfg(feature = "engine")]
 mod base64url;
-#[cfg(feature = "browser")]
-pub mod browser;
 pub mod cache;
 mod catalogue;
 #[cfg(feature = "engine")]

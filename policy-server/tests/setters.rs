@@ -23,7 +23,7 @@ const SHOWN_OTHERWISE: [(&str, &str); 5] = [
 fn every_setter_is_called_in_a_test() {
     let tests = test_code();
     let (mut missing, mut count) = (BTreeSet::new(), 0);
-    for setter in ["policy-core", "policy-server"].into_iter().flat_map(setters) {
+    for setter in ["policy-browser", "policy-core", "policy-server"].into_iter().flat_map(setters) {
         count += 1;
         let (_, name) = setter.split_once("::").unwrap();
         // As a method, by its path, or as a function that is given.
@@ -75,7 +75,7 @@ fn without_generics(line: &str) -> String {
 fn test_code() -> Vec<String> {
     let mut found = Vec::new();
     let mut folders: Vec<PathBuf> =
-        ["policy-core", "policy-server", "tests", "examples", "ui/tests"]
+        ["policy-browser", "policy-core", "policy-server", "tests", "examples", "ui/tests"]
             .map(|name| root().join(name))
             .into();
     while let Some(folder) = folders.pop() {

@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use axum::{Router, body::to_bytes, extract::Request};
-use policy_core::{
-    browser::{Outcome, Page, Response, ServerResponse, State, Url, run},
-    testing::any_fetch,
-};
+use policy_browser::{Outcome, Page, Response, ServerResponse, State, Url, run};
 use policy_server::{
     http::{
         HeaderMap, HeaderValue, Method,
         header::{CONTENT_LENGTH, CONTENT_TYPE, DATE, HOST},
     },
-    testing::*,
+    testing::{strategies::any_fetch, *},
 };
 use proptest::{prelude::*, sample::select};
 use tokio::runtime::Builder;

@@ -1,10 +1,9 @@
 //! Generated scenarios, pages and requests: mostly valid, often close to a boundary.
 
 use http::{HeaderName, HeaderValue, Method, header::ORIGIN};
-use policy_core::{
-    browser::{Fetch, Page, PageOrigin, Profile, ThirdParty, Url},
-    testing::{NearOrigin, any_fetch, any_near_origin, any_policy, origins_near},
-};
+use policy_browser::{Fetch, Page, PageOrigin, Profile, ThirdParty, Url};
+use policy_core::testing::{NearOrigin, any_near_origin, any_policy, origins_near};
+use policy_server::testing::strategies::any_fetch;
 use proptest::{
     collection::vec,
     option,

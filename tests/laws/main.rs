@@ -7,7 +7,7 @@
 //! # Theorems
 //!
 //! The numbered laws are about the engine together with a browser: all valid policies, pages, loads
-//! and browser engines ([`policy_core::browser`]), and handlers that work against the policies as
+//! and browser engines ([`policy_browser`]), and handlers that work against the policies as
 //! far as they can. The oracle is `support/oracle.rs`, which interprets a policy independently and
 //! shares no code with the engine.
 //!

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header::HOST};
 use http_body_util::BodyExt;
-use policy_core::browser::{self, Sent};
+use policy_browser::{Sent, ServerResponse};
 use policy_server::{
     App, AppService, Body, CachePolicy, CorsPolicy, CsrfPolicy, Isolation, Limits, Mount,
     extract::PeerAddr,
@@ -250,7 +250,7 @@ impl Site {
     }
 
     /// Responds to a browser.
-    pub(crate) fn serve(&self, request: &Sent) -> browser::ServerResponse {
+    pub(crate) fn serve(&self, request: &Sent) -> ServerResponse {
         if request.url.origin().ascii_serialization() != OWN {
             return stranger(request);
         }
@@ -263,7 +263,7 @@ impl Site {
     }
 }
 
-impl From<Reply> for browser::ServerResponse {
+impl From<Reply> for ServerResponse {
     fn from(reply: Reply) -> Self {
         Self::new(reply.status, reply.headers, reply.body.to_vec())
     }
@@ -279,8 +279,8 @@ fn sent(method: &Method, target: &str, headers: &HeaderMap, body: Body) -> http:
 }
 
 /// Another server, to which a handler redirects: it shares with everyone and redirects back.
-fn stranger(request: &Sent) -> browser::ServerResponse {
-    let mut response = browser::ServerResponse::new(307, HeaderMap::new(), Vec::new());
+fn stranger(request: &Sent) -> ServerResponse {
+    let mut response = ServerResponse::new(307, HeaderMap::new(), Vec::new());
     let origin = request.headers.get("origin").cloned();
     let mut write = |name: &'static str, value| response.headers.insert(name, value);
     write("location", HeaderValue::from_static("https://api.shop.example/r/end"));

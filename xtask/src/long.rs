@@ -167,9 +167,10 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Outcome {
 }
 
 fn laws(arguments: &[&str]) -> Outcome {
-    let laws = ["--package", "policy-core-tests", "--package", "policy-tests", "--test", "laws"];
-    let test = cargo(&[&["test", "--release"], &laws[..], &["--"], arguments].concat());
-    command::run(&mut with_env(test, "PROPTEST_CASES", "100000"))
+    let packages = ["policy-browser", "policy-core-tests", "policy-tests"];
+    let packages: Vec<&str> = packages.iter().flat_map(|name| ["--package", name]).collect();
+    let laws = [&["test", "--release"], &packages[..], &["--test", "laws", "--"], arguments];
+    command::run(&mut with_env(cargo(&laws.concat()), "PROPTEST_CASES", "100000"))
 }
 
 /// At full size; every test run has a smaller one.

@@ -1,4 +1,4 @@
-//! Generated policies, origins and loads of pages, for property tests (feature `proptest`).
+//! Generated policies and origins, for property tests (feature `proptest`).
 //!
 //! Generated values are mostly sensible and often close to a boundary: origins that a policy grants
 //! and others that only look like them, headers that need a preflight and others that barely do
@@ -7,7 +7,6 @@
 //! - [`any_policy`]: policies that break no rule; [`any_pattern`]: entries of their lists
 //! - [`any_origin`], [`any_origin_for`]: the origins of pages; [`any_origin_value_for`]: any value
 //!   of `Origin`; [`NearOrigin`] if the policy is not known yet
-//! - [`any_fetch`]: a load of a page, for [`browser`](crate::browser)
 //!
 //! ```
 //! use policy_core::{
@@ -27,12 +26,10 @@
 //! });
 //! ```
 
-mod fetches;
 mod near;
 mod origins;
 mod policies;
 
-pub use fetches::any_fetch;
 pub use near::origins_near;
 pub use origins::{
     NearOrigin, any_near_origin, any_origin, any_origin_for, any_origin_value_for, any_pattern,

@@ -1,5 +1,5 @@
-//! The engine and the model of a browser, tested with recorded cases: those of `tests/cases`, the
-//! vectors of the standards, and Wycheproof's.
+//! The engine, tested with recorded cases: those of `tests/cases`, the vectors of the standards,
+//! and Wycheproof's.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -8,7 +8,6 @@
 )]
 
 mod auth;
-mod browser;
 mod cors;
 mod public_suffixes;
 mod regions;

@@ -1,7 +1,7 @@
 //! The cases of `tests/cases/cors.json`, and what they expect of a response.
 
 use http::{HeaderName, HeaderValue, Method};
-use policy_core::browser::Credentials;
+use policy_browser::Credentials;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use policy_core::browser::{
-    self, Credentials, Fetch, Outcome, Page, PageOrigin, Profile, Reason, Redirect, Sent, State,
-    Url, run,
+use policy_browser::{
+    Credentials, Fetch, Outcome, Page, PageOrigin, Profile, Reason, Redirect, Sent, ServerResponse,
+    State, Url, run,
 };
 
 use crate::exchange::{Request, TestResponse, combined, elements};
@@ -49,7 +49,7 @@ pub fn preflight(
     let mut is_allowed = false;
     let outcome = load(&page, fetch, |sent| {
         is_allowed = !sent.is_preflight;
-        if is_allowed { browser::ServerResponse::default() } else { of(response) }
+        if is_allowed { ServerResponse::default() } else { of(response) }
     });
     match outcome {
         Outcome::Blocked(blocked) if !is_allowed => Err(stage(&blocked.reason)),
@@ -59,11 +59,7 @@ pub fn preflight(
 
 const SERVER: &str = "https://server.test/r";
 
-fn load(
-    page: &Page,
-    fetch: Fetch,
-    server: impl FnMut(&Sent) -> browser::ServerResponse,
-) -> Outcome {
+fn load(page: &Page, fetch: Fetch, server: impl FnMut(&Sent) -> ServerResponse) -> Outcome {
     run(State::new(Profile::STANDARD, Duration::ZERO), Some(page), fetch, server).1
 }
 
@@ -76,9 +72,9 @@ fn page(request: &Request) -> Option<Page> {
     Some(page)
 }
 
-fn of(response: &TestResponse) -> browser::ServerResponse {
+fn of(response: &TestResponse) -> ServerResponse {
     let TestResponse { status, headers, body, .. } = response.clone();
-    browser::ServerResponse::new(status, headers, body)
+    ServerResponse::new(status, headers, body)
 }
 
 fn stage(reason: &Reason) -> Stage {

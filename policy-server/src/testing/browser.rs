@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use policy_core::browser::{
+use policy_browser::{
     AddressSpace, Cookie, Event, Fetch, LoadId, Output, Page, Profile, State, Url, step,
 };
 

@@ -3,10 +3,8 @@
 use std::fmt::Write;
 
 use http::{StatusCode, header::CONTENT_TYPE};
-use policy_core::{
-    Refusal,
-    browser::{Outcome, Reason, ServerResponse},
-};
+use policy_browser::{Outcome, Reason, ServerResponse};
+use policy_core::Refusal;
 use serde_json::Value;
 
 use super::fetched::Exchange;

@@ -1,9 +1,7 @@
 //! The result of a load.
 
 use http::{HeaderMap, header::SET_COOKIE};
-use policy_core::browser::{
-    Blocked, Outcome, Response, Sent, ServerResponse, State, WithheldCookie,
-};
+use policy_browser::{Blocked, Outcome, Response, Sent, ServerResponse, State, WithheldCookie};
 use serde::de::DeserializeOwned;
 
 use super::{Browser, Tab, console};

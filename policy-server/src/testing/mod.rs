@@ -7,6 +7,8 @@ mod client;
 mod console;
 mod faulty_store;
 mod fetched;
+#[cfg(feature = "proptest")]
+mod fetches;
 mod lints;
 pub(crate) mod lock;
 mod network;
@@ -23,7 +25,7 @@ pub use faulty_store::FaultyStore;
 pub use fetched::Fetched;
 pub use network::Network;
 pub use page::{PageRequest, TestPage};
-pub use policy_core::browser::{
+pub use policy_browser::{
     AddressSpace, Blocked, CacheMode, Cookie, Credentials,
     Credentials::{Include, Omit},
     Destination, Fetch, LocalNetwork, Mode, Page, Profile, Reason, Redirect, ReferrerPolicy,

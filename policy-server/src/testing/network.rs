@@ -15,7 +15,7 @@ use http::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, UPGRADE},
 };
 use http_body_util::BodyExt;
-use policy_core::browser::{Sent, ServerResponse, Url};
+use policy_browser::{Sent, ServerResponse, Url};
 use tower_service::Service;
 
 use super::upgrade;

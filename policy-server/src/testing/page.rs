@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, header::COOKIE};
+use policy_browser::{Credentials, Fetch, PageOrigin, Url};
 use policy_core::{
-    browser::{Credentials, Fetch, PageOrigin, Url},
     cookie::presented,
     cors::{Cors, OriginDecision},
     csrf::HEADER,

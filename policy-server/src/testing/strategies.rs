@@ -1,5 +1,5 @@
-//! Generated requests to an app (feature `proptest`), and what [`policy_core::testing`] generates:
-//! policies, origins, loads of pages.
+//! Generated requests to an app and loads of pages (feature `proptest`), and what
+//! [`policy_core::testing`] generates: policies and origins.
 
 use bytes::Bytes;
 use http::{
@@ -10,8 +10,8 @@ use http::{
     },
 };
 pub use policy_core::testing::{
-    NearOrigin, any_fetch, any_near_origin, any_origin, any_origin_for, any_origin_value_for,
-    any_pattern, any_policy, origins_near,
+    NearOrigin, any_near_origin, any_origin, any_origin_for, any_origin_value_for, any_pattern,
+    any_policy, origins_near,
 };
 use policy_core::{
     csrf,
@@ -24,6 +24,7 @@ use proptest::{
     sample::{Index, select, subsequence},
 };
 
+pub use super::fetches::any_fetch;
 use crate::pipeline::service::AppService;
 
 /// Requests to the routes of an app, as browsers and other clients send them: paths with their

@@ -1,6 +1,6 @@
 //! A page and its loads.
 
-use policy_core::browser::{Fetch, Page, PageOrigin, ReferrerPolicy};
+use policy_browser::{Fetch, Page, PageOrigin, ReferrerPolicy};
 
 use super::{Browser, Fetched, Network, browser::address_of};
 

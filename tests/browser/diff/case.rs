@@ -13,7 +13,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use policy_core::browser::{Fetch, Page, PageOrigin, ReferrerPolicy, ServerResponse, Url};
+use policy_browser::{Fetch, Page, PageOrigin, ReferrerPolicy, ServerResponse, Url};
 
 /// The requests of one page.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The engines: as installed and with other settings for third-party cookies, and their profiles in
 //! the model.
 
-use policy_core::browser::{Profile, ThirdParty};
+use policy_browser::{Profile, ThirdParty};
 use serde_json::{Value, json};
 
 use crate::diff::{

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use policy_core::browser::{Destination, Fetch, Mode};
+use policy_browser::{Destination, Fetch, Mode};
 
 use crate::diff::{
     case::{Case, Sandbox, Step},

@@ -1,5 +1,5 @@
 //! The model of a browser against real ones: generated cases run in headless Chromium, Firefox and
-//! WebKitGTK, over TLS and with hosts of several sites, and in [`policy_core::browser`]. What pages
+//! WebKitGTK, over TLS and with hosts of several sites, and in [`policy_browser`]. What pages
 //! could read, which requests reached the servers, and with which cookies, must be the same.
 //!
 //! Needs Chromium with chromedriver, Firefox, and WebKitWebDriver with Xvfb, which plain `cargo

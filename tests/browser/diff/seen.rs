@@ -2,7 +2,7 @@
 //! step in the page, and the requests that reached the servers.
 
 use http::HeaderMap;
-use policy_core::browser::{
+use policy_browser::{
     AddressSpace, CacheMode, Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile,
     Response, ResponseType, Sent, State, step,
 };
@@ -198,7 +198,7 @@ fn mode(fetch: &Fetch) -> &'static str {
 }
 
 fn credentials(fetch: &Fetch) -> &'static str {
-    use policy_core::browser::Credentials;
+    use policy_browser::Credentials;
     match fetch.credentials {
         Credentials::Omit => "omit",
         Credentials::SameOrigin => "same-origin",

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use policy_core::browser::Mode;
+use policy_browser::Mode;
 
 use crate::diff::{
     case::{Canned, Case, Step},

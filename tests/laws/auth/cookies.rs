@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::{HeaderMap, Method, header::SET_COOKIE};
+use policy_browser::{CacheMode, Cookie, Fetch, Page, ServerResponse, State, Url, run};
 use policy_core::{
-    browser::{self, Cookie, Fetch, Page, ServerResponse, State, Url, run},
     cookie::{CookieSpec, SameSite},
     gate::{OwnOrigin, PublicOrigin},
 };
@@ -24,11 +24,11 @@ fn own_page() -> Page {
     Page::at(Url::parse(&format!("{OWN}/shop/x")).expect("an address"))
 }
 
-fn same_site(own: SameSite) -> browser::SameSite {
+fn same_site(own: SameSite) -> policy_browser::SameSite {
     match own {
-        SameSite::Strict => browser::SameSite::Strict,
-        SameSite::Lax => browser::SameSite::Lax,
-        SameSite::None => browser::SameSite::None,
+        SameSite::Strict => policy_browser::SameSite::Strict,
+        SameSite::Lax => policy_browser::SameSite::Lax,
+        SameSite::None => policy_browser::SameSite::None,
     }
 }
 
@@ -105,7 +105,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
 
 /// The state of a browser after a response with these fields.
 fn browse(state: State, lines: HeaderMap) -> State {
-    let fetch = Fetch::get(format!("{OWN}/shop/x")).cache(browser::CacheMode::NoStore);
+    let fetch = Fetch::get(format!("{OWN}/shop/x")).cache(CacheMode::NoStore);
     let response = ServerResponse::new(200, lines, Vec::new());
     run(state, Some(&own_page()), fetch, |_| response.clone()).0
 }
@@ -170,9 +170,9 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 let mut kept = state.cookies().iter();
                 if let Some(cookie) = kept.next() {
                     let due = [
-                        browser::SameSite::Strict,
-                        browser::SameSite::Lax,
-                        browser::SameSite::None,
+                        policy_browser::SameSite::Strict,
+                        policy_browser::SameSite::Lax,
+                        policy_browser::SameSite::None,
                     ][same_site];
                     let is_ours = cookie.name() == "__Host-sid"
                         && cookie.value().len() == 43

@@ -3,7 +3,7 @@
 use std::{cell::Cell, time::Duration};
 
 use http::{HeaderMap, HeaderValue};
-use policy_core::browser::{
+use policy_browser::{
     Credentials, Fetch, Mode, Outcome, Page, PageOrigin, ReferrerPolicy, Sent, ServerResponse,
     State, Url, run,
 };

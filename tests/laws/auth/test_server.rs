@@ -14,7 +14,7 @@ use std::{
 use axum_core::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use http_body_util::BodyExt;
-use policy_core::browser::Sent;
+use policy_browser::Sent;
 use policy_server::{
     AppService, Body, Clock, ResponseFuture, prelude::*, session, tokens, tokens::SecretKey,
 };

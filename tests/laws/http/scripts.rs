@@ -1,7 +1,7 @@
 //! Responses as scripts.
 
 use http::{HeaderValue, Method};
-use policy_core::browser::{Fetch, Outcome, Page, Profile, ServerResponse, State, Url, run};
+use policy_browser::{Fetch, Outcome, Page, Profile, ServerResponse, State, Url, run};
 use policy_server::CorsPolicy;
 use proptest::{prelude::*, sample::select, sample::subsequence};
 

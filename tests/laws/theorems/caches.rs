@@ -1,7 +1,7 @@
 //! What caches do with responses.
 
 use http::Method;
-use policy_core::browser::{Fetch, Outcome, Page, Sent, ServerResponse, State, run};
+use policy_browser::{Fetch, Outcome, Page, Sent, ServerResponse, State, run};
 use policy_server::CachePolicy;
 use proptest::{option, prelude::*, sample::select};
 

@@ -1,7 +1,7 @@
 //! Isolation together with CORS.
 
 use http::HeaderValue;
-use policy_core::browser::{Mode, State, run};
+use policy_browser::{Mode, State, run};
 use policy_server::Isolation;
 use proptest::{prelude::*, sample::select};
 

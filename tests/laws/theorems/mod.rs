@@ -9,7 +9,7 @@ mod revocations;
 mod transports;
 
 use http::HeaderMap;
-use policy_core::browser::{
+use policy_browser::{
     Credentials, Fetch, Mode, Outcome, Page, Profile, Sent, ServerResponse, State, run,
 };
 

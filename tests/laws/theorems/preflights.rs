@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderValue, Method};
-use policy_core::browser::{Credentials, Event, Fetch, State, step};
+use policy_browser::{Credentials, Event, Fetch, State, step};
 use proptest::{
     collection::vec,
     prelude::*,

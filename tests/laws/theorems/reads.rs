@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use policy_core::{
-    browser::{Mode, Page, Redirect, Response, ResponseType, State},
-    testing::any_pattern,
-};
+use policy_browser::{Mode, Page, Redirect, Response, ResponseType, State};
+use policy_core::testing::any_pattern;
 use proptest::prelude::*;
 
 use super::{Hop, Visit, is_ours, load, met};

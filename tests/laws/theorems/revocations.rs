@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap, time::Duration};
 
-use policy_core::browser::{CacheMode, Event, Fetch, Page, Redirect, State, Url, step};
+use policy_browser::{CacheMode, Event, Fetch, Page, Redirect, State, Url, step};
 use policy_server::{App, CorsPolicy, SharedOrigins};
 use proptest::{collection::vec, prelude::*, sample::select, sample::subsequence};
 

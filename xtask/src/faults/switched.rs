@@ -170,9 +170,8 @@ mod tests {
             let replaced = placed.fault.edit[0].replace.trim();
             assert!(text.contains(replaced), "{name}");
         }
-        for root in ["policy-cli/src/lib.rs", "policy-core/src/lib.rs", "policy-server/src/lib.rs"]
-        {
-            assert!(switched.files[Path::new(root)].ends_with(IS_ON));
+        for root in ["policy-browser", "policy-cli", "policy-core", "policy-server"] {
+            assert!(switched.files[&Path::new(root).join("src/lib.rs")].ends_with(IS_ON));
         }
     }
 }

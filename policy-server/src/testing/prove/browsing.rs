@@ -1,4 +1,4 @@
-//! The browser of a proof: the model of `policy_core::browser`, with its results cached.
+//! The browser of a proof: the model of `policy_browser`, with its results cached.
 //!
 //! The behaviour of the browser depends on the page, the load, the cookies, and what it sees of the
 //! responses. So each load is a tree: each node sends a request, and its branches are the responses
@@ -15,7 +15,7 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use policy_core::browser::{
+use policy_browser::{
     Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile, ReferrerPolicy,
     ResponseType, Sent, ServerResponse, State, ThirdParty, Url, step,
 };

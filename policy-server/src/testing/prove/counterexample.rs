@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use policy_core::browser::{Credentials, Destination, Fetch, Mode, ReferrerPolicy};
+use policy_browser::{Credentials, Destination, Fetch, Mode, ReferrerPolicy};
 
 use super::{
     equivalence_classes::Path, exchange::Exchange, explorer, laws::Fault, probe::HandlerBehavior,

@@ -2,10 +2,8 @@
 //! other request of a browser is decided like one of these.
 
 use http::Method;
-use policy_core::{
-    browser::{Credentials, Fetch, Mode, Page, PageOrigin, ReferrerPolicy, Url},
-    csrf,
-};
+use policy_browser::{Credentials, Fetch, Mode, Page, PageOrigin, ReferrerPolicy, Url};
+use policy_core::csrf;
 
 use super::{
     caller::Caller,

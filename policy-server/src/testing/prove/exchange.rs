@@ -3,10 +3,8 @@
 use std::{fmt, rc::Rc};
 
 use http::{HeaderMap, header::COOKIE};
-use policy_core::{
-    browser::{Blocked, Fetch, Mode, Reason},
-    manifest::engine::Engine,
-};
+use policy_browser::{Blocked, Fetch, Mode, Reason};
+use policy_core::manifest::engine::Engine;
 
 use super::{
     browsing::{End, Node, StandIn, swapped},

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use policy_core::browser::Sent;
+use policy_browser::Sent;
 
 use super::{
     browsing::{Browsing, Cookies, StandIn, swapped},

@@ -1,6 +1,6 @@
 //! What servers allow: preflights and the CORS check.
 
-use policy_core::browser::Fetch;
+use policy_browser::Fetch;
 
 use super::{add, cookie::cookie};
 use crate::diff::{

@@ -18,7 +18,7 @@
 //! - 206 to a request without `Range`
 //! - downloads and 204 in frames and windows, for which no event fires
 //! - `document.cookie` of sandboxed pages, which throws
-//! - what [`policy_core::browser`] leaves out: `keepalive` with credentials, redirects and stored
+//! - what [`policy_browser`] leaves out: `keepalive` with credentials, redirects and stored
 //!   responses, and beacons of sandboxed pages
 //! - beacons that are redirected twenty times: Chromium follows one less than of other requests
 //! - redirects of images to `http`: engines differ in whether the upgrade to `https` comes before the
@@ -33,7 +33,7 @@ mod response;
 mod store;
 mod taint;
 
-use policy_core::browser::{Destination, Fetch, Mode, ReferrerPolicy};
+use policy_browser::{Destination, Fetch, Mode, ReferrerPolicy};
 
 use crate::diff::{
     case::{Case, Place, Route, Sandbox, Step},

@@ -1,7 +1,7 @@
 //! What a page asks for: addresses, methods, fields and settings of `fetch()`,
 //! `XMLHttpRequest` and elements.
 
-use policy_core::browser::{CacheMode, Credentials, Fetch, Mode, Redirect};
+use policy_browser::{CacheMode, Credentials, Fetch, Mode, Redirect};
 
 use super::PATHS;
 use crate::diff::{

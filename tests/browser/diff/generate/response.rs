@@ -1,6 +1,6 @@
 //! Responses: status, redirects, types, exposed fields.
 
-use policy_core::browser::{Destination, Fetch, Mode};
+use policy_browser::{Destination, Fetch, Mode};
 
 use super::{PATHS, add, cookie::cookie, grant::grant, store::store};
 use crate::diff::{

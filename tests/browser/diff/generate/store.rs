@@ -1,6 +1,6 @@
 //! What caches may store.
 
-use policy_core::browser::{Fetch, Mode};
+use policy_browser::{Fetch, Mode};
 
 use super::add;
 use crate::diff::{

@@ -1,9 +1,7 @@
 //! Isolation: pages of other sites load nothing of an isolated route.
 
-use policy_core::{
-    browser::{Destination, Mode},
-    isolation::Isolation,
-};
+use policy_browser::{Destination, Mode};
+use policy_core::isolation::Isolation;
 
 use super::{Fault, Verdict};
 use crate::testing::prove::{declared::Declaration, exchange::Exchange, sharing::Sharing};

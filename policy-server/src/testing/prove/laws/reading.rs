@@ -1,6 +1,6 @@
 //! Reading: pages can read everything that is granted, and nothing else.
 
-use policy_core::browser::Reason;
+use policy_browser::Reason;
 
 use super::{Fault, Verdict};
 use crate::testing::prove::{browsing::End, exchange::Exchange, sharing::Sharing};

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, mem};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use policy_core::browser::Mode;
+use policy_browser::Mode;
 
 use super::{Fault, Law, Verdict, caching::Reuse, manifest};
 use crate::testing::prove::{

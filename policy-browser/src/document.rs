@@ -1,0 +1,141 @@
+//! Navigations (HTML, 7.4): how a response becomes a document.
+
+use http::HeaderMap;
+
+use crate::{
+    Destination, Outcome, Page, PageOrigin, Profile, Reason, ResponseType, ServerResponse,
+    filter::{filter, nothing},
+    framing,
+    headers::{text, trim},
+    referrer,
+    request::Request,
+};
+
+/// Creates a page from a response, if it may be displayed in its window or frame.
+pub(crate) fn load(
+    profile: &Profile,
+    request: &Request,
+    response: ServerResponse,
+    is_cached: bool,
+) -> Result<Outcome, Reason> {
+    if !is_document(&response) {
+        return Ok(Outcome::Response(nothing(request, ResponseType::Opaque, is_cached)));
+    }
+    let url = &request.url;
+    let frame_of = match request.fetch.destination {
+        Destination::Frame => request.page.as_ref(),
+        _ => None,
+    };
+    if let Some(parent) = frame_of {
+        framing::check(profile, parent, request, &response.headers)?;
+    }
+    let is_sandboxed = csp(&response.headers).any(|policy| is_sandbox(&policy));
+    let around =
+        frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()));
+    let page = Page {
+        is_window_sandboxed: around.is_window_sandboxed || frame_of.is_none() && is_sandboxed,
+        origin: if is_sandboxed { PageOrigin::Opaque } else { request.target.clone() },
+        referrer_policy: referrer::policy(&response.headers).unwrap_or_default(),
+        ..around
+    };
+    Ok(Outcome::Page(page, filter(profile, request, response, is_cached)))
+}
+
+/// The policies of `Content-Security-Policy`, in lower case (CSP 3, 2.2.2).
+pub(crate) fn csp(headers: &HeaderMap) -> impl Iterator<Item = String> {
+    let lines = headers.get_all("content-security-policy").iter();
+    let policies = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    policies.map(|policy| String::from_utf8_lossy(trim(policy)).to_ascii_lowercase())
+}
+
+/// The values of a directive; the first one of a policy counts.
+pub(crate) fn directive<'a>(policy: &'a str, name: &str) -> Option<Vec<&'a str>> {
+    policy.split(';').find_map(|directive| {
+        let mut words = directive.split_ascii_whitespace();
+        (words.next() == Some(name)).then(|| words.collect())
+    })
+}
+
+/// Whether a policy makes the origin opaque.
+fn is_sandbox(policy: &str) -> bool {
+    directive(policy, "sandbox").is_some_and(|flags| !flags.contains(&"allow-same-origin"))
+}
+
+/// With other responses the current document stays, because there is no content or it is a
+/// download.
+fn is_document(response: &ServerResponse) -> bool {
+    let is_saved = || {
+        text(&response.headers, "content-disposition").is_some_and(|disposition| {
+            let kind = disposition.split(';').next().unwrap_or_default();
+            !kind.trim().is_empty() && !kind.trim().eq_ignore_ascii_case("inline")
+        })
+    };
+    !matches!(response.status, 204 | 205) && !is_saved()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Fetch, ReferrerPolicy,
+        trial::{app, load, response},
+    };
+
+    fn open(fetch: Fetch, status: u16, fields: &[(&str, &str)]) -> Outcome {
+        load(&app(), fetch, &[response(status, fields)]).outcome
+    }
+
+    #[test]
+    fn a_link_leads_to_a_page_of_its_own() {
+        let outcome = open(Fetch::navigate("https://api.test/a"), 404, &[]);
+        assert_eq!(outcome.page(), Some(&Page::at("https://api.test/a".parse().unwrap())));
+        assert!(!outcome.is_readable());
+    }
+
+    #[test]
+    fn a_frame_stands_in_the_window_of_its_parent() {
+        let page = open(Fetch::frame("https://api.test/a"), 200, &[]);
+        let page = page.page().unwrap();
+        assert_eq!(page.top_level, app().url);
+        assert_eq!(page.origin.to_string(), "https://api.test");
+        assert!(!page.has_same_site_ancestors);
+        assert!(open(Fetch::frame("/b"), 200, &[]).page().unwrap().has_same_site_ancestors);
+    }
+
+    #[test]
+    fn a_sandbox_makes_the_origin_opaque() {
+        for (policy, origin) in [
+            ("sandbox", "null"),
+            ("Sandbox allow-scripts", "null"),
+            ("sandbox allow-same-origin", "https://app.test"),
+            ("default-src 'none'", "https://app.test"),
+        ] {
+            let outcome = open(Fetch::navigate("/"), 200, &[("content-security-policy", policy)]);
+            assert_eq!(outcome.page().unwrap().origin.to_string(), origin, "{policy}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_the_referrer_policy_that_it_says() {
+        let outcome = open(Fetch::navigate("/"), 200, &[("referrer-policy", "origin")]);
+        assert_eq!(outcome.page().unwrap().referrer_policy, ReferrerPolicy::Origin);
+    }
+
+    #[test]
+    fn nothing_and_a_download_leave_the_page_where_it_is() {
+        assert!(open(Fetch::navigate("/"), 204, &[]).page().is_none());
+        for (disposition, leaves) in [("attachment; filename=a", false), ("INLINE", true)] {
+            let outcome = open(Fetch::navigate("/"), 200, &[("content-disposition", disposition)]);
+            assert_eq!(outcome.page().is_some(), leaves, "{disposition}");
+        }
+    }
+
+    #[test]
+    fn a_form_says_who_sends_it() {
+        let form = Fetch::form("https://api.test/pay", [("to", "me")]);
+        let trial = load(&app(), form, &[response(200, &[])]);
+        assert_eq!(trial.last("origin"), Some("https://app.test"));
+        assert_eq!(trial.last("sec-fetch-site"), Some("cross-site"));
+        assert_eq!(trial.sent[0].body.as_deref(), Some(&b"to=me"[..]));
+    }
+}
