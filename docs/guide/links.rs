@@ -141,6 +141,7 @@ fn links_between_pages_lead_somewhere() {
             "policy-browser",
             "policy-core",
             "policy-macros",
+            "policy-manifest",
             "policy-cli",
             "benches",
             "examples",

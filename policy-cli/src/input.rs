@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use policy_core::manifest::{Lock, Manifest, Sources, Suppression};
+use policy_manifest::{Lock, Manifest, Sources, Suppression};
 
 use crate::{
     failure::Failure,

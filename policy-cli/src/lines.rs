@@ -1,6 +1,6 @@
 //! Where a finding is shown: the source line that decided, or a line of the lock file.
 
-use policy_core::manifest::{Source, Sources};
+use policy_manifest::{Source, Sources};
 use serde_json::json;
 
 use crate::{input::LockFile, sarif::SarifLocation};
@@ -52,7 +52,7 @@ fn line_of(text: &str, route: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use policy_core::manifest::{Auth, Lock, Manifest, Route, SessionFacts};
+    use policy_manifest::{Auth, Lock, Manifest, Route, SessionFacts};
 
     use super::*;
 

@@ -20,8 +20,6 @@
 //! - `tunnel`: where a CONNECT may lead
 //! - `gate`: the checks of every request before its handler runs
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
-//! - `algebra` (feature `manifest`): sets of what policies grant, with witnesses
-//! - `manifest`: the policy of a whole app as data
 //! - `testing` (feature `proptest`): generated cases
 //! - [`Rule`], [`Refusal`], [`Event`] and [`Lint`]: the one catalogue of codes and messages; [`Entry`]
 //!   finds one by its code
@@ -29,8 +27,6 @@
 //! Without the default feature `engine` only the rules are built, which is all that the macros
 //! need.
 
-#[cfg(feature = "manifest")]
-pub mod algebra;
 pub mod auth;
 #[cfg(feature = "engine")]
 mod base64url;
@@ -52,8 +48,6 @@ pub mod headers;
 pub mod isolation;
 pub mod jsonp;
 pub mod limits;
-#[cfg(feature = "manifest")]
-pub mod manifest;
 pub mod method;
 #[cfg(feature = "engine")]
 pub mod negotiate;

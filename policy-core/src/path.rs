@@ -12,8 +12,8 @@ use crate::{catalogue::Rule, grammar::eq};
 /// assert_eq!(TrailingSlash::Same.key("/users/"), TrailingSlash::Same.key("/users"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "manifest", derive(serde::Deserialize, serde::Serialize))]
-#[cfg_attr(feature = "manifest", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TrailingSlash {
     /// Another path, which needs a route of its own.
     #[default]

@@ -36,7 +36,7 @@
 /// is new and public has to be accepted by a line in the file, which the test says.
 ///
 /// Another one looks for what is odd about the policy as a whole, by the lints of
-/// `policy_core::manifest::lint`. It fails on what is sure and of medium severity or worse, unless a line
+/// `policy_manifest::lint`. It fails on what is sure and of medium severity or worse, unless a line
 /// of the file suppresses it, with who, why and perhaps until when. It prints the rest.
 ///
 /// See [`testing`](crate::testing) for the laws and their cases.

@@ -242,9 +242,6 @@ pub use handler::{
 pub use http;
 pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
-#[cfg(feature = "manifest")]
-#[doc(inline)]
-pub use policy_core::manifest;
 pub use policy_core::{
     CodePage, Refusal, Rule, Severity,
     cache::CachePolicy,
@@ -259,6 +256,9 @@ pub use policy_core::{
 };
 #[cfg(feature = "manifest")]
 pub use policy_core::{Confidence, Lint};
+#[cfg(feature = "manifest")]
+#[doc(inline)]
+pub use policy_manifest as manifest;
 pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
 pub use server::{ListenAddress, Server};
 pub use store::stored_origins::{StoredOrigins, StoredOriginsError};

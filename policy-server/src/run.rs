@@ -39,13 +39,13 @@ impl<S> App<S> {
     /// assert!(sources.of("GET", "/orders/{id}", "cors").is_some_and(|source| source.line > 0));
     /// ```
     #[cfg(feature = "manifest")]
-    pub fn manifest(&self) -> policy_core::manifest::Manifest {
+    pub fn manifest(&self) -> policy_manifest::Manifest {
         build::manifest::read(&self.parts).0
     }
 
     /// The source lines that decided the fields of the [manifest](Self::manifest).
     #[cfg(feature = "manifest")]
-    pub fn sources(&self) -> policy_core::manifest::Sources {
+    pub fn sources(&self) -> policy_manifest::Sources {
         build::manifest::read(&self.parts).1
     }
 

@@ -1,11 +1,8 @@
 //! Each kind of origin with each rule that treats kinds differently. The results in the table are
 //! written by hand, from what browsers and app shells do, and not derived from the classification.
 
-use policy_core::{
-    Lint,
-    manifest::{Date, lint},
-    time::Timestamp,
-};
+use policy_core::{Lint, time::Timestamp};
+use policy_manifest::{Date, lint};
 use policy_server::{CorsConfig, Error, SharedOrigins, StartProblem};
 use policy_tests::log::Log;
 

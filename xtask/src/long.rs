@@ -167,7 +167,7 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Outcome {
 }
 
 fn laws(arguments: &[&str]) -> Outcome {
-    let packages = ["policy-browser", "policy-core-tests", "policy-tests"];
+    let packages = ["policy-browser", "policy-core-tests", "policy-manifest", "policy-tests"];
     let packages: Vec<&str> = packages.iter().flat_map(|name| ["--package", name]).collect();
     let laws = [&["test", "--release"], &packages[..], &["--test", "laws", "--"], arguments];
     command::run(&mut with_env(cargo(&laws.concat()), "PROPTEST_CASES", "100000"))

@@ -22,8 +22,14 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// The crates that registries get, each after those that it depends on.
-pub(crate) const PUBLISHED: [&str; 5] =
-    ["policy-browser", "policy-core", "policy-macros", "policy-server", "policy-cli"];
+pub(crate) const PUBLISHED: [&str; 6] = [
+    "policy-browser",
+    "policy-core",
+    "policy-macros",
+    "policy-manifest",
+    "policy-server",
+    "policy-cli",
+];
 
 /// The oldest Rust that the manifest of the workspace promises.
 pub(crate) fn rust_version() -> Outcome<String> {

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use policy_core::manifest::{Csrf, Manifest};
+use policy_manifest::{Csrf, Manifest};
 use yaml_rust2::{Yaml, YamlLoader};
 
 use crate::{

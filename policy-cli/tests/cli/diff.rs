@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use policy_core::manifest::{Auth, Csrf, Manifest, Origins, Requirement, Route};
+use policy_manifest::{Auth, Csrf, Manifest, Origins, Requirement, Route};
 use serde_json::{Value, json};
 
 use crate::{

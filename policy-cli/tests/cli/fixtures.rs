@@ -1,15 +1,10 @@
 //! The manifests in `tests/manifests`: a shop, a service that others can read, and one whose names
 //! attack every format.
 
-use policy_core::{
-    cache::Audience,
-    isolation::Isolation,
-    limits::RateKey,
-    manifest::{
-        Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, Manifest, OriginList, Origins,
-        Rate, Requirement, Route, RouteKind, Scheme, SessionFacts, Source, Sources, TokenFacts,
-    },
-    route::Level,
+use policy_core::{cache::Audience, isolation::Isolation, limits::RateKey, route::Level};
+use policy_manifest::{
+    Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, Manifest, OriginList, Origins, Rate,
+    Requirement, Route, RouteKind, Scheme, SessionFacts, Source, Sources, TokenFacts,
 };
 
 fn texts(texts: &[&str]) -> Vec<String> {

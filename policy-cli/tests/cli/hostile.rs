@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use policy_core::manifest::Manifest;
+use policy_manifest::Manifest;
 
 use crate::{
     fixtures,

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use policy_core::{
-    Lint,
-    manifest::{Lock, Sources, Suppression},
-};
+use policy_core::Lint;
+use policy_manifest::{Lock, Sources, Suppression};
 use serde_json::Value;
 
 use crate::{

@@ -3,7 +3,7 @@
 
 use std::{env, fs, path::PathBuf};
 
-use policy_core::manifest::Manifest;
+use policy_manifest::Manifest;
 
 use crate::fixtures;
 

@@ -1,6 +1,6 @@
 //! SARIF is what its standard says (OASIS SARIF 2.1.0).
 
-use policy_core::manifest::{Lock, Suppression};
+use policy_manifest::{Lock, Suppression};
 use serde_json::{Value, json};
 
 use crate::{

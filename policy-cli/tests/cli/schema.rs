@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use policy_core::manifest::{Acceptance, Lock, Suppression};
+use policy_manifest::{Acceptance, Lock, Suppression};
 use serde_json::{Value, json};
 
 fn repository() -> &'static Path {

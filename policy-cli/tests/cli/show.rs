@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use policy_core::manifest::{Acceptance, Lock, Manifest};
+use policy_manifest::{Acceptance, Lock, Manifest};
 
 use crate::{
     fixtures,

@@ -49,7 +49,6 @@ pub use next::local_path;
 /// assert_eq!(text, "session | token, scopes orders:read orders:list, fresh 10m");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum AuthPolicy {
     /// Anybody may call, without credentials.
     Public,

@@ -5,7 +5,7 @@ use crate::{route::RouteFacts, validator::parts};
 /// Which caches may keep a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
-    feature = "manifest",
+    feature = "serde",
     derive(serde::Deserialize, serde::Serialize),
     serde(rename_all = "snake_case")
 )]

@@ -181,9 +181,9 @@ fn is_catalogue(path: &Path) -> bool {
     path.starts_with(workspace().join("policy-core/src/catalogue"))
 }
 
-/// The sources of the three crates without their tests and without the catalogue.
+/// The sources of the crates that use the catalogue, without their tests and without the catalogue.
 fn product_files() -> impl Iterator<Item = PathBuf> {
-    let crates = ["policy-core", "policy-macros", "policy-server"];
+    let crates = ["policy-core", "policy-macros", "policy-manifest", "policy-server"];
     let files = crates.map(|name| files(&workspace().join(name).join("src"), &["rs"]));
     let files = files.into_iter().flatten();
     files.filter(|path| !is_catalogue(path) && !is_test(path))

@@ -89,7 +89,7 @@ impl Cors {
     /// # Errors
     ///
     /// As [`new`](Self::new).
-    pub(crate) fn compile(
+    pub fn compile(
         location: &str,
         spec: &CorsSpec<'_>,
         lists: &OriginLists,

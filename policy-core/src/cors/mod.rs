@@ -31,8 +31,8 @@ pub use config::CorsConfig;
 #[cfg(feature = "engine")]
 pub use errors::{PolicyError, PolicyErrors};
 pub use extension::CorsExtension;
-#[cfg(feature = "manifest")]
-pub(crate) use names::normalized_method;
+#[cfg(feature = "engine")]
+pub use names::normalized_method;
 pub use policy::{CorsPolicy, CorsPolicyBuilder};
 #[cfg(feature = "engine")]
 pub use preflight::Preflight;

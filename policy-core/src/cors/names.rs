@@ -9,7 +9,7 @@ pub(super) const fn is_forbidden_method(name: &[u8]) -> bool {
 
 /// Fetch, 2.2.1: the upper-case form of the methods that browsers normalise. `patch` is not one.
 #[cfg(feature = "engine")]
-pub(crate) const fn normalized_method(name: &str) -> &str {
+pub const fn normalized_method(name: &str) -> &str {
     const NORMALIZED: [&str; 6] = ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
     let mut rest: &[&'static str] = &NORMALIZED;
     while let [method, tail @ ..] = rest {

@@ -168,8 +168,7 @@ impl SharedOrigins {
 
     /// The same list for policies that make no demands on it: whatever uses the view, any list is taken
     /// that the routes of the original allow.
-    #[cfg(feature = "manifest")]
-    pub(crate) fn view(&self) -> Self {
+    pub fn view(&self) -> Self {
         Self {
             current: Arc::clone(&self.current),
             keyed: Arc::clone(&self.keyed),
@@ -353,8 +352,7 @@ impl OriginLists {
     }
 
     /// States that nothing is known of the bound of a list.
-    #[cfg(feature = "manifest")]
-    pub(crate) fn set_unknown_bound(&mut self, name: &str) {
+    pub fn set_unknown_bound(&mut self, name: &str) {
         self.bounds.insert(name.to_owned(), Bound { patterns: None, is_used: Arc::default() });
     }
 

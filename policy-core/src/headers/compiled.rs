@@ -98,8 +98,7 @@ impl SecurityHeaders {
 
     /// Names and values of the headers: those of every response, then those of pages. A nonce is
     /// written as `'nonce'`.
-    #[cfg(feature = "manifest")]
-    pub(crate) fn texts(&self) -> [std::collections::BTreeMap<String, String>; 2] {
+    pub fn texts(&self) -> [std::collections::BTreeMap<String, String>; 2] {
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let of = |fields: &Fields| {
             fields.iter().map(|(name, value)| (name.to_string(), text(value))).collect()

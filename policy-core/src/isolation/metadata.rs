@@ -5,9 +5,12 @@ use http::{HeaderMap, HeaderName, Method, header::ORIGIN};
 use super::Isolation;
 use crate::{catalogue::Refusal, gate::Single};
 
-pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-pub(crate) const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-pub(crate) const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+/// The site of the page, compared with that of the request.
+pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// The mode of the request: a navigation, a WebSocket, or how far the response may be read.
+pub const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+/// What the response is loaded as: a document, a script, an image.
+pub const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The site of the page that made a request, and the purpose of the request (Fetch Metadata 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

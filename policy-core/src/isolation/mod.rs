@@ -9,19 +9,18 @@
 mod metadata;
 
 #[cfg(feature = "engine")]
-pub use metadata::{FetchMetadata, StatedOrigin};
+pub(crate) use metadata::is_tainted;
 #[cfg(feature = "engine")]
-pub(crate) use metadata::{SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE, is_tainted};
+pub use metadata::{FetchMetadata, SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE, StatedOrigin};
 
 /// The pages that may send requests, by `Sec-Fetch-Site`. Origins that CORS grants may in each
 /// case, and so may links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
-    feature = "manifest",
+    feature = "serde",
     derive(serde::Deserialize, serde::Serialize),
     serde(rename_all = "kebab-case")
 )]
-#[non_exhaustive]
 pub enum Isolation {
     /// Pages of the same origin.
     SameOrigin,

@@ -26,7 +26,7 @@ pub struct Rate {
 /// Which requests are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
-    feature = "manifest",
+    feature = "serde",
     derive(serde::Deserialize, serde::Serialize),
     serde(rename_all = "snake_case")
 )]

@@ -78,7 +78,7 @@ const fn check_label(prefix: &str, suffix: &str) -> Result<(), Rule> {
 }
 
 /// No label of a name is longer (RFC 1035 2.3.4).
-pub(crate) const MAX_LABEL_LEN: usize = 63;
+pub const MAX_LABEL_LEN: usize = 63;
 
 /// The most helpful rule for a byte that is invalid in a host.
 pub(super) const fn rule_of_stray(text: &[u8]) -> Rule {

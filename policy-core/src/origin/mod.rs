@@ -15,15 +15,15 @@ mod set;
 #[cfg(feature = "engine")]
 mod site;
 
-#[cfg(feature = "manifest")]
-pub(crate) use host::MAX_LABEL_LEN;
+pub use host::MAX_LABEL_LEN;
 #[cfg(feature = "engine")]
 pub(crate) use host::is_loopback as is_loopback_host;
 pub use kind::OriginKind;
 pub use pattern::{HostPattern, OriginPattern, Port};
+pub use public_suffix::is_public_suffix;
+#[cfg(feature = "engine")]
+pub use public_suffix::registrable_domain;
 pub(crate) use public_suffix::{Owners, owners};
-#[cfg(feature = "manifest")]
-pub(crate) use public_suffix::{is_public_suffix, registrable_domain};
 pub use request::Origin;
 pub use set::OriginSet;
 #[cfg(feature = "engine")]

@@ -33,7 +33,7 @@ pub(crate) fn owners(pattern: &OriginPattern<'_>) -> Owners {
 }
 
 /// Whether names below this one belong to different people.
-pub(crate) fn is_public_suffix(name: &str) -> bool {
+pub fn is_public_suffix(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name != "localhost" && psl2::lookup(name).is_none_or(|name| name.is_public_suffix())
 }
@@ -41,7 +41,7 @@ pub(crate) fn is_public_suffix(name: &str) -> bool {
 /// The registrable domain of a host, below which all names are of one site, or the host if it has none:
 /// an address, a loopback name, a public suffix. A final dot is kept (URL, "registrable domain").
 #[cfg(feature = "engine")]
-pub(crate) fn registrable_domain(host: &str) -> &str {
+pub fn registrable_domain(host: &str) -> &str {
     if is_address(host) || is_loopback(host.as_bytes()) {
         return host;
     }

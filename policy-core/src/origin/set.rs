@@ -109,7 +109,7 @@ impl OriginSet {
 
     /// Whether one entry of the set, other than `pattern` itself, covers everything that it
     /// matches.
-    pub(crate) fn covers_by_another(&self, pattern: &OriginPattern<'_>) -> bool {
+    pub fn covers_by_another(&self, pattern: &OriginPattern<'_>) -> bool {
         let hosts = match pattern.hosts() {
             HostPattern::One => Wanted::One,
             HostPattern::Below => Wanted::Below,

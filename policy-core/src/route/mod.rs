@@ -48,7 +48,7 @@ pub const MAX_EXTRACTORS: usize = 12;
 /// The level of an app that decided a facet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
-    feature = "manifest",
+    feature = "serde",
     derive(serde::Deserialize, serde::Serialize),
     serde(rename_all = "snake_case")
 )]

@@ -10,5 +10,4 @@
 mod auth;
 mod cors;
 mod public_suffixes;
-mod regions;
 mod tokens;

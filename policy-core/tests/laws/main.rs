@@ -13,7 +13,6 @@ mod forwarded;
 mod headers;
 mod http;
 mod limits;
-mod regions;
 mod tables;
 
 use policy_core_tests::law::{Precondition, holds};

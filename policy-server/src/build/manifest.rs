@@ -11,10 +11,10 @@ use policy_core::{
     headers::{HeadersPolicy, SecurityHeaders},
     jsonp::JsonpPolicy,
     limits::Limits,
-    manifest::{
-        self, AppFacts, Cors, Csrf, Manifest, Place, RouteKind, Source, Sources, TokenFacts,
-    },
     route::{Facet, FacetPolicy as _, FromSpec as _, Level, LevelPolicy, RouteFacts, nearest},
+};
+use policy_manifest::{
+    AppFacts, Cors, Csrf, Manifest, Place, RouteKind, Source, Sources, TokenFacts,
 };
 
 use super::{origin_lists::NamedLists, own_text};
@@ -275,8 +275,12 @@ impl<'a> Reader<'a> {
     /// A probe is exempt from the policies of the app.
     fn probe(&mut self, path: &str) {
         let cache = policy_core::cache::CachePolicy::no_store().build();
-        let mut route =
-            manifest::Route::new(RouteKind::Probe, path, ["GET"], manifest::Auth::Public);
+        let mut route = policy_manifest::Route::new(
+            RouteKind::Probe,
+            path,
+            ["GET"],
+            policy_manifest::Auth::Public,
+        );
         route.cache = Some((&cache).into());
         route.limits = limits(Limits::NONE);
         route.headers = Some(self.headers(&HeadersPolicy::DEFAULT));
@@ -342,9 +346,13 @@ impl<'a> Reader<'a> {
             (stated, _) => stated.map(|(policy, _)| policy),
         };
         let stated = own.limits.or(group.map_or(Limits::NONE, |group| group.limits)).or(app.limits);
-        let auth = manifest::Auth::from(&declared.auth);
-        let mut route =
-            manifest::Route::new(declared.kind, &declared.path, declared.methods.clone(), auth);
+        let auth = policy_manifest::Auth::from(&declared.auth);
+        let mut route = policy_manifest::Route::new(
+            declared.kind,
+            &declared.path,
+            declared.methods.clone(),
+            auth,
+        );
         route.csrf = Csrf::from(&declared.csrf.0);
         route.takes_session = declared.takes_session;
         route.cors = cors.as_ref().map(|(source, _)| cors_of(source, &declared.extension));
@@ -477,7 +485,7 @@ fn cors_of(source: &CorsSource, extension: &CorsExtension<'_>) -> Cors {
 }
 
 /// Limits with those that hold where no level states them.
-fn limits(limits: Limits) -> manifest::Limits {
+fn limits(limits: Limits) -> policy_manifest::Limits {
     let stated = Limits::NONE.body(BODY).timeout(TIMEOUT);
     (&limits.or(stated)).into()
 }

@@ -2,10 +2,8 @@
 
 use std::{fmt, path::PathBuf, time::SystemTime};
 
-use policy_core::{
-    manifest::{Date, Finding, Manifest, Suppression, lint},
-    time::Timestamp,
-};
+use policy_core::time::Timestamp;
+use policy_manifest::{Date, Finding, Manifest, Suppression, lint};
 
 use super::lock::{LockError, Subject, lock_file, read_lock};
 
@@ -64,7 +62,7 @@ pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockErr
 mod tests {
     use std::{env, fs, path::Path};
 
-    use policy_core::manifest::Lock;
+    use policy_manifest::Lock;
 
     use super::*;
     use crate::{prelude::*, testing::lock::LockTest};

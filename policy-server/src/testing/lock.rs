@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use policy_core::manifest::{Lock, Manifest, Sources, Update};
+use policy_manifest::{Lock, Manifest, Sources, Update};
 
 use super::lints::{self, LintError};
 use crate::{app::AppParts, build};

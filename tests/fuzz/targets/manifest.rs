@@ -1,7 +1,7 @@
 //! Manifests: what a file of a repository may have.
 
 use http::Request;
-use policy_core::manifest::{
+use policy_manifest::{
     Auth, Manifest,
     diff::diff,
     engine::{Caller, Engine},

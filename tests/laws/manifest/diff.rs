@@ -5,7 +5,7 @@ mod large;
 use std::{cell::RefCell, collections::BTreeMap};
 
 use http::Request;
-use policy_core::manifest::{
+use policy_manifest::{
     Manifest, Origins, SessionFacts,
     diff::{Axis, Case, Diff, Finding, Gains, Place, diff},
     engine::{Caller, Engine},

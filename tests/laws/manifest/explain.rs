@@ -7,15 +7,12 @@
 //! routes that fall to a mount or to the fallback, and edits of a facet that other gates read, too.
 
 use http::Request;
-use policy_core::{
-    Refusal,
-    manifest::{
-        Auth, Change, Cors, Csrf, Dangers, Explanation, Limits, Manifest, Origins, Route, Source,
-        Sources, changes,
-        engine::{Caller, Engine, Gate, Verdict},
-        explain,
-    },
-    route::Level,
+use policy_core::{Refusal, route::Level};
+use policy_manifest::{
+    Auth, Change, Cors, Csrf, Dangers, Explanation, Limits, Manifest, Origins, Route, Source,
+    Sources, changes,
+    engine::{Caller, Engine, Gate, Verdict},
+    explain,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 

@@ -1,9 +1,9 @@
 //! How the work on a manifest grows with the number of origins of one route. It is measured in
 //! allocated bytes, not in time.
 
-use policy_core::{
-    manifest::{Auth, Cors, Dangers, Date, Manifest, Origins, Route, RouteKind, diff::diff, lint},
-    time::Timestamp,
+use policy_core::time::Timestamp;
+use policy_manifest::{
+    Auth, Cors, Dangers, Date, Manifest, Origins, Route, RouteKind, diff::diff, lint,
 };
 
 /// A list of origins of one kind, by their numbers.

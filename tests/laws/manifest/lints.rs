@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use policy_core::{
-    Lint,
-    algebra::OriginRegion,
-    manifest::{Date, Finding, Manifest, Origins, Route, Severity, Suppression, lint},
-    time::Timestamp,
+use policy_core::{Lint, time::Timestamp};
+use policy_manifest::{
+    Date, Finding, Manifest, Origins, Route, Severity, Suppression, algebra::OriginRegion, lint,
 };
 use proptest::{prelude::*, sample::Index};
 

@@ -12,13 +12,10 @@ mod rewording;
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use policy_core::{
-    gate::NormalPath,
-    manifest::{
-        Manifest,
-        engine::{Decision, Engine, Outcome},
-    },
-    path::TrailingSlash,
+use policy_core::{gate::NormalPath, path::TrailingSlash};
+use policy_manifest::{
+    Manifest,
+    engine::{Decision, Engine, Outcome},
 };
 use proptest::{collection::vec, prelude::*};
 

@@ -1,6 +1,6 @@
 //! Laws of the manifest itself: its text, its normal form, its digest.
 
-use policy_core::manifest::Manifest;
+use policy_manifest::Manifest;
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::{cell::RefCell, convert::Infallible};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use policy_core::manifest::{Cors, Manifest, Origins, engine::Protocol};
+use policy_manifest::{Cors, Manifest, Origins, engine::Protocol};
 use policy_server::{
     AppService, Body, Clock, Random, SharedOrigins,
     candidate::{Candidate, Counts},

@@ -1,6 +1,6 @@
 //! The same manifest in other words, and manifests that differ in one thing.
 
-use policy_core::manifest::{Auth, Csrf, Manifest, Route};
+use policy_manifest::{Auth, Csrf, Manifest, Route};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::generate::wordy;

@@ -170,7 +170,9 @@ mod tests {
             let replaced = placed.fault.edit[0].replace.trim();
             assert!(text.contains(replaced), "{name}");
         }
-        for root in ["policy-browser", "policy-cli", "policy-core", "policy-server"] {
+        for root in
+            ["policy-browser", "policy-cli", "policy-core", "policy-manifest", "policy-server"]
+        {
             assert!(switched.files[&Path::new(root).join("src/lib.rs")].ends_with(IS_ON));
         }
     }

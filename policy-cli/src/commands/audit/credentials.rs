@@ -3,7 +3,7 @@
 use std::{env, fs};
 
 use http::{HeaderName, HeaderValue, header};
-use policy_core::manifest::Manifest;
+use policy_manifest::Manifest;
 
 use super::plan::Credential;
 use crate::failure::Failure;

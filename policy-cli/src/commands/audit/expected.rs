@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 
 use http::{HeaderName, Request, header};
-use policy_core::{
-    Refusal,
-    cache::Audience,
-    manifest::{
-        Cache, Headers, Manifest, Route, RouteKind,
-        engine::{Caller, Decision, Engine, Outcome},
-    },
+use policy_core::{Refusal, cache::Audience};
+use policy_manifest::{
+    Cache, Headers, Manifest, Route, RouteKind,
+    engine::{Caller, Decision, Engine, Outcome},
 };
 
 use super::exchange::{Response, text_of};

@@ -5,7 +5,7 @@ mod headers;
 mod sequence;
 
 use http::Request;
-use policy_core::manifest::{Manifest, engine::Engine};
+use policy_manifest::{Manifest, engine::Engine};
 
 use super::{
     codes::Code,

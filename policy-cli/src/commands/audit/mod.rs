@@ -14,7 +14,7 @@ mod target;
 use std::{num::NonZeroU32, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, ValueEnum};
-use policy_core::manifest::{Manifest, engine::Engine};
+use policy_manifest::{Manifest, engine::Engine};
 
 pub(crate) use self::codes::Code;
 use self::{

@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
-use policy_core::{
-    auth::OWN_ISSUER,
-    manifest::{
-        Auth, Cors, Manifest, Origins, Requirement, Route, RouteKind,
-        engine::{Caller, CredentialState, Engine, Login, Outcome},
-    },
-    method,
+use policy_core::{auth::OWN_ISSUER, method};
+use policy_manifest::{
+    Auth, Cors, Manifest, Origins, Requirement, Route, RouteKind,
+    engine::{Caller, CredentialState, Engine, Login, Outcome},
 };
 
 /// What an audit sends.

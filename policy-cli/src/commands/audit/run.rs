@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::header;
-use policy_core::manifest::{Manifest, engine::Engine};
+use policy_manifest::{Manifest, engine::Engine};
 
 use super::{
     codes::Code,

@@ -1,7 +1,7 @@
 //! A comparison as JSON, as docs/schema/diff-1.json describes it.
 
 use http::Request;
-use policy_core::manifest::{
+use policy_manifest::{
     Change,
     diff::{Axis, Case, Finding},
     engine::{Decision, Outcome},

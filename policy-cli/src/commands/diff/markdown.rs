@@ -1,6 +1,6 @@
 //! A comparison in Markdown, for a pull request.
 
-use policy_core::manifest::{
+use policy_manifest::{
     Change,
     diff::{Axis, Case, Finding},
 };

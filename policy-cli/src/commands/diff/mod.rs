@@ -9,7 +9,7 @@ mod witness;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use policy_core::manifest::{
+use policy_manifest::{
     Change, Source,
     diff::{Axis, Diff, DiffError, Finding, diff},
 };

@@ -1,6 +1,6 @@
 //! A comparison as SARIF 2.1.0, which code scanning shows on the lines that changed.
 
-use policy_core::manifest::{
+use policy_manifest::{
     Change, Severity,
     diff::{Axis, Finding, Place},
 };

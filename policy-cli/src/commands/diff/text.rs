@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use policy_core::manifest::{
+use policy_manifest::{
     Change,
     diff::{Axis, Case, Finding},
 };

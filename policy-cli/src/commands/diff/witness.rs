@@ -1,7 +1,7 @@
 //! A witness as what somebody could run.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
-use policy_core::manifest::{
+use policy_manifest::{
     diff::Case,
     engine::{Decision, Outcome},
 };
@@ -66,7 +66,7 @@ pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
     }
     let has_cookie = headers.contains_key(header::COOKIE)
         || case.gains.sends_credentials
-        || case.gains.reads == Some(policy_core::manifest::diff::Read::WithCredentials);
+        || case.gains.reads == Some(policy_manifest::diff::Read::WithCredentials);
     if has_cookie {
         options.push("credentials: \"include\"".to_owned());
     }
@@ -155,7 +155,7 @@ fn in_shell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use policy_core::manifest::{Auth, Manifest, Route, RouteKind, diff::diff};
+    use policy_manifest::{Auth, Manifest, Route, RouteKind, diff::diff};
 
     use super::*;
 

@@ -2,12 +2,10 @@
 
 use clap::Args;
 use http::{HeaderName, HeaderValue, Request, header};
-use policy_core::{
-    csrf,
-    manifest::{
-        Manifest,
-        engine::{Caller, CredentialState, CsrfToken, Login},
-    },
+use policy_core::csrf;
+use policy_manifest::{
+    Manifest,
+    engine::{Caller, CredentialState, CsrfToken, Login},
 };
 
 use crate::{failure::Failure, output::Output};

@@ -1,7 +1,7 @@
 //! An explanation as JSON.
 
 use http::Request;
-use policy_core::manifest::{
+use policy_manifest::{
     Change, Explanation,
     engine::{Outcome, Verdict},
 };

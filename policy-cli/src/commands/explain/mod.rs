@@ -12,7 +12,7 @@ mod text;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use policy_core::manifest::{Sources, explain};
+use policy_manifest::{Sources, explain};
 
 pub use self::request::Written;
 use self::{caller::CallerArguments, request::RequestArguments};
@@ -69,11 +69,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 fn explain_request(
-    manifest: &policy_core::manifest::Manifest,
+    manifest: &policy_manifest::Manifest,
     sources: &Sources,
     request: &http::Request<()>,
-    caller: &policy_core::manifest::engine::Caller,
-) -> Result<policy_core::manifest::Explanation, Failure> {
+    caller: &policy_manifest::engine::Caller,
+) -> Result<policy_manifest::Explanation, Failure> {
     explain(manifest, sources, request, caller).map_err(|error| {
         Failure::new(format!("the manifest breaks a rule: {error}"))
             .help("write it anew with `cargo test`")

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use clap::Args;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version, header};
-use policy_core::manifest::{Manifest, engine::Protocol};
+use policy_manifest::{Manifest, engine::Protocol};
 
 use super::{curl, har, record};
 use crate::{failure::Failure, output::Output};

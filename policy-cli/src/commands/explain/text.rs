@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use http::Request;
-use policy_core::manifest::{
+use policy_manifest::{
     Explanation, Source,
     engine::{Outcome, Verdict},
 };

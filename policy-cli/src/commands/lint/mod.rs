@@ -5,10 +5,8 @@ mod report;
 use std::{process::ExitCode, time::SystemTime};
 
 use clap::{Args, ValueEnum};
-use policy_core::{
-    manifest::{Date, Finding, Severity, engine::Engine, lint},
-    time::Timestamp,
-};
+use policy_core::time::Timestamp;
+use policy_manifest::{Date, Finding, Severity, engine::Engine, lint};
 
 use self::report::Report;
 use crate::{failure::Failure, input::InputArguments, lines::Lines, output::Output};

@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 
-use policy_core::{
-    Confidence,
-    manifest::{Finding, Linted, Severity, Suppression},
-};
+use policy_core::Confidence;
+use policy_manifest::{Finding, Linted, Severity, Suppression};
 use serde_json::{Value, json};
 
 use crate::{

@@ -1,7 +1,7 @@
 //! Which routes are shown.
 
 use clap::Args;
-use policy_core::manifest::{Auth, Route, RouteKind};
+use policy_manifest::{Auth, Route, RouteKind};
 
 use super::{
     glob,
@@ -125,7 +125,7 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use policy_core::manifest::{Manifest, Requirement};
+    use policy_manifest::{Manifest, Requirement};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use policy_core::manifest::Manifest;
+use policy_manifest::Manifest;
 
 use super::filter::Selected;
 use crate::escape::is_printable;

@@ -1,9 +1,7 @@
 //! What pages of one origin may read.
 
-use policy_core::{
-    manifest::{Manifest, Origins, Route, Sources},
-    origin::{Origin, OriginPattern, OriginSet},
-};
+use policy_core::origin::{Origin, OriginPattern, OriginSet};
+use policy_manifest::{Manifest, Origins, Route, Sources};
 
 use crate::failure::Failure;
 
@@ -124,7 +122,7 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use policy_core::manifest::{Auth, Cors, Dangers, Jsonp, OriginList};
+    use policy_manifest::{Auth, Cors, Dangers, Jsonp, OriginList};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use policy_core::manifest::{Headers, Manifest};
+use policy_manifest::{Headers, Manifest};
 
 use super::{
     filter::{Filter, Selected},

@@ -1,15 +1,11 @@
 //! The facets of a route in words. Sizes, times and rates are spelled as in attributes.
 
 use policy_core::{
-    cache::Audience,
-    isolation::Isolation,
-    limits::RateKey,
-    manifest::{
-        AppFacts, Auth, Cache, Cors, Csrf, Limits, Origins, Requirement, Route, RouteKind, Sources,
-    },
-    method::is_safe,
-    path::TrailingSlash,
+    cache::Audience, isolation::Isolation, limits::RateKey, method::is_safe, path::TrailingSlash,
     route::Level,
+};
+use policy_manifest::{
+    AppFacts, Auth, Cache, Cors, Csrf, Limits, Origins, Requirement, Route, RouteKind, Sources,
 };
 
 use super::{
@@ -224,7 +220,7 @@ pub(super) fn isolation(route: &Route) -> Cell {
     match route.isolation {
         Some(Isolation::SameOrigin) => Cell::plain("same-origin"),
         Some(Isolation::SameSite) => Cell::plain("same-site"),
-        _ => Cell::nothing(),
+        None => Cell::nothing(),
     }
 }
 

@@ -501,11 +501,10 @@ impl SessionSettings {
 
     /// What a manifest says of them; `None` if the cookie breaks a rule.
     #[cfg(feature = "manifest")]
-    pub(crate) fn facts(&self, own: &OwnOrigin) -> Option<policy_core::manifest::SessionFacts> {
+    pub(crate) fn facts(&self, own: &OwnOrigin) -> Option<policy_manifest::SessionFacts> {
         let cookie = self.cookie(own).ok()?;
         let same_site = self.same_site.as_str().to_ascii_lowercase();
-        let mut facts =
-            policy_core::manifest::SessionFacts::new(&self.kind, cookie.name(), &same_site);
+        let mut facts = policy_manifest::SessionFacts::new(&self.kind, cookie.name(), &same_site);
         facts.domain = self.domain.as_deref().map(str::to_owned);
         facts.partitioned = self.is_partitioned;
         Some(facts)

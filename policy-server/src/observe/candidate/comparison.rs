@@ -12,14 +12,9 @@ use http::{
     },
 };
 use policy_core::{
-    Refusal,
-    auth::AuthPolicy,
-    cors::OriginsAt,
-    gate::Head,
-    manifest::engine::{Decision, Outcome},
-    method,
-    time::Timestamp,
+    Refusal, auth::AuthPolicy, cors::OriginsAt, gate::Head, method, time::Timestamp,
 };
+use policy_manifest::engine::{Decision, Outcome};
 use tracing::level_filters::LevelFilter;
 
 use super::{Observed, counts::Kind, sender::Sender};

@@ -6,12 +6,10 @@ mod sender;
 
 use std::{fmt, sync::Arc};
 
-use policy_core::{
-    cors::{OriginLists, OriginsAt, SharedOrigins},
-    manifest::{
-        Manifest, Origins,
-        engine::{Engine, EngineError},
-    },
+use policy_core::cors::{OriginLists, OriginsAt, SharedOrigins};
+use policy_manifest::{
+    Manifest, Origins,
+    engine::{Engine, EngineError},
 };
 
 pub(crate) use comparison::Comparison;

@@ -6,12 +6,12 @@ use http::HeaderMap;
 use policy_core::{
     Refusal,
     auth::{AuthPolicy, Requirement},
-    manifest::{
-        Auth, Requirement as Wanted, Route,
-        engine::{Caller, CredentialState, CsrfToken, Login},
-    },
     session::Identity,
     time::Timestamp,
+};
+use policy_manifest::{
+    Auth, Requirement as Wanted, Route,
+    engine::{Caller, CredentialState, CsrfToken, Login},
 };
 
 use crate::auth::{

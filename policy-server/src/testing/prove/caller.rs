@@ -1,6 +1,7 @@
 //! Callers: their credentials, the state of these, and whether a route admits them.
 
-use policy_core::{manifest::Requirement, time::Timestamp};
+use policy_core::time::Timestamp;
+use policy_manifest::Requirement;
 
 use super::probe::OWN_CREDENTIAL;
 

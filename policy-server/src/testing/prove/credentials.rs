@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use policy_core::{
     auth::OWN_ISSUER,
-    manifest::Requirement,
     session::{Handle, Identity, Record, SessionId},
     time::Timestamp,
 };
+use policy_manifest::Requirement;
 
 use super::{
     caller::{Caller, CredentialKind, CredentialState, Defect, Facts, Issuer},

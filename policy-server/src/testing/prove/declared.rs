@@ -7,14 +7,9 @@ use std::{
 };
 
 use http::Method;
-use policy_core::{
-    csrf,
-    isolation::Isolation,
-    manifest::{
-        AppFacts, Auth, Csrf, Manifest, Place, Requirement, Route, RouteKind, Sources,
-        engine::Engine,
-    },
-    route::Level,
+use policy_core::{csrf, isolation::Isolation, route::Level};
+use policy_manifest::{
+    AppFacts, Auth, Csrf, Manifest, Place, Requirement, Route, RouteKind, Sources, engine::Engine,
 };
 
 use super::sharing::Sharing;

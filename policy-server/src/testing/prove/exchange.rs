@@ -4,7 +4,7 @@ use std::{fmt, rc::Rc};
 
 use http::{HeaderMap, header::COOKIE};
 use policy_browser::{Blocked, Fetch, Mode, Reason};
-use policy_core::manifest::engine::Engine;
+use policy_manifest::engine::Engine;
 
 use super::{
     browsing::{End, Node, StandIn, swapped},

@@ -1,12 +1,8 @@
 //! What a CORS policy shares with which pages, by its lists, compared in the simplest way: the laws
 //! judge by these, and not by the sets of the engine.
 
-use policy_core::{
-    csrf,
-    manifest::{Cors, Origins, Source, Sources},
-    method,
-    route::Level,
-};
+use policy_core::{csrf, method, route::Level};
+use policy_manifest::{Cors, Origins, Source, Sources};
 
 use super::declared::Declaration;
 

@@ -1,6 +1,6 @@
 //! What an app states at its own risk: what the laws leave out, or hold only in part.
 
-use policy_core::manifest::Csrf;
+use policy_manifest::Csrf;
 
 use super::{
     browsing::is_of_other_site,

@@ -10,10 +10,8 @@ use std::{
 };
 
 use http::Request;
-use policy_core::{
-    manifest::{Manifest, Route, RouteKind, diff::diff, engine::Engine},
-    path::TrailingSlash,
-};
+use policy_core::path::TrailingSlash;
+use policy_manifest::{Manifest, Route, RouteKind, diff::diff, engine::Engine};
 use proptest::{
     collection::vec,
     prelude::*,

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use policy_core::{
     isolation::Isolation,
-    manifest::{
-        Auth, Cors, Csrf, Dangers, Headers, Jsonp, Manifest, OriginList, Origins, Requirement,
-        Route, RouteKind, Scheme, SessionFacts, TokenFacts,
-        engine::{Engine, EngineError},
-    },
     path::TrailingSlash,
     testing::{any_pattern, any_policy},
+};
+use policy_manifest::{
+    Auth, Cors, Csrf, Dangers, Headers, Jsonp, Manifest, OriginList, Origins, Requirement, Route,
+    RouteKind, Scheme, SessionFacts, TokenFacts,
+    engine::{Engine, EngineError},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 

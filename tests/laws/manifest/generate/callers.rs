@@ -1,6 +1,6 @@
 //! Callers: every state of every credential.
 
-use policy_core::manifest::engine::{Caller, CredentialState, CsrfToken, Login};
+use policy_manifest::engine::{Caller, CredentialState, CsrfToken, Login};
 use proptest::{option, prelude::*, sample::select};
 
 use super::apps::{FOREIGN, ROLES, SCOPES, some_of};

@@ -1,10 +1,8 @@
 //! Requests: of browsers, of programs, and of those who look for a gap.
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
-use policy_core::{
-    manifest::{Route, RouteKind, engine::Protocol},
-    testing::{NearOrigin, any_near_origin},
-};
+use policy_core::testing::{NearOrigin, any_near_origin};
+use policy_manifest::{Route, RouteKind, engine::Protocol};
 use proptest::{
     collection::vec,
     option,

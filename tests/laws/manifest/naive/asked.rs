@@ -1,7 +1,7 @@
 //! A request as plain text.
 
 use http::{Request, Version};
-use policy_core::manifest::engine::Protocol;
+use policy_manifest::engine::Protocol;
 
 /// A request as plain text.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Who sent a request, whether the user intended it, and whether they have the rights.
 
-use policy_core::manifest::engine::{Caller, CredentialState, CsrfToken, Login};
+use policy_manifest::engine::{Caller, CredentialState, CsrfToken, Login};
 use serde_json::Value;
 
 use super::{

@@ -11,7 +11,7 @@ mod sharing;
 use std::collections::BTreeMap;
 
 use http::Request;
-use policy_core::manifest::engine::Caller;
+use policy_manifest::engine::Caller;
 use serde_json::Value;
 
 use self::asked::{Asked, is_safe, is_standard};

@@ -1,7 +1,8 @@
 //! Who responded, and whether they decided as the policy does.
 
 use http::{Method, header};
-use policy_core::{Refusal, manifest::engine::Outcome};
+use policy_core::Refusal;
+use policy_manifest::engine::Outcome;
 
 use super::{Findings, Judged, is_refusal, may_be_refused_early, outcome};
 use crate::commands::audit::{

@@ -1,7 +1,7 @@
 //! Whether the headers of the app's own responses arrive as the policy writes them.
 
 use http::{HeaderName, header};
-use policy_core::manifest::{Manifest, engine::Outcome};
+use policy_manifest::{Manifest, engine::Outcome};
 
 use super::{Findings, Judged};
 use crate::commands::audit::{

@@ -1,7 +1,7 @@
 //! What several responses in a row show: caches that mix up clients, and HEAD beside GET.
 
 use http::{HeaderName, Method, header};
-use policy_core::manifest::Manifest;
+use policy_manifest::Manifest;
 
 use super::{Findings, Judged, headers::nonce, is_inconclusive, outcome};
 use crate::commands::audit::{codes::Code, plan::Purpose};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use http::{HeaderName, HeaderValue, Method, header};
-use policy_core::manifest::{
+use policy_manifest::{
     Auth, Cache, Cors, Dangers, Headers, Manifest, Origins, Requirement, Route, RouteKind,
     SessionFacts, TokenFacts, engine::Outcome,
 };

@@ -1,6 +1,6 @@
 //! Few probes, and none that does harm.
 
-use policy_core::manifest::{Dangers, OriginList};
+use policy_manifest::{Dangers, OriginList};
 
 use super::*;
 

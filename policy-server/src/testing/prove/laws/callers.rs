@@ -1,7 +1,7 @@
 //! Callers: handlers run only for admitted callers, and refusals reveal nothing.
 
 use http::{HeaderMap, HeaderName, header};
-use policy_core::manifest::Auth;
+use policy_manifest::Auth;
 
 use super::{Fault, Law, Verdict};
 use crate::{

@@ -1,13 +1,11 @@
 //! The manifest: the app decides about each request as its manifest says.
 
 use http::{HeaderMap, HeaderValue, Request, header};
-use policy_core::{
-    Refusal,
-    manifest::{
-        Route,
-        engine::{
-            Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
-        },
+use policy_core::Refusal;
+use policy_manifest::{
+    Route,
+    engine::{
+        Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
     },
 };
 
@@ -193,7 +191,8 @@ fn listed(headers: &HeaderMap) -> String {
 
 #[cfg(test)]
 mod tests {
-    use policy_core::{cache::CachePolicy, manifest::Auth};
+    use policy_core::cache::CachePolicy;
+    use policy_manifest::Auth;
 
     use super::*;
 

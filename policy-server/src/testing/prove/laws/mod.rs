@@ -14,7 +14,7 @@ mod requests;
 pub(super) mod responses;
 mod writing;
 
-use policy_core::manifest::Csrf;
+use policy_manifest::Csrf;
 
 use super::{
     declared::{Declaration, Declared},

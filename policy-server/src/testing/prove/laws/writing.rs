@@ -1,7 +1,7 @@
 //! Forged requests: ambient credentials change nothing for pages that are not trusted.
 
 use policy_browser::Mode;
-use policy_core::manifest::Csrf;
+use policy_manifest::Csrf;
 
 use super::{Fault, Verdict};
 use crate::testing::prove::exchange::Exchange;

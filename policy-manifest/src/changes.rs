@@ -1,0 +1,220 @@
+//! What changes between two manifests, facet by facet: what is opened, what is taken away.
+
+mod facets;
+
+pub(super) use facets::{auth_words, region};
+
+use std::{collections::BTreeMap, fmt, ptr};
+
+use crate::{
+    Manifest,
+    engine::{Engine, EngineError},
+    route::{Route, RouteKind},
+};
+use policy_core::path::{PathTemplate, Segment};
+
+/// Whom a change favours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// Something is allowed that was refused, or a protection is gone.
+    Opens,
+    /// Something is refused that was allowed, which may break clients.
+    Narrows,
+    /// Both, for different requests.
+    OpensAndNarrows,
+    /// Responses differ, and nobody gains or loses access by it.
+    Shifts,
+}
+
+impl Direction {
+    /// Whether something is allowed that was refused.
+    pub fn opens(self) -> bool {
+        matches!(self, Self::Opens | Self::OpensAndNarrows)
+    }
+
+    /// Whether something is refused that was allowed.
+    pub fn narrows(self) -> bool {
+        matches!(self, Self::Narrows | Self::OpensAndNarrows)
+    }
+
+    /// The direction of what gains and loses; `None` if it does neither.
+    fn of(opens: bool, narrows: bool) -> Option<Self> {
+        match (opens, narrows) {
+            (true, true) => Some(Self::OpensAndNarrows),
+            (true, false) => Some(Self::Opens),
+            (false, true) => Some(Self::Narrows),
+            (false, false) => None,
+        }
+    }
+}
+
+/// One change of one facet of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The path template, or `app` for what holds for the app as a whole.
+    pub path: String,
+    /// The methods that change alike; empty for the app.
+    pub methods: Vec<String>,
+    /// The name of the facet, or `route` where a route came or went.
+    pub facet: &'static str,
+    /// Whom it favours.
+    pub direction: Direction,
+    /// The change in words, such as ``origins gain `https://*.example.com` ``.
+    pub words: String,
+}
+
+impl Change {
+    /// The route as acceptances name it: methods and path.
+    pub fn route(&self) -> String {
+        match self.methods.as_slice() {
+            [] => self.path.clone(),
+            methods => format!("{} {}", methods.join(","), self.path),
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mark = match self.direction {
+            Direction::Opens => "opens",
+            Direction::Narrows => "narrows",
+            Direction::OpensAndNarrows => "opens and narrows",
+            Direction::Shifts => "changes",
+        };
+        write!(f, "{mark}: {}: {}: {}", self.route(), self.facet, self.words)
+    }
+}
+
+/// What changes from one manifest to another, in the order of paths. It is empty exactly if both have
+/// the same meaning.
+///
+/// A path that only one of them lists is compared with what serves it in the other: a mount around it,
+/// the fallback, or nothing.
+///
+/// # Errors
+///
+/// One of the two is no policy that the engine accepts.
+///
+/// ```
+/// use policy_manifest::{Auth, Manifest, Requirement, Route, changes};
+///
+/// let of = |auth| {
+///     let mut manifest = Manifest::new();
+///     manifest.routes.push(Route::handler("/orders", ["GET"], auth));
+///     manifest
+/// };
+/// let session = Auth::Required(Requirement { session: true, ..Requirement::default() });
+/// let changes = changes(&of(session), &of(Auth::Public)).unwrap();
+/// assert_eq!(changes.len(), 1);
+/// assert!(changes[0].direction.opens());
+/// assert_eq!(changes[0].to_string(), "opens: GET /orders: auth: was `session`, is `public`");
+/// ```
+pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineError> {
+    let (old, new) = (old.clone().normal(), new.clone().normal());
+    Ok(between([&old, &new], [&Engine::new(&old)?, &Engine::new(&new)?]))
+}
+
+/// What changes between two manifests in their normal form.
+pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<Change> {
+    let mut found = facets::of_app(&old.app, &new.app);
+    let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
+    for route in old.routes.iter().chain(&new.routes) {
+        for (template, form) in places(route) {
+            let subject = subjects.entry(form).or_insert_with(|| Subject::new(route, &template));
+            for method in &route.methods {
+                if !subject.methods.contains(method) {
+                    subject.methods.push(method.clone());
+                }
+            }
+        }
+    }
+    for subject in subjects.into_values() {
+        let mut of_path: Vec<Change> = Vec::new();
+        // Methods that the same two routes serve are compared once.
+        let mut compared: BTreeMap<_, Vec<Change>> = BTreeMap::new();
+        for method in subject.methods() {
+            let routes = engines.map(|engine| engine.serving(&method, &subject.sample));
+            let of_routes = compared.entry(routes.map(|it| it.map(ptr::from_ref)));
+            let of_routes = of_routes.or_insert_with(|| {
+                let [before, after] = routes;
+                let headers = |manifest: &Manifest, route: Option<&Route>| {
+                    route.and_then(|route| manifest.headers_of(route).cloned())
+                };
+                facets::of_route(before, after, (&headers(old, before), &headers(new, after)))
+            });
+            for mut change in of_routes.iter().cloned() {
+                change.path.clone_from(&subject.path);
+                let same = |known: &&mut Change| {
+                    (known.facet, known.direction, &known.words)
+                        == (change.facet, change.direction, &change.words)
+                };
+                match of_path.iter_mut().find(same) {
+                    Some(known) => known.methods.push(method.clone()),
+                    None => {
+                        change.methods = vec![method.clone()];
+                        of_path.push(change);
+                    }
+                }
+            }
+        }
+        for change in &mut of_path {
+            change.methods.retain(|method| !method.is_empty());
+        }
+        found.extend(of_path);
+    }
+    found
+}
+
+/// A path that one of two manifests lists.
+struct Subject {
+    /// As it is written.
+    path: String,
+    /// A path that it matches.
+    sample: String,
+    methods: Vec<String>,
+}
+
+impl Subject {
+    fn new(route: &Route, template: &str) -> Self {
+        Self { path: route.path.clone(), sample: sample(template), methods: Vec::new() }
+    }
+
+    /// Its methods, or none in particular where every method is served alike.
+    fn methods(&self) -> Vec<String> {
+        let mut methods = self.methods.clone();
+        methods.sort_unstable();
+        if methods.is_empty() { vec![String::new()] } else { methods }
+    }
+}
+
+/// The templates of a route, each with a form that is equal for paths that match alike.
+fn places(route: &Route) -> Vec<(String, String)> {
+    let template = match route.kind {
+        RouteKind::Mount | RouteKind::Proxy => format!("{}/{{*path}}", route.path),
+        RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => {
+            return vec![(route.path.clone(), format!("{}:", route.path))];
+        }
+        RouteKind::Handler | RouteKind::Probe => route.path.clone(),
+    };
+    let form = PathTemplate::parse(&template).map(|parsed| parsed.form()).unwrap_or_default();
+    vec![(template, form)]
+}
+
+/// A path that a template matches.
+pub(super) fn sample(template: &str) -> String {
+    let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
+    let mut path = String::new();
+    for segment in parsed.segments() {
+        path.push('/');
+        match segment {
+            Segment::Fixed(text) => path += text,
+            Segment::Parameter(_) => path.push('1'),
+            Segment::Rest(_) => path += "policy/sample",
+        }
+    }
+    if path.is_empty() || template.ends_with('/') {
+        path.push('/');
+    }
+    path
+}

@@ -1,0 +1,179 @@
+//! What a decision allows, and what one allows that another does not.
+
+use std::collections::BTreeSet;
+
+use http::{HeaderMap, HeaderName, header};
+use serde::Serialize;
+
+use crate::engine::{Decision, Outcome};
+
+/// What somebody gets by a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Access {
+    is_reached: bool,
+    read: Option<Read>,
+    exposed: BTreeSet<String>,
+    asked: Option<Asked>,
+}
+
+/// What a page may send after its preflight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Asked {
+    headers: BTreeSet<String>,
+    has_credentials: bool,
+}
+
+/// How a page of another origin reads a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Read {
+    /// That to a request without credentials.
+    WithoutCredentials,
+    /// Also that to a request with cookies.
+    WithCredentials,
+}
+
+/// What one policy lets somebody do that the other does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[non_exhaustive]
+pub struct Gains {
+    /// The request reaches the handler, or what is mounted.
+    #[serde(skip_serializing_if = "crate::facets::is_false")]
+    pub reaches: bool,
+    /// A page of another origin reads the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Read>,
+    /// It reads these headers of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reads_headers: Vec<String>,
+    /// Its preflight is granted, so that the browser sends what needs one.
+    #[serde(skip_serializing_if = "crate::facets::is_false")]
+    pub sends: bool,
+    /// It may add these headers to the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sends_headers: Vec<String>,
+    /// It may send cookies with what needs a preflight.
+    #[serde(skip_serializing_if = "crate::facets::is_false")]
+    pub sends_credentials: bool,
+}
+
+impl Access {
+    /// What a request that is no preflight gets. `is_other_page` if a page of another origin sent it.
+    pub(super) fn of(decision: &Decision, is_other_page: bool) -> Self {
+        let is_reached = decision.outcome == Outcome::Reached;
+        let shared = decision.cors.get(header::ACCESS_CONTROL_ALLOW_ORIGIN);
+        let read =
+            shared.filter(|_| is_reached && is_other_page).map(|_| {
+                match allows_credentials(&decision.cors) {
+                    true => Read::WithCredentials,
+                    false => Read::WithoutCredentials,
+                }
+            });
+        let exposed = match read {
+            Some(_) => names(&decision.cors, &header::ACCESS_CONTROL_EXPOSE_HEADERS),
+            None => BTreeSet::new(),
+        };
+        Self { is_reached, read, exposed, asked: None }
+    }
+
+    /// What a preflight for a method gets, which the app serves.
+    pub(super) fn of_preflight(decision: &Decision, method: &str) -> Self {
+        let cors = &decision.cors;
+        let methods = names(cors, &header::ACCESS_CONTROL_ALLOW_METHODS);
+        let has_credentials = allows_credentials(cors);
+        let is_listed = matches!(method, "GET" | "HEAD" | "POST")
+            || methods.contains(&method.to_ascii_lowercase())
+            || (methods.contains("*") && !has_credentials);
+        let is_granted = decision.outcome == Outcome::PreflightGranted && is_listed;
+        let headers = names(cors, &header::ACCESS_CONTROL_ALLOW_HEADERS);
+        let asked = is_granted.then_some(Asked { headers, has_credentials });
+        Self { asked, ..Self::default() }
+    }
+
+    /// What this allows that the other does not.
+    pub(super) fn beyond(&self, other: &Self) -> Gains {
+        let reads = self.read.filter(|_| self.read > other.read);
+        let exposed = beyond(&self.exposed, &other.exposed);
+        let (sends, sends_headers, sends_credentials) = match (&self.asked, &other.asked) {
+            (None, _) => (false, Vec::new(), false),
+            (Some(own), None) => (true, own.headers.iter().cloned().collect(), own.has_credentials),
+            (Some(own), Some(other)) => (
+                false,
+                beyond(&own.headers, &other.headers),
+                own.has_credentials && !other.has_credentials,
+            ),
+        };
+        Gains {
+            reaches: self.is_reached && !other.is_reached,
+            reads,
+            reads_headers: exposed,
+            sends,
+            sends_headers,
+            sends_credentials,
+        }
+    }
+}
+
+impl Gains {
+    /// Whether nothing is gained.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Each gain in words, as what a client can do.
+    ///
+    /// ```
+    /// use policy_manifest::diff::Gains;
+    ///
+    /// assert_eq!(Gains::default().words(), [""; 0]);
+    /// ```
+    pub fn words(&self) -> Vec<String> {
+        let listed = |names: &[String]| {
+            names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
+        };
+        let mut words = Vec::new();
+        if self.reaches {
+            words.push("reach the handler".to_owned());
+        }
+        match self.reads {
+            None => (),
+            Some(Read::WithoutCredentials) => words.push("read the response".to_owned()),
+            Some(Read::WithCredentials) => {
+                words.push("read the response to a request with cookies".to_owned());
+            }
+        }
+        if !self.reads_headers.is_empty() {
+            words.push(format!("read the headers {}", listed(&self.reads_headers)));
+        }
+        match (self.sends, self.sends_credentials) {
+            (false, false) => (),
+            (true, false) => words.push("pass the preflight".to_owned()),
+            (true, true) => words.push("pass the preflight for a request with cookies".to_owned()),
+            (false, true) => words.push("send cookies after a preflight".to_owned()),
+        }
+        if !self.sends_headers.is_empty() {
+            words.push(format!("send the headers {}", listed(&self.sends_headers)));
+        }
+        words
+    }
+}
+
+fn allows_credentials(cors: &HeaderMap) -> bool {
+    cors.get(header::ACCESS_CONTROL_ALLOW_CREDENTIALS).is_some_and(|value| value == "true")
+}
+
+/// The names of a list, in lower case.
+fn names(headers: &HeaderMap, list: &HeaderName) -> BTreeSet<String> {
+    let lines = headers.get_all(list).into_iter().filter_map(|line| line.to_str().ok());
+    let names = lines.flat_map(|line| line.split(','));
+    names.map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect()
+}
+
+/// The names that one list allows and the other does not; `*` is all but `authorization` (Fetch, CORS
+/// non-wildcard request-header name).
+fn beyond(own: &BTreeSet<String>, other: &BTreeSet<String>) -> Vec<String> {
+    let is_covered = |name: &String| {
+        other.contains(name) || (other.contains("*") && name.as_str() != "authorization")
+    };
+    own.iter().filter(|name| !is_covered(name)).cloned().collect()
+}

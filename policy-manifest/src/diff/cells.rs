@@ -1,0 +1,400 @@
+//! The requests to one route that two apps decide differently.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    rc::Rc,
+};
+
+use super::{
+    access::{Access, Gains},
+    callers,
+    finding::Axis,
+    probe::{self, Credentials, Sender, Stated},
+    senders::{Atoms, Senders},
+    side::Side,
+};
+use crate::{
+    RouteKind, Severity,
+    engine::{CallerFacts, Decision, Inspection, Outcome, SenderFacts},
+    severity::{Authority, Effect, Gainer},
+};
+use policy_core::method;
+
+/// What decides about a request on a route: what its sender and its caller mean before and after.
+pub(super) type Key =
+    ((Option<SenderFacts>, Option<SenderFacts>), (Option<CallerFacts>, Option<CallerFacts>));
+
+/// Requests that one of two apps allows more than the other, all in the same way.
+#[derive(Clone, Debug)]
+pub(super) struct Sketch {
+    pub(super) axis: Axis,
+    pub(super) gains: Gains,
+    pub(super) senders: Senders,
+    pub(super) callers: Vec<String>,
+    pub(super) severity: Severity,
+    /// The facets that decide about the witness.
+    pub(super) facets: BTreeSet<&'static str>,
+    pub(super) sender: Sender,
+    pub(super) credentials: Credentials,
+    pub(super) is_preflight: bool,
+    /// Which requests; of preflights, `senders` says it.
+    pub(super) keys: Rc<HashSet<Key>>,
+    /// Also those whose origin is none.
+    pub(super) has_malformed: bool,
+}
+
+/// The key of a request of which both apps were asked.
+pub(super) fn key_of(old: &Inspection, new: &Inspection) -> Key {
+    let caller = |of: &Inspection| of.caller.filter(|_| of.is_taken);
+    ((old.sender, new.sender), (caller(old), caller(new)))
+}
+
+/// One method of a path, and the routes that serve it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) method: &'a str,
+    /// Empty for tunnels.
+    pub(super) path: &'a str,
+    pub(super) class: &'a str,
+    pub(super) routes: (Option<usize>, Option<usize>),
+}
+
+/// A row of the table of senders and callers.
+struct Row {
+    key: (Option<SenderFacts>, Option<SenderFacts>),
+    senders: Vec<Sender>,
+}
+
+/// A column of it.
+struct Column {
+    key: (Option<CallerFacts>, Option<CallerFacts>),
+    credentials: Vec<Credentials>,
+}
+
+struct Cell {
+    gained: Gains,
+    lost: Gains,
+}
+
+/// The requests to a place, without preflights, that are decided differently.
+pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sketch> {
+    let (old, new) = sides;
+    let inspect = |sender: &Sender, credentials: &Credentials| {
+        let caller = credentials.caller();
+        let target = (place.method, place.path);
+        let request = probe::request(target, sender, credentials, &old.identity);
+        let before = old.engine.inspect(&request, &caller);
+        let after = match old.identity == new.identity {
+            true => new.engine.inspect(&request, &caller),
+            false => {
+                let request = probe::request(target, sender, credentials, &new.identity);
+                new.engine.inspect(&request, &caller)
+            }
+        };
+        key_of(&before, &after)
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    for sender in senders(sides, place, atoms) {
+        let (key, _) = inspect(&sender, &Credentials::default());
+        match rows.iter_mut().find(|row| row.key == key) {
+            Some(row) => row.senders.push(sender),
+            None if key == (None, None) => (),
+            None => rows.push(Row { key, senders: vec![sender] }),
+        }
+    }
+    let routes = [(old, old.route(place.routes.0)), (new, new.route(place.routes.1))];
+    let mut columns: Vec<Column> = Vec::new();
+    for credentials in callers::candidates(routes, place.class) {
+        let (_, key) = inspect(&Sender::default(), &credentials);
+        match columns.iter_mut().find(|column| column.key == key) {
+            Some(column) => column.credentials.push(credentials),
+            None if key == (None, None) => (),
+            None => columns.push(Column { key, credentials: vec![credentials] }),
+        }
+    }
+    let table: Vec<Vec<Cell>> = rows
+        .iter()
+        .map(|row| columns.iter().map(|column| cell(sides, place, row, column)).collect())
+        .collect();
+    let mut sketches = Vec::new();
+    for axis in Axis::ALL {
+        let gains = |cell: &Cell| match axis {
+            Axis::Widened => cell.gained.clone(),
+            Axis::Narrowed => cell.lost.clone(),
+        };
+        let table = table.iter().map(|row| row.iter().map(gains).collect()).collect();
+        let mut of_axis = Vec::new();
+        for (chosen, of_columns, gains) in boxes(table) {
+            let rows: Vec<&Row> = chosen.iter().filter_map(|index| rows.get(*index)).collect();
+            let columns: Vec<&Column> =
+                of_columns.iter().filter_map(|index| columns.get(*index)).collect();
+            of_axis.extend(sketch(sides, place, atoms, (axis, gains), &rows, &columns));
+        }
+        sketches.extend(without_minor(of_axis));
+    }
+    sketches
+}
+
+/// All senders that the two routes may tell apart. Only probes answer under another host name.
+fn senders((old, new): (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sender> {
+    let mut senders = atoms.senders();
+    let routes = [old.route(place.routes.0), new.route(place.routes.1)];
+    if routes.into_iter().flatten().any(|route| route.kind == RouteKind::Probe) {
+        let misdirected =
+            senders.iter().map(|sender| Sender { is_misdirected: true, ..sender.clone() });
+        let misdirected: Vec<_> = misdirected.collect();
+        senders.extend(misdirected);
+    }
+    senders
+}
+
+/// Tells of WebSockets, of other host names, and of what no client sends, only where nobody else gains
+/// the same.
+fn without_minor(sketches: Vec<Sketch>) -> Vec<Sketch> {
+    let is_minor = |sketch: &Sketch| {
+        let senders = &sketch.senders;
+        senders.web_socket || senders.other_host || senders.odd
+    };
+    let (minor, mut usual): (Vec<_>, Vec<_>) = sketches.into_iter().partition(is_minor);
+    for sketch in minor {
+        match usual.iter_mut().find(|known| known.gains == sketch.gains) {
+            Some(known) => Rc::make_mut(&mut known.keys).extend(sketch.keys.iter()),
+            None => usual.push(sketch),
+        }
+    }
+    usual
+}
+
+/// What one sender with some credentials gets from the one app and not from the other.
+fn cell(sides: (&Side, &Side), place: Place<'_>, row: &Row, column: &Column) -> Cell {
+    let none = || Cell { gained: Gains::default(), lost: Gains::default() };
+    let is_possible = (row.key.0.is_some() && column.key.0.is_some())
+        || (row.key.1.is_some() && column.key.1.is_some());
+    let (Some(sender), Some(credentials), true) =
+        (row.senders.first(), column.credentials.first(), is_possible)
+    else {
+        return none();
+    };
+    let (before, after) = decisions(sides, place, sender, credentials);
+    let is_other = |facts: Option<SenderFacts>| facts.is_some_and(|facts| facts.is_other_page);
+    let before = Access::of(&before, is_other(row.key.0));
+    let after = Access::of(&after, is_other(row.key.1));
+    Cell { gained: after.beyond(&before), lost: before.beyond(&after) }
+}
+
+/// How both apps decide about a request.
+pub(super) fn decisions(
+    (old, new): (&Side, &Side),
+    place: Place<'_>,
+    sender: &Sender,
+    credentials: &Credentials,
+) -> (Decision, Decision) {
+    let target = (place.method, place.path);
+    let [before, after] = [old, new].map(|side| {
+        let request = probe::request(target, sender, credentials, &side.identity);
+        side.engine.decide(&request, &credentials.caller())
+    });
+    (before, after)
+}
+
+/// The cells that gain the same, as products of rows and columns that share no cell.
+fn boxes(table: Vec<Vec<Gains>>) -> Vec<(Vec<usize>, Vec<usize>, Gains)> {
+    let mut alike: BTreeMap<Vec<Gains>, Vec<usize>> = BTreeMap::new();
+    for (index, row) in table.into_iter().enumerate() {
+        alike.entry(row).or_default().push(index);
+    }
+    let mut found: BTreeMap<(Gains, Vec<usize>), Vec<usize>> = BTreeMap::new();
+    for (row, indices) in alike {
+        let mut columns: BTreeMap<Gains, Vec<usize>> = BTreeMap::new();
+        for (index, gains) in row.into_iter().enumerate() {
+            columns.entry(gains).or_default().push(index);
+        }
+        for (gains, columns) in columns {
+            if !gains.is_empty() {
+                found.entry((gains, columns)).or_default().extend(&indices);
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|((gains, columns), mut rows)| {
+            rows.sort_unstable();
+            (rows, columns, gains)
+        })
+        .collect()
+}
+
+fn sketch(
+    sides: (&Side, &Side),
+    place: Place<'_>,
+    atoms: &Atoms,
+    (axis, gains): (Axis, Gains),
+    rows: &[&Row],
+    columns: &[&Column],
+) -> Option<Sketch> {
+    // The worst of them is the witness, and among these the first.
+    let mut worst: Option<(Severity, &Sender, &Credentials)> = None;
+    for row in rows {
+        for sender in &row.senders {
+            for column in columns {
+                let caller = match axis {
+                    Axis::Widened => column.key.1,
+                    Axis::Narrowed => column.key.0,
+                };
+                let severity = severity(atoms.gainer(sender), &gains, place.method, caller);
+                let credentials = column.credentials.first()?;
+                let is_odd = sender.is_odd(place.method);
+                let severity = if is_odd { Severity::Info } else { severity };
+                let rank = |sender: &Sender, severity| (!sender.is_odd(place.method), severity);
+                let is_worse = worst
+                    .is_none_or(|(known, other, _)| rank(sender, severity) > rank(other, known));
+                if is_worse {
+                    worst = Some((severity, sender, credentials));
+                }
+            }
+        }
+    }
+    let (severity, sender, credentials) = worst?;
+    let (before, after) = decisions(sides, place, sender, credentials);
+    let decided = match axis {
+        Axis::Widened => &before,
+        Axis::Narrowed => &after,
+    };
+    let keys = rows.iter().flat_map(|row| columns.iter().map(|column| (row.key, column.key)));
+    Some(Sketch {
+        axis,
+        senders: atoms.describe(rows.iter().flat_map(|row| &row.senders), place.method),
+        callers: callers::words(columns.iter().filter_map(|column| column.credentials.first())),
+        severity,
+        facets: BTreeSet::from([facet(decided)]),
+        sender: sender.clone(),
+        credentials: credentials.clone(),
+        is_preflight: false,
+        keys: Rc::new(keys.collect()),
+        gains,
+        has_malformed: false,
+    })
+}
+
+/// The facet by which a request is not allowed more.
+fn facet(decision: &Decision) -> &'static str {
+    match (&decision.outcome, decision.steps.last()) {
+        (Outcome::Refused(_), Some(step)) => step.gate.facet().unwrap_or("route"),
+        (Outcome::Automatic, _) => "route",
+        _ => "cors",
+    }
+}
+
+/// The preflights for a method of a path that are answered differently.
+pub(super) fn preflights(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sketch> {
+    let (old, new) = sides;
+    let mut groups: BTreeMap<(Axis, Gains), Vec<Sender>> = BTreeMap::new();
+    for origin in atoms.stated() {
+        if matches!(origin, Stated::Absent | Stated::Own) {
+            continue;
+        }
+        let (before, after) = answers(sides, place, &origin);
+        if is_same_answer(&before, &after) {
+            // What a granted preflight announces is compared itself.
+            continue;
+        }
+        let [before, after] = [(old, place.routes.0, before), (new, place.routes.1, after)].map(
+            |(side, route, decision)| match side.route(route) {
+                Some(_) => Access::of_preflight(&decision, place.method),
+                None => Access::default(),
+            },
+        );
+        for (axis, gains) in
+            [(Axis::Widened, after.beyond(&before)), (Axis::Narrowed, before.beyond(&after))]
+        {
+            if !gains.is_empty() {
+                let sender = Sender { origin: origin.clone(), ..Sender::default() };
+                groups.entry((axis, gains)).or_default().push(sender);
+            }
+        }
+    }
+    let groups = groups.into_iter().filter_map(|((axis, gains), senders)| {
+        let severity_of =
+            |sender: &Sender| severity(atoms.gainer(sender), &gains, place.method, None);
+        let valid = senders.iter().filter(|sender| !sender.is_odd(place.method));
+        let mut worst: Option<&Sender> = None;
+        for sender in valid.chain(&senders) {
+            if worst.is_none_or(|known| severity_of(sender) > severity_of(known)) {
+                worst = Some(sender);
+            }
+        }
+        let sender = worst?.clone();
+        let (before, after) = answers(sides, place, &sender.origin);
+        let decided = match axis {
+            Axis::Widened => &before,
+            Axis::Narrowed => &after,
+        };
+        let is_refused = matches!(decided.outcome, Outcome::Refused(_));
+        let facet = if is_refused { facet(decided) } else { "cors" };
+        Some(Sketch {
+            axis,
+            senders: atoms.describe(&senders, place.method),
+            callers: Vec::new(),
+            severity: severity_of(&sender),
+            facets: BTreeSet::from([facet]),
+            sender,
+            credentials: Credentials::default(),
+            is_preflight: true,
+            keys: Rc::default(),
+            gains,
+            has_malformed: senders.iter().any(|sender| sender.origin == Stated::Malformed),
+        })
+    });
+    groups.collect()
+}
+
+/// Whether two preflights are answered alike.
+pub(super) fn is_same_answer(before: &Decision, after: &Decision) -> bool {
+    before.outcome == after.outcome && before.cors == after.cors
+}
+
+/// How both apps answer the preflight of a page.
+pub(super) fn answers(
+    (old, new): (&Side, &Side),
+    place: Place<'_>,
+    origin: &Stated,
+) -> (Decision, Decision) {
+    let [before, after] = [old, new].map(|side| {
+        let request = probe::preflight((place.method, place.path), origin, &side.identity);
+        side.engine.decide(&request, &Credentials::default().caller())
+    });
+    (before, after)
+}
+
+/// How bad it is that somebody gains this. The caller is who the app takes the request for.
+fn severity(who: Gainer, gains: &Gains, method: &str, caller: Option<CallerFacts>) -> Severity {
+    let authority = match caller {
+        Some(CallerFacts::Nobody { handler: Some(Some(_)), .. }) => Authority::Ambient,
+        None | Some(CallerFacts::Nobody { .. }) => Authority::Nobody,
+        Some(CallerFacts::Token | CallerFacts::Ticket) => Authority::Held,
+        Some(CallerFacts::Session { .. }) => Authority::Ambient,
+        Some(CallerFacts::Scheme { is_ambient, .. }) => match is_ambient {
+            true => Authority::Ambient,
+            false => Authority::Held,
+        },
+    };
+    let is_safe = method::is_safe(method);
+    let reads = gains.reads.is_some() || matches!(who, Gainer::Anybody | Gainer::OwnPages);
+    match (gains.reaches || gains.sends, is_safe) {
+        (true, false) => {
+            let authority = match gains.sends_credentials {
+                true => Authority::Ambient,
+                false => authority,
+            };
+            Severity::of(who, Effect::Write, authority)
+        }
+        // A page that shows what it cannot read learns little.
+        (true, true) if !reads => Severity::of(who, Effect::Read, Authority::Nobody),
+        _ if gains.reads == Some(super::access::Read::WithoutCredentials)
+            && authority == Authority::Ambient =>
+        {
+            Severity::of(who, Effect::Read, Authority::Nobody)
+        }
+        _ => Severity::of(who, Effect::Read, authority),
+    }
+}

@@ -1,0 +1,216 @@
+//! Compares two apps place by place, and merges the places that differ alike.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    rc::Rc,
+};
+
+use super::{
+    cells::{self, Sketch},
+    finding::Axis,
+    group::{Group, Unit},
+    located::{self, Indices},
+    places::{self, Asked, Region, class_of},
+    probe::{self, Credentials},
+    senders::Atoms,
+    side::Side,
+};
+use crate::{Limits, Route};
+
+pub(super) struct Comparison<'a> {
+    sides: (&'a Side, &'a Side),
+    /// The number of the policy of each route, equal for equal policies.
+    policies: (Vec<usize>, Vec<usize>),
+    /// Whether routes with equal policies are equal.
+    is_same_app: bool,
+    of_requests: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
+    of_preflights: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
+    /// By the policies that tell them apart: a list of origins is read once for all methods.
+    atoms: HashMap<[BTreeSet<usize>; 2], Rc<Atoms>>,
+    groups: BTreeMap<String, Group>,
+}
+
+impl<'a> Comparison<'a> {
+    pub(super) fn new(sides: (&'a Side, &'a Side)) -> Self {
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut numbers = |side: &Side| {
+            let routes = side.manifest.routes.iter();
+            let numbers = routes.map(|route| {
+                let next = known.len();
+                *known.entry(policy_text(route)).or_insert(next)
+            });
+            numbers.collect::<Vec<_>>()
+        };
+        let policies = (numbers(sides.0), numbers(sides.1));
+        let is_same_app = sides.0.engine.facts() == sides.1.engine.facts()
+            && sides.0.identity == sides.1.identity;
+        Self {
+            sides,
+            policies,
+            is_same_app,
+            of_requests: HashMap::new(),
+            of_preflights: HashMap::new(),
+            atoms: HashMap::new(),
+            groups: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Vec<Group> {
+        for region in places::regions(self.sides.0, self.sides.1) {
+            for asked in places::methods(&region, self.sides) {
+                self.compare(&region, &asked);
+            }
+        }
+        let tunnel = Region {
+            found: (None, None),
+            path: String::new(),
+            template: String::new(),
+            has_slash: false,
+        };
+        self.compare(&tunnel, &Asked::Method("CONNECT".to_owned()));
+        self.groups.into_values().collect()
+    }
+
+    fn policy(&self, routes: Indices) -> Indices {
+        let of = |policies: &[usize], index: Option<usize>| policies.get(index?).copied();
+        (of(&self.policies.0, routes.0), of(&self.policies.1, routes.1))
+    }
+
+    fn is_same(&self, routes: Indices) -> bool {
+        let (old, new) = self.policy(routes);
+        old == new && (self.is_same_app || old.is_none())
+    }
+
+    fn compare(&mut self, region: &Region, asked: &Asked) {
+        let method = asked.name().to_owned();
+        let class = class_of(&method).to_owned();
+        let routes = self.served(region, &method);
+        let place = cells::Place { method: &method, path: &region.path, class: &class, routes };
+        // What is redirected has no route, and is not decided as what no route serves.
+        let number = |side: &Side, found: Option<usize>| {
+            found.filter(|number| side.engine.is_redirected(*number))
+        };
+        let redirected =
+            (number(self.sides.0, region.found.0), number(self.sides.1, region.found.1));
+        let mut sketches: Vec<Rc<Sketch>> = Vec::new();
+        if !self.is_same(routes) {
+            let key = format!("{class} {:?} {redirected:?}", self.policy(routes));
+            let sides = self.sides;
+            let atoms = self.atoms(routes.0.as_slice(), routes.1.as_slice());
+            let known = self.of_requests.entry(key);
+            let found = known.or_insert_with(|| shared(cells::requests(sides, place, &atoms)));
+            sketches.extend(found.iter().cloned());
+        }
+        let has_preflights = region.found != (None, None) && !region.has_slash;
+        if has_preflights && let Some(key) = self.tables(region) {
+            let key = format!("{method} {key} {redirected:?}");
+            let sides = self.sides;
+            let all = |side: &Side, path: Option<usize>| -> Vec<usize> {
+                let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
+                methods.iter().map(|(_, index)| *index).collect()
+            };
+            let atoms = self.atoms(&all(sides.0, region.found.0), &all(sides.1, region.found.1));
+            let known = self.of_preflights.entry(key);
+            let routes = located::routes(sides, region.found, &method);
+            let place = cells::Place { routes, ..place };
+            let found = known.or_insert_with(|| shared(cells::preflights(sides, place, &atoms)));
+            sketches.extend(found.iter().cloned());
+        }
+        for axis in Axis::ALL {
+            let of_axis: Vec<Rc<Sketch>> =
+                sketches.iter().filter(|sketch| sketch.axis == axis).cloned().collect();
+            if of_axis.is_empty() {
+                continue;
+            }
+            let words = of_axis.iter().map(|sketch| sketch.identity()).collect::<Vec<_>>();
+            let key = format!("{axis:?} {}", words.join("\n"));
+            let unit = Unit {
+                found: region.found,
+                asked: asked.clone(),
+                path: region.path.clone(),
+                template: region.template.clone(),
+                has_slash: region.has_slash,
+                routes: located::routes(self.sides, region.found, &method),
+                taken: routes,
+                sketches: of_axis,
+            };
+            let group = self.groups.entry(key).or_insert_with(|| Group { axis, units: Vec::new() });
+            group.units.push(unit);
+        }
+    }
+
+    /// The origins that some routes of the two apps tell apart.
+    fn atoms(&mut self, of_old: &[usize], of_new: &[usize]) -> Rc<Atoms> {
+        let (old, new) = self.sides;
+        let numbers = |policies: &[usize], routes: &[usize]| {
+            routes.iter().filter_map(|index| policies.get(*index).copied()).collect()
+        };
+        let key = [numbers(&self.policies.0, of_old), numbers(&self.policies.1, of_new)];
+        let atoms = self.atoms.entry(key).or_insert_with(|| {
+            let policies = of_old.iter().filter_map(|index| old.cors(Some(*index)));
+            let policies = policies.chain(of_new.iter().filter_map(|index| new.cors(Some(*index))));
+            Rc::new(Atoms::of(policies, [&old.identity.origin, &new.identity.origin]))
+        });
+        Rc::clone(atoms)
+    }
+
+    /// The routes that get a request, which is none where an encoded slash is not taken.
+    fn served(&self, region: &Region, method: &str) -> Indices {
+        let (old, new) = self.sides;
+        let of = |side: &Side| {
+            let target = (method, region.path.as_str());
+            let credentials = Credentials::default();
+            let request =
+                probe::request(target, &probe::Sender::default(), &credentials, &side.identity);
+            side.engine.inspect(&request, &credentials.caller()).route
+        };
+        (of(old), of(new))
+    }
+
+    /// All on which preflights for a region depend; `None` if it is the same for both.
+    fn tables(&self, region: &Region) -> Option<String> {
+        let table = |side: &Side, policies: &[usize], path: Option<usize>| {
+            let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
+            let numbers = methods.iter().map(|(name, index)| {
+                format!("{name} {}", policies.get(*index).copied().unwrap_or_default())
+            });
+            numbers.collect::<Vec<_>>().join(",")
+        };
+        let old = table(self.sides.0, &self.policies.0, region.found.0);
+        let new = table(self.sides.1, &self.policies.1, region.found.1);
+        (old != new || !self.is_same_app).then(|| format!("{old};{new}"))
+    }
+}
+
+fn shared(sketches: Vec<Sketch>) -> Rc<Vec<Rc<Sketch>>> {
+    Rc::new(sketches.into_iter().map(Rc::new).collect())
+}
+
+/// All of a policy that decides about requests.
+fn policy_text(route: &Route) -> String {
+    let bare = Route {
+        path: String::new(),
+        methods: Vec::new(),
+        targets: Vec::new(),
+        cache: None,
+        headers: None,
+        limits: Limits::default(),
+        ..route.clone()
+    };
+    serde_json::to_string(&bare).unwrap_or_default()
+}
+
+impl Sketch {
+    /// Equal for what is told in the same words.
+    fn identity(&self) -> String {
+        format!(
+            "{} {:?} {:?} {:?} {} {:?}",
+            self.senders.words(),
+            self.callers,
+            self.gains,
+            self.facets,
+            self.is_preflight,
+            self.severity
+        )
+    }
+}

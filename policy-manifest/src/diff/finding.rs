@@ -1,0 +1,137 @@
+//! What a comparison finds.
+
+use http::Request;
+use serde::Serialize;
+
+use super::{access::Gains, senders::Senders};
+use crate::{
+    Change, Severity,
+    engine::{Caller, Decision},
+};
+
+/// Which of two apps allows more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// The new one: somebody gains access.
+    Widened,
+    /// The old one: clients may break.
+    Narrowed,
+}
+
+impl Axis {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Widened, Self::Narrowed];
+
+    /// The axis when old and new change places.
+    #[must_use]
+    pub const fn mirrored(self) -> Self {
+        match self {
+            Self::Widened => Self::Narrowed,
+            Self::Narrowed => Self::Widened,
+        }
+    }
+
+    /// Its name, such as `widened`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Widened => "widened",
+            Self::Narrowed => "narrowed",
+        }
+    }
+}
+
+/// Requests that one of two apps allows and the other does not, on routes where this is alike.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Which of the two allows more.
+    pub axis: Axis,
+    /// That of the worst case.
+    pub severity: Severity,
+    /// Where.
+    pub places: Vec<Place>,
+    /// Who, and what they gain or lose; the worst first. No request is in two of them.
+    pub cases: Vec<Case>,
+    /// The facets that decide.
+    pub facets: Vec<&'static str>,
+    /// The changes of these facets.
+    pub changes: Vec<Change>,
+}
+
+/// Some methods of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Place {
+    /// The template of the path; `*` for paths without a route, empty for tunnels.
+    pub path: String,
+    /// The methods.
+    pub methods: Vec<String>,
+    /// Also every method that neither app names.
+    pub every_other_method: bool,
+    /// Only paths in which a parameter has an encoded slash.
+    pub encoded_slash: bool,
+    /// The path of the route that serves it before, if one does.
+    pub before: Option<String>,
+    /// The path of the route that serves it afterwards, if one does.
+    pub after: Option<String>,
+}
+
+/// Requests that gain or lose the same.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Case {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Programs and pages.
+    pub senders: Senders,
+    /// The least credentials with which they do, in words; empty for preflights, which have none.
+    pub callers: Vec<String>,
+    /// What is gained or lost.
+    pub gains: Gains,
+    /// One of the requests.
+    pub witness: Witness,
+    pub(super) is_preflight: bool,
+}
+
+/// A request that two apps decide differently.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Witness {
+    /// The request.
+    pub request: Request<()>,
+    /// The same request to the new app, if its origin or the name of its cookie is another one.
+    pub moved: Option<Request<()>>,
+    /// Who sends it.
+    pub caller: Caller,
+    /// Their credentials in words.
+    pub credentials: String,
+    /// How the old app decides.
+    pub before: Decision,
+    /// How the new app decides.
+    pub after: Decision,
+}
+
+impl Place {
+    /// Methods and path in words.
+    pub fn words(&self) -> String {
+        let mut methods = self.methods.join(",");
+        if self.every_other_method {
+            methods = "every method".to_owned();
+        }
+        let path = match self.path.as_str() {
+            "*" => "paths without a route",
+            "" => "tunnels",
+            path => path,
+        };
+        let slash = if self.encoded_slash { " with an encoded slash" } else { "" };
+        format!("{methods} {path}{slash}")
+    }
+}
+
+impl Case {
+    /// Whether the requests are preflights, which ask whether a page may send another request.
+    pub fn is_preflight(&self) -> bool {
+        self.is_preflight
+    }
+}

@@ -1,0 +1,188 @@
+//! Places where two apps differ alike, told as one finding that both engines confirm.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+use super::{
+    access::Access,
+    cells::Sketch,
+    error::DiffError,
+    finding::{Axis, Case, Finding, Place, Witness},
+    located::Indices,
+    places::Asked,
+    probe,
+    side::Side,
+};
+use crate::{
+    Change, Severity,
+    engine::{Decision, Outcome},
+};
+
+/// A place with what is found there.
+#[derive(Debug)]
+pub(super) struct Unit {
+    pub(super) found: Indices,
+    pub(super) asked: Asked,
+    pub(super) path: String,
+    pub(super) template: String,
+    pub(super) has_slash: bool,
+    pub(super) routes: Indices,
+    /// The routes, as far as they take an encoded slash.
+    pub(super) taken: Indices,
+    /// What is found, in the words of the others in its group.
+    pub(super) sketches: Vec<Rc<Sketch>>,
+}
+
+/// Places where the same is found.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) axis: Axis,
+    pub(super) units: Vec<Unit>,
+}
+
+impl Group {
+    /// What is found at one of its places.
+    fn sketches(&self) -> impl Iterator<Item = &Rc<Sketch>> {
+        self.units.iter().take(1).flat_map(|unit| &unit.sketches)
+    }
+
+    fn severity(&self) -> Severity {
+        let severities = self.sketches().map(|sketch| sketch.severity);
+        severities.max().unwrap_or(Severity::Info)
+    }
+
+    pub(super) fn order(&self) -> impl Ord + use<> {
+        let places: Vec<_> =
+            self.units.iter().map(|unit| (unit.template.clone(), unit.asked.clone())).collect();
+        (self.axis, Reverse(self.severity()), places)
+    }
+
+    pub(super) fn finding(
+        &self,
+        sides: (&Side, &Side),
+        changes: &[Change],
+    ) -> Result<Finding, DiffError> {
+        let mut places: BTreeMap<(String, bool), Place> = BTreeMap::new();
+        for unit in &self.units {
+            let path = |side: &Side, index| side.route(index).map(|route| route.path.clone());
+            let key = (unit.template.clone(), unit.has_slash);
+            let place = places.entry(key).or_insert_with(|| Place {
+                path: unit.template.clone(),
+                methods: Vec::new(),
+                every_other_method: false,
+                encoded_slash: unit.has_slash,
+                before: path(sides.0, unit.routes.0),
+                after: path(sides.1, unit.routes.1),
+            });
+            match &unit.asked {
+                Asked::Other => place.every_other_method = true,
+                Asked::Method(name) if !place.methods.contains(name) => {
+                    place.methods.push(name.clone());
+                }
+                Asked::Method(_) => (),
+            }
+        }
+        let mut cases = Vec::new();
+        for (number, sketch) in self.sketches().enumerate() {
+            let mut witness = None;
+            for unit in &self.units {
+                let Some(own) = unit.sketches.get(number) else { continue };
+                let found = unit.replay(sides, own)?;
+                witness = witness.or(Some(found));
+            }
+            let Some(witness) = witness else { continue };
+            cases.push(Case {
+                severity: sketch.severity,
+                senders: sketch.senders.clone(),
+                callers: sketch.callers.clone(),
+                gains: sketch.gains.clone(),
+                witness,
+                is_preflight: sketch.is_preflight,
+            });
+        }
+        let facets: BTreeSet<&'static str> =
+            self.sketches().flat_map(|sketch| sketch.facets.iter().copied()).collect();
+        let places: Vec<Place> = places.into_values().collect();
+        let changes = because(changes, &places, &facets);
+        let facets = facets.into_iter().collect();
+        let (axis, severity) = (self.axis, self.severity());
+        Ok(Finding { axis, severity, places, cases, facets, changes })
+    }
+}
+
+impl Unit {
+    /// Asks both engines about the witness of a sketch.
+    fn replay(&self, sides: (&Side, &Side), sketch: &Sketch) -> Result<Witness, DiffError> {
+        let (old, new) = sides;
+        let target = (self.asked.name(), self.path.as_str());
+        let request = |side: &Side| match sketch.is_preflight {
+            true => probe::preflight(target, &sketch.sender.origin, &side.identity),
+            false => probe::request(target, &sketch.sender, &sketch.credentials, &side.identity),
+        };
+        let caller = sketch.credentials.caller();
+        let (asked, moved) = (request(old), request(new));
+        let before = old.engine.decide(&asked, &caller);
+        let after = new.engine.decide(&moved, &caller);
+        let access = |decision: &Decision, is_served: bool| match sketch.is_preflight {
+            true if is_served => Access::of_preflight(decision, self.asked.name()),
+            true => Access::default(),
+            false => Access::of(decision, sketch.sender.is_other_page()),
+        };
+        let old_access = access(&before, self.routes.0.is_some());
+        let new_access = access(&after, self.routes.1.is_some());
+        let gains = match sketch.axis {
+            Axis::Widened => new_access.beyond(&old_access),
+            Axis::Narrowed => old_access.beyond(&new_access),
+        };
+        if gains != sketch.gains {
+            return Err(DiffError::Mismatch {
+                place: format!("{} {}", self.asked.name(), self.template),
+                words: format!(
+                    "the finding says {:?}, and the engines say {:?}: {:?}",
+                    sketch.gains.words(),
+                    gains.words(),
+                    (outcome(&before), outcome(&after))
+                ),
+            });
+        }
+        let moved = (old.identity != new.identity).then_some(moved);
+        let credentials = sketch.credentials.words();
+        Ok(Witness { request: asked, moved, caller, credentials, before, after })
+    }
+}
+
+fn outcome(decision: &Decision) -> String {
+    match decision.outcome {
+        Outcome::Refused(refusal) => refusal.code().to_owned(),
+        outcome => format!("{outcome:?}"),
+    }
+}
+
+/// The changes that make up a finding: those of the facets that decide where it is.
+fn because(changes: &[Change], places: &[Place], facets: &BTreeSet<&str>) -> Vec<Change> {
+    let is_at = |change: &&Change| {
+        places.iter().any(|place| {
+            let paths = [Some(&place.path), place.before.as_ref(), place.after.as_ref()];
+            let is_method = change.methods.is_empty()
+                || place.every_other_method
+                || change.methods.iter().any(|method| place.methods.contains(method));
+            is_method && paths.contains(&Some(&change.path))
+        })
+    };
+    let of_access = |change: &&Change| !matches!(change.facet, "limits" | "cache" | "headers");
+    let here: Vec<&Change> = changes.iter().filter(is_at).filter(of_access).collect();
+    let deciding =
+        here.iter().filter(|change| facets.contains(change.facet) || change.facet == "route");
+    let deciding: Vec<Change> = deciding.map(|change| (*change).clone()).collect();
+    if !deciding.is_empty() {
+        return deciding;
+    }
+    let of_app = changes.iter().filter(|change| change.path == "app");
+    match here.is_empty() {
+        true => of_app.cloned().collect(),
+        false => here.into_iter().cloned().collect(),
+    }
+}

@@ -1,0 +1,340 @@
+//! The paths and methods on which two apps can differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::side::Side;
+use crate::RouteKind;
+use policy_core::{
+    method,
+    path::{PathTemplate, TrailingSlash},
+};
+
+/// Paths that are alike for both apps: each serves all of them by one path of its own, or by none.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    /// The numbers of the paths that serve it, before and after.
+    pub(super) found: (Option<usize>, Option<usize>),
+    /// A path of it.
+    pub(super) path: String,
+    /// All of it as a template; `*` where neither app has a path.
+    pub(super) template: String,
+    /// The path has an encoded slash.
+    pub(super) has_slash: bool,
+}
+
+/// One method of a region.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Asked {
+    Method(String),
+    /// Every method that neither app names.
+    Other,
+}
+
+/// The name of a method that no app serves.
+pub(super) const OTHER: &str = "X-OTHER";
+
+impl Asked {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Method(name) => name,
+            Self::Other => OTHER,
+        }
+    }
+}
+
+/// Methods that are decided alike where the same route serves them.
+pub(super) fn class_of(method: &str) -> &str {
+    match method {
+        "GET" | "HEAD" | "PUT" | "QUERY" | "OPTIONS" | "TRACE" | "CONNECT" => method,
+        safe if method::is_safe(safe) => "safe",
+        _ => "unsafe",
+    }
+}
+
+/// The methods of which every fallback is asked.
+pub(super) const USUAL: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS", "TRACE"];
+
+/// The methods that somebody may be served by in a region.
+pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked> {
+    let (old, new) = sides;
+    let mut found = BTreeSet::new();
+    let mut serves_all = false;
+    for (side, path) in [(old, region.found.0), (new, region.found.1)] {
+        match path {
+            Some(path) => found.extend(side.engine.methods_of(path).iter().map(|(name, _)| name)),
+            None => serves_all |= side.elsewhere_kind() == Some(RouteKind::Fallback),
+        }
+    }
+    if serves_all {
+        let mut methods: BTreeSet<Asked> =
+            USUAL.iter().map(|name| Asked::Method((*name).to_owned())).collect();
+        methods.extend(found.iter().map(|name| Asked::Method((*name).clone())));
+        methods.insert(Asked::Other);
+        return methods;
+    }
+    let mut methods: BTreeSet<Asked> =
+        found.iter().map(|name| Asked::Method((*name).clone())).collect();
+    if found.iter().any(|name| *name == "GET") {
+        methods.insert(Asked::Method("HEAD".to_owned()));
+    }
+    methods
+}
+
+/// All regions of the paths of two apps.
+pub(super) fn regions(old: &Side, new: &Side) -> Vec<Region> {
+    let (of_old, of_new) = (templates(old), templates(new));
+    let mut regions = Regions {
+        sides: (old, new),
+        found: BTreeMap::new(),
+        fixed: of_old.iter().chain(&of_new).flat_map(Template::fixed).collect(),
+        depth: of_old.iter().chain(&of_new).map(|known| known.segments.len()).max().unwrap_or(0),
+    };
+    for template in of_old.iter().chain(&of_new) {
+        regions.add(template);
+    }
+    for one in &of_old {
+        for other in &of_new {
+            if let Some(both) = one.meet(other) {
+                regions.add(&both);
+            }
+        }
+    }
+    let unserved = [vec![Segment::Any], vec![Segment::Any, Segment::Rest]];
+    for segments in unserved {
+        regions.add(&Template { segments, has_slash: false });
+    }
+    regions.add(&Template { segments: Vec::new(), has_slash: true });
+    regions.add_slashes();
+    regions.found.into_values().flatten().collect()
+}
+
+struct Regions<'a> {
+    sides: (&'a Side, &'a Side),
+    found: BTreeMap<(Option<usize>, Option<usize>), Vec<Region>>,
+    /// The segments that a template names.
+    fixed: BTreeSet<String>,
+    /// The number of segments of the longest template.
+    depth: usize,
+}
+
+impl Regions<'_> {
+    /// Adds the regions of the most general paths of a template: any that neither app names otherwise,
+    /// with a rest that is as short as can be, and one that is longer than every template.
+    fn add(&mut self, template: &Template) {
+        for depth in [1, self.depth + 1] {
+            let path = self.sample(template, depth);
+            let text = template.text();
+            self.add_path(path, &text, false);
+        }
+    }
+
+    fn numbers(&self, path: &str) -> (Option<usize>, Option<usize>) {
+        (self.sides.0.engine.path_number(path), self.sides.1.engine.path_number(path))
+    }
+
+    fn add_path(&mut self, path: String, text: &str, has_slash: bool) {
+        let found = self.numbers(&path);
+        let template = match found {
+            (None, None) => "*".to_owned(),
+            _ => self.named(text, found),
+        };
+        let known = self.found.entry(found).or_default();
+        if has_slash || known.is_empty() {
+            known.push(Region { found, path, template, has_slash });
+        }
+    }
+
+    /// The template with the names of its parameters, as one of the apps writes it.
+    fn named(&self, form: &str, (old, new): (Option<usize>, Option<usize>)) -> String {
+        let old = old.and_then(|path| self.sides.0.path_texts.get(&path));
+        let new = new.and_then(|path| self.sides.1.path_texts.get(&path));
+        let texts = old
+            .into_iter()
+            .chain(new)
+            .filter(|text| PathTemplate::parse(text).is_ok_and(|parsed| parsed.form() == form));
+        texts.min().cloned().unwrap_or_else(|| form.to_owned())
+    }
+
+    /// A path of a template, whose parameters have values that no template names.
+    fn sample(&self, template: &Template, depth: usize) -> String {
+        let fresh = (1..).map(|number: u32| number.to_string());
+        let fresh = fresh.into_iter().find(|text| !self.fixed.contains(text)).unwrap_or_default();
+        let mut path = String::new();
+        for segment in &template.segments {
+            path.push('/');
+            match segment {
+                Segment::Fixed(text) => path.push_str(text),
+                Segment::Any => path.push_str(&fresh),
+                Segment::Rest => path.push_str(&vec![fresh.as_str(); depth].join("/")),
+            }
+        }
+        if template.has_slash || path.is_empty() {
+            path.push('/');
+        }
+        path
+    }
+
+    /// Adds the paths with encoded slashes, of which a parameter takes those that it says it takes,
+    /// unless another path would be hidden by it.
+    fn add_slashes(&mut self) {
+        let takes = |side: &Side| {
+            let routes = side.manifest.routes.iter();
+            routes.clone().any(|route| route.takes_slashes || route.path.contains(":slashes"))
+        };
+        if !takes(self.sides.0) && !takes(self.sides.1) {
+            return;
+        }
+        let plain: Vec<Region> = self.found.values().flatten().cloned().collect();
+        for region in &plain {
+            let segments: Vec<&str> = region.path.split('/').collect();
+            for index in 1..segments.len() {
+                let coded = |text: String| {
+                    let mut coded: Vec<&str> = segments.clone();
+                    if let Some(segment) = coded.get_mut(index) {
+                        *segment = &text;
+                    }
+                    coded.join("/")
+                };
+                let Some(segment) = segments.get(index).filter(|text| !text.is_empty()) else {
+                    continue;
+                };
+                let longer = coded(format!("{segment}%2F{segment}"));
+                if self.numbers(&longer) == region.found {
+                    self.add_path(longer, &region.template, true);
+                }
+                // What decodes to a path that another route serves.
+                let (before, after) = segments.split_at(index);
+                if index > 1 {
+                    let joined = format!("{}%2F{}", before.join("/"), after.join("/"));
+                    if let Some(around) =
+                        self.found.get(&self.numbers(&joined)).and_then(|known| known.first())
+                    {
+                        let template = around.template.clone();
+                        self.add_path(joined, &template, true);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A path template as `matchit` reads it.
+#[derive(Clone, Debug)]
+struct Template {
+    segments: Vec<Segment>,
+    has_slash: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Segment {
+    Fixed(String),
+    Any,
+    /// At least one byte.
+    Rest,
+}
+
+fn templates(side: &Side) -> Vec<Template> {
+    let forms = side.engine.path_forms();
+    let mut all: Vec<Template> = forms.map(|(form, _)| Template::of(form)).collect();
+    if side.engine.trailing_slash() != TrailingSlash::Strict {
+        let fixed = all.iter().filter(|known| !known.segments.contains(&Segment::Rest));
+        let others = fixed.map(|known| Template { has_slash: !known.has_slash, ..known.clone() });
+        all.extend(others.collect::<Vec<_>>());
+    }
+    all
+}
+
+impl Template {
+    fn of(form: &str) -> Self {
+        let segments = form.split('/').filter(|text| !text.is_empty()).map(|text| {
+            match (text.starts_with("{*"), text.starts_with('{')) {
+                (true, _) => Segment::Rest,
+                (false, true) => Segment::Any,
+                (false, false) => Segment::Fixed(text.to_owned()),
+            }
+        });
+        Self { segments: segments.collect(), has_slash: form.ends_with('/') }
+    }
+
+    fn fixed(&self) -> impl Iterator<Item = String> + '_ {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Fixed(text) => Some(text.clone()),
+            Segment::Any | Segment::Rest => None,
+        })
+    }
+
+    /// As [`PathTemplate::form`] writes it.
+    fn text(&self) -> String {
+        let segments = self.segments.iter().enumerate().map(|(index, segment)| match segment {
+            Segment::Fixed(text) => format!("/{text}"),
+            Segment::Any => format!("/{{p{index}}}"),
+            Segment::Rest => format!("/{{*p{index}}}"),
+        });
+        let mut text: String = segments.collect();
+        if self.has_slash || text.is_empty() {
+            text.push('/');
+        }
+        text
+    }
+
+    /// The paths that both match.
+    fn meet(&self, other: &Self) -> Option<Self> {
+        let mut segments = Vec::new();
+        let mut index = 0;
+        loop {
+            let (one, another) = (self.segments.get(index), other.segments.get(index));
+            let rest = |of: &Self| -> Option<Self> {
+                let behind = of.segments.get(index..).unwrap_or_default();
+                let segments = segments.iter().chain(behind).cloned().collect::<Vec<_>>();
+                // A rest has at least one byte.
+                (!behind.is_empty()).then_some(Self { segments, has_slash: of.has_slash })
+            };
+            segments.push(match (one, another) {
+                (None, None) => {
+                    let both = Self { segments, has_slash: self.has_slash };
+                    return (self.has_slash == other.has_slash).then_some(both);
+                }
+                (Some(Segment::Rest), _) => return rest(other),
+                (_, Some(Segment::Rest)) => return rest(self),
+                (None, _) | (_, None) => return None,
+                (Some(Segment::Any), Some(segment)) | (Some(segment), Some(Segment::Any)) => {
+                    segment.clone()
+                }
+                (Some(one), Some(another)) => match one == another {
+                    true => one.clone(),
+                    false => return None,
+                },
+            });
+            index += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_templates_meet_in_what_both_match() {
+        let meet = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(Template::of);
+            let text = one.meet(&other).map(|both| both.text());
+            assert_eq!(other.meet(&one).map(|both| both.text()), text);
+            text
+        };
+        for (one, other, both) in [
+            ("/a", "/a", Some("/a")),
+            ("/a", "/b", None),
+            ("/a", "/a/", None),
+            ("/a/{p1}", "/{p0}/b", Some("/a/b")),
+            ("/a/{*p1}", "/a/{p1}/c", Some("/a/{p1}/c")),
+            ("/a/{*p1}", "/a/b/", Some("/a/b/")),
+            ("/a/{*p1}", "/a/", None),
+            ("/a/{*p1}", "/{*p0}", Some("/a/{*p1}")),
+            ("/", "/{*p0}", None),
+        ] {
+            assert_eq!(meet(one, other).as_deref(), both, "{one} {other}");
+        }
+    }
+}

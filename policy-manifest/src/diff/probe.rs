@@ -1,0 +1,244 @@
+//! Requests as far as decisions depend on them. They become requests to an app that knows itself by
+//! some origin and some cookie.
+
+use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
+
+use super::side::Identity;
+use crate::engine::{Caller, CredentialState, CsrfToken, Login};
+use policy_core::{
+    csrf,
+    isolation::{SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE},
+};
+
+/// Which page sends a request, as its headers state it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sender {
+    pub(super) origin: Stated,
+    /// `Sec-Fetch-Site`, which may be there twice
+    pub(super) site: Option<&'static str>,
+    /// The mode and the destination of a link.
+    pub(super) is_link: bool,
+    /// The mode `cors`.
+    pub(super) is_cors: bool,
+    /// `Referer`, only where nothing else states a page.
+    pub(super) referer: Stated,
+    pub(super) is_upgrade: bool,
+    pub(super) is_early: bool,
+    /// The host that it names is not that of the app.
+    pub(super) is_misdirected: bool,
+}
+
+/// An origin that a header states.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stated {
+    #[default]
+    Absent,
+    /// That of the app.
+    Own,
+    /// One of another, and the number of the set of origins that it stands for.
+    Other(String, usize),
+    /// What is no origin.
+    Malformed,
+    Repeated,
+}
+
+/// Who sends a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Credentials {
+    pub(super) bearer: Slot,
+    pub(super) ticket: Slot,
+    pub(super) scheme: Slot,
+    pub(super) cookie: Cookie,
+    pub(super) has_csrf: bool,
+    pub(super) extra: Extra,
+}
+
+/// One credential.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Slot {
+    #[default]
+    Absent,
+    Valid(Login),
+    Invalid,
+    Unchecked,
+    /// Only a bearer token.
+    Malformed,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Cookie {
+    #[default]
+    Absent,
+    Session(Slot),
+    /// One of something else.
+    Other,
+    TooLarge,
+}
+
+/// What only some routes read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extra {
+    /// The query for JSONP.
+    pub(super) query: Option<String>,
+    /// `Content-Range`
+    pub(super) is_part: bool,
+    /// QUERY without a media type.
+    pub(super) is_untyped: bool,
+    /// `Max-Forwards: 0`
+    pub(super) is_last: bool,
+}
+
+/// Two values of `Sec-Fetch-Site`.
+pub(super) const REPEATED: &str = "repeated";
+
+/// No app is this host.
+const OTHER_HOST: &str = "other.invalid";
+
+/// The target of requests for a tunnel.
+pub(super) const TUNNEL: &str = "db.example:5432";
+
+/// More than all cookies of a request may have.
+const TOO_LARGE: usize = 16 * 1024 + 1;
+
+/// A request of a sender with credentials. The path is empty for a tunnel.
+pub(super) fn request(
+    (method, path): (&str, &str),
+    sender: &Sender,
+    credentials: &Credentials,
+    identity: &Identity,
+) -> Request<()> {
+    let is_tunnel = path.is_empty();
+    let mut fields: Vec<(HeaderName, String)> = Vec::new();
+    let own = match sender.is_misdirected && identity.is_development {
+        true => format!("http://{OTHER_HOST}"),
+        false => identity.origin.clone(),
+    };
+    let host = match (is_tunnel, sender.is_misdirected) {
+        (true, _) => TUNNEL,
+        (false, true) => OTHER_HOST,
+        (false, false) => &identity.host,
+    };
+    fields.push((header::HOST, host.to_owned()));
+    match &sender.origin {
+        Stated::Absent => (),
+        Stated::Own => fields.push((header::ORIGIN, own.clone())),
+        Stated::Other(origin, _) => fields.push((header::ORIGIN, origin.clone())),
+        Stated::Malformed => fields.push((header::ORIGIN, "malformed".to_owned())),
+        Stated::Repeated => {
+            fields.extend([(header::ORIGIN, "null"), (header::ORIGIN, "null")].map(owned));
+        }
+    }
+    match sender.site {
+        None => (),
+        Some(REPEATED) => {
+            let sites = ["same-origin", "cross-site"];
+            fields.extend(sites.map(|site| owned((SEC_FETCH_SITE, site))));
+        }
+        Some(site) => fields.push(owned((SEC_FETCH_SITE, site))),
+    }
+    if sender.is_link {
+        fields.extend([(SEC_FETCH_MODE, "navigate"), (SEC_FETCH_DEST, "document")].map(owned));
+    } else if sender.is_cors {
+        fields.push(owned((SEC_FETCH_MODE, "cors")));
+    }
+    match &sender.referer {
+        Stated::Absent => (),
+        Stated::Own => fields.push((header::REFERER, format!("{own}/"))),
+        _ => fields.push(owned((header::REFERER, "https://evil.example/"))),
+    }
+    if sender.is_upgrade {
+        fields.extend([(header::UPGRADE, "websocket"), (header::CONNECTION, "upgrade")].map(owned));
+    }
+    if sender.is_early {
+        fields.push(owned((HeaderName::from_static("early-data"), "1")));
+    }
+    let bearer = match credentials.bearer {
+        Slot::Absent => None,
+        Slot::Malformed => Some("Bearer a b"),
+        _ => Some("Bearer token"),
+    };
+    let authorization = if is_tunnel { header::PROXY_AUTHORIZATION } else { header::AUTHORIZATION };
+    fields.extend(bearer.map(|value| (authorization, value.to_owned())));
+    match &credentials.cookie {
+        Cookie::Absent => (),
+        Cookie::Session(_) => fields.push((header::COOKIE, format!("{}=session", identity.cookie))),
+        Cookie::Other => fields.push(owned((header::COOKIE, "theme=dark"))),
+        Cookie::TooLarge => fields.push((header::COOKIE, "a".repeat(TOO_LARGE))),
+    }
+    if credentials.has_csrf {
+        fields.push(owned((HeaderName::from_static(csrf::HEADER), "token-of-the-session")));
+    }
+    if method == "QUERY" && !credentials.extra.is_untyped {
+        fields.push(owned((header::CONTENT_TYPE, "application/json")));
+    }
+    if credentials.extra.is_part {
+        fields.push(owned((header::CONTENT_RANGE, "bytes 0-1/2")));
+    }
+    if credentials.extra.is_last {
+        fields.push(owned((HeaderName::from_static("max-forwards"), "0")));
+    }
+    let ticket = (credentials.ticket != Slot::Absent).then(|| "ticket=ticket".to_owned());
+    let query: Vec<String> = ticket.into_iter().chain(credentials.extra.query.clone()).collect();
+    let target = match (is_tunnel, query.is_empty()) {
+        (true, _) => TUNNEL.to_owned(),
+        (false, true) => path.to_owned(),
+        (false, false) => format!("{path}?{}", query.join("&")),
+    };
+    built(method, &target, fields)
+}
+
+/// A preflight of a page for a method.
+pub(super) fn preflight(
+    (method, path): (&str, &str),
+    origin: &Stated,
+    identity: &Identity,
+) -> Request<()> {
+    let sender = Sender { origin: origin.clone(), ..Sender::default() };
+    let mut request = request(("OPTIONS", path), &sender, &Credentials::default(), identity);
+    if let Ok(asked) = HeaderValue::from_str(method) {
+        request.headers_mut().insert(header::ACCESS_CONTROL_REQUEST_METHOD, asked);
+    }
+    request
+}
+
+fn owned((name, value): (HeaderName, &str)) -> (HeaderName, String) {
+    (name, value.to_owned())
+}
+
+fn built(method: &str, target: &str, fields: Vec<(HeaderName, String)>) -> Request<()> {
+    let mut request = Request::new(());
+    if let Ok(method) = Method::from_bytes(method.as_bytes()) {
+        *request.method_mut() = method;
+    }
+    *request.uri_mut() = target.parse().unwrap_or(Uri::from_static("/"));
+    for (name, value) in fields {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            request.headers_mut().append(name, value);
+        }
+    }
+    request
+}
+
+impl Credentials {
+    /// What the stores and keys of the app would find.
+    pub(super) fn caller(&self) -> Caller {
+        let session = match &self.cookie {
+            Cookie::Session(slot) => slot.state(),
+            Cookie::Absent | Cookie::Other | Cookie::TooLarge => CredentialState::Absent,
+        };
+        let csrf = if self.has_csrf { CsrfToken::Valid } else { CsrfToken::Absent };
+        let [token, ticket, scheme] = [&self.bearer, &self.ticket, &self.scheme].map(Slot::state);
+        Caller { session, token, ticket, scheme, csrf }
+    }
+}
+
+impl Slot {
+    fn state(&self) -> CredentialState {
+        match self {
+            Self::Absent => CredentialState::Absent,
+            Self::Valid(login) => CredentialState::Valid(login.clone()),
+            Self::Invalid | Self::Malformed => CredentialState::Invalid,
+            Self::Unchecked => CredentialState::Unchecked,
+        }
+    }
+}

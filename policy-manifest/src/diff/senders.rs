@@ -1,0 +1,275 @@
+//! The pages and programs that two policies may tell apart.
+
+use std::collections::BTreeSet;
+
+use super::probe::{REPEATED, Sender, Stated};
+use crate::{
+    Cors,
+    algebra::{OriginRegion, WitnessKind},
+    severity::Gainer,
+};
+
+/// Who sends requests: programs, and pages by their origins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Senders {
+    /// Programs, which state no page.
+    pub programs: bool,
+    /// Pages of the app itself.
+    pub own_pages: bool,
+    /// Pages of other origins that state their origin, as scripts and forms do.
+    pub pages: OriginRegion,
+    /// Links of other sites, which show the response.
+    pub links: bool,
+    /// Images, scripts, frames and forms without a stated origin on pages of other sites.
+    pub embeds: bool,
+    /// They open a WebSocket.
+    pub web_socket: bool,
+    /// They call the server by a host name that is not the app's, such as its address.
+    pub other_host: bool,
+    /// Their headers contradict each other, or their request may be a replay.
+    pub odd: bool,
+}
+
+/// Disjoint sets of origins, between the members of which no policy distinguishes.
+#[derive(Debug)]
+pub(super) struct Atoms(Vec<Atom>);
+
+#[derive(Debug)]
+struct Atom {
+    region: OriginRegion,
+    origin: String,
+    is_of_anybody: bool,
+}
+
+impl Atoms {
+    /// The sets into which some policies divide all origins but the apps' own.
+    pub(super) fn of<'a>(policies: impl Iterator<Item = &'a Cors>, own: [&str; 2]) -> Self {
+        let mut regions: Vec<OriginRegion> = Vec::new();
+        for region in policies.map(Cors::region) {
+            if !regions.contains(&region) {
+                regions.push(region);
+            }
+        }
+        let mut all = OriginRegion::all().difference(&OriginRegion::null());
+        for origin in own {
+            if let Ok(own) = origin.parse::<OriginRegion>() {
+                all = all.difference(&own);
+            }
+        }
+        let mut atoms = vec![all];
+        for region in &regions {
+            let split = atoms
+                .iter()
+                .flat_map(|atom| [atom.intersection(region), atom.difference(region)].into_iter());
+            atoms = split.filter(|atom| !atom.is_empty()).collect();
+        }
+        let mut atoms: Vec<Atom> = atoms.into_iter().filter_map(Atom::of).collect();
+        // The order does not depend on which of the two is the old one.
+        atoms.sort_by(|one, other| one.origin.cmp(&other.origin));
+        let null =
+            Atom { region: OriginRegion::null(), origin: "null".to_owned(), is_of_anybody: true };
+        atoms.push(null);
+        Self(atoms)
+    }
+
+    /// The values of `Origin`.
+    pub(super) fn stated(&self) -> Vec<Stated> {
+        let atoms = self.0.iter().enumerate();
+        let others = atoms.map(|(number, atom)| Stated::Other(atom.origin.clone(), number));
+        let first = [Stated::Absent, Stated::Own].into_iter();
+        first.chain(others).chain([Stated::Malformed, Stated::Repeated]).collect()
+    }
+
+    /// All senders that some policy tells apart.
+    pub(super) fn senders(&self) -> Vec<Sender> {
+        let mut senders = Vec::new();
+        for origin in self.stated() {
+            for (site, is_link) in SITES {
+                let plain = Sender { origin: origin.clone(), site, is_link, ..Sender::default() };
+                let is_null = matches!(&origin, Stated::Other(text, _) if text == "null");
+                if is_null && !is_link {
+                    senders.push(Sender { is_cors: true, ..plain.clone() });
+                }
+                if origin == Stated::Absent && site.is_none() {
+                    for referer in [Stated::Own, Stated::Malformed] {
+                        senders.push(Sender { referer, ..plain.clone() });
+                    }
+                }
+                senders.push(plain);
+            }
+        }
+        let modified = [(false, true), (true, false), (true, true)];
+        let modified = modified.into_iter().flat_map(|(is_upgrade, is_early)| {
+            let senders = senders.iter();
+            senders.map(move |sender| Sender { is_upgrade, is_early, ..sender.clone() })
+        });
+        let modified: Vec<_> = modified.collect();
+        senders.sort_by_key(|sender| !sender.is_program());
+        senders.extend(modified);
+        senders
+    }
+
+    /// Who a sender is in the browser of somebody.
+    pub(super) fn gainer(&self, sender: &Sender) -> Gainer {
+        let is_odd = sender.contradicts();
+        match &sender.origin {
+            Stated::Own => Gainer::OwnPages,
+            Stated::Other(..) if sender.is_own_form() => Gainer::OwnPages,
+            Stated::Other(_, number) => match self.0.get(*number) {
+                Some(atom) if !atom.is_of_anybody => Gainer::NamedSites,
+                _ => Gainer::AnySite,
+            },
+            Stated::Absent if !is_odd && sender.site.is_some_and(|site| site == "same-origin") => {
+                Gainer::OwnPages
+            }
+            Stated::Absent if !is_odd && sender.site.is_some() => Gainer::AnySite,
+            _ => Gainer::Anybody,
+        }
+    }
+
+    /// The senders of requests with a method. Where pages and programs do, what else a client could
+    /// make up is not told.
+    pub(super) fn describe<'a>(
+        &self,
+        senders: impl IntoIterator<Item = &'a Sender>,
+        method: &str,
+    ) -> Senders {
+        let senders: Vec<&Sender> = senders.into_iter().collect();
+        let direct: Vec<&Sender> =
+            senders.iter().filter(|sender| !sender.is_misdirected).copied().collect();
+        let other_host = direct.is_empty();
+        let senders = if other_host { senders } else { direct };
+        let usual = senders.iter().filter(|sender| !sender.is_odd(method)).copied();
+        let usual: Vec<&Sender> = usual.collect();
+        let plain: Vec<&Sender> =
+            usual.iter().filter(|sender| !sender.is_upgrade).copied().collect();
+        let found = match (plain.is_empty(), usual.is_empty()) {
+            (false, _) => self.of_plain(&plain),
+            (true, false) => Senders { web_socket: true, ..self.of_plain(&usual) },
+            (true, true) => Senders { odd: true, ..self.of_plain(&senders) },
+        };
+        Senders { other_host, ..found }
+    }
+
+    fn of_plain(&self, senders: &[&Sender]) -> Senders {
+        let mut found = Senders::default();
+        let mut numbers = BTreeSet::new();
+        for sender in senders {
+            match (&sender.origin, sender.site) {
+                (Stated::Other(..), _) if sender.is_own_form() => found.own_pages = true,
+                (Stated::Other(_, number), _) => {
+                    numbers.insert(*number);
+                }
+                (Stated::Own, _) | (Stated::Absent, Some("same-origin")) => found.own_pages = true,
+                (Stated::Absent, None) if sender.referer == Stated::Absent => found.programs = true,
+                (Stated::Absent, None) if sender.referer == Stated::Own => found.own_pages = true,
+                (Stated::Absent, Some(_)) if sender.is_link => found.links = true,
+                (Stated::Absent, _) => found.embeds = true,
+                (Stated::Malformed | Stated::Repeated, _) => (),
+            }
+        }
+        let regions = numbers.iter().filter_map(|number| self.0.get(*number));
+        found.pages = regions.map(|atom| atom.region.clone()).collect();
+        found
+    }
+}
+
+impl Atom {
+    fn of(region: OriginRegion) -> Option<Self> {
+        let witness = region.witness()?;
+        let is_of_anybody =
+            region.is_cofinite() || witness.kinds().contains(&WitnessKind::AttackerDomain);
+        Some(Self { origin: witness.origin().to_owned(), region, is_of_anybody })
+    }
+}
+
+/// The values of `Sec-Fetch-Site`, and whether it is a link.
+const SITES: [(Option<&str>, bool); 8] = [
+    (None, false),
+    (Some("same-origin"), false),
+    (Some("same-site"), false),
+    (Some("same-site"), true),
+    (Some("cross-site"), false),
+    (Some("cross-site"), true),
+    (Some("malformed"), false),
+    (Some(REPEATED), false),
+];
+
+impl Sender {
+    fn is_program(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it is a form of an own page without a referrer, which has the origin `null`.
+    fn is_own_form(&self) -> bool {
+        let is_null = matches!(&self.origin, Stated::Other(text, _) if text == "null");
+        is_null && self.site == Some("same-origin") && !self.is_cors
+    }
+
+    /// Whether no client sends this with a method, or only as a replay.
+    pub(super) fn is_odd(&self, method: &str) -> bool {
+        (self.is_upgrade && method != "GET") || self.is_early || self.contradicts()
+    }
+
+    fn contradicts(&self) -> bool {
+        match (&self.origin, self.site) {
+            (Stated::Malformed | Stated::Repeated, _) | (_, Some("malformed" | REPEATED)) => true,
+            (Stated::Own, Some("same-site" | "cross-site")) => true,
+            (Stated::Other(text, _), Some("same-origin")) => text != "null",
+            _ => false,
+        }
+    }
+
+    /// Whether a page of another origin sends this, which reads only what is shared with it.
+    pub(super) fn is_other_page(&self) -> bool {
+        matches!(self.origin, Stated::Other(..) | Stated::Malformed)
+    }
+}
+
+impl Senders {
+    /// Whether it is everybody: programs and pages of any origin.
+    fn is_everybody(&self) -> bool {
+        self.programs && self.own_pages && self.embeds && self.pages.is_cofinite()
+    }
+
+    /// Who, in words.
+    pub fn words(&self) -> String {
+        let mut words = Vec::new();
+        let left_out = match self.is_everybody() {
+            true => {
+                words.push("everybody".to_owned());
+                true
+            }
+            false => false,
+        };
+        if !left_out {
+            for (is, who) in [(self.programs, "programs"), (self.own_pages, "pages of the app")] {
+                words.extend(is.then(|| who.to_owned()));
+            }
+            if !self.pages.is_empty() {
+                words.push(match self.pages.is_cofinite() {
+                    true => "pages of any origin".to_owned(),
+                    false => format!("pages of `{}`", self.pages),
+                });
+            }
+            let loads = [
+                (self.embeds, "images, frames and forms of other sites"),
+                (self.links, "links of other sites"),
+            ];
+            words.extend(loads.iter().filter(|(is, _)| *is).map(|(_, who)| (*who).to_owned()));
+        }
+        let mut words = words.join(", ");
+        if words.is_empty() {
+            words = "whoever states no valid page".to_owned();
+        }
+        for (is, how) in [
+            (self.web_socket, ", by a WebSocket"),
+            (self.odd && !self.web_socket, ", by a request that no page sends"),
+            (self.other_host, ", under another host name"),
+        ] {
+            words.push_str(if is { how } else { "" });
+        }
+        words
+    }
+}

@@ -1,0 +1,94 @@
+//! One of the two apps that are compared.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Manifest, Route, RouteKind,
+    engine::{Engine, EngineError},
+    facets::Cors,
+};
+use policy_core::path::PathTemplate;
+
+/// One of two apps.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub(super) manifest: Manifest,
+    pub(super) engine: Engine,
+    pub(super) identity: Identity,
+    /// The templates as they are written, by the numbers of their paths.
+    pub(super) path_texts: BTreeMap<usize, String>,
+}
+
+/// Under which names an app knows itself. A request to it uses them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) host: String,
+    pub(super) origin: String,
+    /// In development the own pages are those of the host that a request names.
+    pub(super) is_development: bool,
+    /// The name of the cookie of its sessions.
+    pub(super) cookie: String,
+}
+
+impl Side {
+    pub(super) fn new(manifest: &Manifest) -> Result<Self, EngineError> {
+        let manifest = manifest.clone().normal();
+        let engine = Engine::new(&manifest)?;
+        let origin = manifest.app.public_origin.clone();
+        let is_development = origin.is_none();
+        let origin = origin.unwrap_or_else(|| "http://localhost".to_owned());
+        let host = origin.split_once("://").map_or("", |(_, host)| host).to_owned();
+        let cookie = manifest.app.sessions.as_ref().map(|facts| facts.cookie.clone());
+        let cookie = cookie.unwrap_or_else(unknown);
+        let identity = Identity { host, origin, is_development, cookie };
+        let mut of_form = BTreeMap::new();
+        for route in &manifest.routes {
+            for text in texts(route) {
+                if let Ok(template) = PathTemplate::parse(&text) {
+                    of_form.insert(engine.form(&template), text.replace(":slashes}", "}"));
+                }
+            }
+        }
+        let numbers = engine.path_forms();
+        let path_texts = numbers
+            .filter_map(|(form, number)| Some((number, of_form.get(form)?.clone())))
+            .collect();
+        Ok(Self { manifest, engine, identity, path_texts })
+    }
+
+    /// Has the cookie of the other app sent to one without sessions, which does not know it.
+    pub(super) fn take_cookie(&mut self, other: &Self) {
+        if self.manifest.app.sessions.is_none() {
+            self.identity.cookie.clone_from(&other.identity.cookie);
+        }
+    }
+
+    pub(super) fn route(&self, index: Option<usize>) -> Option<&Route> {
+        self.manifest.routes.get(index?)
+    }
+
+    pub(super) fn cors(&self, index: Option<usize>) -> Option<&Cors> {
+        self.route(index)?.cors.as_ref()
+    }
+
+    pub(super) fn elsewhere_kind(&self) -> Option<RouteKind> {
+        self.route(self.engine.elsewhere()).map(|route| route.kind)
+    }
+}
+
+/// A cookie that no app without sessions knows. The empty name would be found in `=value`.
+fn unknown() -> String {
+    "__Host-sid".to_owned()
+}
+
+/// The templates that a route serves.
+fn texts(route: &Route) -> Vec<String> {
+    match route.kind {
+        RouteKind::Mount | RouteKind::Proxy => {
+            let prefix = &route.path;
+            vec![prefix.clone(), format!("{prefix}/"), format!("{prefix}/{{*path}}")]
+        }
+        RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => Vec::new(),
+        RouteKind::Handler | RouteKind::Probe => vec![route.path.clone()],
+    }
+}

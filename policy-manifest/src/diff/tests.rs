@@ -1,0 +1,374 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    Auth, Cors, Csrf, Dangers, Jsonp, Origins, Requirement, Route, RouteKind, SessionFacts,
+    Severity, TokenFacts, engine::Outcome,
+};
+
+fn session() -> Requirement {
+    Requirement { session: true, ..Requirement::default() }
+}
+
+fn cors(origins: &[&str]) -> Cors {
+    Cors {
+        origins: Origins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
+        credentials: true,
+        methods: None,
+        headers: Vec::new(),
+        expose: Vec::new(),
+        max_age: None,
+        dangers: Dangers::default(),
+    }
+}
+
+fn app(routes: Vec<Route>) -> Manifest {
+    let mut manifest = Manifest::new();
+    manifest.app.public_origin = Some("https://api.shop.example".to_owned());
+    manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
+    let issuer = manifest.app.public_origin.clone();
+    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
+    manifest.routes = routes;
+    manifest
+}
+
+fn order(change: impl FnOnce(&mut Route)) -> Manifest {
+    let mut route = Route::handler("/orders", ["POST"], Auth::Required(session()));
+    change(&mut route);
+    app(vec![route])
+}
+
+/// The findings in words, one line for each case.
+fn told(old: &Manifest, new: &Manifest) -> Vec<String> {
+    let found = diff(old, new).unwrap();
+    let mirrored = diff(new, old).unwrap();
+    assert_eq!(mirrored.findings.len(), found.findings.len());
+    assert!(diff(new, new).unwrap().is_empty());
+    let lines = found.findings.iter().flat_map(|finding| {
+        let places: Vec<_> = finding.places.iter().map(Place::words).collect();
+        let places = places.join(" + ");
+        let axis = finding.axis.name();
+        finding.cases.iter().map(move |case| {
+            let who = case.senders.words();
+            let callers = case.callers.join("; ");
+            format!(
+                "{axis} {}: {places}: {who}: {callers}: {}",
+                case.severity,
+                case.gains.words().join(", ")
+            )
+        })
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_role_that_is_dropped_lets_every_session_in() {
+    let staff = |roles: &[&str]| {
+        order(|route| {
+            let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+            route.auth = Auth::Required(Requirement { roles, ..session() });
+        })
+    };
+    let (old, new) = (staff(&["staff"]), staff(&[]));
+    assert_eq!(
+        told(&old, &new),
+        [
+            "widened medium: POST /orders: programs, pages of the app: a session and its CSRF token: reach the handler"
+        ]
+    );
+    let found = diff(&old, &new).unwrap();
+    let [finding] = found.findings.as_slice() else { panic!("{:?}", found.findings) };
+    assert_eq!(finding.facets, ["auth"]);
+    assert_eq!(finding.changes.len(), 1);
+    assert!(found.changes.is_empty());
+    let case = &finding.cases[0];
+    assert_eq!(case.witness.before.refusal().unwrap().code(), "auth.rights-missing");
+    assert_eq!(case.witness.after.outcome, Outcome::Reached);
+}
+
+#[test]
+fn origins_that_are_granted_act_and_read_as_their_visitor() {
+    let of = |origins: &[&str]| order(|route| route.cors = Some(cors(origins)));
+    let (old, new) = (of(&["https://app.shop.example"]), of(&["https://*.shop.example"]));
+    let gained = "pages of `https://*.shop.example except https://api.shop.example, \
+                  https://app.shop.example`";
+    assert_eq!(
+        told(&old, &new),
+        [
+            format!(
+                "widened high: POST /orders: {gained}: a session and its CSRF token: reach the \
+                 handler, read the response to a request with cookies"
+            ),
+            format!(
+                "widened medium: POST /orders: {gained}: : pass the preflight for a request with \
+                 cookies, send the headers `content-type` `x-csrf-token`"
+            ),
+        ]
+        .map(|line| line.replace("widened medium", "widened high"))
+    );
+}
+
+#[test]
+fn a_path_of_its_own_is_compared_with_what_served_it() {
+    let item = Route::handler("/a/{id}", ["GET"], Auth::Required(session()));
+    let own = Route::handler("/a/x", ["GET"], Auth::Public);
+    let (old, new) = (app(vec![item.clone()]), app(vec![item, own]));
+    assert_eq!(
+        told(&old, &new),
+        ["widened medium: GET,HEAD /a/x: everybody: no credentials: reach the handler"]
+    );
+}
+
+#[test]
+fn templates_that_cross_are_compared_where_they_meet() {
+    let routes = |path: &str, auth| app(vec![Route::handler(path, ["GET"], auth)]);
+    let old = routes("/{tenant}/b", Auth::Required(session()));
+    let new = routes("/a/{id}", Auth::Public);
+    let found = diff(&old, &new).unwrap();
+    let places: BTreeSet<String> = found
+        .findings
+        .iter()
+        .flat_map(|finding| &finding.places)
+        .map(|place| place.path.clone())
+        .collect();
+    let expected = ["/a/b", "/a/{id}", "/{tenant}/b"].map(str::to_owned);
+    assert_eq!(places, BTreeSet::from(expected));
+}
+
+#[test]
+fn a_route_that_is_gone_falls_to_what_is_around_it() {
+    let files = Route::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
+    let pay = Route::handler("/files/pay", ["GET"], Auth::Required(session()));
+    let lines = told(&app(vec![files.clone(), pay.clone()]), &app(vec![files]));
+    // What is mounted may know cookies of its own, so that HEAD with an `Upgrade` is refused.
+    let (odd, usual): (Vec<_>, Vec<_>) =
+        lines.iter().partition(|line| line.starts_with("narrowed info: HEAD /files/pay: programs"));
+    assert_eq!((odd.len(), usual.len()), (1, 1), "{lines:?}");
+    assert!(usual[0].starts_with("widened medium: GET,HEAD /files/pay: everybody"), "{lines:?}");
+    let lines = told(&app(vec![pay]), &app(Vec::new()));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("narrowed"), "{lines:?}");
+}
+
+#[test]
+fn a_fallback_serves_every_method_of_every_other_path() {
+    let not_found = Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public);
+    let fallback = Route::new(RouteKind::Fallback, "*", [""; 0], Auth::Public);
+    let old = app(vec![not_found]);
+    let found = diff(&old, &app(vec![fallback])).unwrap();
+    let place = |place: &Place| (place.path.clone(), place.every_other_method);
+    let places: Vec<_> =
+        found.findings.iter().flat_map(|finding| &finding.places).map(place).collect();
+    assert!(places.contains(&("*".to_owned(), true)), "{places:?}");
+    assert!(found.findings.iter().all(|finding| finding.axis == Axis::Widened));
+}
+
+#[test]
+fn csrf_protection_that_is_gone_is_for_pages_of_any_site() {
+    let of = |csrf| order(|route| route.csrf = csrf);
+    let lines = told(&of(Csrf::Token), &of(Csrf::Exempt("a test".to_owned())));
+    assert!(lines.iter().all(|line| line.starts_with("widened")), "{lines:?}");
+    let is_any =
+        |line: &&String| line.starts_with("widened high") && line.contains("pages of any origin");
+    assert!(lines.iter().any(|line| is_any(&line)), "{lines:?}");
+}
+
+#[test]
+fn what_is_read_of_a_response_is_told_header_by_header() {
+    let of = |expose: &[&str], headers: &[&str]| {
+        let mut shared = cors(&["https://app.shop.example"]);
+        shared.expose = expose.iter().map(|name| (*name).to_owned()).collect();
+        shared.headers = headers.iter().map(|name| (*name).to_owned()).collect();
+        order(|route| route.cors = Some(shared))
+    };
+    let lines = told(&of(&["x-a", "x-b"], &[]), &of(&["x-b", "x-c"], &["x-range"]));
+    let has = |words: &str| lines.iter().any(|line| line.contains(words));
+    assert!(has("read the headers `x-c`") && has("read the headers `x-a`"), "{lines:?}");
+    assert!(has("send the headers `x-range`"), "{lines:?}");
+    assert!(!has("x-b"), "{lines:?}");
+}
+
+#[test]
+fn limits_are_no_access() {
+    let old = order(|_| ());
+    let new = order(|route| route.limits.body = Some(5));
+    let found = diff(&old, &new).unwrap();
+    assert!(found.findings.is_empty() && !found.is_empty());
+    assert_eq!(found.changes[0].facet, "limits");
+}
+
+#[test]
+fn an_app_that_moved_is_asked_under_its_own_names() {
+    let old = order(|_| ());
+    let mut new = order(|route| route.auth = Auth::Public);
+    new.app.public_origin = Some("https://api.store.example".to_owned());
+    new.app.sessions = Some(SessionFacts::new("memory", "__Host-id", "lax"));
+    let found = diff(&old, &new).unwrap();
+    let moved = found.findings[0].cases[0].witness.moved.as_ref().unwrap();
+    assert_eq!(moved.headers()["host"], "api.store.example");
+    let facets: BTreeSet<_> = found.changes.iter().map(|change| change.facet).collect();
+    assert!(facets.contains("public_origin") && facets.contains("sessions"), "{facets:?}");
+    let mut same = order(|_| ());
+    same.app.public_origin.clone_from(&new.app.public_origin);
+    assert!(diff(&old, &same).unwrap().findings.is_empty());
+}
+
+#[test]
+fn an_app_without_sessions_takes_no_cookie_for_one() {
+    let mut old = order(|_| ());
+    old.app.sessions = None;
+    let mut new = order(|_| ());
+    new.app.sessions = Some(SessionFacts::new("memory", "__Host-id", "lax"));
+    let lines = told(&old, &new);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("a session and its CSRF token: reach the handler"), "{lines:?}");
+}
+
+#[test]
+fn what_no_page_sends_is_in_a_case_of_those_who_gain_the_same() {
+    let of = |auth| app(vec![Route::handler("/a", ["GET"], auth)]);
+    let found = diff(&of(Auth::Required(session())), &of(Auth::Public)).unwrap();
+    let cookie = ("cookie", "__Host-sid=session");
+    let socket = [cookie, ("upgrade", "websocket"), ("connection", "upgrade")];
+    let replay = [cookie, ("early-data", "1")];
+    let session = crate::engine::CredentialState::valid();
+    let caller = Caller { session, ..Caller::default() };
+    for fields in [&socket[..], &replay] {
+        let request = Request::get("/a").header("host", "api.shop.example");
+        let request =
+            fields.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let request = request.body(()).unwrap();
+        let (gained, lost) = found.gains(&request, &caller);
+        assert!(gained.reaches && lost.is_empty(), "{fields:?}");
+        let cases = found.at(&request, &caller);
+        assert_eq!(cases.len(), 1, "{fields:?}");
+        assert_eq!(cases[0].1.gains, gained);
+    }
+}
+
+#[test]
+fn scripts_and_isolation_are_compared() {
+    let of = |change: &dyn Fn(&mut Route)| {
+        let mut route = Route::handler("/prices", ["GET"], Auth::Public);
+        route.isolation = Some(policy_core::isolation::Isolation::SameOrigin);
+        change(&mut route);
+        app(vec![route])
+    };
+    let jsonp = Jsonp { callback: "cb".to_owned(), dotted: false };
+    let open = told(&of(&|_| ()), &of(&|route| route.isolation = None));
+    assert!(open.iter().any(|line| line.contains("images, frames")), "{open:?}");
+    let script = told(&of(&|_| ()), &of(&|route| route.jsonp = Some(jsonp.clone())));
+    let has = |axis: &str, words: &str| {
+        script.iter().any(|line| line.starts_with(axis) && line.contains(words))
+    };
+    // A function of an object is refused now, and any page may load a script.
+    assert!(has("narrowed", "`cb=a.show`") && has("widened", "images, frames"), "{script:?}");
+}
+
+#[test]
+fn encoded_slashes_are_compared() {
+    let of = |path: &str| app(vec![Route::handler(path, ["GET"], Auth::Public)]);
+    let lines = told(&of("/p/{name}"), &of("/p/{name:slashes}"));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("GET,HEAD /p/{name} with an encoded slash: everybody"), "{lines:?}");
+}
+
+#[test]
+fn tunnels_are_compared() {
+    let token = Auth::Required(Requirement { token: true, ..Requirement::default() });
+    let tunnel = |auth| {
+        let mut route = Route::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
+        route.targets = vec!["db.example:5432".to_owned()];
+        app(vec![route])
+    };
+    let lines = told(&tunnel(token), &tunnel(Auth::Public));
+    assert!(lines[0].contains("CONNECT tunnels: "), "{lines:?}");
+    assert!(lines[0].contains("no credentials"), "{lines:?}");
+}
+
+#[test]
+fn no_severity_is_more_than_that_of_a_stranger_with_the_session_of_another() {
+    let requirement = Requirement { optional: true, ..session() };
+    let old = order(|_| ());
+    let new = order(|route| route.auth = Auth::Required(requirement));
+    let found = diff(&old, &new).unwrap();
+    assert_eq!(found.findings[0].severity, Severity::High);
+    let is_anonymous = |case: &Case| case.callers.iter().any(|words| words == "no credentials");
+    assert!(found.findings[0].cases.iter().any(is_anonymous));
+}
+
+/// Orchestrators call probes by an address.
+#[test]
+fn a_route_in_place_of_a_probe_answers_under_the_name_of_the_app_only() {
+    let health = |kind| app(vec![Route::new(kind, "/health", ["GET"], Auth::Public)]);
+    let (probe, route) = (health(RouteKind::Probe), health(RouteKind::Handler));
+    let narrowed =
+        "GET,HEAD /health: everybody, under another host name: no credentials: reach the handler";
+    assert_eq!(told(&probe, &route), [format!("narrowed medium: {narrowed}")]);
+    assert_eq!(told(&route, &probe), [format!("widened medium: {narrowed}")]);
+    let found = diff(&probe, &route).unwrap();
+    let witness = &found.findings[0].cases[0].witness;
+    assert_eq!(witness.request.headers()[header::HOST], "other.invalid");
+    assert!(matches!(witness.after.outcome, Outcome::Refused(refusal) if refusal.status() == 421));
+    let asked = |host: &str| {
+        let request = Request::get("/health").header("host", host).body(()).unwrap();
+        found.at(&request, &Caller::default()).len()
+    };
+    assert_eq!((asked("10.0.0.7:8080"), asked("api.shop.example")), (1, 0));
+    // Of a new probe it goes without saying.
+    assert_eq!(
+        told(&app(vec![]), &probe),
+        ["widened medium: GET,HEAD /health: everybody: no credentials: reach the handler"]
+    );
+}
+
+/// Whatever else the request has: a cookie, a page.
+#[test]
+fn a_proxy_in_place_of_a_fallback_answers_the_last_hop_itself() {
+    let public = |kind, path, methods: &[&str]| {
+        Route::new(kind, path, methods.iter().copied(), Auth::Public)
+    };
+    let fallback = || public(RouteKind::Fallback, "*", &[]);
+    let proxy = public(RouteKind::Proxy, "/up", &["GET", "OPTIONS"]);
+    let found = diff(&app(vec![fallback()]), &app(vec![fallback(), proxy])).unwrap();
+    for fields in [&[][..], &[("cookie", "theme=dark")], &[("sec-fetch-site", "cross-site")]] {
+        let request = |hops: &str| {
+            let request = Request::options("/up/x").header("host", "api.shop.example");
+            let request = request.header("max-forwards", hops);
+            let with = |request: http::request::Builder, (name, value): &(&str, &str)| {
+                request.header(*name, *value)
+            };
+            fields.iter().fold(request, with).body(()).unwrap()
+        };
+        let (last, further) = (request("0"), request("1"));
+        let anybody = Caller::default();
+        assert_eq!(found.at(&further, &anybody).len(), 0, "{fields:?}");
+        let at = found.at(&last, &anybody);
+        let [(finding, case)] = at.as_slice() else { panic!("{fields:?}: {at:?}") };
+        assert_eq!(finding.axis, Axis::Narrowed);
+        assert_eq!(found.gains(&last, &anybody), (Gains::default(), case.gains.clone()));
+    }
+}
+
+#[test]
+fn a_witness_that_is_decided_otherwise_is_an_error() {
+    let old = order(|_| ());
+    let new = order(|route| route.auth = Auth::Public);
+    let sides = (Side::new(&old).unwrap(), Side::new(&new).unwrap());
+    let mut groups = Comparison::new((&sides.0, &sides.1)).run();
+    let axis = groups[0].axis.mirrored();
+    let sketches = &mut groups[0].units[0].sketches;
+    sketches.iter_mut().for_each(|sketch| std::rc::Rc::make_mut(sketch).axis = axis);
+    let error = groups[0].finding((&sides.0, &sides.1), &[]).unwrap_err();
+    assert!(matches!(error, DiffError::Mismatch { .. }), "{error}");
+    assert!(error.to_string().contains("POST /orders"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_an_error() {
+    let good = order(|_| ());
+    let mut bad = order(|_| ());
+    bad.app.public_origin = Some("http://api.example".to_owned());
+    assert!(matches!(diff(&bad, &good), Err(DiffError::Old(_))));
+    assert!(matches!(diff(&good, &bad), Err(DiffError::New(_))));
+}

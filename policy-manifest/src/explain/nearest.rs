@@ -1,0 +1,210 @@
+//! The most similar request that is let through.
+
+use http::{HeaderName, HeaderValue, Method, Request, header};
+
+use super::{development_origin, is_let_through, served_as};
+use crate::{
+    Auth, Manifest, Requirement, Route,
+    changes::region,
+    engine::{Caller, CredentialState, CsrfToken, Engine, Login},
+};
+use policy_core::{Refusal, csrf};
+
+/// A request that is let through, and how it differs from one that is not.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Nearest {
+    /// The differences in words, each as what to do.
+    pub steps: Vec<String>,
+    /// The request.
+    pub request: Request<()>,
+    /// Who sends it.
+    pub caller: Caller,
+}
+
+/// Changes what the gates refuse, one after the other. What is returned was decided by the engine.
+pub(super) fn of(
+    manifest: &Manifest,
+    engine: &Engine,
+    request: &Request<()>,
+    caller: &Caller,
+) -> Option<Nearest> {
+    let own = manifest.app.public_origin.as_deref();
+    let mut near = Nearest { steps: Vec::new(), request: request.clone(), caller: caller.clone() };
+    // More steps than gates would go in circles.
+    for _ in 0..12 {
+        match is_let_through(engine, own, &near.request, &near.caller) {
+            Ok(()) => return (!near.steps.is_empty()).then_some(near),
+            Err(refusal) => {
+                let step = near.mend(manifest, engine, refusal)?;
+                if near.steps.contains(&step) {
+                    return None;
+                }
+                near.steps.push(step);
+            }
+        }
+    }
+    None
+}
+
+impl Nearest {
+    /// Changes what a refusal is about.
+    fn mend(&mut self, manifest: &Manifest, engine: &Engine, refusal: Refusal) -> Option<String> {
+        let route = engine.serving(served_as(&self.request), self.request.uri().path());
+        let route = route.cloned();
+        let own = manifest.app.public_origin.clone();
+        match refusal {
+            Refusal::HostUnknown | Refusal::HostNotLoopback | Refusal::HostMissing => {
+                let host = match &own {
+                    Some(own) => own.split_once("://")?.1.to_owned(),
+                    None => "localhost".to_owned(),
+                };
+                self.set(header::HOST, &host)?;
+                Some(format!("send `Host: {host}`"))
+            }
+            Refusal::MethodNotAllowed => {
+                let path = self.request.uri().path().to_owned();
+                let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "QUERY"];
+                let method =
+                    methods.into_iter().find(|method| engine.serving(method, &path).is_some())?;
+                *self.request.method_mut() = Method::from_bytes(method.as_bytes()).ok()?;
+                Some(format!("use {method}"))
+            }
+            Refusal::PreflightOrigin
+            | Refusal::WebSocketOrigin
+            | Refusal::CrossSite
+            | Refusal::CsrfOrigin => {
+                let own = own.or_else(|| development_origin(&self.request))?;
+                let granted = route.as_ref().and_then(|route| granted(route, refusal));
+                let (origin, site) = match granted {
+                    Some(origin) => (origin, "cross-site"),
+                    None => (own, "same-origin"),
+                };
+                self.set(header::ORIGIN, &origin)?;
+                if self.request.headers().contains_key("sec-fetch-site") {
+                    self.set(HeaderName::from_static("sec-fetch-site"), site)?;
+                }
+                self.request.headers_mut().remove(header::REFERER);
+                Some(format!("send it from a page of `{origin}`"))
+            }
+            Refusal::CsrfToken => {
+                self.caller.csrf = CsrfToken::Valid;
+                self.set(HeaderName::from_static(csrf::HEADER), "token-of-the-session")?;
+                Some("send the CSRF token of the session in `X-CSRF-Token`".to_owned())
+            }
+            Refusal::CredentialsMissing
+            | Refusal::TokenInvalid
+            | Refusal::TokenExpired
+            | Refusal::TicketInvalid
+            | Refusal::CredentialInvalid
+            | Refusal::AuthorizationMalformed
+            | Refusal::CredentialsUnchecked => self.log_in(manifest, &route?),
+            Refusal::RightsMissing => self.add_rights(&route?),
+            Refusal::LoginTooOld => {
+                let login = self.login()?;
+                login.age = Some(0);
+                Some("log in again".to_owned())
+            }
+            Refusal::BodyTooLarge => {
+                let most = route?.limits.body?;
+                self.set(header::CONTENT_LENGTH, &most.to_string())?;
+                Some(format!("send at most {most} bytes"))
+            }
+            Refusal::MediaType => {
+                self.set(header::CONTENT_TYPE, "application/json")?;
+                Some("state the media type in `Content-Type`".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, name: HeaderName, value: &str) -> Option<()> {
+        self.request.headers_mut().insert(name, HeaderValue::from_str(value).ok()?);
+        Some(())
+    }
+
+    /// Sends a good credential of the first kind that the route takes, with the rights it asks for.
+    fn log_in(&mut self, manifest: &Manifest, route: &Route) -> Option<String> {
+        let Auth::Required(requirement) = &route.auth else { return None };
+        let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
+        let app_issuer = manifest.app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some());
+        let named = requirement.issuers.iter().find(|name| *name != policy_core::auth::OWN_ISSUER);
+        let issuer = match requirement.issuers.is_empty() {
+            true if app_issuer => None,
+            true => manifest.app.tokens.as_ref().and_then(|facts| facts.accepts.first()),
+            false => named,
+        };
+        let good = |issuer: Option<String>| {
+            CredentialState::Valid(Login {
+                scopes: requirement.scopes.clone(),
+                roles: requirement.roles.first().cloned().into_iter().collect(),
+                age: Some(0),
+                issuer,
+            })
+        };
+        if requirement.token && (has_bearer || !requirement.session) {
+            self.caller.token = good(issuer.cloned());
+            self.set(header::AUTHORIZATION, "Bearer token")?;
+            return Some(format!("send a valid bearer token{}", rights(requirement)));
+        }
+        if requirement.session {
+            let cookie = &manifest.app.sessions.as_ref()?.cookie;
+            self.caller.session = good(None);
+            self.set(header::COOKIE, &format!("{cookie}=session"))?;
+            return Some(format!("log in, and send the session cookie{}", rights(requirement)));
+        }
+        if let Some(scheme) = &requirement.scheme {
+            self.caller.scheme = good(None);
+            return Some(format!("send a credential of `{}`{}", scheme.name, rights(requirement)));
+        }
+        None
+    }
+
+    fn add_rights(&mut self, route: &Route) -> Option<String> {
+        let Auth::Required(requirement) = &route.auth else { return None };
+        let login = self.login()?;
+        let lacks = |scope: &&String| !login.scopes.contains(scope);
+        let scopes: Vec<_> = requirement.scopes.iter().filter(lacks).cloned().collect();
+        let has_role = requirement.roles.is_empty()
+            || requirement.roles.iter().any(|role| login.roles.contains(role));
+        let role = requirement.roles.first().filter(|_| !has_role).cloned();
+        let words = scopes.iter().map(|scope| format!("the scope `{scope}`"));
+        let words: Vec<_> =
+            words.chain(role.iter().map(|role| format!("the role `{role}`"))).collect();
+        login.scopes.extend(scopes);
+        login.roles.extend(role);
+        Some(format!("have {}", words.join(" and ")))
+    }
+
+    /// The login of the credential that counts.
+    fn login(&mut self) -> Option<&mut Login> {
+        let Caller { session, token, ticket, scheme, .. } = &mut self.caller;
+        let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
+        let states = match has_bearer {
+            true => [token, ticket, scheme, session],
+            false => [ticket, scheme, session, token],
+        };
+        states.into_iter().find_map(|state| match state {
+            CredentialState::Valid(login) => Some(login),
+            _ => None,
+        })
+    }
+}
+
+/// An origin that the policy of a route grants, with credentials where the user's are at stake.
+fn granted(route: &Route, refusal: Refusal) -> Option<String> {
+    let cors = route.cors.as_ref()?;
+    if refusal == Refusal::CsrfOrigin && !cors.credentials {
+        return None;
+    }
+    let witness = region(cors).witness()?;
+    Some(witness.origin().to_owned())
+}
+
+/// The rights that a route asks for, in words.
+fn rights(requirement: &Requirement) -> String {
+    let scopes = requirement.scopes.iter().map(|scope| format!("scope `{scope}`"));
+    let roles = requirement.roles.first().map(|role| format!("role `{role}`"));
+    let words: Vec<_> = scopes.chain(roles).collect();
+    if words.is_empty() { String::new() } else { format!(" with {}", words.join(", ")) }
+}

@@ -1,0 +1,218 @@
+//! The policy of an app as data: what each of its routes requires and allows, after app, group and
+//! route, in a canonical form.
+//!
+//! A [`Manifest`] is what a review reads, what a lock file stores and what two releases are compared
+//! by. It has no secret, no path of a machine and no line of a source file: those are [`Sources`],
+//! which stand beside it. Equal policies have equal bytes.
+//!
+//! - [`Manifest`], [`Lock`]: what an app requires and allows, and what of it a review has accepted
+//! - [`changes()`]: the changes of one manifest to another, in words; [`diff`]: the requests that
+//!   the two decide differently, with witnesses
+//! - [`engine`]: decides about a request by a manifest alone; [`explain()`]: why it decides so, and
+//!   what would let the request through
+//! - [`lint`]: what is odd in a policy
+//! - [`algebra`]: sets of what policies grant
+//!
+//! An app gives its manifest by `App::manifest` of `policy-server` (feature `manifest`), and
+//! `policy-cli` reads it.
+
+pub mod algebra;
+mod app;
+mod canonical;
+mod changes;
+mod date;
+pub mod diff;
+pub mod engine;
+mod explain;
+mod facets;
+mod from_policy;
+mod lints;
+mod lock;
+mod normal;
+mod read;
+mod route;
+mod severity;
+mod sources;
+
+pub use app::{AppFacts, SessionFacts, TokenFacts};
+pub use changes::{Change, Direction, changes};
+pub use date::{Date, ParseDateError};
+pub use explain::{Edit, Explanation, GateFinding, Nearest, explain};
+pub use facets::{
+    Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, OriginList, Origins, Rate,
+    Requirement, Scheme,
+};
+pub use lints::{Finding, Linted, Suppression, lint};
+pub use lock::{Acceptance, Lock, Update};
+pub use read::ReadError;
+pub use route::{Route, RouteKind};
+pub use severity::{Authority, Effect, Gain, Gainer, Severity};
+pub use sources::{Place, Source, Sources};
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::Digest as _;
+
+/// The version of the format that this release writes. It reads this one and older ones.
+pub const FORMAT: u32 = 1;
+
+/// The effective policy of an app.
+///
+/// ```
+/// use policy_manifest::{Auth, Manifest, Route};
+///
+/// let mut manifest = Manifest::new();
+/// manifest.routes.push(Route::handler("/hello", ["GET"], Auth::Public));
+/// let text = manifest.to_json();
+/// assert_eq!(Manifest::parse(&text).unwrap().to_json(), text);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Manifest {
+    /// The version of the format, see [`FORMAT`].
+    pub format: u32,
+    /// What holds for the app as a whole.
+    pub app: AppFacts,
+    /// The security headers of the routes, each set once, by the beginning of its digest.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, Headers>,
+    /// All routes, in the order of their paths.
+    pub routes: Vec<Route>,
+}
+
+impl Manifest {
+    /// A manifest without routes.
+    pub fn new() -> Self {
+        Self {
+            format: FORMAT,
+            app: AppFacts::default(),
+            headers: BTreeMap::new(),
+            routes: Vec::new(),
+        }
+    }
+
+    /// The text of its digest: SHA-256 of [`to_json`](Self::to_json), in hexadecimal digits.
+    pub fn digest(&self) -> String {
+        digest_of(&self.to_json())
+    }
+
+    /// Adds a set of security headers, and gives the name by which routes refer to it.
+    pub fn add_headers(&mut self, headers: Headers) -> String {
+        let name = headers.name();
+        self.headers.insert(name.clone(), headers);
+        name
+    }
+
+    /// The security headers of a route.
+    pub fn headers_of(&self, route: &Route) -> Option<&Headers> {
+        self.headers.get(route.headers.as_ref()?)
+    }
+
+    /// The route of a path template and a method.
+    pub fn route(&self, method: &str, path: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| route.path == path && route.serves(method))
+    }
+}
+
+impl Default for Manifest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// SHA-256 of a text, in hexadecimal digits.
+fn digest_of(text: &str) -> String {
+    base16ct::lower::encode_string(&sha2::Sha256::digest(text.as_bytes()))
+}
+
+/// Tests the example of the README like those of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same app, written in two ways.
+    fn written(is_other: bool) -> Manifest {
+        let mut manifest = Manifest::new();
+        let mut fields = Headers::default();
+        fields.every.insert("x-content-type-options".to_owned(), "nosniff".to_owned());
+        let headers = manifest.add_headers(fields);
+        let origins: &[&str] = match is_other {
+            false => &["https://*.a.example", "https://b.example"],
+            true => &["https://b.example", "https://x.a.example", "https://*.a.example"],
+        };
+        let cors = Cors {
+            origins: Origins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
+            credentials: true,
+            methods: None,
+            headers: vec![if is_other { "X-Range" } else { "x-range" }.to_owned()],
+            expose: Vec::new(),
+            max_age: Some(600),
+            dangers: Dangers::default(),
+        };
+        let auth = Auth::Required(Requirement { session: true, ..Requirement::default() });
+        let of = |methods: &[&str]| Route {
+            cors: Some(cors.clone()),
+            headers: Some(headers.clone()),
+            ..Route::handler("/orders/{id}", methods.iter().copied(), auth.clone())
+        };
+        let status = Route::handler("/", ["GET"], Auth::Public);
+        manifest.routes = match is_other {
+            false => vec![of(&["GET", "PUT"]), status],
+            true => vec![status, of(&["PUT"]), of(&["HEAD", "GET"])],
+        };
+        manifest
+    }
+
+    #[test]
+    fn equal_policies_have_equal_bytes() {
+        let text = written(false).to_json();
+        assert_eq!(written(true).to_json(), text);
+        assert_eq!(written(true).digest(), written(false).digest());
+        let mut other = written(false);
+        other.routes[0].cors = None;
+        assert_ne!(other.digest(), written(false).digest());
+    }
+
+    #[test]
+    fn a_facet_is_one_line() {
+        let before = written(false).to_json();
+        let mut changed = written(false);
+        changed.routes[0].csrf = Csrf::Exempt("why".to_owned());
+        let after = changed.to_json();
+        let new: Vec<_> = after.lines().filter(|line| !before.contains(line)).collect();
+        assert_eq!(new, ["      \"csrf\": {\"exempt\":\"why\"},"]);
+    }
+
+    #[test]
+    fn a_manifest_is_read_as_it_was_written() {
+        let manifest = written(true);
+        assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest.normal());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_manifest() {
+        let text = written(false).to_json();
+        for (from, to, words) in [
+            ("\"format\": 1", "\"format\": 2", "up to 1"),
+            ("\"session\":true", "\"session\":true,\"captcha\":true", "unknown field `captcha`"),
+            ("nosniff", "sniff", "changed by hand"),
+            ("\"routes\"", "\"roots\"", "unknown field `roots`"),
+            ("\"auth\"", "\"auth\": \"public\", \"auth\"", "duplicate field `auth`"),
+            ("\"routes\"", "\"accepted\": [], \"routes\"", "it is a lock file"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = Manifest::parse(&text.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        let headers = written(false).headers.into_keys().next().unwrap();
+        let lost = text.replace(&format!("\"headers\": \"{headers}\""), "\"headers\": \"0\"");
+        let error = Manifest::parse(&lost).unwrap_err().to_string();
+        assert!(error.contains("does not have"), "{error}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Lints about who may call.
+
+use std::collections::BTreeMap;
+
+use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted};
+use crate::{
+    facets::{Auth, Requirement},
+    route::{Route, RouteKind},
+};
+use policy_core::Lint;
+
+pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+    for route in &manifest.routes {
+        found.extend(rights_of_optional(route));
+        found.extend(change_without_credential(manifest, route));
+        found.extend(open_tunnel(route));
+    }
+    near_names(manifest, found);
+    found.extend(forgeable_addresses(manifest));
+}
+
+fn required(route: &Route) -> Option<&Requirement> {
+    match &route.auth {
+        Auth::Public => None,
+        Auth::Required(requirement) => Some(requirement),
+    }
+}
+
+fn rights_of_optional(route: &Route) -> Option<Finding> {
+    let requirement = required(route).filter(|requirement| requirement.optional)?;
+    let rights = [("scopes", &requirement.scopes), ("roles", &requirement.roles)];
+    let rights = rights.into_iter().filter(|(_, names)| !names.is_empty());
+    let rights: Vec<_> = rights.map(|(what, names)| format!("{what} {}", quoted(names))).collect();
+    if rights.is_empty() {
+        return None;
+    }
+    let gain = Gain { who: Gainer::Anybody, what: effect(route), authority: Authority::Nobody };
+    let finding = Finding::of(Lint::RightsOfOptional, route, "auth").gain(gain);
+    Some(finding.about(rights.join(", ")))
+}
+
+/// What POST does to a path, such as a login, may differ from what the others do.
+const CHANGES: [&str; 3] = ["DELETE", "PATCH", "PUT"];
+
+fn change_without_credential(manifest: &Manifest, route: &Route) -> Option<Finding> {
+    let is_closed =
+        |route: &Route| required(route).is_some_and(|requirement| !requirement.optional);
+    let is_handler = |route: &&Route| route.kind == RouteKind::Handler;
+    let mut of_path =
+        manifest.routes.iter().filter(is_handler).filter(|other| other.path == route.path);
+    let is_read_closed = of_path.any(|other| other.serves("GET") && is_closed(other));
+    let changes: Vec<_> =
+        route.methods.iter().filter(|method| CHANGES.contains(&method.as_str())).collect();
+    // A handler that takes the session may check who its caller is.
+    if !is_handler(&route) || is_closed(route) || route.takes_session || !is_read_closed {
+        return None;
+    }
+    let witness = route.example_path()?;
+    let witness = format!("{} {witness}", changes.first()?);
+    let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
+    let finding = Finding::of(Lint::ChangeWithoutCredential, route, "auth").gain(gain);
+    Some(finding.about(quoted(changes)).witness(Some(witness)))
+}
+
+fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
+    let scopes: fn(&Requirement) -> &Vec<String> = |requirement| &requirement.scopes;
+    let roles: fn(&Requirement) -> &Vec<String> = |requirement| &requirement.roles;
+    for names_of in [scopes, roles] {
+        let mut uses: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
+        for route in &manifest.routes {
+            let names = required(route).map(names_of).into_iter().flatten();
+            names.for_each(|name| uses.entry(name).or_default().push(route));
+        }
+        for (name, routes) in &uses {
+            let [route] = routes.as_slice() else { continue };
+            let mut others = uses.iter().filter(|(_, routes)| routes.len() > 1);
+            if let Some((other, _)) = others.find(|(other, _)| is_near(name, other)) {
+                let about = format!("`{name}`, and elsewhere `{other}`");
+                let finding = Finding::of(Lint::NameNearlyAnother, route, "auth");
+                found.push(finding.about(about));
+            }
+        }
+    }
+}
+
+/// Whether one of two names is the other one with a letter more, less or exchanged, or with two
+/// letters in the other order. Short names and numbered ones are near others on purpose.
+fn is_near(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|name| name.chars().collect::<Vec<_>>());
+    if one == other || one.len().min(other.len()) < 4 || one.first() != other.first() {
+        return false;
+    }
+    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (one.split_at(same).1, other.split_at(same).1);
+    match (one, other) {
+        ([letter], []) | ([], [letter]) => !letter.is_numeric(),
+        ([a, one @ ..], [b, other @ ..]) => {
+            let is_exchanged = one == other
+                || matches!((one, other), ([c, one @ ..], [d, other @ ..]) if (a, c) == (d, b) && one == other);
+            let is_longer = |long: &[char], short: &char, rest: &[char]| {
+                long.split_first().is_some_and(|(first, after)| first == short && after == rest)
+            };
+            let is_near = is_exchanged || is_longer(one, b, other) || is_longer(other, a, one);
+            is_near && !a.is_numeric() && !b.is_numeric()
+        }
+        _ => false,
+    }
+}
+
+fn open_tunnel(route: &Route) -> Option<Finding> {
+    if route.kind != RouteKind::Tunnel || route.auth != Auth::Public {
+        return None;
+    }
+    let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
+    let finding = Finding::of(Lint::OpenTunnel, route, "auth").gain(gain);
+    let witness = route.targets.first().map(|target| format!("CONNECT {target}"));
+    Some(finding.about(quoted(&route.targets)).witness(witness))
+}
+
+fn forgeable_addresses(manifest: &Manifest) -> Option<Finding> {
+    let networks: Vec<_> =
+        manifest.app.proxies.iter().filter(|network| network.ends_with("/0")).collect();
+    if networks.is_empty() {
+        return None;
+    }
+    let gain = Gain { who: Gainer::Anybody, what: Effect::Read, authority: Authority::Nobody };
+    let finding = Finding::of_app(Lint::AddressForgeable).gain(gain);
+    Some(finding.about(quoted(networks)))
+}

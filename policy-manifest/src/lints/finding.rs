@@ -1,0 +1,117 @@
+//! What a lint finds.
+
+use std::{cmp::Reverse, fmt};
+
+use super::{Gain, Route};
+use crate::{Severity, Source, Sources};
+use policy_core::{Confidence, Lint};
+
+/// What a lint finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Which lint.
+    pub lint: Lint,
+    /// The routes, such as `GET /orders/{id}`, or `app`.
+    pub routes: Vec<String>,
+    /// The facet that it is about, as [`Sources`] names it.
+    pub facet: &'static str,
+    /// Who gains what, if anybody does. What nobody gains by is useless or broken.
+    pub gain: Option<Gain>,
+    /// What of the policy it is about, such as `` `https://*.github.io` ``.
+    pub about: String,
+    /// An origin or a request that shows it.
+    pub witness: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn of(lint: Lint, route: &Route, facet: &'static str) -> Self {
+        Self::of_text(lint, name(route), facet)
+    }
+
+    pub(super) fn of_app(lint: Lint) -> Self {
+        Self::of_text(lint, "app".to_owned(), "app")
+    }
+
+    pub(super) fn of_text(lint: Lint, route: String, facet: &'static str) -> Self {
+        let routes = vec![route];
+        Self { lint, routes, facet, gain: None, about: String::new(), witness: None }
+    }
+
+    #[must_use]
+    pub(super) fn gain(self, gain: Gain) -> Self {
+        Self { gain: Some(gain), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn about(self, about: impl Into<String>) -> Self {
+        Self { about: about.into(), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn witness(self, witness: Option<impl ToString>) -> Self {
+        Self { witness: witness.map(|witness| witness.to_string()), ..self }
+    }
+
+    /// How bad it is: what [`Gain::severity`] says, and [`Severity::Info`] where nobody gains.
+    pub fn severity(&self) -> Severity {
+        self.gain.map_or(Severity::Info, Gain::severity)
+    }
+
+    /// Whether it has to be corrected or suppressed: it is sure and of medium severity or worse, or a
+    /// suppression that does not hold.
+    pub fn is_error(&self) -> bool {
+        let is_grave = self.severity() >= Severity::Medium;
+        let of_suppression =
+            self.lint.is_about_suppressions() && self.lint != Lint::SuppressionEndsSoon;
+        (is_grave && self.lint.confidence() == Confidence::Sure) || of_suppression
+    }
+
+    /// The source line that decided, for the first of the routes that has one.
+    pub fn source<'s>(&self, sources: &'s Sources) -> Option<&'s Source> {
+        self.routes.iter().find_map(|route| {
+            let (methods, path) = route.split_once(' ').unwrap_or(("*", route));
+            methods.split(',').find_map(|method| sources.of(method, path, self.facet))
+        })
+    }
+
+    /// The worst first.
+    pub(super) fn order(&self) -> impl Ord + use<> {
+        let parts = (self.lint.code(), self.about.clone(), self.routes.clone());
+        (Reverse(self.is_error()), Reverse(self.severity()), parts)
+    }
+
+    /// Whether another finding says the same of another route, with a witness that is one of both.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        let Self { lint, routes: _, facet, gain, about, witness } = self;
+        (lint, facet, gain, about, witness)
+            == (&other.lint, &other.facet, &other.gain, &other.about, &other.witness)
+    }
+}
+
+/// In a few lines: severity, code and message, then what it is about, who gains, and the fix.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {} ({})", self.severity(), self.lint.message(), self.lint.code())?;
+        if !self.about.is_empty() {
+            writeln!(f, "  about    {}", self.about)?;
+        }
+        writeln!(f, "  at       {}", self.routes.join("; "))?;
+        if let Some(gain) = self.gain {
+            writeln!(f, "  gain     {gain}")?;
+        }
+        if let Some(witness) = &self.witness {
+            writeln!(f, "  witness  {witness}")?;
+        }
+        write!(f, "  help     {}", self.lint.help())
+    }
+}
+
+/// The name of a route, as acceptances have it.
+fn name(route: &Route) -> String {
+    match (route.methods.as_slice(), route.path.as_str()) {
+        ([], path) => path.to_owned(),
+        (methods, "") => methods.join(","),
+        (methods, path) => format!("{} {path}", methods.join(",")),
+    }
+}

@@ -1,0 +1,131 @@
+//! Lints about credentials that browsers send by themselves.
+
+use super::{
+    Authority, Effect, Finding, Gain, Gainer, Manifest, effect, has_ambient, has_ambient_scheme,
+    quoted, same_site,
+};
+use crate::{
+    algebra::OriginRegion,
+    facets::{Auth, Cors, Csrf, Headers},
+    route::{Route, RouteKind},
+};
+use policy_core::{
+    Lint,
+    origin::{OriginKind, OriginPattern},
+};
+
+pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+    for route in &manifest.routes {
+        found.extend(forgeable(manifest, route));
+        found.extend(change_by_get(manifest, route));
+        found.extend(open_framing(manifest, route));
+    }
+    found.extend(cookie_of_domain(manifest));
+    transport(manifest, found);
+}
+
+fn forgeable(manifest: &Manifest, route: &Route) -> Option<Finding> {
+    let Csrf::Exempt(reason) = &route.csrf else { return None };
+    let is_sent =
+        has_ambient_scheme(route) || (route.is_ambient() && same_site(manifest) == Some("none"));
+    // No page opens a tunnel.
+    let is_kept_out = route.kind == RouteKind::Tunnel || route.isolation.is_some();
+    if !is_sent || is_kept_out || effect(route) != Effect::Write {
+        return None;
+    }
+    let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
+    let granted = route.cors.as_ref().map(Cors::region).unwrap_or_default();
+    let finding = Finding::of(Lint::ForgeableFromAnySite, route, "csrf");
+    let finding = finding.gain(Gain { who, what, authority });
+    Some(finding.about(format!("exempt: {reason}")).witness(granted.complement().witness()))
+}
+
+/// Words that name a change, where they are the last segment of a path.
+const CHANGES: [&str; 12] = [
+    "cancel", "delete", "destroy", "disable", "enable", "log-out", "logout", "purge", "remove",
+    "reset", "sign-out", "signout",
+];
+
+fn change_by_get(manifest: &Manifest, route: &Route) -> Option<Finding> {
+    let is_required =
+        matches!(&route.auth, Auth::Required(requirement) if requirement.is_ambient());
+    // A cookie that is `Strict` does not come with a link of another site.
+    let is_sent = has_ambient_scheme(route) || same_site(manifest) != Some("strict");
+    let last = route.path.rsplit('/').next().unwrap_or_default();
+    let is_handler = route.kind == RouteKind::Handler && route.isolation.is_none();
+    let is_found = is_handler && is_required && is_sent && route.serves("GET");
+    if !is_found || !CHANGES.contains(&last) {
+        return None;
+    }
+    let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
+    let finding = Finding::of(Lint::ChangeByGet, route, "auth");
+    let finding = finding.gain(Gain { who, what, authority }).about(quoted([last]));
+    Some(finding.witness(route.example_path().map(|path| format!("GET {path}"))))
+}
+
+fn cookie_of_domain(manifest: &Manifest) -> Option<Finding> {
+    let domain = manifest.app.sessions.as_ref()?.domain.as_ref()?;
+    let below: Option<OriginRegion> = format!("https://*.{domain}").parse().ok();
+    let (who, what, authority) = (Gainer::NamedSites, Effect::Read, Authority::Ambient);
+    let finding = Finding::of_app(Lint::CookieOfDomain).gain(Gain { who, what, authority });
+    Some(finding.about(quoted([domain])).witness(below.and_then(|below| below.witness())))
+}
+
+fn open_framing(manifest: &Manifest, route: &Route) -> Option<Finding> {
+    let headers = manifest.headers_of(route);
+    // What a mounted service or an upstream sends itself, no policy says.
+    let is_own = match route.kind {
+        RouteKind::Handler => true,
+        RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback => headers.is_some(),
+        RouteKind::Probe | RouteKind::Tunnel | RouteKind::NotFound => false,
+    };
+    let is_ruled = headers.is_some_and(|headers| {
+        let mut fields = headers.every.iter().chain(&headers.pages);
+        fields.any(|(name, value)| {
+            name == "x-frame-options"
+                || (name == "content-security-policy" && value.contains("frame-ancestors"))
+        })
+    });
+    let is_page = route.serves("GET") || route.methods.is_empty();
+    if !is_own || !is_page || is_ruled || route.jsonp.is_some() || !has_ambient(manifest) {
+        return None;
+    }
+    // Browsers send the other cookies into frames of the same site only.
+    let is_sent = same_site(manifest) == Some("none") || has_ambient_scheme(route);
+    let who = if is_sent { Gainer::AnySite } else { Gainer::NamedSites };
+    let gain = Gain { who, what: Effect::Write, authority: Authority::Ambient };
+    Some(Finding::of(Lint::FramingOpen, route, "headers").gain(gain))
+}
+
+/// The header applies to the host as a whole, so one route that has it is enough, and one that revokes
+/// it is too much.
+fn transport(manifest: &Manifest, found: &mut Vec<Finding>) {
+    let facts = &manifest.app;
+    let is_https = facts.public_origin.as_ref().is_some_and(|own| {
+        OriginPattern::parse(own).is_ok_and(|own| own.kind() == OriginKind::Web)
+    });
+    if !is_https || (facts.sessions.is_none() && facts.tokens.is_none()) {
+        return;
+    }
+    let (who, what, authority) = (Gainer::AnySite, Effect::Read, Authority::Nobody);
+    let gain = Gain { who, what, authority };
+    let mut is_stated = false;
+    for route in &manifest.routes {
+        let value = manifest.headers_of(route).and_then(transport_of);
+        let is_revoked =
+            value.is_some_and(|value| value.split(';').any(|part| part.trim() == "max-age=0"));
+        if is_revoked {
+            let finding = Finding::of(Lint::HstsOff, route, "headers");
+            found.push(finding.gain(gain).about(quoted(value)));
+        }
+        is_stated |= value.is_some();
+    }
+    if !is_stated && !manifest.routes.is_empty() {
+        found.push(Finding::of_app(Lint::HstsOff).gain(gain));
+    }
+}
+
+fn transport_of(headers: &Headers) -> Option<&String> {
+    let name = "strict-transport-security";
+    headers.every.get(name).or_else(|| headers.pages.get(name))
+}

@@ -1,0 +1,161 @@
+//! Lints: what is odd about the policy of a whole app, although each part of it is legal.
+
+mod callers;
+mod finding;
+mod forgery;
+mod origins;
+mod preflights;
+mod suppressions;
+#[cfg(test)]
+mod tests;
+
+pub use finding::Finding;
+pub use suppressions::Suppression;
+
+use super::{
+    Date, Manifest,
+    facets::{Auth, Cors},
+    route::{Route, RouteKind},
+    severity::{Authority, Effect, Gain, Gainer},
+};
+use policy_core::{
+    method,
+    origin::{OriginPattern, registrable_domain},
+};
+
+/// The result of [`lint`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Linted {
+    /// What was found, the worst first.
+    pub findings: Vec<Finding>,
+    /// What was found and is suppressed, each with its suppression.
+    pub suppressed: Vec<(Finding, Suppression)>,
+}
+
+/// Applies all lints to a manifest, with the suppressions of its lock file.
+///
+/// ```
+/// use policy_core::{
+///     Lint,
+///     manifest::{Date, Manifest, SessionFacts, Suppression, lint},
+///     time::Timestamp,
+/// };
+///
+/// let mut manifest = Manifest::new();
+/// let mut sessions = SessionFacts::new("postgres", "__Secure-sid", "lax");
+/// sessions.domain = Some("shop.example".to_owned());
+/// manifest.app.sessions = Some(sessions);
+///
+/// let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+/// let linted = lint(&manifest, &[], today);
+/// assert_eq!(linted.findings[0].lint, Lint::CookieOfDomain);
+///
+/// let suppression = Suppression {
+///     lint: "lint.cookie-of-domain".to_owned(),
+///     route: Some("app".to_owned()),
+///     who: "ada".to_owned(),
+///     why: "help.shop.example shows who is logged in".to_owned(),
+///     until: Some("2027-06-30".parse()?),
+/// };
+/// assert_eq!(lint(&manifest, &[suppression], today).findings, []);
+/// # Ok::<_, policy_manifest::ParseDateError>(())
+/// ```
+pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> Linted {
+    let manifest = manifest.clone().normal();
+    let mut found = Vec::new();
+    origins::look(&manifest, &mut found);
+    preflights::look(&manifest, &mut found);
+    callers::look(&manifest, &mut found);
+    forgery::look(&manifest, &mut found);
+    let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
+    findings.sort_by_key(Finding::order);
+    Linted { findings: joined(findings), suppressed }
+}
+
+/// Joins what is found at several routes alike.
+fn joined(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut joined: Vec<Finding> = Vec::new();
+    for mut finding in findings {
+        match joined.iter_mut().find(|known| known.is_alike(&finding)) {
+            Some(known) => known.routes.append(&mut finding.routes),
+            None => joined.push(finding),
+        }
+    }
+    joined
+}
+
+/// What a request to the route does, as far as its methods say it.
+fn effect(route: &Route) -> Effect {
+    let is_any = route.methods.is_empty() && route.kind == RouteKind::Fallback;
+    match is_any || route.methods.iter().any(|method| !method::is_safe(method)) {
+        true => Effect::Write,
+        false => Effect::Read,
+    }
+}
+
+/// What pages of these origins gain by a CORS policy. Without a credential of their visitor they act as
+/// any program could, so they gain to read what their visitor can reach.
+fn gain_by_cors(
+    manifest: &Manifest,
+    who: Gainer,
+    (route, cors): (&Route, &Cors),
+    origins: &[OriginPattern<'_>],
+) -> Gain {
+    match cors.credentials && are_sent(manifest, route, origins) {
+        true => Gain { who, what: effect(route), authority: Authority::Ambient },
+        false => Gain { who, what: Effect::Read, authority: Authority::Nobody },
+    }
+}
+
+/// Whether browsers add a credential of the route to requests of pages of one of these origins.
+fn are_sent(manifest: &Manifest, route: &Route, origins: &[OriginPattern<'_>]) -> bool {
+    // A service behind the route may know cookies of its own.
+    let is_foreign = !matches!(route.kind, RouteKind::Handler | RouteKind::Probe);
+    let is_sent = |origin: &OriginPattern<'_>| {
+        same_site(manifest) == Some("none") || is_same_site(manifest, origin)
+    };
+    is_foreign || has_ambient_scheme(route) || (route.is_ambient() && origins.iter().any(is_sent))
+}
+
+/// How far browsers send the session cookie: `strict`, `lax` or `none`.
+fn same_site(manifest: &Manifest) -> Option<&str> {
+    manifest.app.sessions.as_ref().map(|facts| facts.same_site.as_str())
+}
+
+/// Whether a page may be of the site of the app, as far as that is known. The scheme is left out, which
+/// not every browser compares.
+fn is_same_site(manifest: &Manifest, page: &OriginPattern<'_>) -> bool {
+    let own = manifest.app.public_origin.as_ref();
+    let Some(own) = own.and_then(|own| OriginPattern::parse(own).ok()) else { return true };
+    registrable_domain(page.host()) == registrable_domain(own.host())
+}
+
+/// The routes that other pages may read, with their policies. A response that there is nothing has
+/// nothing to read.
+fn shared(manifest: &Manifest) -> impl Iterator<Item = (&Route, &Cors)> {
+    let routes = manifest.routes.iter().filter(|route| route.kind != RouteKind::NotFound);
+    routes.filter_map(|route| Some((route, route.cors.as_ref()?)))
+}
+
+/// Whether anything in the app takes a credential that browsers send by themselves.
+fn has_ambient(manifest: &Manifest) -> bool {
+    manifest.app.sessions.is_some() || manifest.routes.iter().any(has_ambient_scheme)
+}
+
+/// Whether a route takes an ambient credential that no cookie carries, so that `SameSite` does not
+/// hold for it.
+fn has_ambient_scheme(route: &Route) -> bool {
+    match &route.auth {
+        Auth::Public => false,
+        Auth::Required(requirement) => {
+            requirement.scheme.as_ref().is_some_and(|scheme| scheme.ambient)
+        }
+    }
+}
+
+/// Names in backticks, with commas between them.
+fn quoted<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    let names = names.into_iter().map(|name| format!("`{}`", name.as_ref()));
+    names.collect::<Vec<_>>().join(", ")
+}

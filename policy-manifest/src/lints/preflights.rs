@@ -1,0 +1,106 @@
+//! Lints about what pages of granted origins may send and read.
+
+use super::{
+    Finding, Gainer, Manifest, gain_by_cors, has_ambient, is_same_site, quoted, same_site, shared,
+};
+use crate::{
+    algebra::OriginRegion,
+    facets::{Auth, Cors, Origins},
+    route::{Route, RouteKind},
+    severity::{Authority, Effect, Gain},
+};
+use policy_core::{Lint, origin::OriginPattern};
+
+pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+    for (route, cors) in shared(manifest) {
+        found.extend(exposed_secrets(manifest, route, cors));
+        if route.kind == RouteKind::Handler {
+            found.extend(unneeded_credentials(manifest, route, cors));
+            found.extend(withheld_cookie(manifest, route, cors));
+            found.extend(unserved_methods(manifest, route, cors));
+            found.extend(own_method(route, cors));
+        }
+    }
+}
+
+fn unneeded_credentials(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+    let may_use = route.is_ambient() || (route.auth == Auth::Public && has_ambient(manifest));
+    if !cors.credentials || may_use {
+        return None;
+    }
+    let (who, what, authority) = (Gainer::NamedSites, Effect::Read, Authority::Nobody);
+    let finding = Finding::of(Lint::CredentialsUnneeded, route, "cors");
+    Some(finding.gain(Gain { who, what, authority }))
+}
+
+/// What a list at run time holds is not known here.
+fn withheld_cookie(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+    let same_site = same_site(manifest).filter(|same_site| *same_site != "none")?;
+    let takes_session = match &route.auth {
+        Auth::Public => route.takes_session,
+        Auth::Required(requirement) => requirement.session,
+    };
+    let Origins::Listed(listed) = &cors.origins else { return None };
+    if !cors.credentials || !takes_session {
+        return None;
+    }
+    let is_foreign =
+        |pattern: &OriginPattern<'_>| !is_same_site(manifest, pattern) && !pattern.is_development();
+    let parsed = listed.iter().filter_map(|text| Some((text, OriginPattern::parse(text).ok()?)));
+    let (texts, foreign): (Vec<_>, Vec<_>) =
+        parsed.filter(|(_, pattern)| is_foreign(pattern)).unzip();
+    let witness = foreign.into_iter().collect::<OriginRegion>().witness()?;
+    let about = format!("{}, and `SameSite` is `{same_site}`", quoted(texts));
+    Some(Finding::of(Lint::CookieWithheld, route, "cors").about(about).witness(Some(witness)))
+}
+
+/// The methods that a policy lists, if it does not allow every method.
+fn listed_methods(cors: &Cors) -> Option<&[String]> {
+    cors.methods.as_deref().filter(|methods| methods.iter().all(|method| method != "*"))
+}
+
+fn unserved_methods(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+    let is_served = |method: &str| {
+        let mut of_path = manifest.routes.iter().filter(|other| other.path == route.path);
+        // The server itself responds to OPTIONS.
+        method == "OPTIONS" || of_path.any(|other| other.serves(method))
+    };
+    let unserved: Vec<_> =
+        listed_methods(cors)?.iter().filter(|method| !is_served(method)).collect();
+    let first = unserved.first()?;
+    let witness = route.example_path().map(|path| format!("{first} {path}"));
+    let finding = Finding::of(Lint::MethodNotServed, route, "cors");
+    Some(finding.about(quoted(unserved)).witness(witness))
+}
+
+fn own_method(route: &Route, cors: &Cors) -> Option<Finding> {
+    let listed = listed_methods(cors)?;
+    // The others need no preflight (Fetch, CORS-safelisted method).
+    let needs = |method: &&String| !["GET", "HEAD", "POST"].contains(&method.as_str());
+    let left_out: Vec<_> =
+        route.methods.iter().filter(needs).filter(|method| !listed.contains(method)).collect();
+    let first = left_out.first()?;
+    let witness = route.example_path().map(|path| format!("{first} {path}"));
+    let finding = Finding::of(Lint::OwnMethodMissing, route, "cors");
+    Some(finding.about(quoted(left_out)).witness(witness))
+}
+
+/// Response headers that usually carry a credential.
+const SECRETS: [&str; 5] =
+    ["authorization", "x-access-token", "x-api-key", "x-auth-token", "x-refresh-token"];
+
+fn exposed_secrets(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+    let exposed: Vec<_> =
+        cors.expose.iter().filter(|name| SECRETS.contains(&name.as_str())).collect();
+    if exposed.is_empty() {
+        return None;
+    }
+    let region = cors.region();
+    let who = if region.is_cofinite() { Gainer::AnySite } else { Gainer::NamedSites };
+    let origins = cors.patterns().iter().filter_map(|text| OriginPattern::parse(text).ok());
+    let origins: Vec<_> = origins.collect();
+    let gain = gain_by_cors(manifest, who, (route, cors), &origins);
+    let gain = Gain { what: Effect::Read, ..gain };
+    let finding = Finding::of(Lint::ExposedSecret, route, "cors").about(quoted(exposed));
+    Some(finding.gain(gain).witness(region.witness()))
+}

@@ -1,0 +1,118 @@
+//! Suppressions: findings that somebody looked at and leaves.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Finding;
+use crate::Date;
+use policy_core::Lint;
+
+/// Somebody looked at a finding and leaves it.
+///
+/// It is a line of the lock file, and holds until the end of its last day.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suppression {
+    /// The code of the lint.
+    pub lint: String,
+    /// The route as the finding names it, such as `GET /orders/{id}` or `app`; without it, every
+    /// finding of the lint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// Who.
+    pub who: String,
+    /// Why.
+    pub why: String,
+    /// The last day on which it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Date>,
+}
+
+/// The line of a lock file.
+impl fmt::Display for Suppression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+/// How many days before its end a suppression is reported.
+const SOON: u32 = 14;
+
+impl Suppression {
+    /// The lines that suppress a finding, one for each route, for somebody to sign. What is wrong with
+    /// a suppression has none.
+    pub fn lines_for(finding: &Finding) -> Vec<Self> {
+        if finding.lint.is_about_suppressions() {
+            return Vec::new();
+        }
+        let routes = finding.routes.iter().map(|route| Self {
+            lint: finding.lint.code().to_owned(),
+            route: Some(route.clone()),
+            who: String::new(),
+            why: String::new(),
+            until: None,
+        });
+        routes.collect()
+    }
+
+    fn is_signed(&self) -> bool {
+        [&self.who, &self.why].iter().all(|text| !text.trim().is_empty())
+    }
+
+    fn is_expired(&self, today: Date) -> bool {
+        self.until.is_some_and(|until| until < today)
+    }
+
+    fn covers(&self, finding: &Finding) -> bool {
+        let has_route = |route: &String| finding.routes.contains(route);
+        self.lint == finding.lint.code() && self.route.as_ref().is_none_or(has_route)
+    }
+}
+
+/// What is left of findings, each of one route, with what is wrong with the suppressions; and what is
+/// suppressed.
+pub(super) fn apply(
+    suppressions: &[Suppression],
+    found: Vec<Finding>,
+    today: Date,
+) -> (Vec<Finding>, Vec<(Finding, Suppression)>) {
+    let in_force: Vec<&Suppression> = suppressions
+        .iter()
+        .filter(|suppression| suppression.is_signed() && !suppression.is_expired(today))
+        .collect();
+    let mut suppressed: Vec<(Finding, Suppression)> = Vec::new();
+    let mut uses = vec![0_usize; in_force.len()];
+    let mut left = Vec::new();
+    for finding in found {
+        let mut covering = in_force.iter().zip(&mut uses);
+        match covering.find(|(suppression, _)| suppression.covers(&finding)) {
+            Some((suppression, uses)) => {
+                *uses += 1;
+                suppressed.push((finding, (*suppression).clone()));
+            }
+            None => left.push(finding),
+        }
+    }
+    let report = |suppression: &Suppression, lint| {
+        let route = suppression.route.clone().unwrap_or_else(|| "app".to_owned());
+        let finding = Finding::of_text(lint, route, "suppressed");
+        finding.about(suppression.to_string())
+    };
+    for suppression in suppressions {
+        if !suppression.is_signed() {
+            left.push(report(suppression, Lint::SuppressionUnsigned));
+        } else if suppression.is_expired(today) {
+            left.push(report(suppression, Lint::SuppressionExpired));
+        }
+    }
+    for (suppression, uses) in in_force.into_iter().zip(uses) {
+        let days = suppression.until.and_then(|until| until.days_since(today));
+        if uses == 0 {
+            left.push(report(suppression, Lint::SuppressionUnused));
+        } else if days.is_some_and(|days| days < SOON) {
+            left.push(report(suppression, Lint::SuppressionEndsSoon));
+        }
+    }
+    (left, suppressed)
+}

@@ -1,0 +1,648 @@
+//! Each lint finds what is odd about an app, and nothing about the nearest app that is not.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    Cache, Csrf, Dangers, Headers, Jsonp, OriginList, Origins, Requirement, Scheme, SessionFacts,
+    Severity, TokenFacts, algebra::OriginRegion,
+};
+use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation};
+
+const OWN: &str = "https://api.shop.example";
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn day(text: &str) -> Date {
+    text.parse().unwrap()
+}
+
+fn today() -> Date {
+    day("2026-11-24")
+}
+
+fn session() -> Requirement {
+    Requirement { session: true, ..Requirement::default() }
+}
+
+fn cors(origins: &[&str], credentials: bool) -> Cors {
+    Cors {
+        origins: Origins::Listed(texts(origins)),
+        credentials,
+        methods: None,
+        headers: Vec::new(),
+        expose: Vec::new(),
+        max_age: None,
+        dangers: Dangers::default(),
+    }
+}
+
+fn security(csp: &str, hsts: Option<&str>) -> Headers {
+    let mut headers = Headers::default();
+    headers.every.insert("x-content-type-options".to_owned(), "nosniff".to_owned());
+    let hsts = hsts.map(|value| ("strict-transport-security".to_owned(), value.to_owned()));
+    headers.every.extend(hsts);
+    headers.pages.insert("content-security-policy".to_owned(), csp.to_owned());
+    headers
+}
+
+const CSP: &str = "base-uri 'self'; object-src 'none'; frame-ancestors 'self'";
+const HSTS: Option<&str> = Some("max-age=31536000");
+
+/// An app in which nothing is odd, with a route of each sort.
+fn shop() -> Manifest {
+    let mut manifest = Manifest::new();
+    manifest.app.public_origin = Some(OWN.to_owned());
+    manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", "lax"));
+    manifest.app.tokens =
+        Some(TokenFacts { issuer: Some(OWN.to_owned()), ..TokenFacts::default() });
+    let headers = manifest.add_headers(security(CSP, HSTS));
+    let own_page = Some(cors(&["https://app.shop.example"], true));
+    let staff = Requirement { roles: texts(&["staff"]), ..session() };
+    let token = Requirement { token: true, ..Requirement::default() };
+    let mut routes = [
+        ("/orders/{id}", "GET", Auth::Required(session()), own_page.clone()),
+        ("/orders/{id}", "PUT", Auth::Required(session()), own_page.clone()),
+        ("/logout", "POST", Auth::Required(session()), own_page),
+        ("/prices", "GET", Auth::Public, Some(cors(&["*"], false))),
+        ("/machines", "POST", Auth::Required(token), None),
+        ("/stock", "GET", Auth::Required(staff.clone()), None),
+        ("/staff", "GET", Auth::Required(staff), None),
+    ]
+    .map(|(path, method, auth, cors)| {
+        let mut route = Route::handler(path, [method], auth);
+        route.cors = cors;
+        // Otherwise reading and writing are one route.
+        route.limits.body = (method != "GET").then_some(1 << 16);
+        route
+    })
+    .to_vec();
+    routes.push(Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public));
+    routes.iter_mut().for_each(|route| route.headers = Some(headers.clone()));
+    manifest.routes = routes;
+    manifest
+}
+
+/// The shop with a change.
+fn with(change: impl FnOnce(&mut Manifest)) -> Manifest {
+    let mut manifest = shop();
+    change(&mut manifest);
+    manifest
+}
+
+/// The shop with a change of one of its routes.
+fn with_route(method: &str, path: &str, change: impl FnOnce(&mut Route)) -> Manifest {
+    with(|manifest| {
+        let mut routes = manifest.routes.iter_mut();
+        change(routes.find(|route| route.path == path && route.serves(method)).unwrap());
+    })
+}
+
+fn with_cors(method: &str, path: &str, cors: Cors) -> Manifest {
+    with_route(method, path, |route| route.cors = Some(cors))
+}
+
+/// The shop with a route more.
+fn and(change: impl FnOnce(&mut Manifest) -> Route) -> Manifest {
+    with(|manifest| {
+        let headers = manifest.routes[0].headers.clone();
+        let route = change(manifest);
+        manifest.routes.push(Route { headers: route.headers.clone().or(headers), ..route });
+    })
+}
+
+fn with_headers(path: &str, headers: Headers) -> Manifest {
+    with(|manifest| {
+        let name = manifest.add_headers(headers);
+        let mut routes = manifest.routes.iter_mut();
+        routes.find(|route| route.path == path).unwrap().headers = Some(name);
+    })
+}
+
+fn public_for(seconds: i64) -> Option<Cache> {
+    let audience = Audience::Public;
+    Some(Cache { audience, max_age: Some(seconds), ..Cache::default() })
+}
+
+fn exempt(manifest: &mut Manifest, same_site: &str) {
+    manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", same_site));
+    let route = manifest.routes.iter_mut().find(|route| route.path == "/logout");
+    route.unwrap().csrf = Csrf::Exempt("it is harmless".to_owned());
+}
+
+/// A lint, a manifest in which it finds something and nothing else is found, and one in which nothing
+/// is found.
+type Case = (Lint, Manifest, Manifest);
+
+fn cases_of_origins() -> Vec<Case> {
+    let credentialed = |origins: &[&str], dangers| Cors { dangers, ..cors(origins, true) };
+    let from_any_site = |origins: &[&str]| {
+        let dangers = Dangers { public_suffix: true, ..Dangers::default() };
+        let mut manifest = with_cors("GET", "/orders/{id}", credentialed(origins, dangers));
+        manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", "none"));
+        manifest
+    };
+    let insecure = Dangers { insecure_origins: true, ..Dangers::default() };
+    let list = |within| {
+        let origins =
+            Origins::AtRunTime(OriginList { list: "partners".to_owned(), within, by: None });
+        with_cors("GET", "/prices", Cors { origins, ..cors(&[], false) })
+    };
+    let jsonp = |origins: &[&str]| {
+        let shared = cors(origins, false);
+        with_route("GET", "/prices", |route| {
+            route.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
+            route.cors = Some(shared);
+        })
+    };
+    let kept = |origins: &[&str], cache| {
+        let shared = cors(origins, false);
+        with_route("GET", "/prices", |route| (route.cors, route.cache) = (Some(shared), cache))
+    };
+    let partners = &["https://*.partner.example"];
+    vec![
+        (
+            Lint::PublicSuffixOrigins,
+            from_any_site(&["https://*.co.uk"]),
+            from_any_site(&["https://shop.co.uk"]),
+        ),
+        (
+            Lint::PublicSuffixOrigins,
+            with_cors("GET", "/prices", cors(&["https://*.github.io"], false)),
+            with_cors("GET", "/prices", cors(&["https://*.shop.github.io"], false)),
+        ),
+        (
+            Lint::InsecureOrigins,
+            with_cors("PUT", "/orders/{id}", credentialed(&["http://app.shop.example"], insecure)),
+            with_cors("PUT", "/orders/{id}", credentialed(&["https://app.shop.example"], insecure)),
+        ),
+        (
+            Lint::InsecureOrigins,
+            with_cors("GET", "/prices", cors(&["http://kiosk.example"], false)),
+            with_cors("GET", "/prices", cors(&["http://localhost:*", "app://shop"], false)),
+        ),
+        (
+            Lint::SubdomainOrigins,
+            with_cors("PUT", "/orders/{id}", cors(&["https://*.shop.example"], true)),
+            with_cors("PUT", "/orders/{id}", cors(&["https://*.shop.example"], false)),
+        ),
+        (
+            Lint::SubdomainOrigins,
+            with_cors("GET", "/orders/{id}", cors(&["https://*.shop.example"], true)),
+            with_cors("GET", "/orders/{id}", cors(&["https://shop.example:*"], true)),
+        ),
+        (Lint::UnboundedOrigins, list(None), list(Some(texts(partners)))),
+        (
+            Lint::OwnOrigin,
+            with_cors("GET", "/prices", cors(&[OWN, "https://www.shop.example"], false)),
+            with_cors("GET", "/prices", cors(&["https://*.shop.example"], false)),
+        ),
+        (Lint::JsonpBesideCors, jsonp(partners), jsonp(&["*"])),
+        (Lint::SharedCacheSplit, kept(partners, public_for(600)), kept(partners, public_for(5))),
+        (
+            Lint::SharedCacheSplit,
+            kept(&["https://a.example", "https://b.example"], public_for(600)),
+            kept(&["https://a.example"], public_for(600)),
+        ),
+    ]
+}
+
+fn cases_of_preflights() -> Vec<Case> {
+    let methods = |method: &str, listed: &[&str]| {
+        let listed =
+            Cors { methods: Some(texts(listed)), ..cors(&["https://app.shop.example"], true) };
+        with_cors(method, "/orders/{id}", listed)
+    };
+    let exposing = |name: &str| {
+        let exposing = Cors { expose: texts(&[name]), ..cors(&["https://app.shop.example"], true) };
+        with_cors("GET", "/orders/{id}", exposing)
+    };
+    let partner = |same_site: &str, origin: &str| {
+        let mut manifest = with_cors("GET", "/orders/{id}", cors(&[origin], true));
+        manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", same_site));
+        manifest
+    };
+    vec![
+        (
+            Lint::CredentialsUnneeded,
+            with_cors("POST", "/machines", cors(&["https://app.shop.example"], true)),
+            with_cors("POST", "/machines", cors(&["https://app.shop.example"], false)),
+        ),
+        (
+            Lint::CookieWithheld,
+            partner("lax", "https://shop.partner.example"),
+            partner("none", "https://shop.partner.example"),
+        ),
+        (
+            Lint::CookieWithheld,
+            partner("strict", "https://shop.partner.example"),
+            partner("strict", "https://www.shop.example"),
+        ),
+        (
+            Lint::MethodNotServed,
+            methods("GET", &["GET", "DELETE"]),
+            methods("GET", &["GET", "PUT", "HEAD", "OPTIONS"]),
+        ),
+        (Lint::OwnMethodMissing, methods("PUT", &["GET"]), methods("PUT", &["GET", "PUT"])),
+        (Lint::ExposedSecret, exposing("x-auth-token"), exposing("etag")),
+    ]
+}
+
+fn cases_of_callers() -> Vec<Case> {
+    let optional = |roles: &[&str]| {
+        let requirement = Requirement { optional: true, roles: texts(roles), ..session() };
+        with_route("GET", "/stock", |route| route.auth = Auth::Required(requirement))
+    };
+    let delete = |auth| and(|_| Route::handler("/orders/{id}", ["DELETE"], auth));
+    let role = |role: &str| {
+        let requirement = Requirement { roles: texts(&[role]), ..session() };
+        and(|_| Route::handler("/lists", ["GET"], Auth::Required(requirement)))
+    };
+    let tunnel = |auth| {
+        and(|_| {
+            let mut tunnel = Route::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
+            tunnel.targets = texts(&["db.shop.example:5432"]);
+            tunnel
+        })
+    };
+    let behind = |network: &str| with(|manifest| manifest.app.proxies = texts(&[network]));
+    vec![
+        (Lint::RightsOfOptional, optional(&["staff"]), optional(&[])),
+        (Lint::ChangeWithoutCredential, delete(Auth::Public), delete(Auth::Required(session()))),
+        (Lint::NameNearlyAnother, role("staf"), role("guest")),
+        (Lint::NameNearlyAnother, role("satff"), role("staff")),
+        (Lint::NameNearlyAnother, role("stafff"), role("staff2")),
+        (Lint::NameNearlyAnother, role("staft"), role("toast")),
+        (
+            Lint::OpenTunnel,
+            tunnel(Auth::Public),
+            tunnel(Auth::Required(Requirement { token: true, ..Requirement::default() })),
+        ),
+        (Lint::AddressForgeable, behind("forwarded 0.0.0.0/0"), behind("forwarded 10.0.0.0/8")),
+        (Lint::AddressForgeable, behind("x-forwarded ::/0"), behind("x-forwarded fd00::/8")),
+    ]
+}
+
+fn cases_of_forgery() -> Vec<Case> {
+    let basic = |ambient, isolation| {
+        let scheme = Some(Scheme { name: "Basic".to_owned(), ambient });
+        let requirement = Requirement { scheme, ..Requirement::default() };
+        and(|_| Route {
+            csrf: Csrf::Exempt("it is harmless".to_owned()),
+            isolation,
+            ..Route::handler("/reports", ["POST"], Auth::Required(requirement))
+        })
+    };
+    let linked = |path: &str, isolation| {
+        and(|_| Route { isolation, ..Route::handler(path, ["GET"], Auth::Required(session())) })
+    };
+    let cookie = |domain: Option<&str>| {
+        with(|manifest| {
+            let sessions = manifest.app.sessions.as_mut().unwrap();
+            sessions.domain = domain.map(str::to_owned);
+        })
+    };
+    let unframed = "base-uri 'self'; object-src 'none'";
+    let without_transport = |keeps: &str| {
+        with(|manifest| {
+            let bare = manifest.add_headers(security(CSP, None));
+            for route in manifest.routes.iter_mut().filter(|route| route.path != keeps) {
+                route.headers = Some(bare.clone());
+            }
+        })
+    };
+    vec![
+        (
+            Lint::ForgeableFromAnySite,
+            with(|manifest| exempt(manifest, "none")),
+            with(|manifest| exempt(manifest, "lax")),
+        ),
+        (Lint::ForgeableFromAnySite, basic(true, None), basic(true, Some(Isolation::SameOrigin))),
+        (Lint::ForgeableFromAnySite, basic(true, None), basic(false, None)),
+        (Lint::ChangeByGet, linked("/me/delete", None), linked("/me/deleted", None)),
+        (
+            Lint::ChangeByGet,
+            linked("/logout/{id}/cancel", None),
+            linked("/logout/{id}/cancel", Some(Isolation::SameSite)),
+        ),
+        (Lint::CookieOfDomain, cookie(Some("shop.example")), cookie(None)),
+        (
+            Lint::FramingOpen,
+            with_headers("/staff", security(unframed, HSTS)),
+            with_headers("/staff", security(CSP, HSTS)),
+        ),
+        (
+            Lint::HstsOff,
+            with_headers("/staff", security(CSP, Some("max-age=0"))),
+            with_headers("/staff", security(CSP, None)),
+        ),
+        (Lint::HstsOff, without_transport("none of them"), without_transport("/prices")),
+    ]
+}
+
+fn cases() -> Vec<Case> {
+    let areas = [cases_of_origins(), cases_of_preflights(), cases_of_callers(), cases_of_forgery()];
+    areas.into_iter().flatten().collect()
+}
+
+fn findings(manifest: &Manifest) -> Vec<Finding> {
+    lint(manifest, &[], today()).findings
+}
+
+#[test]
+fn each_lint_finds_its_app_and_nothing_in_the_nearest_good_one() {
+    assert_eq!(findings(&shop()), []);
+    for (expected, bad, good) in cases() {
+        let found = findings(&bad);
+        let lints: Vec<_> = found.iter().map(|finding| finding.lint).collect();
+        assert_eq!(lints, [expected], "{found:#?}");
+        let found = findings(&good);
+        // What is good for one lint may be odd for another one, and no worse.
+        assert!(found.iter().all(|finding| finding.lint != expected), "{expected:?} {found:#?}");
+        assert!(found.iter().all(|finding| !finding.is_error()), "{expected:?} {found:#?}");
+    }
+}
+
+/// Those about suppressions have tests of their own.
+#[test]
+fn every_lint_has_a_case() {
+    let tested: BTreeSet<_> = cases().into_iter().map(|(lint, ..)| lint).collect();
+    for lint in Lint::ALL {
+        assert_ne!(tested.contains(lint), lint.is_about_suppressions(), "{lint:?}");
+    }
+}
+
+/// `docs/lints.md` lists them, in the order of the catalogue.
+#[test]
+fn every_lint_is_documented() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/lints.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    let rows: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("| `lint.")).collect();
+    assert_eq!(rows.len(), Lint::ALL.len());
+    for (lint, row) in Lint::ALL.iter().zip(rows) {
+        let cells: Vec<_> = row.split(" | ").collect();
+        let sure = match lint.confidence() {
+            Confidence::Sure => "yes",
+            Confidence::Heuristic => "a guess",
+        };
+        assert_eq!((format!("lint.{}", cells[0]), cells[2]), (format!("{}`", lint.code()), sure));
+    }
+}
+
+/// The severity is what the function of who, what and authority says, for the gain that each lint
+/// means.
+#[test]
+fn the_severity_of_each_case_is_as_listed() {
+    use Severity::{High, Info, Low, Medium};
+    let found: Vec<_> = cases()
+        .iter()
+        .flat_map(|(_, bad, _)| findings(bad))
+        .map(|finding| (finding.lint, finding.severity(), finding.is_error()))
+        .collect();
+    let listed = [
+        (Lint::PublicSuffixOrigins, High, true),
+        (Lint::PublicSuffixOrigins, Low, false),
+        (Lint::InsecureOrigins, High, true),
+        (Lint::InsecureOrigins, Low, false),
+        (Lint::SubdomainOrigins, High, false),
+        (Lint::SubdomainOrigins, Medium, false),
+        (Lint::UnboundedOrigins, Low, false),
+        (Lint::OwnOrigin, Info, false),
+        (Lint::JsonpBesideCors, Low, false),
+        (Lint::SharedCacheSplit, Info, false),
+        (Lint::SharedCacheSplit, Info, false),
+        (Lint::CredentialsUnneeded, Low, false),
+        (Lint::CookieWithheld, Info, false),
+        (Lint::CookieWithheld, Info, false),
+        (Lint::MethodNotServed, Info, false),
+        (Lint::OwnMethodMissing, Info, false),
+        (Lint::ExposedSecret, Medium, false),
+        (Lint::RightsOfOptional, Medium, false),
+        (Lint::ChangeWithoutCredential, High, false),
+        (Lint::NameNearlyAnother, Info, false),
+        (Lint::NameNearlyAnother, Info, false),
+        (Lint::NameNearlyAnother, Info, false),
+        (Lint::NameNearlyAnother, Info, false),
+        (Lint::OpenTunnel, High, true),
+        (Lint::AddressForgeable, Medium, false),
+        (Lint::AddressForgeable, Medium, false),
+        (Lint::ForgeableFromAnySite, High, true),
+        (Lint::ForgeableFromAnySite, High, true),
+        (Lint::ForgeableFromAnySite, High, true),
+        (Lint::ChangeByGet, High, false),
+        (Lint::ChangeByGet, High, false),
+        (Lint::CookieOfDomain, Medium, true),
+        (Lint::FramingOpen, High, false),
+        (Lint::HstsOff, Low, false),
+        (Lint::HstsOff, Low, false),
+    ];
+    assert_eq!(found, listed);
+}
+
+/// Pages of other sites gain nothing by a cookie that is not sent to them.
+#[test]
+fn a_session_counts_for_an_origin_only_if_its_cookie_is_sent_there() {
+    let of = |same_site: &str, origin: &str| {
+        let dangers = Dangers { insecure_origins: true, ..Dangers::default() };
+        let mut manifest =
+            with_cors("GET", "/orders/{id}", Cors { dangers, ..cors(&[origin], true) });
+        manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", same_site));
+        let mut found = findings(&manifest).into_iter();
+        found.find(|finding| finding.lint == Lint::InsecureOrigins).unwrap().severity()
+    };
+    assert_eq!(of("lax", "http://app.shop.example"), Severity::High);
+    assert_eq!(of("none", "http://partner.example"), Severity::High);
+    assert_eq!(of("lax", "http://partner.example"), Severity::Low);
+    assert_eq!(of("lax", "http://192.0.2.1"), Severity::Low);
+}
+
+#[test]
+fn a_witness_that_is_an_origin_is_one_of_the_set_that_the_lint_is_about() {
+    let mut origins = 0;
+    for (lint, bad, _) in cases() {
+        let finding = findings(&bad).remove(0);
+        let Some(witness) = finding.witness.filter(|witness| witness.contains("://")) else {
+            continue;
+        };
+        let bad = bad.normal();
+        let route = shared(&bad).find(|(route, _)| {
+            finding.routes == [format!("{} {}", route.methods.join(","), route.path)]
+        });
+        let granted = route.map(|(_, cors)| cors.region()).unwrap_or_default();
+        let is_outside = matches!(lint, Lint::JsonpBesideCors | Lint::ForgeableFromAnySite);
+        let expected = if is_outside { granted.complement() } else { granted };
+        if lint != Lint::CookieOfDomain {
+            assert!(expected.contains(witness.as_bytes()), "{lint:?} {witness}");
+        }
+        assert!(OriginRegion::all().contains(witness.as_bytes()), "{witness}");
+        origins += 1;
+    }
+    assert!(origins > 10, "{origins}");
+}
+
+#[test]
+fn what_several_routes_have_alike_is_one_finding() {
+    let wide = Some(cors(&["https://*.shop.example"], true));
+    let manifest = with(|manifest| {
+        for route in manifest.routes.iter_mut().filter(|route| route.is_ambient()) {
+            route.cors.clone_from(&wide);
+        }
+    });
+    let found: Vec<_> = findings(&manifest)
+        .into_iter()
+        .map(|finding| (finding.severity(), finding.routes))
+        .collect();
+    let write = texts(&["PUT /orders/{id}", "POST /logout"]);
+    let read = texts(&["GET /orders/{id}", "GET /staff", "GET /stock"]);
+    let [(Severity::High, mut high), (Severity::Medium, medium)] =
+        <[_; 2]>::try_from(found).unwrap()
+    else {
+        panic!("the worst first")
+    };
+    high.sort();
+    high.reverse();
+    assert_eq!((high, medium), (write, read));
+}
+
+fn suppression(lint: &str, route: Option<&str>) -> Suppression {
+    Suppression {
+        lint: lint.to_owned(),
+        route: route.map(str::to_owned),
+        who: "ada".to_owned(),
+        why: "it is meant".to_owned(),
+        until: None,
+    }
+}
+
+/// Two findings of one lint.
+fn wide() -> Manifest {
+    with(|manifest| {
+        for route in manifest.routes.iter_mut().filter(|route| route.path == "/orders/{id}") {
+            route.cors = Some(cors(&["http://app.shop.example"], true));
+        }
+    })
+}
+
+const INSECURE: &str = "lint.insecure-origins";
+
+fn lints_with(suppressions: &[Suppression]) -> (Vec<Lint>, usize) {
+    let linted = lint(&wide(), suppressions, today());
+    (linted.findings.iter().map(|finding| finding.lint).collect(), linted.suppressed.len())
+}
+
+#[test]
+fn a_suppression_of_a_route_removes_one_finding() {
+    let get = suppression(INSECURE, Some("GET /orders/{id}"));
+    let put = suppression(INSECURE, Some("PUT /orders/{id}"));
+    assert_eq!(lints_with(&[]), (vec![Lint::InsecureOrigins; 2], 0));
+    assert_eq!(lints_with(std::slice::from_ref(&get)), (vec![Lint::InsecureOrigins], 1));
+    assert_eq!(lints_with(&[get.clone(), put]), (vec![], 2));
+    assert_eq!(lints_with(&[suppression(INSECURE, None)]), (vec![], 2));
+    // The first of two has suppressed it.
+    let (lints, suppressed) = lints_with(&[get.clone(), get]);
+    assert_eq!((lints, suppressed), (vec![Lint::InsecureOrigins, Lint::SuppressionUnused], 1));
+}
+
+#[test]
+fn a_suppression_that_suppresses_nothing_is_a_finding() {
+    for (lint, route) in [
+        (INSECURE, Some("DELETE /orders/{id}")),
+        ("lint.own-origin", None),
+        ("lint.unheard-of", None),
+        ("lint.suppression-unused", None),
+    ] {
+        let unused = suppression(lint, route);
+        let text = unused.to_string();
+        let all = suppression(INSECURE, None);
+        let linted = super::lint(&wide(), &[all, unused], today());
+        let finding = &linted.findings[0];
+        assert_eq!((finding.lint, &finding.about), (Lint::SuppressionUnused, &text));
+        assert!(finding.is_error());
+    }
+}
+
+#[test]
+fn a_suppression_holds_until_the_end_of_its_day() {
+    let until = |text: &str| {
+        let all = suppression(INSECURE, None);
+        lints_with(&[Suppression { until: Some(day(text)), ..all }])
+    };
+    assert_eq!(until("2027-06-30"), (vec![], 2));
+    assert_eq!(until("2026-12-08"), (vec![], 2));
+    for soon in ["2026-12-07", "2026-11-24"] {
+        assert_eq!(until(soon), (vec![Lint::SuppressionEndsSoon], 2), "{soon}");
+    }
+    let expired = vec![Lint::SuppressionExpired, Lint::InsecureOrigins, Lint::InsecureOrigins];
+    let (mut lints, suppressed) = until("2026-11-23");
+    lints.sort_by_key(|lint| *lint == Lint::InsecureOrigins);
+    assert_eq!((lints, suppressed), (expired, 0));
+}
+
+#[test]
+fn nobody_suppresses_without_a_name_and_a_reason() {
+    for (who, why) in [("", "it is meant"), ("ada", " \n")] {
+        let [who, why] = [who, why].map(str::to_owned);
+        let (lints, suppressed) =
+            lints_with(&[Suppression { who, why, ..suppression(INSECURE, None) }]);
+        assert_eq!(lints.len(), 3);
+        assert!(lints.contains(&Lint::SuppressionUnsigned) && suppressed == 0);
+    }
+}
+
+#[test]
+fn what_may_be_meant_never_fails_a_test() {
+    for (lint, bad, _) in cases() {
+        if lint.confidence() == Confidence::Heuristic {
+            assert!(findings(&bad).iter().all(|finding| !finding.is_error()), "{lint:?}");
+        }
+    }
+}
+
+#[test]
+fn a_finding_says_what_who_where_and_how_to_mend_it() {
+    let text = findings(&wide()).remove(0).to_string();
+    assert_eq!(
+        text,
+        "high: who controls the network on the way to a page of this origin speaks for it \
+         (lint.insecure-origins)\n  \
+         about    `http://app.shop.example`\n  \
+         at       GET /orders/{id}\n  \
+         gain     pages of any site may read as the visitor who is logged in\n  \
+         witness  http://app.shop.example\n  \
+         help     serve the page by `https`, and grant that origin"
+    );
+}
+
+/// Routes whose findings are shown together have the witness of each of them.
+#[test]
+fn the_witness_of_a_finding_is_one_at_each_of_its_routes() {
+    let jsonp = |path: &str, origins: &[&str]| {
+        let mut route = Route::handler(path, ["GET"], Auth::Public);
+        route.cors = Some(cors(origins, false));
+        route.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
+        route
+    };
+    let witness = cors(&["https://b.example"], false).region().complement().witness();
+    let witness = witness.unwrap().origin().to_owned();
+    let mut manifest = Manifest::new();
+    manifest.routes = vec![
+        jsonp("/a", &["https://b.example"]),
+        jsonp("/b", &["https://c.example"]),
+        // The witness of the others is granted here.
+        jsonp("/c", &[&witness]),
+    ];
+    let found = lint(&manifest, &[], today()).findings;
+    let found: Vec<_> = found.iter().filter(|one| one.lint == Lint::JsonpBesideCors).collect();
+    for finding in &found {
+        let witness = finding.witness.as_ref().unwrap();
+        for route in &finding.routes {
+            let shared = manifest.routes.iter().find(|one| route.ends_with(&one.path)).unwrap();
+            let region = shared.cors.as_ref().unwrap().region();
+            assert!(!region.contains(witness.as_bytes()), "{witness} at {route}");
+        }
+    }
+    let routes: usize = found.iter().map(|finding| finding.routes.len()).sum();
+    assert_eq!(routes, 3);
+}

@@ -1,0 +1,258 @@
+//! The lock file: the policy of an app as it was reviewed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Change, Manifest, ReadError, Suppression, changes,
+    changes::sample,
+    digest_of,
+    engine::{Engine, EngineError},
+    read,
+};
+
+/// A lock file: a manifest, and who accepted what it opens.
+///
+/// ```
+/// use policy_manifest::{Auth, Lock, Manifest, Route};
+///
+/// let lock = Lock::new(Manifest::new());
+/// let mut manifest = Manifest::new();
+/// manifest.routes.push(Route::handler("/hello", ["GET"], Auth::Public));
+/// // Nobody has accepted that everybody may say hello.
+/// let update = lock.update(&manifest).unwrap();
+/// assert_eq!(update.to_accept.len(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The policy.
+    pub manifest: Manifest,
+    /// Who accepted what, in the order of routes.
+    pub accepted: Vec<Acceptance>,
+    /// Which findings of [lints](super::lint) are suppressed, by whom and why.
+    pub suppressed: Vec<Suppression>,
+}
+
+/// Somebody accepted that a route is as open as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acceptance {
+    /// The route, such as `GET /orders/{id}`, or `app`.
+    pub route: String,
+    /// The digest of its policy: another one has to be accepted anew.
+    pub policy: String,
+    /// Who.
+    pub who: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What happens to a lock file when the policy of its app has changed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Update {
+    /// What changed.
+    pub changes: Vec<Change>,
+    /// The changes that open something and that nobody has accepted, each with the line that accepts
+    /// it.
+    pub to_accept: Vec<(Change, Acceptance)>,
+    /// The new lock file, once these are accepted.
+    pub lock: Lock,
+}
+
+impl Lock {
+    /// A lock file in which nothing had to be accepted.
+    pub fn new(manifest: Manifest) -> Self {
+        Self { manifest: manifest.normal(), accepted: Vec::new(), suppressed: Vec::new() }
+    }
+
+    /// Reads a lock file. A manifest is one, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Manifest::parse`].
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        read::lock(text)
+    }
+
+    /// The text of the file: that of the manifest, with the acceptances and suppressions before the
+    /// routes, each a line.
+    pub fn to_json(&self) -> String {
+        let sections =
+            section("accepted", &self.accepted) + &section("suppressed", &self.suppressed);
+        self.manifest.to_json().replacen("  \"routes\": [", &(sections + "  \"routes\": ["), 1)
+    }
+
+    /// What changes with another policy of the app.
+    ///
+    /// # Errors
+    ///
+    /// One of the two is no policy that the engine accepts.
+    pub fn update(&self, manifest: &Manifest) -> Result<Update, EngineError> {
+        let changes = changes(&self.manifest, manifest)?;
+        let engine = Engine::new(manifest)?;
+        let digest = |route: &str| policy_digest(manifest, &engine, route);
+        let accepts = |accepted: &&Acceptance| {
+            accepted.unsigned().is_none()
+                && digest(&accepted.route).as_ref() == Some(&accepted.policy)
+        };
+        let accepted: Vec<_> = self.accepted.iter().filter(accepts).cloned().collect();
+        let opening = changes.iter().filter(|change| change.direction.opens());
+        let to_accept = opening
+            .filter_map(|change| {
+                let route = change.route();
+                let policy = digest(&route).unwrap_or_default();
+                let is_accepted = accepted.iter().any(|accepted| accepted.route == route);
+                let words = String::new();
+                let line = Acceptance { route, policy, who: words.clone(), why: words };
+                (!is_accepted).then(|| (change.clone(), line))
+            })
+            .collect();
+        let suppressed = self.suppressed.clone();
+        let lock = Self { manifest: manifest.clone().normal(), accepted, suppressed };
+        Ok(Update { changes, to_accept, lock })
+    }
+}
+
+impl Acceptance {
+    /// The first field that says nothing, of `who` and `why`.
+    pub(super) fn unsigned(&self) -> Option<&'static str> {
+        let fields = [("who", &self.who), ("why", &self.why)];
+        fields.into_iter().find(|(_, text)| text.trim().is_empty()).map(|(name, _)| name)
+    }
+}
+
+/// A list of a lock file, each entry a line; nothing if it is empty.
+fn section(name: &str, entries: &[impl Serialize]) -> String {
+    let lines = entries
+        .iter()
+        .map(|entry| format!("    {}", serde_json::to_string(entry).unwrap_or_default()));
+    let lines: Vec<_> = lines.collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("  \"{name}\": [\n{}\n  ],\n", lines.join(",\n")),
+    }
+}
+
+/// The digest of what serves a route, or of the facts of the app for `app`: the first 12 hexadecimal
+/// digits of SHA-256. `None` if nothing serves it.
+fn policy_digest(manifest: &Manifest, engine: &Engine, route: &str) -> Option<String> {
+    let text = match route.split_once(' ').or((route != "app").then_some(("", route))) {
+        None => serde_json::to_string(&manifest.app).ok()?,
+        Some((methods, path)) => {
+            let sample = sample(path);
+            let policies = methods.split(',').map(|method| {
+                let mut route = engine.serving(method, &sample)?.clone();
+                route.methods.clear();
+                serde_json::to_string(&route).ok()
+            });
+            policies.collect::<Option<Vec<_>>>()?.concat()
+        }
+    };
+    Some(digest_of(&text).chars().take(12).collect())
+}
+
+impl fmt::Display for Acceptance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Auth, Requirement, Route};
+
+    fn staff() -> Auth {
+        let roles = vec!["staff".to_owned()];
+        Auth::Required(Requirement { session: true, roles, ..Requirement::default() })
+    }
+
+    fn app(auth: Auth) -> Manifest {
+        let mut manifest = Manifest::new();
+        manifest.routes.push(Route::handler("/orders", ["GET"], auth));
+        manifest
+    }
+
+    #[test]
+    fn what_opens_has_to_be_accepted_by_name_and_once_for_each_policy() {
+        let lock = Lock::new(app(staff()));
+        let update = lock.update(&app(Auth::Public)).unwrap();
+        let (change, line) = &update.to_accept[0];
+        assert_eq!(change.route(), "GET /orders");
+        let ada = Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line.clone() };
+        let lock = Lock { accepted: vec![ada], ..lock };
+        let update = lock.update(&app(Auth::Public)).unwrap();
+        assert_eq!(update.to_accept.len(), 0);
+        assert_eq!(update.lock.accepted.len(), 1);
+        // The acceptance was of that policy, and does not hold when the route was closed again.
+        let closed = update.lock.update(&app(staff())).unwrap();
+        assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
+        assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
+    }
+
+    #[test]
+    fn an_acceptance_says_who_and_why() {
+        let lock = Lock::new(app(staff()));
+        let (_, line) = lock.update(&app(Auth::Public)).unwrap().to_accept.remove(0);
+        for (who, why, missing) in
+            [("", "", "who"), (" ", "launch", "who"), ("ada", "", "why"), ("ada", "\t", "why")]
+        {
+            let (who, why) = (who.to_owned(), why.to_owned());
+            let unsigned = Acceptance { who, why, ..line.clone() };
+            let lock = Lock { accepted: vec![unsigned], ..lock.clone() };
+            // It accepts nothing, and no file is read that has it.
+            let update = lock.update(&app(Auth::Public)).unwrap();
+            assert_eq!((update.to_accept.len(), update.lock.accepted.len()), (1, 0), "{lock:?}");
+            let error = Lock::parse(&lock.to_json()).unwrap_err().to_string();
+            let words = format!("the acceptance of `GET /orders` has an empty `{missing}`: write");
+            assert!(error.starts_with(&words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_route_that_falls_to_what_is_around_it_has_to_be_accepted() {
+        let mut before = app(staff());
+        let files = Route::new(crate::RouteKind::Mount, "/files", ["GET"], Auth::Public);
+        before.routes.push(files.clone());
+        before.routes.push(Route::handler("/files/pay", ["GET"], staff()));
+        let mut after = app(staff());
+        after.routes.push(files);
+        let update = Lock::new(before).update(&after).unwrap();
+        let opened: Vec<_> =
+            update.to_accept.iter().map(|(change, _)| change.to_string()).collect();
+        assert_eq!(opened.len(), 1, "{opened:?}");
+        assert!(opened[0].contains("GET /files/pay: auth: was `session, roles"), "{opened:?}");
+    }
+
+    #[test]
+    fn a_lock_file_is_read_as_it_was_written() {
+        let mut lock = Lock::new(app(Auth::Public));
+        let line = |route: &str| Acceptance {
+            route: route.to_owned(),
+            policy: "0".to_owned(),
+            who: "ada".to_owned(),
+            why: "\"routes\": [".to_owned(),
+        };
+        lock.accepted = vec![line("GET /a"), line("GET /b")];
+        let suppressed = Suppression {
+            lint: "lint.own-origin".to_owned(),
+            route: None,
+            who: "ada".to_owned(),
+            why: "launch".to_owned(),
+            until: None,
+        };
+        let until = Some("2027-01-31".parse().unwrap());
+        let route = Some("GET /a".to_owned());
+        lock.suppressed = vec![suppressed.clone(), Suppression { route, until, ..suppressed }];
+        let text = lock.to_json();
+        assert_eq!(Lock::parse(&text).unwrap(), lock);
+        assert_eq!(Lock::parse(&lock.manifest.to_json()).unwrap().accepted, []);
+        // As an editor of Windows writes it.
+        let of_windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        assert_eq!(Lock::parse(&of_windows).unwrap(), lock);
+        let other = text.replace("\"who\"", "\"whom\"");
+        assert!(Lock::parse(&other).is_err());
+    }
+}

@@ -1,0 +1,198 @@
+//! Reading a manifest.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+    fmt,
+};
+
+use serde::{Deserialize, de};
+
+use crate::{Acceptance, AppFacts, Cors, FORMAT, Headers, Lock, Manifest, Route, Suppression};
+use policy_core::origin::{HostPattern, OriginPattern};
+
+/// Why a text is no manifest.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It is no JSON, or has other fields than a manifest.
+    Malformed(serde_json::Error),
+    /// A newer release wrote it.
+    Newer {
+        /// The version of its format.
+        format: u32,
+    },
+    /// A route refers to security headers that are not there.
+    HeadersMissing {
+        /// The path of the route.
+        path: String,
+        /// The name of the headers.
+        name: String,
+    },
+    /// The name of a set of security headers is not that of its content.
+    HeadersRenamed {
+        /// The name.
+        name: String,
+    },
+    /// The patterns of a list that have a `*` inside a label have too many pairs of a prefix and a
+    /// suffix below one host, over 65,536: comparing them would take too long.
+    LabelPairs {
+        /// The path of the route.
+        path: String,
+    },
+    /// An acceptance does not say who accepts, or why.
+    Unsigned {
+        /// The route of the acceptance.
+        route: String,
+        /// The field that is empty: `who` or `why`.
+        field: &'static str,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => write!(f, "this is no manifest: {error}"),
+            Self::Newer { format } => write!(
+                f,
+                "this manifest has format {format}, and this release reads up to {FORMAT}: use the \
+                 release that wrote it, or a newer one"
+            ),
+            Self::HeadersMissing { path, name } => write!(
+                f,
+                "the route `{path}` refers to the headers `{name}`, which the manifest does not \
+                 have: restore the file, or write it anew"
+            ),
+            Self::HeadersRenamed { name } => write!(
+                f,
+                "the headers `{name}` were changed by hand: restore the file, or write it anew"
+            ),
+            Self::LabelPairs { path } => write!(
+                f,
+                "the origins of `{path}` with a `*` inside a label have over {MOST_LABEL_PAIRS} pairs of \
+                 what is before and behind it: end them alike, as in `https://*-acme.example.com`"
+            ),
+            Self::Unsigned { route, field } => write!(
+                f,
+                "the acceptance of `{route}` has an empty `{field}`: write into its line in \
+                 `accepted` who accepts it and why, such as `\"who\":\"ada\",\"why\":\"the \
+                 catalogue is public\"`, or remove the line"
+            ),
+        }
+    }
+}
+
+impl Error for ReadError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Malformed(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The most pairs of a prefix and a suffix of labels below one host: each pair is a set of its own.
+const MOST_LABEL_PAIRS: usize = 65_536;
+
+fn has_too_many_pairs(cors: &Cors) -> bool {
+    let mut labels = BTreeMap::<_, [BTreeSet<&str>; 2]>::new();
+    for pattern in cors.patterns().iter().filter_map(|text| OriginPattern::parse(text).ok()) {
+        if let HostPattern::Label { prefix, suffix } = pattern.hosts() {
+            let [prefixes, suffixes] = labels.entry(pattern.host()).or_default();
+            prefixes.insert(prefix);
+            suffixes.insert(suffix);
+        }
+    }
+    let pairs = |[prefixes, suffixes]: &[BTreeSet<_>; 2]| prefixes.len() * suffixes.len();
+    labels.values().map(pairs).sum::<usize>() > MOST_LABEL_PAIRS
+}
+
+/// A manifest or a lock file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    app: AppFacts,
+    #[serde(default)]
+    headers: BTreeMap<String, Headers>,
+    accepted: Option<Vec<Acceptance>>,
+    suppressed: Option<Vec<Suppression>>,
+    routes: Vec<Route>,
+}
+
+impl Manifest {
+    /// Reads a manifest, in its normal form.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`]: a field that this release does not know is an error, too, since it may restrict
+    /// what the rest allows.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        let file = File::read(text)?;
+        let of_lock_file =
+            [("accepted", file.accepted.is_some()), ("suppressed", file.suppressed.is_some())];
+        match of_lock_file.iter().find(|(_, is_there)| *is_there) {
+            None => Ok(file.manifest()),
+            Some((name, _)) => Err(ReadError::Malformed(de::Error::custom(format_args!(
+                "it has `{name}`, so it is a lock file"
+            )))),
+        }
+    }
+}
+
+/// The manifest of a lock file, and what people said about it. A manifest is one, too.
+pub(super) fn lock(text: &str) -> Result<Lock, ReadError> {
+    let mut file = File::read(text)?;
+    let mut accepted = file.accepted.take().unwrap_or_default();
+    let mut suppressed = file.suppressed.take().unwrap_or_default();
+    for acceptance in &accepted {
+        if let Some(field) = acceptance.unsigned() {
+            return Err(ReadError::Unsigned { route: acceptance.route.clone(), field });
+        }
+    }
+    accepted.sort_unstable();
+    suppressed.sort_unstable();
+    Ok(Lock { manifest: file.manifest(), accepted, suppressed })
+}
+
+impl File {
+    /// Reads a file whose references hold.
+    fn read(text: &str) -> Result<Self, ReadError> {
+        /// What every format has.
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+
+        // Editors of Windows begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        if format > FORMAT {
+            return Err(ReadError::Newer { format });
+        }
+        let file: Self = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        for (name, headers) in &file.headers {
+            if headers.name() != *name {
+                return Err(ReadError::HeadersRenamed { name: name.clone() });
+            }
+        }
+        for route in &file.routes {
+            if let Some(name) = &route.headers
+                && !file.headers.contains_key(name)
+            {
+                let (path, name) = (route.path.clone(), name.clone());
+                return Err(ReadError::HeadersMissing { path, name });
+            }
+            if route.cors.as_ref().is_some_and(has_too_many_pairs) {
+                return Err(ReadError::LabelPairs { path: route.path.clone() });
+            }
+        }
+        Ok(file)
+    }
+
+    /// The manifest in its normal form.
+    fn manifest(self) -> Manifest {
+        let Self { format, app, headers, routes, .. } = self;
+        Manifest { format, app, headers, routes }.normal()
+    }
+}

@@ -1,0 +1,202 @@
+//! How bad it is that somebody gains access.
+
+use serde::{Deserialize, Serialize};
+
+/// How bad a finding is, from the least on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Somebody reads or does what matters little.
+    Low,
+    /// Somebody whom the policy names, or who has an account, gets more than before.
+    Medium,
+    /// Strangers change what they should not, or act as a user who is logged in.
+    High,
+}
+
+/// Who gains access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gainer {
+    /// Pages of the app itself.
+    OwnPages,
+    /// Pages of sites that a policy names.
+    NamedSites,
+    /// Pages of a site that anybody can set up.
+    AnySite,
+    /// Any program, without the browser of somebody else.
+    Anybody,
+}
+
+/// What is gained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// A response is read.
+    Read,
+    /// Something may be changed.
+    Write,
+}
+
+/// With whose authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Authority {
+    /// Nobody's: without a credential.
+    Nobody,
+    /// That of a credential which the one who gains holds, such as a token.
+    Held,
+    /// That of a credential which browsers add by themselves, such as the cookie of a session.
+    Ambient,
+}
+
+/// Who gains what, and with whose authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+pub struct Gain {
+    /// Who.
+    pub who: Gainer,
+    /// What.
+    pub what: Effect,
+    /// With whose authority.
+    pub authority: Authority,
+}
+
+impl Gain {
+    /// How bad it is.
+    pub const fn severity(self) -> Severity {
+        Severity::of(self.who, self.what, self.authority)
+    }
+}
+
+impl std::fmt::Display for Gain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let who = match self.who {
+            Gainer::OwnPages => "pages of the app itself",
+            Gainer::NamedSites => "pages that the policy names",
+            Gainer::AnySite => "pages of any site",
+            Gainer::Anybody => "anybody",
+        };
+        let what = match self.what {
+            Effect::Read => "read",
+            Effect::Write => "change",
+        };
+        let authority = match (self.authority, self.who) {
+            (Authority::Nobody, _) => "without a credential",
+            (Authority::Held, _) => "with a credential of their own",
+            (Authority::Ambient, Gainer::Anybody) => "with a session of their own",
+            (Authority::Ambient, _) => "as the visitor who is logged in",
+        };
+        write!(f, "{who} may {what} {authority}")
+    }
+}
+
+impl Severity {
+    /// All of them, from the least on.
+    pub const ALL: [Self; 4] = [Self::Info, Self::Low, Self::Medium, Self::High];
+
+    /// How bad it is that somebody gains this, with this authority. It grows with each of the three,
+    /// but for [`Gainer::Anybody`]: whoever needs an account gains less than who needs none.
+    ///
+    /// ```
+    /// use policy_manifest::{Authority, Effect, Gainer, Severity};
+    ///
+    /// let read_by = |who, authority| Severity::of(who, Effect::Read, authority);
+    /// assert_eq!(read_by(Gainer::AnySite, Authority::Ambient), Severity::High);
+    /// assert_eq!(read_by(Gainer::NamedSites, Authority::Ambient), Severity::Medium);
+    /// assert_eq!(read_by(Gainer::AnySite, Authority::Nobody), Severity::Low);
+    /// ```
+    pub const fn of(who: Gainer, what: Effect, authority: Authority) -> Self {
+        let reach = match (who, authority) {
+            (Gainer::OwnPages, _) => 0,
+            (Gainer::NamedSites, _) => 1,
+            (Gainer::AnySite, _) | (Gainer::Anybody, Authority::Held | Authority::Ambient) => 2,
+            (Gainer::Anybody, Authority::Nobody) => 3,
+        };
+        let effect = match what {
+            Effect::Read => 0,
+            Effect::Write => 1,
+        };
+        // A program that sends a cookie acts for itself. A page acts for its visitor.
+        let borrowed = match (who, authority) {
+            (Gainer::Anybody, _) | (_, Authority::Nobody | Authority::Held) => 0,
+            (_, Authority::Ambient) => 2,
+        };
+        match reach + effect + borrowed {
+            0 => Self::Info,
+            1 | 2 => Self::Low,
+            3 => Self::Medium,
+            _ => Self::High,
+        }
+    }
+
+    /// Its name, such as `high`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+impl std::fmt::Display for Severity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHO: [Gainer; 4] =
+        [Gainer::OwnPages, Gainer::NamedSites, Gainer::AnySite, Gainer::Anybody];
+    const AUTHORITY: [Authority; 3] = [Authority::Nobody, Authority::Held, Authority::Ambient];
+
+    #[test]
+    fn to_write_is_at_least_as_bad_as_to_read() {
+        for who in WHO {
+            for authority in AUTHORITY {
+                let [read, write] =
+                    [Effect::Read, Effect::Write].map(|what| Severity::of(who, what, authority));
+                assert!(write >= read, "{who:?} {authority:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_more_may_do_it_without_an_account_the_worse_it_is() {
+        for what in [Effect::Read, Effect::Write] {
+            let found = WHO.map(|who| Severity::of(who, what, Authority::Nobody));
+            assert!(found.is_sorted(), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_with_the_credential_of_its_visitor_is_worse_than_one_without() {
+        for who in [Gainer::OwnPages, Gainer::NamedSites, Gainer::AnySite] {
+            for what in [Effect::Read, Effect::Write] {
+                let found = AUTHORITY.map(|authority| Severity::of(who, what, authority));
+                assert!(found.is_sorted() && found[0] < found[2], "{found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_needs_an_account_gains_less() {
+        let of = |authority| Severity::of(Gainer::Anybody, Effect::Write, authority);
+        assert_eq!(of(Authority::Nobody), Severity::High);
+        assert_eq!([of(Authority::Held), of(Authority::Ambient)], [Severity::Medium; 2]);
+    }
+
+    #[test]
+    fn the_name_is_that_of_the_data() {
+        for severity in Severity::ALL {
+            let text = serde_json::to_string(&severity).unwrap();
+            assert_eq!(text, format!("\"{severity}\""));
+        }
+    }
+}

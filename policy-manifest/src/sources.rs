@@ -1,0 +1,54 @@
+//! Where the policy of each route is written.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use policy_core::route::Level;
+
+/// The source lines that decided the fields of a manifest. They are no part of it, since code that
+/// moves changes no policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Sources {
+    /// The functions of handlers, by method and path such as `GET /orders/{id}`.
+    pub handlers: BTreeMap<String, String>,
+    /// Where those functions stand, by method and path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub places: BTreeMap<String, Place>,
+    /// What decided each facet that a level states, if only that there is none of it, by method and
+    /// path, then by its name.
+    pub decided: BTreeMap<String, BTreeMap<String, Source>>,
+    /// The present entries of the lists that are given at run time.
+    pub lists: BTreeMap<String, Vec<String>>,
+}
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The file, as the compiler names it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// What decided a facet.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The level that states it.
+    pub level: Level,
+    /// The file, as the compiler names it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+impl Sources {
+    /// What decided a facet of a route.
+    pub fn of(&self, method: &str, path: &str, facet: &str) -> Option<&Source> {
+        self.decided.get(&format!("{method} {path}"))?.get(facet)
+    }
+}
