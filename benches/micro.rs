@@ -5,6 +5,7 @@
 //! A case named `X.base` does what the cases `X.*` do besides the decision; the report subtracts
 //! it. `benches/run micro` runs all of them.
 
+mod apps;
 mod on_processor;
 
 use std::{
@@ -22,7 +23,7 @@ use http::{
     },
 };
 use policy_core::{
-    cors::{Cors, CorsConfig, CorsPolicy, OriginLists, Preflight},
+    cors::{Cors, CorsConfig, OriginLists, Preflight},
     gate::{Head, Single},
     limits::{Rate, RateCapacity, RateTable},
     origin::OriginSet,
@@ -33,19 +34,8 @@ use policy_core::{
 use policy_server::{AppService, Body, prelude::*};
 use tower::Service;
 
+use apps::APPS;
 use on_processor::on_processor;
-
-const APPS: CorsPolicy = CorsPolicy::origins(&[
-    "https://app.example.com",
-    "https://admin.example.com",
-    "https://shop.example.org",
-])
-.credentials()
-.methods(&["GET", "PUT"])
-.headers(&["content-type", "x-request-id"])
-.expose(&["x-request-id"])
-.max_age(600)
-.build();
 
 type Operation = Box<dyn FnMut()>;
 

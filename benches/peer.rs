@@ -4,6 +4,9 @@
 //! `peer PORT [--threads N] [--per-core]`: one work-stealing runtime with N threads, or one runtime
 //! for each core that the process may use. Clients that begin with HTTP/2 get HTTP/2.
 
+mod apps;
+mod logins;
+
 use std::sync::LazyLock;
 
 use policy_core::{
@@ -17,23 +20,14 @@ use policy_server::{
     tokens::SecretKey,
 };
 
+use apps::APPS;
+use logins::login;
+
 /// The key with which every peer verifies tokens.
 const SECRET: [u8; 32] = *b"an-hs256-secret-of-exactly-32-by";
 
 /// The number of sessions besides the one that is measured.
 const SESSIONS: u32 = 10_000;
-
-const APPS: CorsPolicy = CorsPolicy::origins(&[
-    "https://app.example.com",
-    "https://admin.example.com",
-    "https://shop.example.org",
-])
-.credentials()
-.methods(&["GET", "PUT"])
-.headers(&["content-type", "x-request-id"])
-.expose(&["x-request-id"])
-.max_age(600)
-.build();
 
 #[get("/plain")]
 #[auth(public)]
@@ -124,19 +118,6 @@ async fn total(Valid(Json(order)): Valid<Json<Order>>) -> String {
 #[auth(public)]
 async fn policies() -> &'static str {
     "Hello, World!"
-}
-
-#[derive(serde::Deserialize)]
-struct Login {
-    user: u64,
-}
-
-#[post("/login")]
-#[auth(public)]
-#[csrf(exempt = "the client that measures is no browser")]
-async fn login(sessions: Sessions, Query(login): Query<Login>) -> Result<StatusCode, Problem> {
-    sessions.login(login.user).await?;
-    Ok(StatusCode::NO_CONTENT)
 }
 
 #[get("/session")]

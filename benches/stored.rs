@@ -2,23 +2,14 @@
 //!
 //! `stored PORT URL`, on one worker; `benches/run stores` measures it beside `benches/peers/stored`.
 
+mod logins;
+
 use std::env;
 
 use policy_server::prelude::*;
 use tokio::runtime::Builder;
 
-#[derive(serde::Deserialize)]
-struct Login {
-    user: u64,
-}
-
-#[post("/login")]
-#[auth(public)]
-#[csrf(exempt = "the client that measures is no browser")]
-async fn login(sessions: Sessions, Query(login): Query<Login>) -> Result<StatusCode, Problem> {
-    sessions.login(login.user).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
+use logins::login;
 
 #[get("/session")]
 #[auth(session)]
