@@ -1,5 +1,5 @@
-//! Sets up and runs the tests and the long runs of the project: `cargo xtask test`,
-//! `cargo xtask long NAME`. Uses the standard library alone, so that it builds in a second.
+//! Sets up and runs the tests, the checks and the long runs of the project: `cargo xtask test`,
+//! `cargo xtask check`, `cargo xtask long NAME`. Uses the standard library alone, so that it builds in a second.
 #![expect(clippy::print_stdout, reason = "a command-line tool speaks on standard output")]
 
 mod command;
@@ -19,7 +19,8 @@ use std::{env, process::ExitCode};
 use failure::{Failure, Outcome};
 
 const USAGE: &str = "\
-cargo xtask test                  what CI runs: set up, check and test everything
+cargo xtask test                  sets up, and runs all tests
+cargo xtask check                 format, lints, documentation and a short selection of seeded faults
 cargo xtask docs                  the guide and the documentation of the API, below target/guide
 cargo xtask long list             the runs that take longer, one line each
 cargo xtask long NAME [ARGUMENT]  one of them";
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
+        ["check"] => test::check(),
         ["docs"] => docs::run(),
         // What mdBook calls, as book.toml says.
         ["guide-chapters", rest @ ..] => docs::chapters(rest),

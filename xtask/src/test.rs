@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all checks, within 20 minutes.
+//! `cargo xtask test`: all tests. `cargo xtask check`: what else has to hold.
 
 use std::{collections::BTreeMap, num::NonZero, process::Command, thread};
 
@@ -17,8 +17,18 @@ use crate::{
 /// build for all tests is cheaper than two. Clippy checks the default features too.
 const FEATURES: [&str; 1] = ["--all-features"];
 
-/// Runs every step up to the first that fails, and prints the totals last.
+/// Sets up, builds and runs all tests.
 pub(crate) fn run() -> Outcome {
+    run_steps(test_steps)
+}
+
+/// Format, lints, documentation and seeded faults.
+pub(crate) fn check() -> Outcome {
+    run_steps(check_steps)
+}
+
+/// Runs every step up to the first that fails, and prints the totals last.
+fn run_steps(steps: impl FnOnce(&mut Run) -> Outcome) -> Outcome {
     let mut run = Run::new();
     let outcome = steps(&mut run).map_err(|failure| {
         // Before the totals, which are always the last line.
@@ -29,7 +39,7 @@ pub(crate) fn run() -> Outcome {
     outcome
 }
 
-fn steps(run: &mut Run) -> Outcome {
+fn set_up(run: &mut Run) -> Outcome {
     run.step("set-up", |_| {
         setup::require(&[
             CHROMIUM,
@@ -48,11 +58,26 @@ fn steps(run: &mut Run) -> Outcome {
             SLOWHTTPTEST,
         ])?;
         setup::peers()
-    })?;
+    })
+}
+
+fn check_steps(run: &mut Run) -> Outcome {
     let format = ["fmt", "--all", "--check"];
     let of_peers = ["--manifest-path", "benches/peers/Cargo.toml"];
     run.commands("format", [cargo(&format), cargo(&[&format[..], &of_peers].concat())])?;
     run.commands("lints", lints())?;
+    run.commands("documentation", [documentation()])?;
+    // The tests that notice a fault need the programs.
+    set_up(run)?;
+    run.step("seeded faults, a short selection", |totals| {
+        let verdicts = faults::run(faults::Selection::Short, false)?;
+        totals.add(verdicts.killed, verdicts.survived);
+        verdicts.into_outcome()
+    })
+}
+
+fn test_steps(run: &mut Run) -> Outcome {
+    set_up(run)?;
     run.commands(
         "build of the tests",
         [
@@ -62,13 +87,7 @@ fn steps(run: &mut Run) -> Outcome {
     )?;
     let targets = targets()?;
     run.side_by_side("tests", tests(&targets))?;
-    run.side_by_side("tests that need programs", tests_with_programs(&targets))?;
-    run.commands("documentation", [documentation()])?;
-    run.step("seeded faults, a short selection", |totals| {
-        let verdicts = faults::run(faults::Selection::Short, false)?;
-        totals.add(verdicts.killed, verdicts.survived);
-        verdicts.into_outcome()
-    })
+    run.side_by_side("tests that need programs", tests_with_programs(&targets))
 }
 
 fn lints() -> [Command; 3] {

@@ -32,7 +32,7 @@ pub(super) struct Fault {
     /// The broken rule, in words.
     pub(super) what: String,
     pub(super) killed_by: Killer,
-    /// Whether `cargo xtask test` includes it.
+    /// Whether `cargo xtask check` includes it.
     #[serde(default)]
     pub(super) short: bool,
     pub(super) edit: Vec<Edit>,
