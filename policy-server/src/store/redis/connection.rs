@@ -238,7 +238,7 @@ impl Database {
         loop {
             match self.run(call()).await {
                 Err(Failure::NotCopied(_)) if Instant::now() < end => {
-                    timers::sleep(MAX_BACKOFF).await
+                    timers::sleep(MAX_BACKOFF).await;
                 }
                 outcome => return outcome.map_err(StoreError::new),
             }
