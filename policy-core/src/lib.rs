@@ -18,7 +18,9 @@
 //! - [`route`]: the facets of one route, how levels compose, and the facts that rules use
 //! - `forwarded`: the statements of proxies about their clients
 //! - `tunnel`: where a CONNECT may lead
-//! - `gate`: the checks of every request before its handler runs
+//! - `gate`: the head of a request as the gates read it, and the names under which a server serves
+//! - `router`: which route serves a path and a method
+//! - `gates`: the gates of a request in their order, for servers, layers and manifests
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
 //! - `testing` (feature `proptest`): generated cases
 //! - [`Rule`], [`Refusal`], [`Event`] and [`Lint`]: the one catalogue of codes and messages; [`Entry`]
@@ -43,6 +45,8 @@ pub mod csrf;
 pub mod forwarded;
 #[cfg(feature = "engine")]
 pub mod gate;
+#[cfg(feature = "engine")]
+pub mod gates;
 mod grammar;
 pub mod headers;
 pub mod isolation;
@@ -58,6 +62,8 @@ mod percent;
 #[cfg(feature = "engine")]
 pub mod reverse_proxy;
 pub mod route;
+#[cfg(feature = "engine")]
+pub mod router;
 #[cfg(feature = "engine")]
 pub mod secret;
 #[cfg(feature = "engine")]

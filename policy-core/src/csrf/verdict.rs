@@ -44,6 +44,18 @@ impl<'a> OriginFacts<'a> {
         facts
     }
 
+    /// The facts of a request that changes nothing.
+    pub(crate) fn safe() -> Self {
+        Self {
+            method: &Method::GET,
+            is_upgrade: false,
+            origin: Single::Absent,
+            sec_fetch_site: Single::Absent,
+            sec_fetch_mode: Single::Absent,
+            referer: Single::Absent,
+        }
+    }
+
     /// Whether the request changes nothing, by its method (RFC 9110 9.2.1), and opens nothing.
     /// A method that is not known may change everything, and so may TRACE as far as is known
     /// here: no browser sends it, and no route serves it.

@@ -107,7 +107,7 @@ impl<'a> Comparison<'a> {
             let sides = self.sides;
             let all = |side: &Side, path: Option<usize>| -> Vec<usize> {
                 let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
-                methods.iter().map(|(_, index)| *index).collect()
+                methods.iter().map(|served| served.route).collect()
             };
             let atoms = self.atoms(&all(sides.0, region.found.0), &all(sides.1, region.found.1));
             let known = self.of_preflights.entry(key);
@@ -171,8 +171,9 @@ impl<'a> Comparison<'a> {
     fn tables(&self, region: &Region) -> Option<String> {
         let table = |side: &Side, policies: &[usize], path: Option<usize>| {
             let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
-            let numbers = methods.iter().map(|(name, index)| {
-                format!("{name} {}", policies.get(*index).copied().unwrap_or_default())
+            let numbers = methods.iter().map(|served| {
+                let policy = policies.get(served.route).copied().unwrap_or_default();
+                format!("{} {policy}", served.method)
             });
             numbers.collect::<Vec<_>>().join(",")
         };

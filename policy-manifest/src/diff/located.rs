@@ -44,7 +44,7 @@ pub(super) fn asked(method: &str, found: Indices, (old, new): (&Side, &Side)) ->
 pub(super) fn named(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
     let names = |side: &Side, path: Option<usize>| {
         let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
-        methods.iter().any(|(name, _)| name == method)
+        methods.iter().any(|served| served.method == method)
     };
     let is_named = method == "CONNECT"
         || places::USUAL.contains(&method)
@@ -66,9 +66,9 @@ pub(super) fn route_of(side: &Side, path: Option<usize>, method: &str) -> Option
         }
         Some(path) => {
             let methods = side.engine.methods_of(path);
-            let of = |name: &str| methods.iter().find(|(known, _)| known == name);
+            let of = |name: &str| methods.iter().find(|served| served.method == name);
             let found = of(method).or_else(|| of("GET").filter(|_| method == "HEAD"));
-            found.map(|(_, index)| *index)
+            found.map(|served| served.route)
         }
     }
 }

@@ -62,19 +62,20 @@ pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked>
     let mut serves_all = false;
     for (side, path) in [(old, region.found.0), (new, region.found.1)] {
         match path {
-            Some(path) => found.extend(side.engine.methods_of(path).iter().map(|(name, _)| name)),
+            Some(path) => found
+                .extend(side.engine.methods_of(path).iter().map(|served| served.method.as_str())),
             None => serves_all |= side.elsewhere_kind() == Some(RouteKind::Fallback),
         }
     }
     if serves_all {
         let mut methods: BTreeSet<Asked> =
             USUAL.iter().map(|name| Asked::Method((*name).to_owned())).collect();
-        methods.extend(found.iter().map(|name| Asked::Method((*name).clone())));
+        methods.extend(found.iter().map(|name| Asked::Method((*name).to_owned())));
         methods.insert(Asked::Other);
         return methods;
     }
     let mut methods: BTreeSet<Asked> =
-        found.iter().map(|name| Asked::Method((*name).clone())).collect();
+        found.iter().map(|name| Asked::Method((*name).to_owned())).collect();
     if found.iter().any(|name| *name == "GET") {
         methods.insert(Asked::Method("HEAD".to_owned()));
     }

@@ -1,88 +1,8 @@
 //! What an engine decides, and why.
 
 use http::HeaderMap;
-use serde::{Deserialize, Serialize};
 
-use policy_core::Refusal;
-
-/// The gates of a request, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// Whether all parsers read the request alike.
-    Wire,
-    /// Whether it is for this server.
-    OwnOrigin,
-    /// Which route serves it.
-    Route,
-    /// Which page sent it; preflights end here.
-    Cors,
-    /// How the page loads it.
-    FetchMetadata,
-    /// The rate of its address.
-    AddressRate,
-    /// Who sent it.
-    Authenticate,
-    /// Whether the user intended it.
-    Csrf,
-    /// Whether they have the rights.
-    Authorize,
-    /// The rate of the principal, and a permit.
-    Limits,
-    /// Whether its body is too long.
-    Body,
-    /// Whether what serves the route can take it: the media type of QUERY, the function of JSONP.
-    Target,
-}
-
-impl Gate {
-    /// All gates, in their order.
-    pub const ALL: [Self; 12] = [
-        Self::Wire,
-        Self::OwnOrigin,
-        Self::Route,
-        Self::Cors,
-        Self::FetchMetadata,
-        Self::AddressRate,
-        Self::Authenticate,
-        Self::Csrf,
-        Self::Authorize,
-        Self::Limits,
-        Self::Body,
-        Self::Target,
-    ];
-
-    /// Its name, as the file of the gate has it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wire => "wire",
-            Self::OwnOrigin => "own_origin",
-            Self::Route => "route",
-            Self::Cors => "cors",
-            Self::FetchMetadata => "fetch_metadata",
-            Self::AddressRate => "address_rate",
-            Self::Authenticate => "authenticate",
-            Self::Csrf => "csrf",
-            Self::Authorize => "authorize",
-            Self::Limits => "limits",
-            Self::Body => "body",
-            Self::Target => "target",
-        }
-    }
-
-    /// The facet of a route that decides at this gate.
-    pub const fn facet(self) -> Option<&'static str> {
-        match self {
-            Self::Wire | Self::OwnOrigin | Self::Route => None,
-            Self::Target => Some("jsonp"),
-            Self::Cors => Some("cors"),
-            Self::FetchMetadata => Some("isolation"),
-            Self::Authenticate | Self::Authorize => Some("auth"),
-            Self::Csrf => Some("csrf"),
-            Self::AddressRate | Self::Limits | Self::Body => Some("limits"),
-        }
-    }
-}
+use policy_core::{Refusal, gates::Gate};
 
 /// What one gate found.
 #[derive(Clone, Debug, PartialEq, Eq)]

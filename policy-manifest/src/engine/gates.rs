@@ -1,15 +1,15 @@
-//! The gates, in the order in which the server runs them.
+//! The gates of the server, for the routes of a manifest.
 
 use std::borrow::Cow;
 
 use http::{
-    HeaderMap, Method,
-    header::{AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION},
+    HeaderMap,
+    header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION},
 };
 
 use super::{
-    Caller, CompiledRoute, CredentialState, CsrfToken, Decision, Engine, Gate, Login, Outcome,
-    Step, Verdict,
+    Caller, CompiledRoute, CredentialState, CsrfToken, Decision, Engine, Login, Outcome, Step,
+    Verdict,
 };
 use crate::{
     facets::{Auth, Requirement},
@@ -17,16 +17,19 @@ use crate::{
 };
 use policy_core::{
     Refusal,
-    auth::{Authorization, OWN_ISSUER, authorization},
+    auth::OWN_ISSUER,
     cookie::{Presented, presented},
-    cors::{Cors, OriginDecision, Preflight},
-    csrf::{OriginFacts, Provenance, TokenVerdict},
-    gate::{Head, NormalPath, Single},
-    isolation::{FetchMetadata, StatedOrigin},
+    cors::{Cors, OriginDecision},
+    csrf::TokenVerdict,
+    gate::{Head, NormalPath, OwnOrigin},
+    gates::{
+        self, End, EndResponse, Gate, GatedApp, GatedRoute, HandlerCredential, PolicyOf,
+        RequestView, Rights, Sender, Steps,
+        authenticate::{Credential, Taken, credential},
+    },
+    isolation::Isolation,
     jsonp::{Callback, Grammar},
-    method,
-    path::value_of,
-    reverse_proxy::is_last_hop,
+    router::Router,
 };
 
 mod inspect;
@@ -34,54 +37,133 @@ mod inspect;
 pub(super) use inspect::inspect;
 pub(crate) use inspect::{CallerFacts, Inspection, SenderFacts};
 
+/// An engine as the gates see it.
+struct GatedEngine<'a>(&'a Engine);
+
+impl<'a> GatedApp<'a> for GatedEngine<'a> {
+    type Route = &'a CompiledRoute;
+    /// Rates are taken as free.
+    type Rate = ();
+
+    fn own_origin(&self) -> &'a OwnOrigin {
+        &self.0.own
+    }
+
+    fn tunnel(&self) -> Option<&'a CompiledRoute> {
+        self.0.routes.get(self.0.tunnel?)
+    }
+
+    fn router(&self) -> Option<&'a Router> {
+        Some(&self.0.router)
+    }
+
+    fn route(&self, index: usize) -> Option<&'a CompiledRoute> {
+        self.0.routes.get(index)
+    }
+
+    fn fallback(&self) -> Option<&'a CompiledRoute> {
+        self.0.elsewhere_route().filter(|compiled| compiled.route.kind == RouteKind::Fallback)
+    }
+
+    fn not_found_cors(&self) -> Option<&'a Cors> {
+        self.0.elsewhere_route()?.cors.as_deref()
+    }
+
+    fn serves_trace(&self) -> bool {
+        self.0.serves_trace
+    }
+
+    fn take_rate(&self, _route: &'a CompiledRoute) -> Result<(), ()> {
+        Ok(())
+    }
+}
+
+impl GatedRoute for &CompiledRoute {
+    fn template(&self) -> &str {
+        &self.route.path
+    }
+
+    fn cors(&self) -> Option<&Cors> {
+        self.cors.as_deref()
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        self.route.isolation
+    }
+
+    fn has_jsonp(&self) -> bool {
+        self.route.jsonp.is_some()
+    }
+
+    fn has_rate(&self) -> bool {
+        self.route.limits.rate.is_some()
+    }
+
+    fn body_limit(&self) -> Option<u64> {
+        self.route.limits.body
+    }
+
+    fn needs_caller(&self) -> bool {
+        self.needs_caller
+    }
+
+    fn is_handler(&self) -> bool {
+        self.route.kind == RouteKind::Handler
+    }
+
+    fn is_proxy(&self) -> bool {
+        self.route.kind == RouteKind::Proxy
+    }
+
+    fn is_probe(&self) -> bool {
+        self.route.kind == RouteKind::Probe
+    }
+}
+
 pub(super) fn decide<'c>(
     engine: &Engine,
     head: Head<'_>,
     headers: &HeaderMap,
     caller: impl FnOnce(&Route) -> Cow<'c, Caller>,
 ) -> Decision {
-    with_run(engine, head, headers, |mut run, path| {
-        let ended = run.of_the_head(path).and_then(|compiled| {
-            let caller = caller(&compiled.route);
-            run.of_the_caller(compiled, &caller)
-        });
-        run.decision(ended)
+    with_view(engine, head, headers, |request| {
+        let mut steps = Recorded(Vec::with_capacity(Gate::ALL.len()));
+        match gates::check_head(&GatedEngine(engine), &request, &mut steps) {
+            Ok(admitted) => {
+                let compiled = admitted.route;
+                let caller = caller(&compiled.route);
+                let run = CallerGates::new(engine, compiled, &request, &admitted.grant, &caller);
+                let (is_authenticated, ended) = run.check(&mut steps);
+                decision(engine, compiled, admitted.grant, steps, is_authenticated, ended)
+            }
+            Err(end) => ended_early(engine, end, steps),
+        }
     })
 }
 
-/// Reads the head of a request for the gates. `then` gets whether its path has encoded slashes, or what
-/// is wrong with it.
-fn with_run<T>(
+/// Reads the head of a request for the gates.
+fn with_view<T>(
     engine: &Engine,
     head: Head<'_>,
     headers: &HeaderMap,
-    then: impl FnOnce(Run<'_>, Result<bool, Refusal>) -> T,
+    then: impl FnOnce(RequestView<'_>) -> T,
 ) -> T {
-    let is_tunnel = head.is_tunnel() && engine.tunnel.is_some();
-    let presented = is_tunnel.then(|| to_proxy(headers));
+    let presented = (head.is_tunnel() && engine.tunnel.is_some()).then(|| to_proxy(headers));
     let normal = NormalPath::of(head.path);
+    let has_path = head.path.starts_with('/');
     let path = match &normal {
-        Ok(normal) if head.path.starts_with('/') => normal.as_str(),
+        Ok(normal) if has_path => normal.as_str(),
         _ => head.path,
     };
     let mut head = head;
     head.path = path;
-    let run = Run {
-        engine,
-        head: &head,
-        headers: presented.as_ref().unwrap_or(headers),
-        is_tunnel,
-        steps: Vec::with_capacity(Gate::ALL.len()),
-        route: None,
-        grant: OriginDecision::Unasked,
-        is_authenticated: false,
+    let path = match &normal {
+        // `*`, and the authority of CONNECT, have no path.
+        _ if !has_path => Ok(false),
+        Ok(normal) => Ok(normal.has_encoded_slash()),
+        Err(refusal) => Err(*refusal),
     };
-    then(run, normal.as_ref().map(NormalPath::has_encoded_slash).map_err(|refusal| *refusal))
-}
-
-/// The method by which a route is found: a WebSocket over HTTP/2 is GET.
-pub(super) fn method_of<'a>(head: &Head<'a>) -> &'a str {
-    if head.is_extended_websocket() { "GET" } else { head.method.as_str() }
+    then(RequestView { head: &head, headers: presented.as_ref().unwrap_or(headers), path })
 }
 
 /// The headers of a request for a tunnel, as the gates read them: the credential for this server is
@@ -96,489 +178,165 @@ fn to_proxy(headers: &HeaderMap) -> HeaderMap {
     presented
 }
 
-/// How a request ends before its handler.
-enum End {
-    Refused(Gate, Refusal),
-    /// With a response of the server.
-    Responded(Gate, u16, Outcome, HeaderMap),
-}
+/// The steps of a decision.
+struct Recorded(Vec<Step>);
 
-/// The gates of one request.
-struct Run<'a> {
-    engine: &'a Engine,
-    head: &'a Head<'a>,
-    headers: &'a HeaderMap,
-    is_tunnel: bool,
-    steps: Vec<Step>,
-    /// The route whose policy the response carries.
-    route: Option<usize>,
-    grant: OriginDecision,
-    is_authenticated: bool,
+impl Steps for Recorded {
+    fn passed(&mut self, gate: Gate, is_asked: bool) {
+        let verdict = if is_asked { Verdict::Passed } else { Verdict::NotAsked };
+        self.0.push(Step { gate, verdict });
+    }
 }
 
 /// A caller that is known.
 struct Known<'a> {
     login: &'a Login,
     is_ambient: bool,
-    /// A token or a ticket, which no browser sends by itself.
-    is_explicit: bool,
-    has_ticket: bool,
+    /// The credential, unless browsers may send it by themselves.
+    explicit: Option<HandlerCredential>,
     is_session: bool,
     is_scheme: bool,
 }
 
-impl<'a> Run<'a> {
-    fn passed(&mut self, gate: Gate, is_asked: bool) {
-        let verdict = if is_asked { Verdict::Passed } else { Verdict::NotAsked };
-        self.steps.push(Step { gate, verdict });
+impl gates::Caller for Known<'_> {
+    fn is_ambient(&self) -> bool {
+        self.is_ambient
     }
 
-    /// The gates that need only the head: the route that serves the request.
-    fn of_the_head(&mut self, path: Result<bool, Refusal>) -> Result<&'a CompiledRoute, End> {
-        let index = self.route(path)?;
-        self.route = Some(index);
-        let not_found = End::Refused(Gate::Route, Refusal::RouteNotFound);
-        let compiled = self.engine.routes.get(index).ok_or(not_found)?;
-        self.passed(Gate::Route, true);
-        self.origin(compiled)?;
-        self.isolation(compiled)?;
-        let rate = compiled.route.limits.rate;
-        self.passed(Gate::AddressRate, rate.is_some());
-        self.body(compiled)?;
-        Ok(compiled)
+    fn has_scope(&self, scope: &str) -> bool {
+        self.login.scopes.iter().any(|held| held == scope)
     }
 
-    /// The gates behind them.
-    fn of_the_caller(&mut self, compiled: &CompiledRoute, caller: &Caller) -> Result<(), End> {
-        let provenance = self.provenance(compiled);
-        let query = self.head.uri.query();
-        let known = self.authenticate(compiled, caller, provenance, query)?;
-        self.is_authenticated = known.is_some();
-        self.csrf(compiled, caller, provenance, known.as_ref())?;
-        self.authorize(compiled, provenance, known.as_ref())?;
-        self.passed(Gate::Limits, compiled.route.limits.concurrency.is_some());
-        self.target(compiled, query)?;
-        self.session_of_handler(compiled, caller, provenance, known.as_ref())?;
-        Ok(())
+    fn has_role(&self, role: &str) -> bool {
+        self.login.roles.iter().any(|held| held == role)
     }
 
-    /// Gates 1 to 3: the index of the route that serves the request.
-    fn route(&mut self, path: Result<bool, Refusal>) -> Result<usize, End> {
-        self.wire(path)?;
-        self.own_origin()?;
-        self.find(path == Ok(true))
+    fn is_fresh(&self, seconds: u32) -> bool {
+        self.is_scheme || self.login.age.is_some_and(|age| age < seconds)
+    }
+}
+
+impl Requirement {
+    fn taken(&self) -> Taken {
+        let Self { session, token, ticket, .. } = *self;
+        Taken { session, token, ticket, scheme: self.scheme.is_some() }
     }
 
-    fn wire(&mut self, path: Result<bool, Refusal>) -> Result<(), End> {
-        let head = self.head;
-        let of_wire = head.well_formed().and_then(|()| match self.is_tunnel {
-            true => head.authority().map(drop),
-            false => head.target().and(match head.path.starts_with('/') {
-                true => path.map(drop),
-                false => Ok(()),
-            }),
+    fn rights(&self) -> Rights<'_, String> {
+        let Self { optional, scopes, roles, fresh, .. } = self;
+        Rights { optional: *optional, scopes, roles, fresh: *fresh }
+    }
+}
+
+/// Gates 7 to 12 of one request.
+struct CallerGates<'a> {
+    engine: &'a Engine,
+    compiled: &'a CompiledRoute,
+    request: &'a RequestView<'a>,
+    sender: Sender,
+    caller: &'a Caller,
+}
+
+impl<'a> CallerGates<'a> {
+    fn new(
+        engine: &'a Engine,
+        compiled: &'a CompiledRoute,
+        request: &'a RequestView<'a>,
+        grant: &OriginDecision,
+        caller: &'a Caller,
+    ) -> Self {
+        let (head, headers) = (request.head, request.headers);
+        let (cors, csrf) = (compiled.cors.as_deref(), compiled.csrf);
+        let judges = compiled.judges_anonymous;
+        let sender = Sender::new(&engine.own, head, headers, cors, grant, csrf, judges);
+        Self { engine, compiled, request, sender, caller }
+    }
+
+    /// Whether a caller is known, and where the request ends.
+    fn check(&self, steps: &mut Recorded) -> (bool, Result<(), (Gate, Refusal)>) {
+        let known = match self.authenticate() {
+            Ok(known) => known,
+            Err(refused) => return (false, Err(refused)),
+        };
+        let requirement = self.requirement();
+        steps.passed(Gate::Authenticate, requirement.is_some());
+        let is_ambient = known.as_ref().is_some_and(|known| known.is_ambient);
+        let judged = [
+            (Gate::Csrf, is_ambient || self.compiled.judges_anonymous),
+            (Gate::Authorize, requirement.is_some()),
+        ];
+        let checked = self.check_rights(known.as_ref());
+        let end = checked.err().map(|(gate, _)| gate);
+        for (gate, is_asked) in judged.into_iter().take_while(|(gate, _)| Some(*gate) != end) {
+            steps.passed(gate, is_asked);
+        }
+        let ended = checked.and_then(|()| {
+            steps.passed(Gate::Limits, self.compiled.route.limits.concurrency.is_some());
+            self.target()?;
+            steps.passed(Gate::Target, self.compiled.route.jsonp.is_some());
+            self.admit_session(known.as_ref())
         });
-        of_wire.map_err(|refusal| End::Refused(Gate::Wire, refusal))?;
-        self.passed(Gate::Wire, true);
-        Ok(())
+        (known.is_some(), ended)
     }
 
-    fn own_origin(&mut self) -> Result<(), End> {
-        if !self.is_tunnel
-            && let Err(refusal) = self.engine.own.admit(self.head)
-        {
-            let is_probe = || {
-                let found = self.engine.paths.find(self.head.path)?;
-                let route = self.engine.routes.get(found.path.route(self.head.method.as_str())?)?;
-                Some(route.route.kind == RouteKind::Probe)
-            };
-            if !self.head.admits_probe(refusal) || is_probe() != Some(true) {
-                return Err(End::Refused(Gate::OwnOrigin, refusal));
-            }
-        }
-        self.passed(Gate::OwnOrigin, true);
-        Ok(())
-    }
-
-    /// Gate 3, and gate 4 for preflights.
-    fn find(&mut self, has_encoded_slash: bool) -> Result<usize, End> {
-        let (engine, head) = (self.engine, self.head);
-        if self.is_tunnel
-            && let Some(tunnel) = engine.tunnel
-        {
-            return Ok(tunnel);
-        }
-        let automatic =
-            |gate, status| End::Responded(gate, status, Outcome::Automatic, HeaderMap::new());
-        if head.is_asterisk() {
-            return Err(automatic(Gate::Route, 204));
-        }
-        if *head.method == Method::TRACE && engine.serves_trace {
-            return Err(automatic(Gate::Route, 200));
-        }
-        if head.protocol.is_some() && !head.is_extended_websocket() {
-            return Err(End::Refused(Gate::Route, Refusal::ProtocolUnknown));
-        }
-        let Some(found) = engine.paths.find(head.path) else {
-            return self.not_found(has_encoded_slash);
-        };
-        let answers_for_all = || {
-            let is_shared =
-                |index: &usize| engine.routes.get(*index).is_some_and(|route| route.cors.is_some());
-            let methods = found.path.methods.iter();
-            let first = methods.min_by_key(|(name, index)| {
-                (!is_shared(index), !method::is_safe(name), name.as_str())
-            });
-            first.map(|(_, index)| *index)
-        };
-        if head.is_preflight() {
-            self.passed(Gate::Route, true);
-            let asked = match head.request_method {
-                Single::One(method) => std::str::from_utf8(method.as_bytes())
-                    .ok()
-                    .and_then(|name| found.path.route(name)),
-                Single::Absent | Single::Repeated => None,
-            };
-            let served = asked.or_else(answers_for_all);
-            return Err(self.preflight(&found.path.methods, served, asked.is_some()));
-        }
-        if found.is_redirected {
-            self.route = found.path.route(method_of(head)).or_else(answers_for_all);
-            self.note_grant();
-            return Err(match method::is_safe(head.method.as_str()) {
-                true => automatic(Gate::Route, 308),
-                false => End::Refused(Gate::Route, Refusal::RouteNotFound),
-            });
-        }
-        match found.path.route(method_of(head)).filter(|index| !self.ends_here(*index)) {
-            Some(index) => {
-                let is_taken = || {
-                    let has_rest = engine.routes.get(index).is_some_and(|compiled| {
-                        matches!(compiled.route.kind, RouteKind::Mount | RouteKind::Proxy)
-                            || compiled.route.path.contains("{*")
-                    });
-                    found.takes_slashes(index)
-                        && !(has_rest
-                            && engine.paths.hides_other(head.path, method_of(head), index))
-                };
-                if has_encoded_slash && !is_taken() {
-                    self.route = Some(index);
-                    self.note_grant();
-                    return Err(End::Refused(Gate::Route, Refusal::PathEncodedSlash));
-                }
-                Ok(index)
-            }
-            None => {
-                self.route = answers_for_all();
-                self.note_grant();
-                if *head.method == Method::OPTIONS {
-                    return Err(automatic(Gate::Route, 204));
-                }
-                let refusal = if self.is_method_known() {
-                    Refusal::MethodNotAllowed
-                } else {
-                    Refusal::MethodUnknown
-                };
-                Err(End::Refused(Gate::Route, refusal))
-            }
-        }
-    }
-
-    /// Whether a request that a proxy would forward goes no further than this server (RFC 9110 7.6.2).
-    fn ends_here(&self, route: usize) -> bool {
-        let proxy = self.engine.routes.get(route);
-        proxy.is_some_and(|compiled| compiled.route.kind == RouteKind::Proxy)
-            && is_last_hop(self.head.method, self.headers)
-    }
-
-    fn not_found(&mut self, has_encoded_slash: bool) -> Result<usize, End> {
-        let (engine, head) = (self.engine, self.head);
-        self.route = engine.elsewhere;
-        self.note_grant();
-        let refused = |refusal| Err(End::Refused(Gate::Route, refusal));
-        if has_encoded_slash && !head.is_preflight() {
-            return refused(Refusal::PathEncodedSlash);
-        }
-        let elsewhere = engine.elsewhere.and_then(|index| Some((index, engine.routes.get(index)?)));
-        if let Some((index, compiled)) = elsewhere
-            && compiled.route.kind == RouteKind::Fallback
-            && !head.is_preflight()
-        {
-            return Ok(index);
-        }
-        let unserved = elsewhere.and_then(|(_, compiled)| {
-            let cors =
-                compiled.cors.as_ref().filter(|_| compiled.route.kind == RouteKind::NotFound)?;
-            Some((cors, cors.unserved_preflight(head.request_method)?))
-        });
-        if head.is_preflight()
-            && let Some((cors, preflight)) = unserved
-        {
-            self.passed(Gate::Route, true);
-            return Err(self.answer(cors, &preflight));
-        }
-        if head.is_preflight() && self.grant == OriginDecision::Refused {
-            self.passed(Gate::Route, true);
-            return Err(End::Refused(Gate::Cors, Refusal::PreflightOrigin));
-        }
-        refused(if self.is_method_known() {
-            Refusal::RouteNotFound
-        } else {
-            Refusal::MethodUnknown
-        })
-    }
-
-    fn is_method_known(&self) -> bool {
-        let method = self.head.method.as_str();
-        method::is_known(method) || self.engine.paths.serves(method)
-    }
-
-    fn compiled(&self) -> Option<&'a CompiledRoute> {
-        self.engine.routes.get(self.route?)
-    }
-
-    /// Whether the policy of the route shares its responses with the origin of the request.
-    fn note_grant(&mut self) {
-        let cors = self.compiled().and_then(|compiled| compiled.cors.as_ref());
-        self.grant = cors.map_or(OriginDecision::Unasked, |cors| {
-            cors.decide_origin_of(self.key(cors), self.head.origin)
-        });
-    }
-
-    /// The value that chooses the origins of the route.
-    fn key(&self, cors: &Cors) -> Option<&'a str> {
-        value_of(&self.compiled()?.route.path, cors.key()?, self.head.path)
-    }
-
-    fn preflight(
-        &mut self,
-        methods: &[(String, usize)],
-        served: Option<usize>,
-        is_asked: bool,
-    ) -> End {
-        let (engine, head) = (self.engine, self.head);
-        let shared = served.and_then(|index| {
-            let cors = engine.routes.get(index)?.cors.as_ref()?;
-            Some((index, cors, engine.preflight(methods, index)?))
-        });
-        let Some((index, cors, preflight)) = shared else {
-            return End::Refused(Gate::Cors, Refusal::PreflightOrigin);
-        };
-        self.route = Some(index);
-        let unserved = match is_asked {
-            true => None,
-            false => cors.unserved_preflight(head.request_method),
-        };
-        self.answer(cors, &unserved.unwrap_or(preflight))
-    }
-
-    fn answer(&mut self, cors: &Cors, preflight: &Preflight) -> End {
-        let head = self.head;
-        match preflight.answer_of(cors, self.key(cors), head.origin, head.request_method) {
-            Ok((status, headers)) => {
-                End::Responded(Gate::Cors, status.as_u16(), Outcome::PreflightGranted, headers)
-            }
-            Err(refusal) => {
-                self.grant = OriginDecision::Refused;
-                End::Refused(Gate::Cors, refusal)
-            }
-        }
-    }
-
-    /// Gate 4 for requests that are no preflights.
-    fn origin(&mut self, compiled: &CompiledRoute) -> Result<(), End> {
-        let head = self.head;
-        if self.is_tunnel && head.origin != Single::Absent {
-            return Err(End::Refused(Gate::Cors, Refusal::TunnelOrigin));
-        }
-        self.note_grant();
-        if head.is_upgrade() && !self.is_tunnel {
-            let may = match head.origin {
-                Single::Absent => true,
-                Single::Repeated => false,
-                Single::One(origin) => {
-                    self.grant.grants(head.origin, compiled.cors.as_ref())
-                        || self.engine.own.is_own(head, origin.as_bytes())
-                }
-            };
-            if !may {
-                return Err(End::Refused(Gate::Cors, Refusal::WebSocketOrigin));
-            }
-        }
-        self.passed(Gate::Cors, compiled.cors.is_some());
-        Ok(())
-    }
-
-    fn isolation(&mut self, compiled: &CompiledRoute) -> Result<(), End> {
-        let head = self.head;
-        let refused = |refusal| End::Refused(Gate::FetchMetadata, refusal);
-        if head.is_early && (!method::is_safe(head.method.as_str()) || self.asks_caller(compiled)) {
-            return Err(refused(Refusal::TooEarly));
-        }
-        // Every page may load a script of JSONP.
-        if let Some(isolation) = compiled.route.isolation {
-            let is_granted = self.grant.grants(head.origin, compiled.cors.as_ref())
-                || compiled.route.jsonp.is_some();
-            let is_own = match head.origin {
-                Single::One(origin) => self.engine.own.is_own(head, origin.as_bytes()),
-                Single::Absent | Single::Repeated => false,
-            };
-            let origin = match (is_granted, is_own) {
-                (true, _) => StatedOrigin::Granted,
-                (false, true) => StatedOrigin::Own,
-                (false, false) => StatedOrigin::Other,
-            };
-            let metadata = FetchMetadata::read(self.headers);
-            isolation.admit(&metadata, head.method, origin).map_err(refused)?;
-        }
-        self.passed(Gate::FetchMetadata, compiled.route.isolation.is_some());
-        Ok(())
-    }
-
-    fn asks_caller(&self, compiled: &CompiledRoute) -> bool {
-        let is_service = matches!(compiled.route.kind, RouteKind::Mount | RouteKind::Fallback);
-        let extracts = is_service || compiled.route.takes_session;
-        compiled.route.auth != Auth::Public || (extracts && self.engine.knows_callers)
-    }
-
-    fn body(&mut self, compiled: &CompiledRoute) -> Result<(), End> {
-        let refusal = match (self.is_too_long(compiled), self.takes_part(compiled)) {
-            (true, _) => Some(Refusal::BodyTooLarge),
-            (false, false) => Some(Refusal::ContentRange),
-            (false, true) => None,
-        };
-        match refusal {
-            Some(refusal) => Err(End::Refused(Gate::Body, refusal)),
-            None => {
-                self.passed(Gate::Body, compiled.route.limits.body.is_some());
-                Ok(())
-            }
-        }
-    }
-
-    fn is_too_long(&self, compiled: &CompiledRoute) -> bool {
-        let length = match self.head.content_length {
-            Single::One(length) => length.to_str().ok().and_then(|text| text.parse::<u64>().ok()),
-            Single::Absent | Single::Repeated => None,
-        };
-        match (length, compiled.route.limits.body) {
-            (Some(length), Some(most)) => length > most,
-            _ => false,
-        }
-    }
-
-    /// Whether it is no part of a body, or what serves the route knows what to do with one.
-    fn takes_part(&self, compiled: &CompiledRoute) -> bool {
-        *self.head.method != Method::PUT
-            || compiled.route.kind != RouteKind::Handler
-            || !self.headers.contains_key(CONTENT_RANGE)
-    }
-
-    fn provenance(&self, compiled: &CompiledRoute) -> Provenance {
-        let is_trusted = |origin: &[u8]| match &self.grant {
-            OriginDecision::Origin(granted) => {
-                granted.as_bytes() == origin
-                    && compiled.cors.as_ref().is_some_and(Cors::allows_credentials)
-            }
-            OriginDecision::Unasked | OriginDecision::Refused => false,
-        };
-        let facts = OriginFacts::read(self.head, self.headers);
-        Provenance::of(&facts, |origin| self.engine.own.is_own(self.head, origin), is_trusted)
-    }
-
-    fn requirement(compiled: &CompiledRoute) -> Option<&Requirement> {
-        match &compiled.route.auth {
+    fn requirement(&self) -> Option<&'a Requirement> {
+        match &self.compiled.route.auth {
             Auth::Public => None,
             Auth::Required(requirement) => Some(requirement),
         }
     }
 
-    fn authenticate<'c>(
-        &mut self,
-        compiled: &CompiledRoute,
-        caller: &'c Caller,
-        provenance: Provenance,
-        query: Option<&str>,
-    ) -> Result<Option<Known<'c>>, End> {
-        let Some(requirement) = Self::requirement(compiled) else {
-            self.passed(Gate::Authenticate, false);
-            return Ok(None);
-        };
-        let known = self.credential((compiled, requirement), caller, provenance, query);
-        let known = known.map_err(|(gate, refusal)| End::Refused(gate, refusal))?;
-        self.passed(Gate::Authenticate, true);
-        Ok(known)
+    fn authenticate(&self) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
+        self.requirement().map_or(Ok(None), |requirement| self.known(requirement))
     }
 
-    /// The credential that counts. On a route that takes bearer tokens, a token alone decides.
-    fn credential<'c>(
-        &self,
-        (compiled, requirement): (&CompiledRoute, &Requirement),
-        caller: &'c Caller,
-        provenance: Provenance,
-        query: Option<&str>,
-    ) -> Result<Option<Known<'c>>, (Gate, Refusal)> {
-        let refused = |refusal| (Gate::Authenticate, refusal);
-        let explicit = |login, has_ticket| Known {
-            login,
-            is_ambient: false,
-            is_explicit: true,
-            has_ticket,
-            is_session: false,
-            is_scheme: false,
-        };
-        if requirement.token {
-            match authorization(self.headers) {
-                Authorization::None | Authorization::OtherScheme => (),
-                Authorization::Invalid => return Err(refused(Refusal::AuthorizationMalformed)),
-                Authorization::Bearer(_) => {
-                    return match &caller.token {
-                        CredentialState::Valid(login)
-                            if self.takes(login, &requirement.issuers) =>
-                        {
-                            Ok(Some(explicit(login, false)))
-                        }
-                        CredentialState::Expired => Err(refused(Refusal::TokenExpired)),
-                        CredentialState::Unchecked => Err(refused(Refusal::CredentialsUnchecked)),
-                        _ => Err(refused(Refusal::TokenInvalid)),
-                    };
-                }
+    fn check_rights(&self, known: Option<&Known<'_>>) -> Result<(), (Gate, Refusal)> {
+        let rights = self.requirement().map(Requirement::rights);
+        let token = || csrf_token(self.caller, known.is_some_and(|known| known.is_session));
+        let cookie = self.request.headers.get(COOKIE);
+        gates::check_caller(rights.as_ref(), known, &self.sender, cookie, token)
+    }
+
+    /// The caller that the credential that counts names.
+    fn known(&self, requirement: &Requirement) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
+        let RequestView { head, headers, .. } = *self.request;
+        let taken = requirement.taken();
+        let counts = credential(taken, head.method, head.uri.query(), headers, &self.sender)?;
+        let (state, invalid) = match counts {
+            Credential::None => return Ok(None),
+            Credential::Session => {
+                return self.session().map_err(|refusal| (Gate::Authenticate, refusal));
             }
-        }
-        let tickets = query.unwrap_or_default().split('&');
-        let has_ticket = tickets.filter(|part| part.starts_with("ticket=")).count() == 1;
-        let reads = matches!(*self.head.method, Method::GET | Method::CONNECT);
-        if requirement.ticket && reads && has_ticket {
-            provenance.admit_ticket(compiled.csrf).map_err(|refusal| (Gate::Csrf, refusal))?;
-            return match &caller.ticket {
-                CredentialState::Valid(login) if self.takes(login, &requirement.issuers) => {
-                    Ok(Some(explicit(login, true)))
-                }
-                CredentialState::Unchecked => Err(refused(Refusal::CredentialsUnchecked)),
-                _ => Err(refused(Refusal::TicketInvalid)),
-            };
-        }
-        if let Some(scheme) = &requirement.scheme {
-            return match &caller.scheme {
-                CredentialState::Absent => Ok(None),
-                CredentialState::Valid(login) => Ok(Some(Known {
+            Credential::Bearer(_) => (&self.caller.token, Refusal::TokenInvalid),
+            Credential::Ticket(_) => (&self.caller.ticket, Refusal::TicketInvalid),
+            Credential::Scheme => (&self.caller.scheme, Refusal::CredentialInvalid),
+        };
+        let scheme = requirement.scheme.as_ref().filter(|_| counts == Credential::Scheme);
+        let explicit = match counts {
+            Credential::Bearer(_) => Some(HandlerCredential::Token),
+            Credential::Ticket(_) => Some(HandlerCredential::Ticket),
+            _ => None,
+        };
+        let refusal = match state {
+            CredentialState::Valid(login)
+                if scheme.is_some() || self.takes(login, &requirement.issuers) =>
+            {
+                return Ok(Some(Known {
                     login,
-                    is_ambient: scheme.ambient,
-                    is_explicit: false,
-                    has_ticket: false,
+                    is_ambient: scheme.is_some_and(|scheme| scheme.ambient),
+                    explicit,
                     is_session: false,
-                    is_scheme: true,
-                })),
-                CredentialState::Unchecked => Err(refused(Refusal::CredentialsUnchecked)),
-                CredentialState::Invalid | CredentialState::Expired => {
-                    Err(refused(Refusal::CredentialInvalid))
-                }
-            };
-        }
-        if !requirement.session {
-            return Ok(None);
-        }
-        self.session(caller).map_err(refused)
+                    is_scheme: scheme.is_some(),
+                }));
+            }
+            CredentialState::Absent if scheme.is_some() => return Ok(None),
+            CredentialState::Expired if explicit == Some(HandlerCredential::Token) => {
+                Refusal::TokenExpired
+            }
+            CredentialState::Unchecked => Refusal::CredentialsUnchecked,
+            _ => invalid,
+        };
+        Err((Gate::Authenticate, refusal))
     }
 
     /// Whether a route that names these issuers takes this login. Where it names none, it takes those of
@@ -592,19 +350,18 @@ impl<'a> Run<'a> {
     }
 
     /// The caller of the session that the cookie names.
-    fn session<'c>(&self, caller: &'c Caller) -> Result<Option<Known<'c>>, Refusal> {
-        let presented = presented(self.headers, &self.engine.cookie);
+    fn session(&self) -> Result<Option<Known<'a>>, Refusal> {
+        let presented = presented(self.request.headers, &self.engine.cookie);
         let presented = presented.map_err(|_limit| Refusal::CookiesTooLarge)?;
         // Another host of the site planted one of several, and none is used.
         if matches!(presented, Presented::Absent | Presented::Ambiguous) {
             return Ok(None);
         }
-        match &caller.session {
+        match &self.caller.session {
             CredentialState::Valid(login) => Ok(Some(Known {
                 login,
                 is_ambient: true,
-                is_explicit: false,
-                has_ticket: false,
+                explicit: None,
                 is_session: true,
                 is_scheme: false,
             })),
@@ -613,143 +370,104 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn csrf(
-        &mut self,
-        compiled: &CompiledRoute,
-        caller: &Caller,
-        provenance: Provenance,
-        known: Option<&Known<'_>>,
-    ) -> Result<(), End> {
-        let ambient = known.filter(|known| known.is_ambient);
-        if let Some(known) = ambient {
-            let token = csrf_token(caller, known.is_session);
-            let admitted = provenance.admit(compiled.csrf, || token);
-            admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))?;
-        }
-        if known.is_none() && Self::requirement(compiled).is_none() {
-            self.anonymous(compiled, provenance)?;
-        }
-        self.passed(Gate::Csrf, ambient.is_some() || compiled.judges_anonymous);
-        Ok(())
-    }
-
-    /// What answers without attributes may know cookies of its own.
-    fn anonymous(&self, compiled: &CompiledRoute, provenance: Provenance) -> Result<(), End> {
-        let cookie = self.headers.get(COOKIE);
-        let is_granted = self.grant.grants(self.head.origin, compiled.cors.as_ref());
-        if !compiled.judges_anonymous || (is_granted && cookie.is_none()) {
-            return Ok(());
-        }
-        let admitted = provenance.admit_anonymous(compiled.csrf, cookie);
-        admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))
-    }
-
-    fn authorize(
-        &mut self,
-        compiled: &CompiledRoute,
-        provenance: Provenance,
-        known: Option<&Known<'_>>,
-    ) -> Result<(), End> {
-        let Some(requirement) = Self::requirement(compiled) else {
-            self.passed(Gate::Authorize, false);
-            return Ok(());
-        };
-        let refused = |refusal| Err(End::Refused(Gate::Authorize, refusal));
-        match known {
-            None if requirement.optional => self.anonymous(compiled, provenance)?,
-            None => return refused(Refusal::CredentialsMissing),
-            Some(Known { login, is_scheme, .. }) => {
-                let has_scopes =
-                    requirement.scopes.iter().all(|scope| login.scopes.contains(scope));
-                let has_role = requirement.roles.is_empty()
-                    || requirement.roles.iter().any(|role| login.roles.contains(role));
-                if !has_scopes || !has_role {
-                    return refused(Refusal::RightsMissing);
-                }
-                let is_fresh = |limit| *is_scheme || login.age.is_some_and(|age| age < limit);
-                if !requirement.fresh.is_none_or(is_fresh) {
-                    return refused(Refusal::LoginTooOld);
-                }
-            }
-        }
-        self.passed(Gate::Authorize, true);
-        Ok(())
-    }
-
     /// A handler that takes the session itself gets it only if the request may use it.
-    fn session_of_handler(
-        &mut self,
-        compiled: &CompiledRoute,
-        caller: &Caller,
-        provenance: Provenance,
-        known: Option<&Known<'_>>,
-    ) -> Result<(), End> {
-        if !compiled.route.takes_session {
+    fn admit_session(&self, known: Option<&Known<'_>>) -> Result<(), (Gate, Refusal)> {
+        if !self.compiled.route.takes_session {
             return Ok(());
         }
-        let admitted = match known {
-            Some(known) if known.has_ticket => provenance.admit_ticket(compiled.csrf),
-            Some(known) if known.is_explicit => Ok(()),
-            _ => {
-                let session = self.session(caller);
-                let session = session.map_err(|refusal| End::Refused(Gate::Csrf, refusal))?;
-                provenance.admit(compiled.csrf, || csrf_token(caller, session.is_some()))
-            }
+        let explicit = known.and_then(|known| known.explicit);
+        let has_session = match explicit {
+            Some(_) => Ok(false),
+            None => self.session().map(|session| session.is_some()),
         };
-        admitted.map_err(|refusal| End::Refused(Gate::Csrf, refusal))
+        let admitted = has_session.and_then(|has_session| {
+            self.sender.admit_session(explicit, || csrf_token(self.caller, has_session))
+        });
+        admitted.map_err(|refusal| (Gate::Csrf, refusal))
     }
 
-    fn target(&mut self, compiled: &CompiledRoute, query: Option<&str>) -> Result<(), End> {
-        let is_untyped =
-            self.head.method.as_str() == "QUERY" && !self.headers.contains_key(CONTENT_TYPE);
-        let is_handler = compiled.route.kind == RouteKind::Handler;
-        if is_untyped && is_handler {
-            return Err(End::Refused(Gate::Target, Refusal::MediaType));
+    /// What the handler's extractors refuse.
+    fn target(&self) -> Result<(), (Gate, Refusal)> {
+        let RequestView { head, headers, .. } = *self.request;
+        let route = &self.compiled.route;
+        let refused = |refusal| Err((Gate::Target, refusal));
+        let is_untyped = head.method.as_str() == "QUERY" && !headers.contains_key(CONTENT_TYPE);
+        if is_untyped && route.kind == RouteKind::Handler {
+            return refused(Refusal::MediaType);
         }
-        if let Some(jsonp) = &compiled.route.jsonp {
+        if let Some(jsonp) = &route.jsonp {
             let grammar = if jsonp.dotted { Grammar::Dotted } else { Grammar::Identifier };
-            let callback = Callback::of_query(query.unwrap_or_default(), &jsonp.callback, grammar);
-            callback.map_err(|refusal| End::Refused(Gate::Target, refusal))?;
+            let query = head.uri.query().unwrap_or_default();
+            let callback = Callback::of_query(query, &jsonp.callback, grammar);
+            callback.map_err(|refusal| (Gate::Target, refusal))?;
         }
-        self.passed(Gate::Target, compiled.route.jsonp.is_some());
         Ok(())
     }
+}
 
-    fn decision(mut self, ended: Result<(), End>) -> Decision {
-        let (outcome, status, preflight) = match ended {
-            Ok(()) => (Outcome::Reached, None, None),
-            Err(End::Refused(gate, refusal)) => {
-                let refusal = match refusal.status() {
-                    401 if self.is_tunnel => Refusal::TunnelCredentials,
-                    _ => refusal,
-                };
-                self.steps.push(Step { gate, verdict: Verdict::Refused(refusal) });
-                (Outcome::Refused(refusal), Some(refusal.status()), None)
-            }
-            Err(End::Responded(gate, status, outcome, headers)) => {
-                self.steps.push(Step { gate, verdict: Verdict::Ended });
-                (outcome, Some(status), Some(headers))
-            }
-        };
-        let is_preflight = outcome == Outcome::PreflightGranted;
-        let cors = match (preflight, self.compiled()) {
-            (Some(headers), _) if is_preflight => headers,
-            (_, Some(CompiledRoute { cors: Some(cors), .. })) => {
-                let mut headers = HeaderMap::new();
-                cors.apply(self.grant, &mut headers);
-                headers
-            }
-            _ => HeaderMap::new(),
-        };
-        Decision {
-            outcome,
-            status,
-            route: self.route,
-            steps: self.steps,
-            is_authenticated: self.is_authenticated,
-            cors,
-        }
+/// The decision about a request that a gate of its head ends.
+fn ended_early(engine: &Engine, end: End<'_, &CompiledRoute, ()>, mut steps: Recorded) -> Decision {
+    let End { gate, response, policy, grant } = end;
+    let compiled = match policy {
+        PolicyOf::NoRoute => None,
+        PolicyOf::NotFound => engine.elsewhere_route(),
+        PolicyOf::Route(compiled) => Some(compiled),
+    };
+    if gate == Gate::Cors && steps.0.len() == 2 {
+        steps.passed(Gate::Route, true);
     }
+    let automatic = |status| (Verdict::Ended, Outcome::Automatic, status);
+    let refused =
+        |refusal: Refusal| (Verdict::Refused(refusal), Outcome::Refused(refusal), refusal.status());
+    let mut granted = None;
+    let (verdict, outcome, status) = match response {
+        EndResponse::Malformed(refusal) | EndResponse::Refused(refusal) => refused(refusal),
+        EndResponse::RateExceeded(()) => refused(Refusal::RateExceeded),
+        EndResponse::MethodNotAllowed(_) => refused(Refusal::MethodNotAllowed),
+        EndResponse::PreflightGranted(status, headers) => {
+            granted = Some(headers);
+            (Verdict::Ended, Outcome::PreflightGranted, status.as_u16())
+        }
+        EndResponse::Asterisk | EndResponse::Options(_) => automatic(204),
+        EndResponse::Trace => automatic(200),
+        EndResponse::Redirect => automatic(308),
+    };
+    steps.0.push(Step { gate, verdict });
+    let cors = granted.unwrap_or_else(|| cors_headers(compiled, grant));
+    let route = compiled.map(|compiled| compiled.index);
+    Decision { outcome, status: Some(status), route, steps: steps.0, is_authenticated: false, cors }
+}
+
+fn decision(
+    engine: &Engine,
+    compiled: &CompiledRoute,
+    grant: OriginDecision,
+    mut steps: Recorded,
+    is_authenticated: bool,
+    ended: Result<(), (Gate, Refusal)>,
+) -> Decision {
+    let (outcome, status) = match ended {
+        Ok(()) => (Outcome::Reached, None),
+        Err((gate, refusal)) => {
+            let refusal = match refusal.status() {
+                401 if Some(compiled.index) == engine.tunnel => Refusal::TunnelCredentials,
+                _ => refusal,
+            };
+            steps.0.push(Step { gate, verdict: Verdict::Refused(refusal) });
+            (Outcome::Refused(refusal), Some(refusal.status()))
+        }
+    };
+    let (route, cors) = (Some(compiled.index), cors_headers(Some(compiled), grant));
+    Decision { outcome, status, route, steps: steps.0, is_authenticated, cors }
+}
+
+/// The CORS headers of a response.
+fn cors_headers(compiled: Option<&CompiledRoute>, grant: OriginDecision) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(cors) = compiled.and_then(|compiled| compiled.cors.as_deref()) {
+        cors.apply(grant, &mut headers);
+    }
+    headers
 }
 
 /// The CSRF token of a request; `None` if there is no session that it could be bound to.

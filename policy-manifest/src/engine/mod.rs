@@ -6,19 +6,19 @@
 mod caller;
 mod decision;
 mod gates;
-mod paths;
 mod protocol;
 
 pub use caller::{Caller, CredentialState, CsrfToken, Login};
-pub use decision::{Decision, Gate, Outcome, Step, Verdict};
+pub use decision::{Decision, Outcome, Step, Verdict};
 pub(super) use gates::{CallerFacts, Inspection, SenderFacts};
 pub use protocol::Protocol;
 
-use std::{borrow::Cow, error::Error, fmt};
+pub use policy_core::gates::Gate;
 
-use http::{HeaderMap, Request};
+use std::{borrow::Cow, error::Error, fmt, sync::Arc};
 
-use self::paths::Paths;
+use http::{HeaderMap, Method, Request};
+
 use super::{
     Manifest,
     facets::{Auth, Csrf, Origins},
@@ -26,12 +26,14 @@ use super::{
 };
 use policy_core::{
     Rule,
-    cors::{self, Cors, CorsSpec, OriginLists, PolicyErrors, Preflight, SharedOrigins},
+    cors::{self, Cors, CorsSpec, OriginLists, PolicyErrors, SharedOrigins},
     csrf::CsrfPolicy,
     forwarded::is_forwarding,
     gate::{Head, OwnOrigin, PublicOrigin},
+    gates::lookup_method,
     method,
     path::{PathTemplate, TrailingSlash},
+    router::{AddError, Router, RouterBuilder, Served, Sharing},
 };
 
 /// The compiled policies of a manifest.
@@ -58,7 +60,7 @@ pub struct Engine {
     serves_trace: bool,
     trusts_proxies: bool,
     routes: Vec<CompiledRoute>,
-    paths: Paths,
+    router: Router,
     /// The fallback, or the response to paths without a route.
     elsewhere: Option<usize>,
     tunnel: Option<usize>,
@@ -67,9 +69,13 @@ pub struct Engine {
 /// The policy of one path and some of its methods.
 #[derive(Debug)]
 struct CompiledRoute {
+    /// In the order of the manifest.
+    index: usize,
     route: Route,
-    cors: Option<Cors>,
+    cors: Option<Arc<Cors>>,
     csrf: CsrfPolicy,
+    /// Whether the route or an argument of its handler may need the caller.
+    needs_caller: bool,
     /// Unsafe requests without a caller need an origin that may send them, too.
     judges_anonymous: bool,
 }
@@ -159,20 +165,49 @@ impl Engine {
             serves_trace: app.trace,
             trusts_proxies: !app.proxies.is_empty(),
             routes: Vec::with_capacity(manifest.routes.len()),
-            paths: Paths::new(app.trailing_slash),
+            router: Router::default(),
             elsewhere: None,
             tunnel: None,
         };
+        let mut router = RouterBuilder::new(app.trailing_slash);
         for route in &manifest.routes {
             let index = engine.routes.len();
+            let compiled = CompiledRoute::new(index, route, lists, engine.knows_callers)?;
             match route.kind {
                 RouteKind::Fallback | RouteKind::NotFound => engine.elsewhere = Some(index),
                 RouteKind::Tunnel => engine.tunnel = Some(index),
-                _ => engine.paths.add(route, index)?,
+                _ => engine.add(&mut router, &compiled)?,
             }
-            engine.routes.push(CompiledRoute::new(route, lists)?);
+            engine.routes.push(compiled);
         }
+        engine.router = router.finish();
         Ok(engine)
+    }
+
+    fn add(&self, router: &mut RouterBuilder, compiled: &CompiledRoute) -> Result<(), EngineError> {
+        let route = &compiled.route;
+        let prefix = &route.path;
+        let mut add = |path: &str, methods: &[Method], by_credentials| {
+            let sharing = Sharing { cors: compiled.cors.clone(), by_credentials };
+            router.add(path, methods, compiled.index, &sharing).map_err(|error| match error {
+                AddError::Rule(rule) => EngineError::Path { path: path.to_owned(), rule },
+                _ => EngineError::Overlap { path: path.to_owned() },
+            })
+        };
+        let methods = route.methods.iter().filter_map(|name| name.parse().ok());
+        if !matches!(route.kind, RouteKind::Mount | RouteKind::Proxy) {
+            return methods.into_iter().try_for_each(|method: Method| {
+                let by_credentials = self.credential_headers(compiled, &method);
+                add(prefix, std::slice::from_ref(&method), by_credentials)
+            });
+        }
+        let methods: Vec<Method> = methods.collect();
+        let unsafe_method = methods.iter().find(|method| !method::is_safe(method.as_str()));
+        let by_credentials =
+            self.credential_headers(compiled, unsafe_method.unwrap_or(&Method::GET));
+        let rest = if route.takes_slashes { "{*path:slashes}" } else { "{*path}" };
+        let paths = [prefix.clone(), format!("{prefix}/"), format!("{prefix}/{rest}")];
+        paths.iter().try_for_each(|path| add(path, &methods, by_credentials.clone()))
     }
 
     /// Decides about a request: the gates, in their order. The `:protocol` of an extended CONNECT is
@@ -210,40 +245,40 @@ impl Engine {
     pub(super) fn method_of(request: &Request<()>) -> &str {
         let mut head = Head::read(request);
         head.protocol = Protocol::of(request).map(Protocol::as_str);
-        gates::method_of(&head)
+        lookup_method(&head).as_str()
     }
 
     /// The number of the path that serves a request for this one. The spelling that is redirected has a
     /// number of its own, which serves no method: it is neither the path nor one that no route has.
     pub(super) fn path_number(&self, path: &str) -> Option<usize> {
-        let found = self.paths.find(path)?;
-        Some(found.index + if found.is_redirected { self.paths.len() } else { 0 })
+        let (found, _) = self.router.find(path)?;
+        Some(found.index() + if found.redirects(path) { self.router.paths().len() } else { 0 })
     }
 
     /// Whether a [number of a path](Self::path_number) is one of a spelling that is redirected.
     pub(super) fn is_redirected(&self, number: usize) -> bool {
-        number >= self.paths.len()
+        number >= self.router.paths().len()
     }
 
     /// The form of a template by which [`path_forms`](Self::path_forms) has its path.
     pub(super) fn form(&self, template: &PathTemplate<'_>) -> String {
-        self.paths.form(template)
+        self.router.form(template)
     }
 
     /// What a path with another trailing slash is.
     pub(super) fn trailing_slash(&self) -> TrailingSlash {
-        self.paths.trailing_slash()
+        self.router.trailing_slash()
     }
 
     /// The templates of all paths as [`PathTemplate::form`](policy_core::path::PathTemplate::form) writes
     /// them, with their numbers.
     pub(super) fn path_forms(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.paths.forms()
+        self.router.forms()
     }
 
-    /// The methods of a path, by its number, each with the index of its route.
-    pub(super) fn methods_of(&self, path: usize) -> &[(String, usize)] {
-        self.paths.methods(path)
+    /// The methods of a path, by its number.
+    pub(super) fn methods_of(&self, path: usize) -> &[Served] {
+        self.router.paths().get(path).map_or(&[], |path| path.methods())
     }
 
     /// The index of what serves other paths.
@@ -275,9 +310,9 @@ impl Engine {
         let index = match path {
             "" => self.tunnel,
             "*" => self.elsewhere,
-            path => match self.paths.find(path) {
-                Some(found) if found.is_redirected => None,
-                Some(found) => found.path.route(method),
+            path => match self.router.find(path) {
+                Some((found, _)) if found.redirects(path) => None,
+                Some((found, _)) => found.asked(method.as_bytes()).map(|served| served.route),
                 None => self.elsewhere,
             },
         };
@@ -291,43 +326,19 @@ impl Engine {
         self.routes.get(decision.route?).map(|compiled| &compiled.route)
     }
 
-    /// The preflight response for one method of a path, which allows all methods that share the same
-    /// policy.
-    fn preflight(&self, path: &[(String, usize)], served: usize) -> Option<Preflight> {
-        let cors = self.routes.get(served)?.cors.as_ref()?;
-        let (mut shared, mut by_credentials, mut may_be_kept) = (Vec::new(), Vec::new(), true);
-        for (name, index) in path {
-            let Some(other) = self.routes.get(*index) else { continue };
-            if other.cors.as_ref().is_some_and(|other| other.shares_preflight(cors)) {
-                shared.extend(http::Method::from_bytes(name.as_bytes()));
-                by_credentials.extend(self.credential_headers(other, name));
-            } else {
-                may_be_kept &= method::is_safe(name);
-            }
-        }
-        if shared.contains(&http::Method::GET) && !shared.contains(&http::Method::HEAD) {
-            shared.push(http::Method::HEAD);
-        }
-        let preflight = cors.preflight(&shared, &by_credentials);
-        Some(if may_be_kept { preflight } else { preflight.not_kept() })
+    fn elsewhere_route(&self) -> Option<&CompiledRoute> {
+        self.routes.get(self.elsewhere?)
     }
 
     /// The request headers that a page needs for the credentials of a route.
-    fn credential_headers(&self, compiled: &CompiledRoute, method: &str) -> Vec<&'static str> {
-        let route = &compiled.route;
-        let is_one = matches!(route.kind, RouteKind::Mount | RouteKind::Proxy);
-        let unsafe_method = route.methods.iter().find(|method| !method::is_safe(method));
-        let method = match unsafe_method {
-            Some(unsafe_method) if is_one => unsafe_method,
-            _ => method,
-        };
-        let (has_token, is_ambient) = match &route.auth {
+    fn credential_headers(&self, compiled: &CompiledRoute, method: &Method) -> Vec<&'static str> {
+        let (has_token, is_ambient) = match &compiled.route.auth {
             // Such a route may handle the session itself.
             Auth::Public => (false, self.has_sessions),
             Auth::Required(requirement) => (requirement.token, requirement.is_ambient()),
         };
         let needs_csrf =
-            is_ambient && compiled.csrf == CsrfPolicy::Token && !method::is_safe(method);
+            is_ambient && compiled.csrf == CsrfPolicy::Token && !method::is_safe(method.as_str());
         let names = [(has_token, "authorization"), (needs_csrf, policy_core::csrf::HEADER)];
         names.into_iter().filter_map(|(is_needed, name)| is_needed.then_some(name)).collect()
     }
@@ -341,7 +352,12 @@ enum Lists<'a, 'l> {
 }
 
 impl CompiledRoute {
-    fn new(route: &Route, lists: &Lists<'_, '_>) -> Result<Self, EngineError> {
+    fn new(
+        index: usize,
+        route: &Route,
+        lists: &Lists<'_, '_>,
+        knows_callers: bool,
+    ) -> Result<Self, EngineError> {
         let csrf = match &route.csrf {
             Csrf::Token => CsrfPolicy::Token,
             Csrf::OriginElseToken => CsrfPolicy::OriginElseToken,
@@ -351,11 +367,16 @@ impl CompiledRoute {
         };
         let cors = match &route.cors {
             None => None,
-            Some(cors) => Some(compile(cors, &route.path, lists).map_err(EngineError::Cors)?),
+            Some(cors) => {
+                Some(Arc::new(compile(cors, &route.path, lists).map_err(EngineError::Cors)?))
+            }
         };
         let judges_anonymous =
             matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
-        Ok(Self { route: route.clone(), cors, csrf, judges_anonymous })
+        let is_service = matches!(route.kind, RouteKind::Mount | RouteKind::Fallback);
+        let takes_caller = (is_service || route.takes_session) && knows_callers;
+        let needs_caller = route.auth != Auth::Public || takes_caller;
+        Ok(Self { index, route: route.clone(), cors, csrf, needs_caller, judges_anonymous })
     }
 }
 

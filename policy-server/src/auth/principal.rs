@@ -3,7 +3,6 @@
 use std::{error::Error, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use policy_core::{
-    Refusal,
     auth::Requirement,
     session::{Handle, Identity, Record},
     time::Timestamp,
@@ -242,30 +241,18 @@ impl Principal {
         }
     }
 
-    /// Gate 9: whether the caller has the rights that the policy requires.
-    pub(crate) fn satisfies(
-        &self,
-        policy: &Requirement,
-        now: impl Fn() -> Timestamp,
-    ) -> Result<(), Refusal> {
-        let has_scopes = policy.scopes.iter().all(|scope| self.has_scope(scope));
-        let has_role =
-            policy.roles.is_empty() || policy.roles.iter().any(|role| self.has_role(role));
-        if !has_scopes || !has_role {
-            return Err(Refusal::RightsMissing);
-        }
-        // A scheme of the application checks its credential on every request, so it is always
-        // fresh.
-        let is_fresh = |limit: u32| match (&self.0, self.authenticated()) {
+    /// Whether the caller logged in less than this many seconds ago. A scheme of the application checks
+    /// its credential on every request, so it is always fresh.
+    pub(crate) fn is_fresh(&self, seconds: u32, now: impl Fn() -> Timestamp) -> bool {
+        match (&self.0, self.authenticated()) {
             (Kind::Own(_), _) => true,
             (_, Some(at)) => {
                 let now = now();
                 // A login that is further ahead would count as fresh until its time has come.
-                at <= now.after(CLOCK_SKEW) && now.since(at).as_secs() < u64::from(limit)
+                at <= now.after(CLOCK_SKEW) && now.since(at).as_secs() < u64::from(seconds)
             }
             (_, None) => false,
-        };
-        if policy.fresh.is_none_or(is_fresh) { Ok(()) } else { Err(Refusal::LoginTooOld) }
+        }
     }
 
     /// The rights that the policy requires and the caller lacks, in words.

@@ -17,9 +17,9 @@ use policy_core::{
     Refusal,
     cache::ResponseFacts,
     cookie::{Presented, presented},
-    cors::{Cors, OriginDecision},
-    csrf::{CsrfPolicy, HEADER, OriginFacts, Provenance, TokenVerdict},
-    gate::{Head, OwnOrigin, Single},
+    csrf::{HEADER, TokenVerdict},
+    gate::Single,
+    gates::{HandlerCredential, Sender},
     session::Record,
 };
 
@@ -52,16 +52,12 @@ const CACHE_AND_STORAGE: HeaderValue = HeaderValue::from_static("\"cache\", \"st
 #[derive(Debug)]
 pub(crate) struct RequestAuth {
     guard: Arc<AuthService>,
-    csrf: CsrfPolicy,
     /// Whether the route uses an ambient scheme of the application, whose credential may be a
     /// cookie.
     is_ambient: bool,
     takes_token: bool,
-    provenance: Provenance,
-    /// Whether requests without a caller need an origin that may send them.
-    judges_anonymous: bool,
-    /// Whether the page may send what it sends without credentials.
-    is_granted: bool,
+    /// The page that sent the request.
+    sender: Sender,
     /// Whether this is a CONNECT, which turns the connection or stream into a tunnel.
     is_connect: bool,
     /// The newest cut-offs that this process knew when the request began.
@@ -83,35 +79,20 @@ pub(crate) struct RequestAuth {
 }
 
 impl RequestAuth {
-    /// The state according to the request head. `grant` is that of the route's CORS policy.
+    /// The state according to the request head.
     pub(crate) fn new(
         guard: &Arc<AuthService>,
         route: &RouteAuth,
-        own: &OwnOrigin,
-        head: &Head<'_>,
-        headers: &HeaderMap,
-        sharing: Option<&Cors>,
-        grant: &OriginDecision,
+        method: &Method,
+        sender: Sender,
     ) -> Self {
-        let is_own = |origin: &[u8]| own.is_own(head, origin);
-        // An origin that may read with the user's cookies may write with them as well.
-        let is_trusted = |origin: &[u8]| match grant {
-            OriginDecision::Origin(granted) => {
-                granted.as_bytes() == origin && sharing.is_some_and(Cors::allows_credentials)
-            }
-            OriginDecision::Unasked | OriginDecision::Refused => false,
-        };
-        let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
         let known = guard.known_cut_offs();
         Self {
             guard: Arc::clone(guard),
-            csrf: route.csrf,
             is_ambient: route.is_ambient(),
             takes_token: route.takes_token(),
-            provenance,
-            judges_anonymous: route.judges_anonymous,
-            is_granted: grant.grants(head.origin, sharing),
-            is_connect: head.method == Method::CONNECT,
+            sender,
+            is_connect: method == Method::CONNECT,
             known_of_sessions: AtomicU64::new(known.sessions),
             known_of_tokens: known.tokens,
             cut_offs: OnceLock::new(),
@@ -127,6 +108,11 @@ impl RequestAuth {
 
     pub(crate) fn guard(&self) -> &Arc<AuthService> {
         &self.guard
+    }
+
+    /// The page that sent the request.
+    pub(crate) fn sender(&self) -> &Sender {
+        &self.sender
     }
 
     /// The authenticated caller.
@@ -261,24 +247,22 @@ impl RequestAuth {
         Ok(session)
     }
 
-    /// Gate 8: checks that the request came from a page of ours (Fetch Metadata and `Origin`), with
-    /// the CSRF token of the session if there is one.
-    pub(crate) fn check_forgery(
-        &self,
-        headers: &HeaderMap,
-        session: Option<&Record>,
-    ) -> Result<(), Denied> {
-        match self.principal() {
-            Some(who) if who.token().is_some() => return Ok(()),
-            Some(who) if who.ticket().is_some() => return self.check_ticket(),
-            _ => (),
-        }
-        let admitted = self.provenance.admit(self.csrf, || self.csrf_token(headers, session?));
-        admitted.map_err(|refusal| self.forged(refusal))
+    /// Gate 8 for handlers that take the session as an argument.
+    fn check_forgery(&self, headers: &HeaderMap, session: Option<&Record>) -> Result<(), Denied> {
+        let used = match self.principal() {
+            Some(who) if who.token().is_some() => Some(HandlerCredential::Token),
+            Some(who) if who.ticket().is_some() => Some(HandlerCredential::Ticket),
+            _ => None,
+        };
+        let admitted = self.sender.admit_session(used, || self.csrf_token(headers, session?));
+        admitted.map_err(|refusal| match used {
+            Some(_) => Denied::from(refusal),
+            None => self.forged(refusal),
+        })
     }
 
     /// Whether the CSRF token of the request is that of a session.
-    pub(super) fn csrf_token(&self, headers: &HeaderMap, session: &Record) -> Option<TokenVerdict> {
+    pub(crate) fn csrf_token(&self, headers: &HeaderMap, session: &Record) -> Option<TokenVerdict> {
         let key = self.guard.sessions.as_ref()?.csrf();
         let token = match Single::of(headers, &CSRF_TOKEN) {
             Single::One(value) => value.as_bytes(),
@@ -288,33 +272,24 @@ impl RequestAuth {
         Some(key.verify(&session.binding, token))
     }
 
-    /// A refusal, with what a program should have sent.
-    fn forged(&self, refusal: Refusal) -> Denied {
-        match self.provenance.advice(self.csrf, refusal) {
+    /// A refusal of gate 8, with what a program should have sent.
+    pub(crate) fn forged(&self, refusal: Refusal) -> Denied {
+        match self.sender.advice(refusal) {
             Some(advice) => Denied::problem(refusal, Problem::from(refusal).detail(advice)),
             None => Denied::from(refusal),
         }
     }
 
-    /// Checks that a request with a ticket does not come from a page of others.
-    pub(crate) fn check_ticket(&self) -> Result<(), Denied> {
-        self.provenance.admit_ticket(self.csrf).map_err(Denied::from)
-    }
-
     /// Gate 8 for a request without a caller to a service without attributes, which may know
     /// cookies of its own.
     pub(crate) fn check_anonymous(&self, headers: &HeaderMap) -> Result<(), Denied> {
-        let cookie = headers.get(COOKIE);
-        if !self.judges_anonymous || (self.is_granted && cookie.is_none()) {
-            return Ok(());
-        }
-        let admitted = self.provenance.admit_anonymous(self.csrf, cookie);
+        let admitted = self.sender.admit_anonymous(headers.get(COOKIE));
         admitted.map_err(|refusal| self.forged(refusal))
     }
 
     /// The unread form that may contain the CSRF token.
     pub(crate) fn form(&self, headers: &HeaderMap) -> Option<Form> {
-        let may_be = self.provenance.needs_token(self.csrf)
+        let may_be = self.sender.needs_token()
             && self.guard.sessions.is_some()
             && headers.contains_key(COOKIE)
             && !headers.contains_key(&CSRF_TOKEN);

@@ -16,6 +16,7 @@ use policy_core::{
     origin::Site,
     path::{PathTemplate, TrailingSlash},
     route::{Facet, RouteFacts, RoutePolicy},
+    router::{AddError, RouterBuilder, Sharing},
 };
 
 use super::{
@@ -30,11 +31,7 @@ use crate::{
     handler::{Description, RouteInfo},
     observe::health::{Probe, Readiness},
     pipeline::compiled_app::{CompiledRoute, Target},
-    route::{
-        compiled_policy::CompiledRoutePolicy,
-        router::{AddError, RouterBuilder},
-        socket_limits::SocketLimits,
-    },
+    route::{compiled_policy::CompiledRoutePolicy, socket_limits::SocketLimits},
 };
 
 /// An app while it is checked: the problems so far, and the compiled parts.
@@ -188,9 +185,10 @@ impl<'a> Builder<'a> {
         name: impl Fn(&str) -> String,
     ) {
         let index = self.routes.len();
+        let sharing =
+            Sharing { cors: route.rules.cors.clone(), by_credentials: by_credentials.to_vec() };
         let added = paths.into_iter().try_for_each(|path| {
-            let CompiledRoute { methods, rules, .. } = &route;
-            let added = self.router.add(&path, methods, index, rules, by_credentials);
+            let added = self.router.add(&path, &route.methods, index, &sharing);
             added.map_err(|error| (path, error))
         });
         if let Err((path, error)) = added {
@@ -203,7 +201,6 @@ impl<'a> Builder<'a> {
     fn conflict(&mut self, location: &str, route: String, error: AddError) {
         let other = match error {
             AddError::Rule(rule) => return self.rule(location, rule, &route),
-            AddError::Overlap(path) => format!("`{path}`"),
             AddError::Taken(taken) => match self.routes.get(taken) {
                 Some(other) if other.is_probe => format!("the probe at `{}`", other.path()),
                 Some(other) => match other.description() {
@@ -212,6 +209,7 @@ impl<'a> Builder<'a> {
                 },
                 None => "itself".to_owned(),
             },
+            AddError::Overlap(path) => format!("`{path}`"),
         };
         let problem = StartProblem::new(Rule::RouteConflict, location, route);
         self.problems.push(problem.caused_by(other));

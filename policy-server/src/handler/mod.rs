@@ -21,7 +21,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http_body::Body as _;
-use policy_core::{path::PathTemplate, route::RoutePolicy};
+use policy_core::{path::PathTemplate, route::RoutePolicy, router::Values};
 
 use crate::{
     auth::{RequestAuth, principal::Principal},
@@ -29,7 +29,7 @@ use crate::{
     handler::{
         arguments::Arguments,
         extract::{Context, Reach},
-        parameters::{Parameters, Values},
+        parameters::Parameters,
         service::SharedService,
     },
 };

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, str::FromStr};
 
-use policy_core::{Refusal, gate::decode_parameter, route::MAX_PARAMETERS};
+use policy_core::{Refusal, gate::decode_parameter, route::MAX_PARAMETERS, router::Values};
 
 use crate::base::problem::Problem;
 
@@ -41,36 +41,6 @@ pub trait FromParam: Sized + Send {
 impl<T: FromStr<Err: Display> + Send> FromParam for T {
     fn from_param(text: &str) -> Result<Self, String> {
         text.parse().map_err(|error: T::Err| error.to_string())
-    }
-}
-
-/// The values of the path parameters, as ranges in the request path.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Values {
-    /// A path is shorter than 64 KiB, the limit of `Uri`.
-    ranges: [(u16, u16); MAX_PARAMETERS],
-    len: u8,
-}
-
-impl Values {
-    /// Adds `value`, which must be a part of `path`.
-    pub(crate) fn push(&mut self, path: &str, value: &str) {
-        let start = (value.as_ptr() as usize).wrapping_sub(path.as_ptr() as usize);
-        if let Some(place) = self.ranges.get_mut(usize::from(self.len)) {
-            *place = (start as u16, (start + value.len()) as u16);
-            self.len += 1;
-        }
-    }
-
-    /// The values, still encoded, in the order of the path.
-    pub(crate) fn iter<'a>(&self, path: &'a str) -> impl Iterator<Item = &'a str> {
-        let ranges = self.ranges.iter().take(self.len.into());
-        ranges.filter_map(move |(start, end)| path.get(*start as usize..*end as usize))
-    }
-
-    fn get<'a>(&self, index: usize, path: &'a str) -> Option<&'a str> {
-        let (start, end) = *self.ranges.get(index)?;
-        path.get(usize::from(start)..usize::from(end))
     }
 }
 

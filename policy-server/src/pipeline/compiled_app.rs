@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use http::Method;
-use policy_core::{gate::OwnOrigin, origin::Site, route::Level};
+use policy_core::{gate::OwnOrigin, origin::Site, route::Level, router::Router};
 
 #[cfg(feature = "gateway")]
 use crate::gateway::{proxy::Gateway, tunnel::OpenTunnels};
@@ -14,7 +14,7 @@ use crate::{
     client::trusted_proxies::TrustedProxies,
     handler::{BoxFuture, Call, Description, RouteInfo, service::SharedService},
     observe::{health::Readiness, observation::Observing},
-    route::{compiled_policy::CompiledRoutePolicy, router::Router},
+    route::compiled_policy::CompiledRoutePolicy,
 };
 
 /// An app that passed every check.

@@ -19,7 +19,7 @@ use super::compiled_app::Target;
 use super::{
     compiled_app::{CompiledApp, CompiledRoute},
     gates::{
-        self, Admitted, Gate, body,
+        self, Admitted, body,
         limits::Taken,
         target::{RequestTarget, answered},
     },
@@ -107,9 +107,9 @@ where
         #[cfg(feature = "gateway")]
         has_content,
     };
-    let Admitted { route, values, mut policy, mut auth } = match gates::of_the_head(&received) {
-        Gate::Continue(admitted) => admitted,
-        Gate::Break(response) => {
+    let Admitted { route, values, mut policy, mut auth } = match gates::check_head(&received) {
+        Ok(admitted) => admitted,
+        Err(response) => {
             span.record("status", response.status().as_u16());
             return ResponseFuture::ready(response);
         }
@@ -230,7 +230,7 @@ impl RequestTarget<'_> {
     ) -> Begun {
         // The `Arc` has no other owner yet.
         let passed = Arc::get_mut(auth)
-            .and_then(|auth| gates::of_the_caller(auth, &self.route.auth, &call.request, last));
+            .and_then(|auth| gates::check_caller(auth, &self.route.auth, &call.request, last));
         match passed {
             Some(Ok(())) => self.enter(call, Some(auth)),
             Some(Err(denied)) => Begun::Started(self.denied(auth, call, denied, Taken::default())),
@@ -306,7 +306,7 @@ async fn pass_later(
         && passed < Passed::Caller
     {
         let (parts, mut body) = mem::take(&mut call.request).into_parts();
-        let checked = gates::of_the_caller_later(auth, &route.auth, &parts, &mut body).await;
+        let checked = gates::check_caller_later(auth, &route.auth, &parts, &mut body).await;
         call.request = Request::from_parts(parts, body);
         if let Err(denied) = checked {
             return target.denied(auth, &call, denied, taken);

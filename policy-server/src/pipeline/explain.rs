@@ -60,7 +60,8 @@ impl RouteFinding {
                 let words = about(method, route);
                 return Self { words, handler: route.description().copied() };
             }
-            let served: Vec<_> = path.methods.iter().map(|served| served.method.as_str()).collect();
+            let served: Vec<_> =
+                path.methods().iter().map(|served| served.method.as_str()).collect();
             format!("the app has no {method} {}, but {}", head.path, served.join(", "))
         } else {
             format!("the app has no route for {}", head.path)

@@ -25,9 +25,12 @@ use policy_core::{
     Refusal,
     cache::ResponseFacts,
     cors::{Cors, OriginDecision, OriginLists, PolicyErrors, Preflight},
-    csrf::{CsrfPolicy, OriginFacts, Provenance},
+    csrf::CsrfPolicy,
     gate::{Head, OwnOrigin, Single},
-    method::is_safe,
+    gates::{self, EndResponse, GatedApp, GatedRoute, RequestView, Sender},
+    isolation::Isolation,
+    limits::{self, Granted},
+    router::Router,
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -42,8 +45,6 @@ use crate::{
     pipeline::{
         gates::{
             body::{self, BodyProgress},
-            cors::may_upgrade,
-            fetch_metadata::isolated,
             limits::Taken,
         },
         respond::{ResponsePolicy, head::without_content},
@@ -233,11 +234,13 @@ impl<A: MessageBody> Service<http::Request<A>> for PolicyService {
         let layer = &*self.layer;
         let mut head = Head::read(&request);
         // Behind another server, the scheme is that of the public origin.
-        head.is_secure = layer.own_origin != OwnOrigin::Development;
-        let grant = layer.grant(&head);
-        let mut policy = layer.response_policy(&head, request.headers(), grant.clone());
+        head.is_secure = layer.is_public();
+        let (headers, extensions) = (request.headers(), request.extensions());
+        // The path is the service's to read.
+        let view = RequestView { head: &head, headers, path: Ok(false) };
+        let mut policy = layer.response_policy(&head, headers, view.grant(&layer));
         let mut taken = Taken::default();
-        let passed = layer.pass_gates(&head, &request, &grant, &mut taken);
+        let passed = layer.pass_gates(&view, extensions, &mut taken);
         policy.note_taken(taken);
         match passed {
             Ok(Passed::ToService) => self.pass(request, policy),
@@ -368,6 +371,10 @@ fn listed(headers: &HeaderMap) -> Vec<Method> {
 }
 
 impl CompiledLayer {
+    fn is_public(&self) -> bool {
+        self.own_origin != OwnOrigin::Development
+    }
+
     /// The response to a preflight whose origin was granted, for the methods that the service has.
     fn granted(&self, asked: &HeaderMap, served: &[Method]) -> Result<Response, Refusal> {
         let Some(cors) = &self.rules.cors else { return Err(Refusal::Internal) };
@@ -376,11 +383,6 @@ impl CompiledLayer {
         // It is refused where a list of origins has changed since.
         let answer = cors.preflight(served, &[]).answer(cors, origin, method);
         answer.map(|(status, headers)| without_content(status, headers))
-    }
-
-    fn grant(&self, head: &Head<'_>) -> OriginDecision {
-        let cors = self.rules.cors.as_ref();
-        cors.map_or(OriginDecision::Unasked, |cors| cors.decide_origin(head.origin))
     }
 
     fn response_policy(
@@ -394,87 +396,59 @@ impl CompiledLayer {
         policy
     }
 
-    /// The gates of a layer, in the order of those of an app: each that needs neither routes nor
-    /// callers.
-    fn pass_gates<A>(
+    /// The gates of an app whose only route is the service, which needs no caller.
+    fn pass_gates(
         &self,
-        head: &Head<'_>,
-        request: &http::Request<A>,
-        grant: &OriginDecision,
+        view: &RequestView<'_>,
+        extensions: &Extensions,
         taken: &mut Taken,
     ) -> Result<Passed, Refused> {
-        let (rules, own) = (&*self.rules, &self.own_origin);
-        let is_public = *own != OwnOrigin::Development;
-        // 1 and 2.
-        let well_formed = head.well_formed().and_then(|()| head.target());
-        let for_us = || if is_public { own.admit(head) } else { Ok(()) };
-        well_formed.and_then(|()| for_us()).map_err(Refused::Malformed)?;
-        // 4. A preflight that the service has to be asked about costs what any request costs.
-        let is_asked = match self.preflight(head) {
-            Some(Ok(granted)) if rules.cors.as_deref().is_some_and(Cors::names_methods) => {
-                return Ok(Passed::Granted(granted));
-            }
-            Some(Ok(_)) => true,
-            Some(Err(refusal)) => return Err(Refused::Preflight(refusal)),
-            None => false,
-        };
-        if is_asked {
-            self.take_rate(request.extensions(), taken)?;
-            self.take_permit(taken)?;
-            return Ok(Passed::ToAsk);
-        }
-        // Without a public origin, nothing says which pages are its own.
-        let judges_upgrade = is_public && rules.cors.is_some() && head.is_upgrade();
-        if judges_upgrade && !may_upgrade(head, own, rules, grant) {
-            return Err(Refusal::WebSocketOrigin.into());
-        }
-        // 5 and 6.
-        if head.is_early && !is_safe(head.method.as_str()) {
-            return Err(Refusal::TooEarly.into());
-        }
-        isolated(head, request.headers(), own, rules, grant)?;
-        self.take_rate(request.extensions(), taken)?;
-        // 11, whose head is judged early.
-        if body::declared_length(head).is_some_and(|length| length > rules.body) {
-            return Err(Refusal::BodyTooLarge.into());
-        }
-        // 8 and 10.
-        self.check_forgery(head, request.headers(), grant)?;
-        self.take_permit(taken)?;
-        Ok(Passed::ToService)
-    }
-
-    /// The response to a preflight; `None` if the request is none, or one for the service itself.
-    fn preflight(&self, head: &Head<'_>) -> Option<Result<(StatusCode, HeaderMap), Refusal>> {
-        let (cors, preflight) = (self.rules.cors.as_ref()?, self.preflight.as_ref()?);
-        head.is_preflight().then(|| preflight.answer(cors, head.origin, head.request_method))
-    }
-
-    fn check_forgery(
-        &self,
-        head: &Head<'_>,
-        headers: &HeaderMap,
-        grant: &OriginDecision,
-    ) -> Result<(), Refusal> {
-        let Some(csrf) = self.csrf else { return Ok(()) };
+        let (head, headers) = (view.head, view.headers);
         let cors = self.rules.cors.as_deref();
-        let cookie = headers.get(COOKIE);
-        let is_granted = grant.grants(head.origin, cors);
-        if is_granted && (cookie.is_none() || cors.is_some_and(Cors::allows_credentials)) {
-            return Ok(());
+        match gates::check_head(&LayerRequest { layer: self, extensions }, view, &mut ()) {
+            Ok(admitted) => {
+                taken.rate = admitted.rate;
+                if let Some(csrf) = self.csrf {
+                    let (own, grant) = (&self.own_origin, &admitted.grant);
+                    Sender::new(own, head, headers, cors, grant, csrf, true)
+                        .admit_anonymous(headers.get(COOKIE))?;
+                }
+                self.take_permit(taken)?;
+                Ok(Passed::ToService)
+            }
+            Err(end) => match end.response {
+                EndResponse::PreflightGranted(status, headers) => {
+                    if cors.is_some_and(Cors::names_methods) {
+                        return Ok(Passed::Granted((status, headers)));
+                    }
+                    // A preflight that the service has to be asked about costs what any request costs.
+                    if let Some(limit) = &self.rules.rate {
+                        taken.take(limit.take_address(self.address(extensions)))?;
+                    }
+                    self.take_permit(taken)?;
+                    Ok(Passed::ToAsk)
+                }
+                EndResponse::RateExceeded(rate) => {
+                    taken.rate = rate;
+                    Err(Refusal::RateExceeded.into())
+                }
+                EndResponse::Malformed(refusal) => Err(Refused::Malformed(refusal)),
+                EndResponse::Refused(refusal) if head.is_preflight() => {
+                    Err(Refused::Preflight(refusal))
+                }
+                EndResponse::Refused(refusal) => Err(refusal.into()),
+                // A layer has no paths.
+                EndResponse::Asterisk
+                | EndResponse::Trace
+                | EndResponse::Redirect
+                | EndResponse::Options(_)
+                | EndResponse::MethodNotAllowed(_) => Err(Refusal::Internal.into()),
+            },
         }
-        let is_own = |origin: &[u8]| self.own_origin.is_own(head, origin);
-        let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, |_| false);
-        provenance.admit_anonymous(csrf, cookie)
     }
 
-    /// Takes a request from the rate of its client: the one that an app around the layer knows, else
-    /// the peer that the server states.
-    fn take_rate(&self, extensions: &Extensions, taken: &mut Taken) -> Result<(), Refusal> {
-        let Some(limit) = &self.rules.rate else { return Ok(()) };
-        taken.take(limit.take_address(self.address(extensions)))
-    }
-
+    /// The address of the client: the one that an app around the layer knows, else the peer that the
+    /// server states.
     fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
         let peer = self.peer.and_then(|peer| peer(extensions)).map(|peer| peer.ip());
         let known = || extensions.get::<RequestContext>()?.client.address();
@@ -501,6 +475,81 @@ impl CompiledLayer {
         let Some(concurrency) = &self.rules.concurrency else { return Ok(()) };
         taken.permit = concurrency.enter();
         if taken.permit.is_some() { Ok(()) } else { Err(Refusal::ConcurrencyExceeded) }
+    }
+}
+
+/// A request to a layer, as the gates see it.
+struct LayerRequest<'a> {
+    layer: &'a CompiledLayer,
+    extensions: &'a Extensions,
+}
+
+impl<'a> GatedApp<'a> for LayerRequest<'a> {
+    type Route = &'a CompiledLayer;
+    type Rate = Option<Result<Granted, limits::Refused>>;
+
+    fn own_origin(&self) -> &'a OwnOrigin {
+        &self.layer.own_origin
+    }
+
+    /// Without a public origin, any host is the service's own.
+    fn admit_host(&self, head: &Head<'_>) -> Result<(), Refusal> {
+        if self.layer.is_public() { self.layer.own_origin.admit(head) } else { Ok(()) }
+    }
+
+    fn sole_route(&self) -> Option<(&'a CompiledLayer, Option<&'a Preflight>)> {
+        Some((self.layer, self.layer.preflight.as_ref()))
+    }
+
+    fn router(&self) -> Option<&'a Router> {
+        None
+    }
+
+    fn route(&self, _index: usize) -> Option<&'a CompiledLayer> {
+        None
+    }
+
+    fn take_rate(&self, route: &'a CompiledLayer) -> Result<Self::Rate, Self::Rate> {
+        let Some(limit) = &route.rules.rate else { return Ok(None) };
+        match limit.take_address(route.address(self.extensions)) {
+            Ok(granted) => Ok(Some(Ok(granted))),
+            Err(refused) => Err(Some(Err(refused))),
+        }
+    }
+}
+
+impl GatedRoute for &CompiledLayer {
+    fn template(&self) -> &str {
+        ""
+    }
+
+    fn cors(&self) -> Option<&Cors> {
+        self.rules.cors.as_deref()
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        self.rules.isolation
+    }
+
+    fn has_jsonp(&self) -> bool {
+        false
+    }
+
+    fn has_rate(&self) -> bool {
+        self.rules.rate.is_some()
+    }
+
+    fn body_limit(&self) -> Option<u64> {
+        Some(self.rules.body)
+    }
+
+    fn needs_caller(&self) -> bool {
+        false
+    }
+
+    /// Without a public origin, nothing says which pages are its own.
+    fn judges_upgrades(&self) -> bool {
+        self.is_public() && self.rules.cors.is_some()
     }
 }
 

@@ -5,6 +5,5 @@ pub(crate) mod conditional;
 pub(crate) mod jsonp;
 pub(crate) mod limits;
 pub(crate) mod rate_limiter;
-pub(crate) mod router;
 pub(crate) mod shared_limits;
 pub(crate) mod socket_limits;

@@ -5,11 +5,12 @@ use http::{
     header::{COOKIE, MAX_FORWARDS},
 };
 
-use super::{Caller, CompiledRoute, CsrfToken, Engine, Known, Run, with_run};
+use super::{Caller, CallerGates, CsrfToken, Engine, GatedEngine, Known, with_view};
 use crate::RouteKind;
 use policy_core::{
-    csrf::{OriginFacts, Provenance},
+    csrf::Provenance,
     gate::{Head, Single},
+    gates::{self, ExaminedRoute, HandlerCredential},
     reverse_proxy::is_last_hop,
 };
 
@@ -78,91 +79,67 @@ pub(in super::super) fn inspect(
         further
     });
     let headers = further.as_ref().unwrap_or(headers);
-    with_run(engine, head, headers, |mut run, path| {
-        let found = engine.path_number(run.head.path);
-        let is_well_formed = run.wire(path).is_ok();
-        let is_addressed = is_well_formed && run.own_origin().is_ok();
-        let route = is_well_formed.then(|| run.find(path == Ok(true)).ok()).flatten();
+    with_view(engine, head, headers, |request| {
+        let found = engine.path_number(request.head.path);
+        let is_tunnel = request.head.is_tunnel() && engine.tunnel.is_some();
+        let examined = gates::examine_head(&GatedEngine(engine), &request);
         let mut inspection = Inspection {
-            found: found.filter(|_| !run.is_tunnel),
-            has_slash: path == Ok(true),
-            route,
+            found: found.filter(|_| !is_tunnel),
+            has_slash: request.path == Ok(true),
+            route: None,
             sender: None,
             caller: None,
             is_taken: false,
             is_too_long: false,
         };
-        let compiled = inspection.route.and_then(|index| engine.routes.get(index));
-        let Some(compiled) = compiled else { return inspection };
-        run.route = inspection.route;
-        let query = run.head.uri.query();
-        let is_admitted = run.origin(compiled).and_then(|()| run.isolation(compiled)).is_ok();
-        let is_granted = run.grant.grants(run.head.origin, compiled.cors.as_ref());
-        let provenance = run.provenance(compiled);
-        let is_other_page = match run.head.origin {
-            Single::One(origin) => !engine.own.is_own(run.head, origin.as_bytes()),
+        let Some(examined_route) = examined.route else { return inspection };
+        let ExaminedRoute { route: compiled, is_admitted, grant, is_too_long, is_partial } =
+            examined_route;
+        let gates = CallerGates::new(engine, compiled, &request, &grant, caller);
+        let is_other_page = match request.head.origin {
+            Single::One(origin) => !engine.own.is_own(request.head, origin.as_bytes()),
             Single::Absent | Single::Repeated => false,
         };
+        let (is_granted, provenance) = (gates.sender.is_granted(), gates.sender.provenance());
         let facts = SenderFacts { is_other_page, is_granted, provenance };
-        inspection.sender = (is_addressed && is_admitted).then_some(facts);
-        inspection.caller = run.caller_facts(compiled, caller, query);
-        inspection.is_too_long = run.is_too_long(compiled);
+        inspection.route = Some(compiled.index);
+        inspection.sender = (examined.is_addressed && is_admitted).then_some(facts);
         let ends_here = is_last && compiled.route.kind == RouteKind::Proxy;
-        inspection.is_taken =
-            !ends_here && run.takes_part(compiled) && run.target(compiled, query).is_ok();
+        inspection.is_taken = !ends_here && !is_partial && gates.target().is_ok();
+        inspection.is_too_long = is_too_long;
+        inspection.caller = gates.trusting().caller_facts();
         inspection
     })
 }
 
-impl Run<'_> {
-    fn caller_facts(
-        &mut self,
-        compiled: &CompiledRoute,
-        caller: &Caller,
-        query: Option<&str>,
-    ) -> Option<CallerFacts> {
-        // Asked as if the page were trusted, which is a fact of the sender.
-        let trusted = Provenance::of(&nothing(), |_| true, |_| true);
-        let requirement = Self::requirement(compiled);
-        let known = match requirement {
-            None => None,
-            Some(requirement) => {
-                self.credential((compiled, requirement), caller, trusted, query).ok()?
-            }
-        };
-        self.authorize(compiled, trusted, known.as_ref()).ok()?;
+impl<'a> CallerGates<'a> {
+    /// The same for a page that may send everything, which is a fact of the sender.
+    fn trusting(self) -> Self {
+        Self { sender: self.sender.trusted(), ..self }
+    }
+
+    fn caller_facts(&self) -> Option<CallerFacts> {
+        let known = self.authenticate().ok()?;
+        self.check_rights(known.as_ref()).ok()?;
+        let has_token = self.caller.csrf == CsrfToken::Valid;
         let handler = || -> Option<HandlerSession> {
-            if !compiled.route.takes_session {
+            if !self.compiled.route.takes_session {
                 return Some(None);
             }
-            let session = self.session(caller).ok()?;
-            Some(Some(session.map(|_| caller.csrf == CsrfToken::Valid)))
+            let session = self.session().ok()?;
+            Some(Some(session.map(|_| has_token)))
         };
         Some(match known {
             None => {
-                let has_cookie = self.headers.contains_key(COOKIE);
+                let has_cookie = self.request.headers.contains_key(COOKIE);
                 CallerFacts::Nobody { has_cookie, handler: handler()? }
             }
-            Some(Known { has_ticket: true, .. }) => CallerFacts::Ticket,
-            Some(Known { is_explicit: true, .. }) => CallerFacts::Token,
-            Some(Known { is_session: true, .. }) => {
-                CallerFacts::Session { has_token: caller.csrf == CsrfToken::Valid }
-            }
+            Some(Known { explicit: Some(HandlerCredential::Ticket), .. }) => CallerFacts::Ticket,
+            Some(Known { explicit: Some(HandlerCredential::Token), .. }) => CallerFacts::Token,
+            Some(Known { is_session: true, .. }) => CallerFacts::Session { has_token },
             Some(Known { is_ambient, .. }) => {
                 CallerFacts::Scheme { is_ambient, handler: handler()? }
             }
         })
-    }
-}
-
-/// The facts of a request that changes nothing.
-fn nothing() -> OriginFacts<'static> {
-    OriginFacts {
-        method: &http::Method::GET,
-        is_upgrade: false,
-        origin: Single::Absent,
-        sec_fetch_site: Single::Absent,
-        sec_fetch_mode: Single::Absent,
-        referer: Single::Absent,
     }
 }

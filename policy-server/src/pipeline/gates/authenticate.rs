@@ -1,10 +1,14 @@
-//! Gate 7: authentication.
+//! Gate 7: verifies the credential that counts, or loads the session.
 
 use axum_core::body::Body;
 use http::{HeaderMap, Method, Request, Uri, request::Parts};
 use policy_core::{
     Refusal,
-    auth::{Authorization, OwnScheme, Requirement, authorization},
+    auth::{OwnScheme, Requirement},
+    gates::{
+        self,
+        authenticate::{Credential, Taken, credential},
+    },
     token::TokenError,
 };
 
@@ -98,45 +102,51 @@ pub(crate) async fn later(
     }
 }
 
+/// A caller with the clock that says how long ago the login was.
+pub(super) struct KnownCaller<'a> {
+    pub(super) caller: &'a Authenticated,
+    pub(super) auth: &'a RequestAuth,
+}
+
+impl gates::Caller for KnownCaller<'_> {
+    fn is_ambient(&self) -> bool {
+        self.caller.is_ambient
+    }
+
+    fn has_scope(&self, scope: &str) -> bool {
+        self.caller.principal.has_scope(scope)
+    }
+
+    fn has_role(&self, role: &str) -> bool {
+        self.caller.principal.has_role(role)
+    }
+
+    fn is_fresh(&self, seconds: u32) -> bool {
+        self.caller.principal.is_fresh(seconds, || self.auth.guard().clock.steady())
+    }
+}
+
 impl RequestAuth {
-    /// On a route that takes bearer tokens, a token alone decides. An invalid credential is
-    /// refused; no other credential is tried in its place. A ticket counts for what an event source
-    /// and a WebSocket send, which is GET, and CONNECT over HTTP/2: other methods act on what
-    /// the address names, and any page can put a ticket of its own into an address.
     fn step<'a>(
         &self,
         policy: &Requirement,
         view: RequestView<'a>,
         last: Option<&LastCredential>,
     ) -> Result<AuthStep<'a>, Denied> {
-        if policy.token {
-            match authorization(view.headers) {
-                Authorization::None | Authorization::OtherScheme => (),
-                Authorization::Bearer(token) => {
-                    let principal = self.verify(token, policy, last)?;
-                    return Ok(AuthStep::Known(Some(Authenticated {
-                        principal,
-                        is_ambient: false,
-                    })));
-                }
-                Authorization::Invalid => return Err(Refusal::AuthorizationMalformed.into()),
+        let Requirement { session, token, ticket, scheme, .. } = *policy;
+        let taken = Taken { session, token, ticket, scheme: scheme.is_some() };
+        let (query, headers) = (view.uri.query(), view.headers);
+        let counts = credential(taken, view.method, query, headers, self.sender());
+        Ok(match counts.map_err(|(_gate, refusal)| Denied::from(refusal))? {
+            Credential::None => AuthStep::Known(None),
+            Credential::Bearer(token) => {
+                let principal = self.verify(token, policy, last)?;
+                AuthStep::Known(Some(Authenticated { principal, is_ambient: false }))
             }
-        }
-        if policy.ticket
-            && matches!(*view.method, Method::GET | Method::CONNECT)
-            && let Some(text) = ticket(view.uri)
-        {
-            // Before it is taken: a refused request does not use it up.
-            self.check_ticket()?;
-            return Ok(AuthStep::Ticket(text));
-        }
-        if let Some(own) = policy.scheme {
-            return Ok(AuthStep::Own(own));
-        }
-        if !policy.session {
-            return Ok(AuthStep::Known(None));
-        }
-        Ok(AuthStep::Load)
+            Credential::Ticket(text) => AuthStep::Ticket(text),
+            Credential::Scheme => AuthStep::Own(scheme.ok_or(Refusal::Internal)?),
+            Credential::Session => AuthStep::Load,
+        })
     }
 
     fn verify(
@@ -222,15 +232,5 @@ async fn ask(
             Err(Denied::unchecked())
         }
         Err(AuthError::Body(rejection)) => Err(rejection.into()),
-    }
-}
-
-/// The ticket of the query: exactly one `ticket` parameter.
-fn ticket(uri: &Uri) -> Option<&str> {
-    let mut tickets =
-        uri.query()?.split('&').filter_map(|parameter| parameter.strip_prefix("ticket="));
-    match (tickets.next(), tickets.next()) {
-        (Some(ticket), None) => Some(ticket),
-        _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Gate 9: authorization.
+//! Gate 9: what a caller without the rights is told.
 
 use std::borrow::Cow;
 
@@ -13,26 +13,24 @@ use policy_core::{
 use super::authenticate::{Authenticated, RequestView};
 use crate::auth::{Denied, RequestAuth};
 
-/// Refuses where the route requires another caller than the request has.
-pub(crate) fn check(
+/// Explains why gate 9 refuses.
+pub(crate) fn denied(
     auth: &RequestAuth,
     policy: &Requirement,
     view: RequestView<'_>,
     caller: Option<&Authenticated>,
-) -> Result<(), Denied> {
+    refusal: Refusal,
+) -> Denied {
+    let denied = Denied::from(refusal);
     match caller {
-        None if policy.optional => Ok(()),
-        None => {
-            let login = if policy.session { login_page(auth, view) } else { None };
-            let reason = if policy.session { no_session(auth, view) } else { None };
-            Err(Denied::from(Refusal::CredentialsMissing).login(login).explained(reason))
+        Some(caller) => {
+            let missing = caller.principal.missing_rights(policy);
+            denied.explained(missing.map(Cow::Owned))
         }
-        Some(Authenticated { principal, .. }) => {
-            principal.satisfies(policy, || auth.guard().clock.steady()).map_err(|refusal| {
-                let missing = principal.missing_rights(policy);
-                Denied::from(refusal).explained(missing.map(Cow::Owned))
-            })
+        None if policy.session => {
+            denied.login(login_page(auth, view)).explained(no_session(auth, view))
         }
+        None => denied,
     }
 }
 

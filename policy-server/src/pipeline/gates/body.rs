@@ -1,8 +1,7 @@
-//! Gate 11: the body as its head declares it. A declared length is checked at once; the limit wraps
-//! the body from the start, since gate 8 may read a form.
+//! Gate 11 for a body that declares no length or more than that: the limit wraps it from the start,
+//! since gate 8 may read a form.
 
 use std::{
-    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -10,55 +9,14 @@ use std::{
     task::{Context, Poll},
 };
 
-use axum_core::{BoxError, body::Body};
-use bytes::Bytes;
-use http::{HeaderMap, Method, header::CONTENT_RANGE};
-use http_body::Body as HttpBody;
-use policy_core::{
-    Refusal,
-    cors::OriginDecision,
-    gate::{Head, Single},
-};
-
-use super::Gate;
 use crate::{
     base::body::{BodyObserver, Excess, ObservedBody, Polled, limited},
-    pipeline::{
-        compiled_app::{CompiledRoute, Target},
-        request_head::RequestHead,
-    },
+    pipeline::compiled_app::Target,
 };
-
-/// Refuses a body whose declared length exceeds the limit, and one that is a part of what a handler
-/// would store as the whole.
-pub(crate) fn check(
-    request: &RequestHead<'_>,
-    route: &CompiledRoute,
-    grant: &OriginDecision,
-) -> Gate<()> {
-    let policy = &route.rules;
-    let refusal = match declared_length(request.head) {
-        Some(length) if length > policy.body => Refusal::BodyTooLarge,
-        _ if is_partial_put(request, route) => Refusal::ContentRange,
-        _ => return ControlFlow::Continue(()),
-    };
-    ControlFlow::Break(request.refuse(refusal, policy, grant.clone()))
-}
-
-/// Whether a handler gets a PUT of a part (RFC 9110 14.5). Mounted services and upstreams may take
-/// these, and are responsible for them.
-fn is_partial_put(request: &RequestHead<'_>, route: &CompiledRoute) -> bool {
-    *request.head.method == Method::PUT
-        && matches!(route.target, Target::Handler(_))
-        && request.headers.contains_key(CONTENT_RANGE)
-}
-
-pub(crate) fn declared_length(head: &Head<'_>) -> Option<u64> {
-    match head.content_length {
-        Single::One(length) => length.to_str().ok()?.parse().ok(),
-        Single::Absent | Single::Repeated => None,
-    }
-}
+use axum_core::{BoxError, body::Body};
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::Body as HttpBody;
 
 /// Whether the request body was read to its end.
 #[derive(Clone, Debug, Default)]

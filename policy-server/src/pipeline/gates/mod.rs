@@ -1,53 +1,45 @@
-//! The gates of a request, in order. Every target passes all of them: handler, mount, proxy, tunnel
-//! and fallback. A check that a route does not need is left out when the app is built.
+//! The gates of a request, as the server runs them. Their order and their decisions are those of
+//! [`policy_core::gates`]; this module counts, verifies, loads and waits for them, and responds where
+//! they end a request. A check that a route does not need is left out when the app is built.
 //!
-//! | gate | file | asks |
+//! | gates | file | does |
 //! |--:|---|---|
-//! | 1 | [`wire`] | whether all parsers read this request alike |
-//! | 2 | [`own_origin`] | whether it is for this server, and what proxies report about it |
-//! | 3 | [`route`] | which route serves it |
-//! | 4 | [`cors`] | which page sent it; preflights end here |
-//! | 5 | [`fetch_metadata`] | how the page loads it, and whether it may be a replay |
-//! | 6 | [`address_rate`] | whether its address exceeds its rate |
-//! | 7 | [`authenticate`] | who sent it |
-//! | 8 | [`csrf`] | whether the user intended it |
-//! | 9 | [`authorize`] | whether they have the rights |
-//! | 10 | [`limits`] | whether they exceed their rate, and whether a permit is free |
-//! | 11 | [`body`] | whether its body is too long, or a part only |
-//! | 12 | [`target`] | nothing: it runs the target |
-//! | 13 | [`respond`](super::respond) | nothing: it writes the response headers |
+//! | 1 to 6, 11 | [`head`] | responds where the head of a request is refused |
+//! | 6 | [`address_rate`] | asks other instances for a rate that they share |
+//! | 7 | [`authenticate`] | verifies the credential, or loads the session |
+//! | 8 | [`csrf`] | reads a form with a token |
+//! | 9 | [`authorize`] | explains a refusal |
+//! | 10 | [`limits`] | takes a rate and a permit |
+//! | 11 | [`body`] | cuts a body that is longer than its limit |
+//! | 12 | [`target`] | runs the target |
+//! | 13 | [`respond`](super::respond) | writes the response headers |
 
 pub(crate) mod address_rate;
 pub(crate) mod authenticate;
 pub(crate) mod authorize;
 pub(crate) mod body;
-pub(crate) mod cors;
 pub(crate) mod csrf;
-pub(crate) mod fetch_metadata;
+pub(crate) mod head;
 pub(crate) mod limits;
-pub(crate) mod own_origin;
-pub(crate) mod route;
 pub(crate) mod target;
-pub(crate) mod wire;
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::sync::Arc;
 
 use axum_core::{body::Body, response::Response};
-use http::{Request, request::Parts};
+use http::{Request, header::COOKIE, request::Parts};
 use policy_core::{
     auth::{AuthPolicy, Requirement},
+    gates::{self, Gate, RequestView as HeadView, Rights, Sender},
     method::is_safe,
+    router::Values,
 };
 
-use self::authenticate::{Authenticated, RequestView};
+use self::{
+    authenticate::{Authenticated, KnownCaller, RequestView},
+    head::SharedRoute,
+};
 use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
-use crate::{
-    auth::{Denied, LastCredential, RequestAuth, RouteAuth, principal::Principal},
-    handler::parameters::Values,
-};
-
-/// The result of a gate: continue with a value, or end with a response.
-pub(crate) type Gate<T> = ControlFlow<Response, T>;
+use crate::auth::{Denied, LastCredential, RequestAuth, RouteAuth, principal::Principal};
 
 /// A request that passed the gates that need only its head.
 pub(crate) struct Admitted {
@@ -61,33 +53,29 @@ pub(crate) struct Admitted {
 }
 
 /// Runs gates 1 to 6, and gate 11 for a declared length.
-pub(crate) fn of_the_head(request: &RequestHead<'_>) -> Gate<Admitted> {
-    wire::check(request)?;
-    own_origin::check(request)?;
-    let found = route::find(request)?;
-    let (found, grant) = cors::check(request, found)?;
-    let route = found.route;
-    fetch_metadata::check(request, route, &grant)?;
-    let granted = address_rate::check(request, &route.rules, &grant)?;
-    body::check(request, route, &grant)?;
-    let judges_anonymous = || route.auth.judges_anonymous && !is_safe(request.head.method.as_str());
+pub(crate) fn check_head(request: &RequestHead<'_>) -> Result<Admitted, Response> {
+    let RequestHead { app, head, headers, path, .. } = *request;
+    let view = HeadView { head, headers, path };
+    let gates::Admitted { route: SharedRoute(route), values, grant, rate } =
+        gates::check_head(request, &view, &mut ()).map_err(|end| head::respond(request, end))?;
+    let judges_anonymous = || route.auth.judges_anonymous && !is_safe(head.method.as_str());
     let auth = (route.asks_caller || judges_anonymous()).then(|| {
-        let RequestHead { app, head, headers, .. } = *request;
-        let cors = route.rules.cors.as_deref();
-        let (auth, own) = (&route.auth, &app.own_origin);
-        Arc::new(RequestAuth::new(&app.auth, auth, own, head, headers, cors, &grant))
+        let (cors, csrf) = (route.rules.cors.as_deref(), route.auth.csrf);
+        let judges = route.auth.judges_anonymous;
+        let sender = Sender::new(&app.own_origin, head, headers, cors, &grant, csrf, judges);
+        Arc::new(RequestAuth::new(&app.auth, &route.auth, head.method, sender))
     });
-    let mut policy = ResponsePolicy::new(request.head, request.headers, &route.rules, grant);
-    policy.note_rate(granted.map(Ok));
-    if auth.is_none() && request.app.auth.sessions.is_some() {
-        policy.keep_session_cookie(&request.app.auth);
+    let mut policy = ResponsePolicy::new(head, headers, &route.rules, grant);
+    policy.note_rate(rate);
+    if auth.is_none() && app.auth.sessions.is_some() {
+        policy.keep_session_cookie(&app.auth);
     }
-    let (route, values) = (Arc::clone(route), found.values);
-    ControlFlow::Continue(Admitted { route, values, policy, auth })
+    let route = Arc::clone(route);
+    Ok(Admitted { route, values, policy, auth })
 }
 
 /// Runs gates 7 to 9; `None` if a store, a scheme or a body has to be awaited.
-pub(crate) fn of_the_caller(
+pub(crate) fn check_caller(
     auth: &mut RequestAuth,
     route: &RouteAuth,
     request: &Request<Body>,
@@ -108,7 +96,7 @@ pub(crate) fn of_the_caller(
 }
 
 /// Runs gates 7 to 9, waiting where needed.
-pub(crate) async fn of_the_caller_later(
+pub(crate) async fn check_caller_later(
     auth: &RequestAuth,
     route: &RouteAuth,
     parts: &Parts,
@@ -144,18 +132,29 @@ fn csrf_and_rights(
     caller: Result<Option<Authenticated>, Denied>,
 ) -> Result<Option<Principal>, Denied> {
     let admitted = caller.and_then(|caller| {
-        let checked = csrf::check(auth, view, caller.as_ref())
-            .and_then(|()| authorize::check(auth, policy, view, caller.as_ref()))
-            .and_then(|()| match &caller {
-                Some(_) => Ok(()),
-                None => auth.check_anonymous(view.headers),
-            });
-        let principal = caller.map(|caller| caller.principal);
-        match checked {
-            Ok(()) => Ok(principal),
-            Err(denied) => {
+        let rights = Rights {
+            optional: policy.optional,
+            scopes: policy.scopes,
+            roles: policy.roles,
+            fresh: policy.fresh,
+        };
+        let known = caller.as_ref().map(|caller| KnownCaller { caller, auth });
+        let token = || {
+            let session = caller.as_ref().and_then(|caller| caller.principal.record())?;
+            auth.csrf_token(view.headers, session)
+        };
+        let cookie = view.headers.get(COOKIE);
+        match gates::check_caller(Some(&rights), known.as_ref(), auth.sender(), cookie, token) {
+            Ok(()) => Ok(caller.map(|caller| caller.principal)),
+            Err((gate, refusal)) => {
+                let denied = match gate {
+                    Gate::Authorize => {
+                        authorize::denied(auth, policy, view, caller.as_ref(), refusal)
+                    }
+                    _ => auth.forged(refusal),
+                };
                 #[cfg(feature = "manifest")]
-                auth.note_turned_away(principal);
+                auth.note_turned_away(caller.map(|caller| caller.principal));
                 Err(denied)
             }
         }

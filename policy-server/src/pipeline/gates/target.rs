@@ -12,7 +12,7 @@ use http::{
     HeaderValue, Method, Request, Uri,
     header::{ACCEPT, CONTENT_TYPE},
 };
-use policy_core::{Refusal, jsonp::JsonpPolicy};
+use policy_core::{Refusal, jsonp::JsonpPolicy, router::Values};
 
 use super::body::excess;
 #[cfg(feature = "gateway")]
@@ -21,7 +21,7 @@ use crate::{
     auth::RequestAuth,
     base::{body::limit_again, problem::Problem},
     client::Client,
-    handler::{BoxFuture, Call, parameters::Values, service::SharedService},
+    handler::{BoxFuture, Call, service::SharedService},
     pipeline::{
         compiled_app::{CompiledApp, CompiledRoute, Target},
         sockets::{self, Watching},

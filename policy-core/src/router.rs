@@ -1,23 +1,35 @@
-//! Routing by path and method. Paths are matched only here.
+//! Routing by path and method. Paths are matched only here, for servers and for manifests.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use http::{HeaderValue, Method};
-use policy_core::{
-    Rule,
-    cors::Preflight,
+use rustc_hash::FxHashMap;
+
+use crate::{
+    catalogue::Rule,
+    cors::{Cors, Preflight},
     gate::lookup_path,
     method,
     path::{PathTemplate, Segment, TrailingSlash},
     route::MAX_PARAMETERS,
 };
-use rustc_hash::FxHashMap;
-
-use crate::{handler::parameters::Values, route::compiled_policy::CompiledRoutePolicy};
 
 /// The paths of an app.
+///
+/// ```
+/// use http::Method;
+/// use policy_core::{path::TrailingSlash, router::{RouterBuilder, Sharing}};
+///
+/// let mut builder = RouterBuilder::new(TrailingSlash::Strict);
+/// builder.add("/orders/{id}", &[Method::GET], 0, &Sharing::default())?;
+/// let router = builder.finish();
+/// let (path, values) = router.find("/orders/7").unwrap();
+/// assert_eq!(path.served(&Method::HEAD).unwrap().route, 0);
+/// assert_eq!(values.iter("/orders/7").collect::<Vec<_>>(), ["7"]);
+/// # Ok::<(), policy_core::router::AddError>(())
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Router {
+pub struct Router {
     trailing_slash: TrailingSlash,
     /// Paths without parameters, which need no tree walk. The hash is unkeyed: only paths of the
     /// app are stored, so clients cannot force collisions.
@@ -25,15 +37,17 @@ pub(crate) struct Router {
     /// All paths, by [`TrailingSlash::key`].
     tree: matchit::Router<usize>,
     paths: Vec<Path>,
+    /// The index of each path by its form, in which parameters are named by position.
+    indices: BTreeMap<String, usize>,
 }
 
 /// One path and its routes.
 #[derive(Debug, Default)]
-pub(crate) struct Path {
-    /// In the order of registration.
-    pub(crate) methods: Vec<Served>,
-    /// The value of `Allow`.
-    pub(crate) allow: Option<HeaderValue>,
+pub struct Path {
+    /// Its index among the paths of the app.
+    index: usize,
+    methods: Vec<Served>,
+    allow: Option<HeaderValue>,
     /// Whether its routes have a trailing slash.
     has_slash: bool,
     /// Whether its other spelling is redirected to it.
@@ -42,42 +56,94 @@ pub(crate) struct Path {
 
 /// One method of a path.
 #[derive(Debug)]
-pub(crate) struct Served {
-    pub(crate) method: Method,
+pub struct Served {
+    /// The method.
+    pub method: Method,
     /// The index of the route in the app.
-    pub(crate) route: usize,
-    pub(crate) rules: Arc<CompiledRoutePolicy>,
+    pub route: usize,
     /// The response to preflights, if the route is shared.
-    pub(crate) preflight: Option<Preflight>,
-    /// The request headers that a page needs to send its credentials.
-    by_credentials: &'static [&'static str],
+    pub preflight: Option<Preflight>,
     /// Which parameters of the path take encoded slashes, one bit each.
     takes_slashes: u8,
     /// Whether the last parameter is the rest of the path.
-    pub(crate) has_rest: bool,
+    has_rest: bool,
 }
 
 impl Served {
-    /// Whether the parameter of this index takes encoded slashes.
-    pub(crate) fn takes_slashes(&self, index: usize) -> bool {
-        self.takes_slashes & (1 << index) != 0
+    /// Whether each of these values with an encoded slash is one of a parameter that takes them.
+    pub fn takes_slashes<'v>(&self, values: impl Iterator<Item = &'v str>) -> bool {
+        values.enumerate().all(|(index, value)| {
+            self.takes_slashes & (1 << index) != 0
+                || !(value.contains("%2F") || value.contains("%5C"))
+        })
+    }
+
+    /// Whether the last parameter is the rest of the path.
+    pub fn has_rest(&self) -> bool {
+        self.has_rest
+    }
+}
+
+/// The values of the path parameters, as ranges in the request path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Values {
+    /// A path is shorter than 64 KiB, the limit of `Uri`.
+    ranges: [(u16, u16); MAX_PARAMETERS],
+    len: u8,
+}
+
+impl Values {
+    /// Adds `value`, which must be a part of `path`.
+    fn push(&mut self, path: &str, value: &str) {
+        let start = (value.as_ptr() as usize).wrapping_sub(path.as_ptr() as usize);
+        if let Some(place) = self.ranges.get_mut(usize::from(self.len)) {
+            *place = (start as u16, (start + value.len()) as u16);
+            self.len += 1;
+        }
+    }
+
+    /// The values, still encoded, in the order of the path.
+    pub fn iter<'a>(&self, path: &'a str) -> impl Iterator<Item = &'a str> {
+        let ranges = self.ranges.iter().take(self.len.into());
+        ranges.filter_map(move |(start, end)| path.get(*start as usize..*end as usize))
+    }
+
+    /// One of the values, still encoded.
+    pub fn get<'a>(&self, index: usize, path: &'a str) -> Option<&'a str> {
+        let (start, end) = *self.ranges.get(index)?;
+        path.get(usize::from(start)..usize::from(end))
     }
 }
 
 impl Path {
+    /// Its index among the paths of the app.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Its methods, in alphabetical order.
+    pub fn methods(&self) -> &[Served] {
+        &self.methods
+    }
+
+    /// The value of `Allow` (RFC 9110 10.2.1).
+    pub fn allow(&self) -> HeaderValue {
+        self.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"))
+    }
+
     /// Whether a path that was found here has to be redirected to the spelling of the routes.
-    pub(crate) fn redirects(&self, path: &str) -> bool {
+    pub fn redirects(&self, path: &str) -> bool {
         self.is_redirected && path.ends_with('/') != self.has_slash
     }
 
     /// The route for a method; that of GET for HEAD, unless HEAD has its own.
-    pub(crate) fn served(&self, method: &Method) -> Option<&Served> {
+    pub fn served(&self, method: &Method) -> Option<&Served> {
         let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
         of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
     }
 
     /// The route for the method that a preflight names.
-    pub(crate) fn asked(&self, name: &[u8]) -> Option<&Served> {
+    pub fn asked(&self, name: &[u8]) -> Option<&Served> {
         let of = |name: &[u8]| {
             self.methods.iter().find(|served| served.method.as_str().as_bytes() == name)
         };
@@ -88,7 +154,7 @@ impl Path {
     /// routes of a path usually have one policy; if they differ, it is that of a shared one, with a
     /// safe method if there is one, and the first by name of these: the order in which routes are
     /// listed does not matter.
-    pub(crate) fn shared(&self) -> Option<&Served> {
+    pub fn shared(&self) -> Option<&Served> {
         self.methods.iter().min_by(|one, other| {
             let key = |served: &Served| {
                 (served.preflight.is_none(), !method::is_safe(served.method.as_str()))
@@ -101,12 +167,32 @@ impl Path {
 
 impl Router {
     /// Whether any path has a route for this method.
-    pub(crate) fn serves(&self, method: &Method) -> bool {
+    pub fn serves(&self, method: &Method) -> bool {
         self.paths.iter().any(|path| path.served(method).is_some())
     }
 
+    /// What a path with another trailing slash is.
+    pub fn trailing_slash(&self) -> TrailingSlash {
+        self.trailing_slash
+    }
+
+    /// All paths, in the order in which they were added.
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
+    }
+
+    /// The form of a template by which [`forms`](Self::forms) has its path.
+    pub fn form(&self, template: &PathTemplate<'_>) -> String {
+        self.trailing_slash.key(&template.form()).to_owned()
+    }
+
+    /// The templates as [`PathTemplate::form`] writes them, with the index of each path.
+    pub fn forms(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.indices.iter().map(|(form, index)| (form.as_str(), *index))
+    }
+
     /// Finds a path in its normal form. The values of its parameters are still percent-encoded.
-    pub(crate) fn find(&self, path: &str) -> Option<(&Path, Values)> {
+    pub fn find(&self, path: &str) -> Option<(&Path, Values)> {
         if self.trailing_slash == TrailingSlash::Strict {
             return self.look_up(path);
         }
@@ -135,7 +221,7 @@ impl Router {
 
     /// Whether a path with its encoded slashes decoded is one of another route: a service that
     /// decodes them would take the request for that one.
-    pub(crate) fn hides_other(&self, path: &str, served: &Served) -> bool {
+    pub fn hides_other(&self, path: &str, served: &Served) -> bool {
         let decoded = path.replace("%2F", "/").replace("%5C", "/");
         let segments = decoded.split('/').filter(|segment| !segment.is_empty());
         let mut seen: String = segments.flat_map(|segment| ["/", segment]).collect();
@@ -159,16 +245,26 @@ fn same_segments<'a>(path: &'a str, key: &str, value: &str) -> &'a str {
     path.get(start..end).unwrap_or_default()
 }
 
+/// How a route shares its responses, which decides about the preflights of its path.
+#[derive(Clone, Debug, Default)]
+pub struct Sharing {
+    /// Its CORS policy.
+    pub cors: Option<Arc<Cors>>,
+    /// The request headers that a page needs to send its credentials.
+    pub by_credentials: Vec<&'static str>,
+}
+
 /// Collects the routes of an app.
 #[derive(Debug, Default)]
-pub(crate) struct RouterBuilder {
+pub struct RouterBuilder {
     router: Router,
-    /// The index of each path by its form, in which parameters are named by position.
-    indices: BTreeMap<String, usize>,
+    /// The sharing of each method, by the index of its path.
+    sharing: Vec<Vec<Sharing>>,
 }
 
 impl RouterBuilder {
-    pub(crate) fn new(trailing_slash: TrailingSlash) -> Self {
+    /// No paths.
+    pub fn new(trailing_slash: TrailingSlash) -> Self {
         let router = Router { trailing_slash, ..Router::default() };
         Self { router, ..Self::default() }
     }
@@ -178,33 +274,34 @@ impl RouterBuilder {
     /// # Errors
     ///
     /// The rule that the path breaks, or the route that already has it.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         template: &str,
         methods: &[Method],
         route: usize,
-        rules: &Arc<CompiledRoutePolicy>,
-        by_credentials: &'static [&'static str],
+        sharing: &Sharing,
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
         let has_slash = template.ends_with('/');
-        let form = self.router.trailing_slash.key(&parsed.form()).to_owned();
+        let form = self.router.form(&parsed);
         let parameters = parsed.parameters().count();
         if parameters > MAX_PARAMETERS {
             return Err(AddError::Rule(Rule::PathParameter));
         }
-        let index = match self.indices.get(&form) {
+        let index = match self.router.indices.get(&form) {
             Some(index) => *index,
             None => {
                 let index = self.router.paths.len();
                 let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
                 self.router.tree.insert(&form, index).map_err(overlap)?;
                 let is_redirected = self.router.trailing_slash == TrailingSlash::Redirect;
-                self.router.paths.push(Path { has_slash, is_redirected, ..Path::default() });
+                let path = Path { index, has_slash, is_redirected, ..Path::default() };
+                self.router.paths.push(path);
+                self.sharing.push(Vec::new());
                 if parameters == 0 {
                     self.router.fixed.insert(form.as_str().into(), index);
                 }
-                self.indices.insert(form, index);
+                self.router.indices.insert(form, index);
                 index
             }
         };
@@ -212,7 +309,11 @@ impl RouterBuilder {
             .filter(|(_, parameter)| parameter.takes_slashes)
             .fold(0, |bits, (index, _)| bits | 1 << index);
         let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
-        let Some(path) = self.router.paths.get_mut(index) else { return Ok(()) };
+        let (Some(path), Some(shared)) =
+            (self.router.paths.get_mut(index), self.sharing.get_mut(index))
+        else {
+            return Ok(());
+        };
         // Mounts and `{*rest}` decide themselves about trailing slashes.
         path.is_redirected &= !has_rest && template != "/";
         if path.has_slash != has_slash {
@@ -230,26 +331,23 @@ impl RouterBuilder {
             return Err(AddError::Taken(taken.route));
         }
         for method in methods {
-            let (method, rules) = (method.clone(), Arc::clone(rules));
-            path.methods.push(Served {
-                method,
-                route,
-                rules,
-                preflight: None,
-                by_credentials,
-                takes_slashes,
-                has_rest,
-            });
+            let method = method.clone();
+            let served = Served { method, route, preflight: None, takes_slashes, has_rest };
+            let at = path
+                .methods
+                .partition_point(|known| known.method.as_str() < served.method.as_str());
+            path.methods.insert(at, served);
+            shared.insert(at, sharing.clone());
         }
         Ok(())
     }
 
     /// Completes what depends on all routes of a path: `Allow` and the responses to preflights.
-    pub(crate) fn finish(mut self) -> Router {
-        for path in &mut self.router.paths {
+    pub fn finish(mut self) -> Router {
+        for (path, sharing) in self.router.paths.iter_mut().zip(&self.sharing) {
             path.allow = allow(&path.methods);
             let preflights: Vec<_> =
-                path.methods.iter().map(|served| preflight(served, &path.methods)).collect();
+                sharing.iter().map(|own| preflight(own, &path.methods, sharing)).collect();
             for (served, preflight) in path.methods.iter_mut().zip(preflights) {
                 served.preflight = preflight;
             }
@@ -261,15 +359,15 @@ impl RouterBuilder {
 /// The response to preflights for one method of a path. It allows all methods of the path that
 /// share the same policy, with the headers that they need. It may be cached only if every other
 /// method of the path is safe, since a cached preflight would let a page send them.
-fn preflight(served: &Served, all: &[Served]) -> Option<Preflight> {
-    let cors = served.rules.cors.as_ref()?;
+fn preflight(own: &Sharing, methods: &[Served], sharing: &[Sharing]) -> Option<Preflight> {
+    let cors = own.cors.as_ref()?;
     let (mut shared, mut by_credentials, mut may_be_kept) = (Vec::new(), Vec::new(), true);
-    for other in all {
-        if other.rules.cors.as_ref().is_some_and(|other| other.shares_preflight(cors)) {
-            shared.push(other.method.clone());
-            by_credentials.extend_from_slice(other.by_credentials);
+    for (served, other) in methods.iter().zip(sharing) {
+        if other.cors.as_ref().is_some_and(|other| other.shares_preflight(cors)) {
+            shared.push(served.method.clone());
+            by_credentials.extend_from_slice(&other.by_credentials);
         } else {
-            may_be_kept &= method::is_safe(other.method.as_str());
+            may_be_kept &= method::is_safe(served.method.as_str());
         }
     }
     let preflight = cors.preflight(&with_head(shared), &by_credentials);
@@ -277,7 +375,8 @@ fn preflight(served: &Served, all: &[Served]) -> Option<Preflight> {
 }
 
 /// Why a route cannot be added.
-pub(crate) enum AddError {
+#[derive(Debug)]
+pub enum AddError {
     /// The path breaks this rule.
     Rule(Rule),
     /// The route with this index already has the path and the method.
@@ -313,13 +412,13 @@ fn allow(methods: &[Served]) -> Option<HeaderValue> {
 
 #[cfg(test)]
 mod tests {
-    use policy_core::{
-        cors::{Cors, CorsPolicy, OriginLists},
-        gate::Single,
-    };
     use proptest::{collection::vec, prelude::*, sample::select};
 
     use super::*;
+    use crate::{
+        cors::{CorsPolicy, OriginLists},
+        gate::Single,
+    };
 
     /// Templates of an app, to be tried in both spellings.
     const TEMPLATES: [&str; 9] = [
@@ -343,13 +442,13 @@ mod tests {
             templates in vec((select(&TEMPLATES[..]), any::<bool>(), any::<bool>()), 1..8),
             segments in vec(select(&["a", "b", "c", "x", "a%2Bb", "%41"][..]), 1..5),
         ) {
-            let rules = Arc::new(CompiledRoutePolicy::default());
+            let sharing = Sharing::default();
             let mut router = RouterBuilder::new(meaning);
             for (index, (template, has_slash, is_get)) in templates.into_iter().enumerate() {
                 let slash = if has_slash && !template.contains('*') && template != "/" { "/" } else { "" };
                 let method = if is_get { Method::GET } else { Method::POST };
                 // Two routes for the same requests are an error, and the app does not start.
-                let _ = router.add(&format!("{template}{slash}"), &[method], index, &rules, &[]);
+                let _ = router.add(&format!("{template}{slash}"), &[method], index, &sharing);
             }
             let router = router.finish();
             let path = format!("/{}", segments.join("/"));
@@ -371,43 +470,34 @@ mod tests {
     fn preflights_allow_what_all_routes_of_a_path_need_that_share_them() {
         const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"]).credentials().build();
         const OTHER: CorsPolicy = CorsPolicy::origins(&["https://b.test"]).credentials().build();
-        let compiled = |policy| {
-            let cors = Cors::new("a test", policy, &OriginLists::new()).unwrap();
-            Arc::new(CompiledRoutePolicy {
-                cors: Some(Arc::new(cors)),
-                ..CompiledRoutePolicy::default()
-            })
-        };
+        let compiled = |policy| Arc::new(Cors::new("a test", policy, &OriginLists::new()).unwrap());
         let (app, other) = (compiled(&APP), compiled(&OTHER));
         let mut router = RouterBuilder::default();
-        let routes: [(_, _, &'static [&'static str]); 4] = [
-            (Method::GET, &app, &["authorization"]),
-            (Method::POST, &app, &["x-csrf-token"]),
-            (Method::PUT, &app, &[]),
-            (Method::DELETE, &other, &["x-csrf-token"]),
+        let routes = [
+            (Method::GET, &app, vec!["authorization"]),
+            (Method::POST, &app, vec!["x-csrf-token"]),
+            (Method::PUT, &app, Vec::new()),
+            (Method::DELETE, &other, vec!["x-csrf-token"]),
         ];
-        for (route, (method, rules, by_credentials)) in routes.into_iter().enumerate() {
-            assert!(router.add("/a", &[method], route, rules, by_credentials).is_ok());
+        for (route, (method, cors, by_credentials)) in routes.into_iter().enumerate() {
+            let sharing = Sharing { cors: Some(Arc::clone(cors)), by_credentials };
+            assert!(router.add("/a", &[method], route, &sharing).is_ok());
         }
         let router = router.finish();
         let (path, _) = router.find("/a").unwrap();
-        let allowed = |method: &Method, origin| {
-            let served = path.served(method).unwrap();
-            let (cors, preflight) = (served.rules.cors.as_ref(), served.preflight.as_ref());
+        let allowed = |method: &Method, cors: &Cors, origin| {
+            let preflight = path.served(method).unwrap().preflight.as_ref();
             let (origin, method) =
                 (HeaderValue::from_static(origin), HeaderValue::from_str(method.as_str()).unwrap());
-            let response = preflight.unwrap().answer(
-                cors.unwrap(),
-                Single::One(&origin),
-                Single::One(&method),
-            );
+            let response =
+                preflight.unwrap().answer(cors, Single::One(&origin), Single::One(&method));
             response.unwrap().1.get("access-control-allow-headers").unwrap().clone()
         };
         for method in [Method::GET, Method::HEAD, Method::POST, Method::PUT] {
-            let names = allowed(&method, "https://a.test");
+            let names = allowed(&method, &app, "https://a.test");
             assert_eq!(names, "authorization,content-type,x-csrf-token", "{method}");
         }
-        assert_eq!(allowed(&Method::DELETE, "https://b.test"), "content-type,x-csrf-token");
+        assert_eq!(allowed(&Method::DELETE, &other, "https://b.test"), "content-type,x-csrf-token");
     }
 
     #[test]
@@ -416,30 +506,20 @@ mod tests {
             .methods(&["PUT", "DELETE"])
             .max_age(600)
             .build();
-        let cors = Cors::new("a test", &APP, &OriginLists::new()).unwrap();
-        let shared = Arc::new(CompiledRoutePolicy {
-            cors: Some(Arc::new(cors)),
-            ..CompiledRoutePolicy::default()
-        });
-        let private = Arc::new(CompiledRoutePolicy::default());
+        let cors = Arc::new(Cors::new("a test", &APP, &OriginLists::new()).unwrap());
+        let shared = Sharing { cors: Some(Arc::clone(&cors)), ..Sharing::default() };
         for (other, kept) in [(Method::GET, "600"), (Method::DELETE, "0"), (Method::POST, "0")] {
             let mut router = RouterBuilder::default();
-            assert!(router.add("/a", &[Method::PUT], 0, &shared, &[]).is_ok());
-            assert!(router.add("/a", std::slice::from_ref(&other), 1, &private, &[]).is_ok());
+            assert!(router.add("/a", &[Method::PUT], 0, &shared).is_ok());
+            let private = Sharing::default();
+            assert!(router.add("/a", std::slice::from_ref(&other), 1, &private).is_ok());
             let router = router.finish();
             let (path, _) = router.find("/a").unwrap();
-            let served = path.served(&Method::PUT).unwrap();
+            let preflight = path.served(&Method::PUT).unwrap().preflight.as_ref().unwrap();
             let origin = HeaderValue::from_static("https://a.test");
-            let (_, headers) = served
-                .preflight
-                .as_ref()
-                .unwrap()
-                .answer(
-                    served.rules.cors.as_ref().unwrap(),
-                    Single::One(&origin),
-                    Single::One(&HeaderValue::from_static("PUT")),
-                )
-                .unwrap();
+            let method = HeaderValue::from_static("PUT");
+            let (_, headers) =
+                preflight.answer(&cors, Single::One(&origin), Single::One(&method)).unwrap();
             assert_eq!(headers["access-control-max-age"], kept, "beside {other}");
         }
     }

@@ -1,0 +1,125 @@
+//! Gate 4: the origin of the page that sent a request. Preflights end here.
+
+use super::{
+    End, EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestView,
+    route::{Found, Matched},
+};
+use crate::{
+    catalogue::Refusal,
+    cors::{Cors, OriginDecision, Preflight},
+    gate::{Head, OwnOrigin, Single},
+    router::Path,
+};
+
+#[inline(always)]
+pub(super) fn check<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+    matched: Matched<'a, A::Route>,
+) -> Result<(Found<A::Route>, OriginDecision), EndOf<'a, A>> {
+    let found = match matched {
+        Matched::Route(found) => found,
+        Matched::Preflight(path) => return Err(preflight(app, request, path)),
+        Matched::SolePreflight(route, preflight) => {
+            return Err(route_preflight(request, route, preflight, false));
+        }
+    };
+    let grant = admit_page(app, request, found.route)?;
+    Ok((found, grant))
+}
+
+/// Gate 4 for requests that are no preflights.
+#[inline(always)]
+pub(super) fn admit_page<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+    route: A::Route,
+) -> Result<OriginDecision, EndOf<'a, A>> {
+    let head = request.head;
+    let is_tunnel = head.is_tunnel() && app.tunnel().is_some();
+    // Pages cannot send CONNECT (Fetch 2.2.1), so one with an `Origin` is forged.
+    if is_tunnel && head.origin != Single::Absent {
+        return Err(End::malformed(Gate::Cors, Refusal::TunnelOrigin));
+    }
+    let grant = request.grant(&route);
+    if head.is_upgrade()
+        && !is_tunnel
+        && route.judges_upgrades()
+        && !may_upgrade(head, app.own_origin(), &route, &grant)
+    {
+        return Err(End::refused(Gate::Cors, Refusal::WebSocketOrigin, route, grant));
+    }
+    Ok(grant)
+}
+
+/// The response to a preflight; no handler or extractor runs, and no body is read.
+fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Path) -> EndOf<'a, A> {
+    let asked = match request.head.request_method {
+        Single::One(method) => path.asked(method.as_bytes()),
+        Single::Absent | Single::Repeated => None,
+    };
+    let shared = asked
+        .or_else(|| path.shared())
+        .and_then(|served| Some((app.route(served.route)?, served.preflight.as_ref()?)));
+    match shared {
+        Some((route, preflight)) => route_preflight(request, route, preflight, asked.is_none()),
+        None => {
+            let refused = EndResponse::Refused(Refusal::PreflightOrigin);
+            End::without_route(Gate::Cors, refused)
+        }
+    }
+}
+
+/// A preflight that the policy of a route decides. One for a method that no route serves is granted, too:
+/// the page may send it, to read the 405.
+fn route_preflight<'a, R: GatedRoute + Copy, Rate>(
+    request: &RequestView<'a>,
+    route: R,
+    preflight: &Preflight,
+    is_unserved: bool,
+) -> End<'a, R, Rate> {
+    let policy = PolicyOf::Route(route);
+    let Some(cors) = route.cors() else {
+        let refused = EndResponse::Refused(Refusal::PreflightOrigin);
+        return End::without_route(Gate::Cors, refused);
+    };
+    let (head, key) = (request.head, request.key(cors, &route));
+    let unserved = match is_unserved {
+        true => cors.unserved_preflight(head.request_method),
+        false => None,
+    };
+    answer(head, key, cors, unserved.as_ref().unwrap_or(preflight), policy)
+}
+
+pub(super) fn answer<'a, R, Rate>(
+    head: &Head<'_>,
+    key: Option<&str>,
+    cors: &Cors,
+    preflight: &Preflight,
+    policy: PolicyOf<R>,
+) -> End<'a, R, Rate> {
+    let (response, grant) = match preflight.answer_of(cors, key, head.origin, head.request_method) {
+        Ok((status, headers)) => {
+            (EndResponse::PreflightGranted(status, headers), OriginDecision::Unasked)
+        }
+        Err(refusal) => (EndResponse::Refused(refusal), OriginDecision::Refused),
+    };
+    End { gate: Gate::Cors, response, policy, grant }
+}
+
+/// Browsers let every page open a WebSocket, so the server checks the origin (RFC 6455 10.2): it
+/// accepts the origins that may read the route, and its own.
+fn may_upgrade(
+    head: &Head<'_>,
+    own: &OwnOrigin,
+    route: &impl GatedRoute,
+    grant: &OriginDecision,
+) -> bool {
+    match head.origin {
+        Single::Absent => true,
+        Single::Repeated => false,
+        Single::One(origin) => {
+            grant.grants(head.origin, route.cors()) || own.is_own(head, origin.as_bytes())
+        }
+    }
+}

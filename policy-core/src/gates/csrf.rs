@@ -1,0 +1,135 @@
+//! Gate 8: whether the user intended a request, by the page that sent it.
+
+use http::{HeaderMap, HeaderValue};
+
+use crate::{
+    catalogue::Refusal,
+    cors::{Cors, OriginDecision},
+    csrf::{CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
+    gate::{Head, OwnOrigin},
+};
+
+/// The page that sent a request, as far as its route admits it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender {
+    provenance: Provenance,
+    policy: CsrfPolicy,
+    /// Whether CORS grants the page.
+    is_granted: bool,
+    /// Whether requests without a caller need an origin that may send them: what answers may know
+    /// cookies of its own.
+    judges_anonymous: bool,
+}
+
+/// A credential that no browser sends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandlerCredential {
+    /// A bearer token.
+    Token,
+    /// A ticket.
+    Ticket,
+}
+
+impl Sender {
+    /// Judges the page that sent a request. `grant` is the decision of `cors`, the policy of the
+    /// route. `judges_anonymous` for what answers without attributes.
+    pub fn new(
+        own: &OwnOrigin,
+        head: &Head<'_>,
+        headers: &HeaderMap,
+        cors: Option<&Cors>,
+        grant: &OriginDecision,
+        policy: CsrfPolicy,
+        judges_anonymous: bool,
+    ) -> Self {
+        let is_own = |origin: &[u8]| own.is_own(head, origin);
+        // An origin that may read with the user's cookies may write with them as well.
+        let is_trusted = |origin: &[u8]| match grant {
+            OriginDecision::Origin(granted) => {
+                granted.as_bytes() == origin && cors.is_some_and(Cors::allows_credentials)
+            }
+            OriginDecision::Unasked | OriginDecision::Refused => false,
+        };
+        let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
+        Self { provenance, policy, is_granted: grant.grants(head.origin, cors), judges_anonymous }
+    }
+
+    /// What the page may do with the credentials of its visitor.
+    pub fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+
+    /// Whether CORS grants the page.
+    pub fn is_granted(&self) -> bool {
+        self.is_granted
+    }
+
+    /// The same request from a page that may send everything.
+    pub fn trusted(self) -> Self {
+        let facts = OriginFacts::safe();
+        Self { provenance: Provenance::of(&facts, |_| true, |_| true), ..self }
+    }
+
+    /// Whether a request with an ambient credential is admitted with a CSRF token only.
+    pub fn needs_token(&self) -> bool {
+        self.provenance.needs_token(self.policy)
+    }
+
+    /// What a program should add to a request that was refused.
+    pub fn advice(&self, refusal: Refusal) -> Option<&'static str> {
+        self.provenance.advice(self.policy, refusal)
+    }
+
+    /// Whether the page may act with a credential that browsers send by themselves: the origin must
+    /// be one of ours, and the CSRF token that of the session, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
+    pub fn admit_ambient(
+        &self,
+        token: impl FnOnce() -> Option<TokenVerdict>,
+    ) -> Result<(), Refusal> {
+        self.provenance.admit(self.policy, token)
+    }
+
+    /// Whether the page may act with a ticket.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`].
+    pub fn admit_ticket(&self) -> Result<(), Refusal> {
+        self.provenance.admit_ticket(self.policy)
+    }
+
+    /// Whether the page may send a request without a caller to what answers.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`].
+    #[inline]
+    pub fn admit_anonymous(&self, cookie: Option<&HeaderValue>) -> Result<(), Refusal> {
+        if !self.judges_anonymous || (self.is_granted && cookie.is_none()) {
+            return Ok(());
+        }
+        self.provenance.admit_anonymous(self.policy, cookie)
+    }
+
+    /// Whether a handler may use the session that it takes itself, whatever its route requires.
+    /// `used` is the credential of the caller, unless browsers send it by themselves.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
+    pub fn admit_session(
+        &self,
+        used: Option<HandlerCredential>,
+        token: impl FnOnce() -> Option<TokenVerdict>,
+    ) -> Result<(), Refusal> {
+        match used {
+            Some(HandlerCredential::Token) => Ok(()),
+            Some(HandlerCredential::Ticket) => self.admit_ticket(),
+            None => self.admit_ambient(token),
+        }
+    }
+}

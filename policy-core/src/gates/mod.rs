@@ -1,0 +1,464 @@
+//! The gates of a request, in order: one machine for a server, for the policies before a service, and
+//! for the manifest of an app. Every target passes all of them: handler, mount, proxy, tunnel and
+//! fallback.
+//!
+//! | gate | file | asks |
+//! |--:|---|---|
+//! | 1 | `wire.rs` | whether all parsers read this request alike |
+//! | 2 | `own_origin.rs` | whether it is for this server |
+//! | 3 | `route.rs` | which route serves it |
+//! | 4 | `cors.rs` | which page sent it; preflights end here |
+//! | 5 | `fetch_metadata.rs` | how the page loads it, and whether it may be a replay |
+//! | 6 | here | whether its address exceeds its rate |
+//! | 7 | `authenticate.rs` | which of its credentials counts |
+//! | 8 | `csrf.rs` | whether the user intended it |
+//! | 9 | `authorize.rs` | whether the caller has the rights |
+//! | 10 | the server | whether the caller exceeds a rate, and whether a permit is free |
+//! | 11 | `body.rs` | whether its body is too long, or a part only; its head is judged after gate 6 |
+//! | 12 | the server | nothing: it runs the target |
+//! | 13 | the server | nothing: it writes the policy onto the response |
+//!
+//! [`check_head`] runs the gates that need only the head of a request, [`check_caller`] gates 8 and 9. What
+//! has to be awaited is the server's: it counts rates, verifies what
+//! [`credential`](authenticate::credential) selects, and reads forms.
+
+pub mod authenticate;
+mod authorize;
+mod body;
+mod cors;
+mod csrf;
+mod fetch_metadata;
+mod own_origin;
+mod route;
+mod wire;
+
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+pub use self::{
+    authorize::{Caller, Rights},
+    body::declared_length,
+    csrf::{HandlerCredential, Sender},
+    route::lookup_method,
+};
+use crate::{
+    catalogue::Refusal,
+    cors::{Cors, OriginDecision, Preflight},
+    csrf::TokenVerdict,
+    gate::{Head, OwnOrigin},
+    isolation::Isolation,
+    path::value_of,
+    router::{Path, Router, Values},
+};
+
+/// The gates of a request, in their order.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// Whether all parsers read the request alike.
+    Wire,
+    /// Whether it is for this server.
+    OwnOrigin,
+    /// Which route serves it.
+    Route,
+    /// Which page sent it; preflights end here.
+    Cors,
+    /// How the page loads it.
+    FetchMetadata,
+    /// The rate of its address.
+    AddressRate,
+    /// Who sent it.
+    Authenticate,
+    /// Whether the user intended it.
+    Csrf,
+    /// Whether they have the rights.
+    Authorize,
+    /// The rate of the principal, and a permit.
+    Limits,
+    /// Whether its body is too long.
+    Body,
+    /// Whether what serves the route can take it: the media type of QUERY, the function of JSONP.
+    Target,
+}
+
+impl Gate {
+    /// All gates, in their order.
+    pub const ALL: [Self; 12] = [
+        Self::Wire,
+        Self::OwnOrigin,
+        Self::Route,
+        Self::Cors,
+        Self::FetchMetadata,
+        Self::AddressRate,
+        Self::Authenticate,
+        Self::Csrf,
+        Self::Authorize,
+        Self::Limits,
+        Self::Body,
+        Self::Target,
+    ];
+
+    /// Its name, as the file of the gate has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wire => "wire",
+            Self::OwnOrigin => "own_origin",
+            Self::Route => "route",
+            Self::Cors => "cors",
+            Self::FetchMetadata => "fetch_metadata",
+            Self::AddressRate => "address_rate",
+            Self::Authenticate => "authenticate",
+            Self::Csrf => "csrf",
+            Self::Authorize => "authorize",
+            Self::Limits => "limits",
+            Self::Body => "body",
+            Self::Target => "target",
+        }
+    }
+
+    /// The facet of a route that decides at this gate.
+    pub const fn facet(self) -> Option<&'static str> {
+        match self {
+            Self::Wire | Self::OwnOrigin | Self::Route => None,
+            Self::Target => Some("jsonp"),
+            Self::Cors => Some("cors"),
+            Self::FetchMetadata => Some("isolation"),
+            Self::Authenticate | Self::Authorize => Some("auth"),
+            Self::Csrf => Some("csrf"),
+            Self::AddressRate | Self::Limits | Self::Body => Some("limits"),
+        }
+    }
+}
+
+/// What the gates ask of an app about one request.
+pub trait GatedApp<'a> {
+    /// A route, or a reference to one.
+    type Route: GatedRoute + Copy;
+    /// What a response says about the rate that its request took.
+    type Rate;
+
+    /// The names under which the app serves.
+    fn own_origin(&self) -> &'a OwnOrigin;
+
+    /// Gate 2: whether the request is for this app.
+    ///
+    /// # Errors
+    ///
+    /// The reason to refuse it.
+    fn admit_host(&self, head: &Head<'_>) -> Result<(), Refusal> {
+        self.own_origin().admit(head)
+    }
+
+    /// Gate 2: whether what proxies state about the client can be true.
+    ///
+    /// # Errors
+    ///
+    /// The reason to refuse the request.
+    fn admit_client(&self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// What serves CONNECT to other hosts.
+    fn tunnel(&self) -> Option<Self::Route> {
+        None
+    }
+
+    /// The one route of an app without paths, and its response to preflights.
+    fn sole_route(&self) -> Option<(Self::Route, Option<&'a Preflight>)> {
+        None
+    }
+
+    /// The paths; `None` for an app with a sole route.
+    fn router(&self) -> Option<&'a Router>;
+
+    /// A route, by its index.
+    fn route(&self, index: usize) -> Option<Self::Route>;
+
+    /// What serves paths without a route.
+    fn fallback(&self) -> Option<Self::Route> {
+        None
+    }
+
+    /// The CORS policy of responses to paths without a route.
+    fn not_found_cors(&self) -> Option<&'a Cors> {
+        None
+    }
+
+    /// Whether TRACE is answered.
+    fn serves_trace(&self) -> bool {
+        false
+    }
+
+    /// Gate 6: takes the request from the rate of its address.
+    ///
+    /// # Errors
+    ///
+    /// The rate is exceeded.
+    fn take_rate(&self, route: Self::Route) -> Result<Self::Rate, Self::Rate>;
+}
+
+/// What the gates ask of a route.
+pub trait GatedRoute {
+    /// The template of its path.
+    fn template(&self) -> &str;
+    /// Its CORS policy.
+    fn cors(&self) -> Option<&Cors>;
+    /// Which sites may load its responses.
+    fn isolation(&self) -> Option<Isolation>;
+    /// Whether its responses are scripts of JSONP, which every page may load.
+    fn has_jsonp(&self) -> bool;
+    /// Whether it has a rate of addresses.
+    fn has_rate(&self) -> bool;
+    /// The most bytes of a body.
+    fn body_limit(&self) -> Option<u64>;
+    /// Whether the route or an argument of its handler may need the caller.
+    fn needs_caller(&self) -> bool;
+
+    /// Whether a handler serves it, which would store a part of a body as the whole.
+    fn is_handler(&self) -> bool {
+        false
+    }
+
+    /// Whether a proxy serves it.
+    fn is_proxy(&self) -> bool {
+        false
+    }
+
+    /// Whether it is a health probe, which an orchestrator requests under any host name.
+    fn is_probe(&self) -> bool {
+        false
+    }
+
+    /// Whether the origin of a WebSocket is judged.
+    fn judges_upgrades(&self) -> bool {
+        true
+    }
+}
+
+/// A request as the gates of the head see it.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestView<'a> {
+    /// Its head, with the normal form of its path.
+    pub head: &'a Head<'a>,
+    /// Its fields.
+    pub headers: &'a HeaderMap,
+    /// Whether the path has encoded slashes, or why it has no normal form.
+    pub path: Result<bool, Refusal>,
+}
+
+impl RequestView<'_> {
+    /// Whether the policy of a route shares its responses with the origin of this request.
+    pub fn grant(&self, route: &impl GatedRoute) -> OriginDecision {
+        route.cors().map_or(OriginDecision::Unasked, |cors| {
+            cors.decide_origin_of(self.key(cors, route), self.head.origin)
+        })
+    }
+
+    /// The value of the path parameter that selects the origins of a route.
+    fn key(&self, cors: &Cors, route: &impl GatedRoute) -> Option<&str> {
+        value_of(route.template(), cors.key()?, self.head.path)
+    }
+}
+
+/// A request that passed the gates that need only its head.
+#[derive(Debug)]
+pub struct Admitted<R, Rate> {
+    /// What serves it.
+    pub route: R,
+    /// The values of its path parameters.
+    pub values: Values,
+    /// Whether its response is shared with the page that sent it.
+    pub grant: OriginDecision,
+    /// What it took from the rate of its address.
+    pub rate: Rate,
+}
+
+/// How a request ends at a gate that needs only its head.
+#[derive(Debug)]
+pub struct End<'a, R, Rate> {
+    /// The gate.
+    pub gate: Gate,
+    /// The response.
+    pub response: EndResponse<'a, Rate>,
+    /// Whose policy the response carries.
+    pub policy: PolicyOf<R>,
+    /// Whether the response is shared with the page that sent the request.
+    pub grant: OriginDecision,
+}
+
+/// The response to a request that ends at a gate.
+#[derive(Debug)]
+pub enum EndResponse<'a, Rate> {
+    /// Other parsers may read the request differently, or it is for another server: nothing after it is
+    /// read from an HTTP/1.1 connection (RFC 9112 9.6, 11.2).
+    Malformed(Refusal),
+    /// The request is refused.
+    Refused(Refusal),
+    /// The rate of its address is exceeded.
+    RateExceeded(Rate),
+    /// It is a preflight, and the request that it announces may be sent.
+    PreflightGranted(StatusCode, HeaderMap),
+    /// `OPTIONS *`
+    Asterisk,
+    /// TRACE returns the request.
+    Trace,
+    /// The path differs from its route in the trailing slash.
+    Redirect,
+    /// OPTIONS, to which the server responds by itself.
+    Options(&'a Path),
+    /// The path has no route for the method.
+    MethodNotAllowed(&'a Path),
+}
+
+/// Whose policy a response carries.
+#[derive(Clone, Copy, Debug)]
+pub enum PolicyOf<R> {
+    /// No route is known: nothing is shared.
+    NoRoute,
+    /// The policy of paths without a route.
+    NotFound,
+    /// A route.
+    Route(R),
+}
+
+impl<'a, R, Rate> End<'a, R, Rate> {
+    /// A response that is shared with no page, and carries no policy of a route.
+    fn without_route(gate: Gate, response: EndResponse<'a, Rate>) -> Self {
+        Self { gate, response, policy: PolicyOf::NoRoute, grant: OriginDecision::Unasked }
+    }
+
+    fn malformed(gate: Gate, refusal: Refusal) -> Self {
+        Self::without_route(gate, EndResponse::Malformed(refusal))
+    }
+
+    fn refused(gate: Gate, refusal: Refusal, route: R, grant: OriginDecision) -> Self {
+        Self {
+            gate,
+            response: EndResponse::Refused(refusal),
+            policy: PolicyOf::Route(route),
+            grant,
+        }
+    }
+}
+
+/// The end of a request of this app.
+pub type EndOf<'a, A> = End<'a, <A as GatedApp<'a>>::Route, <A as GatedApp<'a>>::Rate>;
+
+/// The gates that a request passed, for those who explain a decision.
+pub trait Steps {
+    /// It passed a gate, which may have had nothing to ask.
+    fn passed(&mut self, gate: Gate, is_asked: bool);
+}
+
+/// A server only needs to know where a request ends.
+impl Steps for () {
+    fn passed(&mut self, _gate: Gate, _is_asked: bool) {}
+}
+
+/// Runs gates 1 to 6, and gate 11 for a declared length.
+///
+/// # Errors
+///
+/// How the request ends at one of them.
+#[inline(always)]
+pub fn check_head<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+    steps: &mut impl Steps,
+) -> Result<Admitted<A::Route, A::Rate>, EndOf<'a, A>> {
+    wire::check(app, request)?;
+    steps.passed(Gate::Wire, true);
+    own_origin::check(app, request)?;
+    steps.passed(Gate::OwnOrigin, true);
+    let found = route::find(app, request)?;
+    steps.passed(Gate::Route, true);
+    let (found, grant) = cors::check(app, request, found)?;
+    steps.passed(Gate::Cors, found.route.cors().is_some());
+    let route = found.route;
+    fetch_metadata::check(app, request, route, &grant)?;
+    steps.passed(Gate::FetchMetadata, route.isolation().is_some());
+    let rate = match app.take_rate(route) {
+        Ok(rate) => rate,
+        Err(rate) => {
+            let (gate, response) = (Gate::AddressRate, EndResponse::RateExceeded(rate));
+            return Err(End { gate, response, policy: PolicyOf::Route(route), grant });
+        }
+    };
+    steps.passed(Gate::AddressRate, route.has_rate());
+    if let Err(refusal) = body::check(request, &route) {
+        return Err(End::refused(Gate::Body, refusal, route, grant));
+    }
+    steps.passed(Gate::Body, route.body_limit().is_some());
+    Ok(Admitted { route, values: found.values, grant, rate })
+}
+
+/// What the gates of the head find, each apart from the others.
+#[derive(Debug)]
+pub struct Examined<R> {
+    /// Gates 1 and 2 admit the request.
+    pub is_addressed: bool,
+    /// What serves it, if gate 1 admits it, a route serves it, and it is no preflight.
+    pub route: Option<ExaminedRoute<R>>,
+}
+
+/// What the gates behind routing find.
+#[derive(Debug)]
+pub struct ExaminedRoute<R> {
+    /// The route.
+    pub route: R,
+    /// Gates 4 and 5 admit the page.
+    pub is_admitted: bool,
+    /// Whether the response is shared with the page.
+    pub grant: OriginDecision,
+    /// Gate 11: the body is too long.
+    pub is_too_long: bool,
+    /// Gate 11: the body is a part of what a handler would store as the whole.
+    pub is_partial: bool,
+}
+
+/// Runs the gates of the head apart from each other, except for the rate.
+pub fn examine_head<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> Examined<A::Route> {
+    if wire::check(app, request).is_err() {
+        return Examined { is_addressed: false, route: None };
+    }
+    let route = match route::find(app, request) {
+        Ok(route::Matched::Route(found)) => Some(found.route),
+        Ok(_) | Err(_) => None,
+    };
+    let route = route.map(|route| {
+        let grant = request.grant(&route);
+        let is_admitted = cors::admit_page(app, request, route).is_ok()
+            && fetch_metadata::check(app, request, route, &grant).is_ok();
+        let is_too_long = body::is_too_long(request, &route);
+        let is_partial = body::is_partial(request, &route);
+        ExaminedRoute { route, is_admitted, grant, is_too_long, is_partial }
+    });
+    Examined { is_addressed: own_origin::check(app, request).is_ok(), route }
+}
+
+/// Runs gates 8 and 9 for a caller that gate 7 knows, or for none. `rights` are what the route
+/// requires; `None` on a public route. `token` is called only if a CSRF token is needed.
+///
+/// # Errors
+///
+/// The gate that refuses, and why.
+#[inline(always)]
+pub fn check_caller<S: AsRef<str>>(
+    rights: Option<&Rights<'_, S>>,
+    caller: Option<&impl Caller>,
+    sender: &Sender,
+    cookie: Option<&HeaderValue>,
+    token: impl FnOnce() -> Option<TokenVerdict>,
+) -> Result<(), (Gate, Refusal)> {
+    if caller.is_some_and(Caller::is_ambient) {
+        sender.admit_ambient(token).map_err(|refusal| (Gate::Csrf, refusal))?;
+    }
+    if let Some(rights) = rights {
+        rights.check(caller).map_err(|refusal| (Gate::Authorize, refusal))?;
+    }
+    match caller {
+        Some(_) => Ok(()),
+        None => sender.admit_anonymous(cookie).map_err(|refusal| (Gate::Csrf, refusal)),
+    }
+}

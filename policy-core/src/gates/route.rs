@@ -1,0 +1,193 @@
+//! Gate 3: routing by path and method.
+
+use http::Method;
+
+use super::{End, EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestView, cors};
+use crate::{
+    catalogue::Refusal,
+    cors::{OriginDecision, Preflight},
+    method,
+    reverse_proxy::is_last_hop,
+    router::{Path, Router, Served, Values},
+};
+
+/// The route of a request and the values of its path parameters.
+pub(super) struct Found<R> {
+    pub(super) route: R,
+    pub(super) values: Values,
+}
+
+/// The result of matching a path and a method.
+pub(super) enum Matched<'a, R> {
+    Route(Found<R>),
+    /// A preflight for one of the methods of this path.
+    Preflight(&'a Path),
+    /// A preflight for a route without a path.
+    SolePreflight(R, &'a Preflight),
+}
+
+/// The method by which a route is found: extended CONNECT takes the place of GET with `Upgrade` (RFC 8441
+/// 5).
+pub fn lookup_method<'a>(head: &crate::gate::Head<'a>) -> &'a Method {
+    if head.is_extended_websocket() { &Method::GET } else { head.method }
+}
+
+#[inline(always)]
+pub(super) fn find<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+) -> Result<Matched<'a, A::Route>, EndOf<'a, A>> {
+    let head = request.head;
+    if head.is_tunnel()
+        && let Some(route) = app.tunnel()
+    {
+        return Ok(target(route, Values::default()));
+    }
+    let Some(router) = app.router() else { return sole(app, request) };
+    if head.is_asterisk() {
+        return Err(End::without_route(Gate::Route, EndResponse::Asterisk));
+    }
+    if *head.method == Method::TRACE && app.serves_trace() {
+        return Err(End::without_route(Gate::Route, EndResponse::Trace));
+    }
+    if head.protocol.is_some() && !head.is_extended_websocket() {
+        let refused = EndResponse::Refused(Refusal::ProtocolUnknown);
+        return Err(End::without_route(Gate::Route, refused));
+    }
+    let Some((path, values)) = router.find(head.path) else {
+        return not_found(app, request, router);
+    };
+    if head.is_preflight() {
+        return Ok(Matched::Preflight(path));
+    }
+    let served = path.served(lookup_method(head));
+    if path.redirects(head.path) {
+        return Err(redirect(app, request, served.or_else(|| path.shared())));
+    }
+    match served.and_then(|served| Some((served, app.route(served.route)?))) {
+        Some((_, route)) if route.is_proxy() && is_last_hop(head.method, request.headers) => {
+            Err(not_served(app, request, router, path))
+        }
+        Some((served, route)) => {
+            let takes_slashes = || {
+                served.takes_slashes(values.iter(head.path))
+                    && !(served.has_rest() && router.hides_other(head.path, served))
+            };
+            if request.path == Ok(true) && !takes_slashes() {
+                let grant = request.grant(&route);
+                return Err(End::refused(Gate::Route, Refusal::PathEncodedSlash, route, grant));
+            }
+            Ok(target(route, values))
+        }
+        None => Err(not_served(app, request, router, path)),
+    }
+}
+
+fn target<'a, R>(route: R, values: Values) -> Matched<'a, R> {
+    Matched::Route(Found { route, values })
+}
+
+/// The route of an app without paths.
+fn sole<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+) -> Result<Matched<'a, A::Route>, EndOf<'a, A>> {
+    match app.sole_route() {
+        Some((route, Some(preflight))) if request.head.is_preflight() => {
+            Ok(Matched::SolePreflight(route, preflight))
+        }
+        Some((route, _)) => Ok(target(route, Values::default())),
+        None => {
+            let refused = EndResponse::Refused(Refusal::RouteNotFound);
+            Err(End::without_route(Gate::Route, refused))
+        }
+    }
+}
+
+/// A path without a route: the fallback, or 404 with the app's default policy. A fallback does not
+/// list its methods, so preflights for it are not granted.
+fn not_found<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+    router: &Router,
+) -> Result<Matched<'a, A::Route>, EndOf<'a, A>> {
+    let head = request.head;
+    let cors = app.not_found_cors();
+    let grant = cors.map_or(OriginDecision::Unasked, |cors| cors.decide_origin(head.origin));
+    let end = |gate, response, grant| End { gate, response, policy: PolicyOf::NotFound, grant };
+    let refused = |gate, refusal, grant| Err(end(gate, EndResponse::Refused(refusal), grant));
+    if !head.is_preflight() {
+        if request.path == Ok(true) {
+            return refused(Gate::Route, Refusal::PathEncodedSlash, grant);
+        }
+        if let Some(fallback) = app.fallback() {
+            return Ok(target(fallback, Values::default()));
+        }
+    } else if app.fallback().is_none()
+        && let Some(cors) = cors
+        && let Some(preflight) = cors.unserved_preflight(head.request_method)
+    {
+        return Err(cors::answer(head, None, cors, &preflight, PolicyOf::NotFound));
+    } else if grant == OriginDecision::Refused {
+        return refused(Gate::Cors, Refusal::PreflightOrigin, grant);
+    }
+    let refusal = match is_method_known(head.method, router) {
+        true => Refusal::RouteNotFound,
+        false => Refusal::MethodUnknown,
+    };
+    refused(Gate::Route, refusal, grant)
+}
+
+/// A path that differs from its routes in the trailing slash: a redirect for safe methods, and 404
+/// for the others, whose bodies clients would send again.
+fn redirect<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+    served: Option<&Served>,
+) -> EndOf<'a, A> {
+    let response = match method::is_safe(request.head.method.as_str()) {
+        true => EndResponse::Redirect,
+        false => EndResponse::Refused(Refusal::RouteNotFound),
+    };
+    carried(app, request, served, response)
+}
+
+/// A path without a route for the method: the automatic response to OPTIONS, 405 for a known
+/// method, 501 for an unknown one (RFC 9110 9.1, 9.3.7, 15.5.6, 15.6.2).
+fn not_served<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+    router: &Router,
+    path: &'a Path,
+) -> EndOf<'a, A> {
+    let method = request.head.method;
+    let response = if *method == Method::OPTIONS {
+        EndResponse::Options(path)
+    } else if is_method_known(method, router) {
+        EndResponse::MethodNotAllowed(path)
+    } else {
+        EndResponse::Refused(Refusal::MethodUnknown)
+    };
+    carried(app, request, path.shared(), response)
+}
+
+/// A response that carries the policy of one of the routes of its path.
+fn carried<'a, A: GatedApp<'a>>(
+    app: &A,
+    request: &RequestView<'a>,
+    served: Option<&Served>,
+    response: EndResponse<'a, A::Rate>,
+) -> EndOf<'a, A> {
+    match served.and_then(|served| app.route(served.route)) {
+        None => End::without_route(Gate::Route, response),
+        Some(route) => {
+            let (policy, grant) = (PolicyOf::Route(route), request.grant(&route));
+            End { gate: Gate::Route, response, policy, grant }
+        }
+    }
+}
+
+/// Whether a standard defines the method, or any route of the app serves it.
+fn is_method_known(method: &Method, router: &Router) -> bool {
+    method::is_known(method.as_str()) || router.serves(method)
+}
