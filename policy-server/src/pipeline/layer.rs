@@ -405,6 +405,7 @@ impl CompiledLayer {
     ) -> Result<Passed, Refused> {
         let (head, headers) = (view.head, view.headers);
         let cors = self.rules.cors.as_deref();
+        let is_preflight = cors.is_some() && head.is_preflight();
         match gates::check_head(&LayerRequest { layer: self, extensions }, view, &mut ()) {
             Ok(admitted) => {
                 taken.rate = admitted.rate;
@@ -433,7 +434,7 @@ impl CompiledLayer {
                     Err(Refusal::RateExceeded.into())
                 }
                 EndResponse::Malformed(refusal) => Err(Refused::Malformed(refusal)),
-                EndResponse::Refused(refusal) if head.is_preflight() => {
+                EndResponse::Refused(refusal) if is_preflight => {
                     Err(Refused::Preflight(refusal))
                 }
                 EndResponse::Refused(refusal) => Err(refusal.into()),
