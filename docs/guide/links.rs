@@ -184,13 +184,18 @@ fn links_between_pages_lead_somewhere() {
 
 /// CONTRIBUTING.md has the command that changes the address everywhere.
 #[test]
-fn pages_name_the_repository_of_the_manifest() {
+fn pages_name_the_addresses_of_the_manifest() {
     let repository = env!("CARGO_PKG_REPOSITORY").trim_start_matches("https://github.com/");
-    let pages =
-        ["README.md", "docs/ci/github.yml", "docs/guide/book.toml", "policy-server/docs/tls.md"];
-    for page in pages {
+    let guide = env!("CARGO_PKG_HOMEPAGE");
+    for (page, address) in [
+        ("README.md", repository),
+        ("README.md", guide),
+        ("docs/ci/github.yml", repository),
+        ("docs/guide/book.toml", repository),
+        ("policy-server/docs/tls.md", guide),
+    ] {
         let text = fs::read_to_string(root().join(page)).unwrap();
-        assert!(text.contains(&format!("{repository}/")), "{page} does not name {repository}");
+        assert!(text.contains(address), "{page} does not name {address}");
     }
 }
 

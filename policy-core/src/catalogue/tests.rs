@@ -259,8 +259,9 @@ fn test_texts() -> Vec<String> {
     let all = files(&workspace.join("tests"), &["rs", "json"])
         .into_iter()
         .chain(files(&workspace.join("ui/tests"), &["rs", "stderr"]));
-    let of_crates =
-        ["policy-core", "policy-macros", "policy-server"].into_iter().flat_map(|name| {
+    let of_crates = ["policy-core", "policy-macros", "policy-manifest", "policy-server"]
+        .into_iter()
+        .flat_map(|name| {
             let folder = workspace.join(name);
             let sources = files(&folder.join("src"), &["rs"]).into_iter();
             sources.chain(files(&folder.join("tests"), &["rs"]))

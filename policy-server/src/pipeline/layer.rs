@@ -434,9 +434,7 @@ impl CompiledLayer {
                     Err(Refusal::RateExceeded.into())
                 }
                 EndResponse::Malformed(refusal) => Err(Refused::Malformed(refusal)),
-                EndResponse::Refused(refusal) if is_preflight => {
-                    Err(Refused::Preflight(refusal))
-                }
+                EndResponse::Refused(refusal) if is_preflight => Err(Refused::Preflight(refusal)),
                 EndResponse::Refused(refusal) => Err(refusal.into()),
                 // A layer has no paths.
                 EndResponse::Asterisk
