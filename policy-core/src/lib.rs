@@ -41,6 +41,7 @@ mod const_text;
 pub mod cookie;
 pub mod cors;
 pub mod csrf;
+mod facet;
 #[cfg(feature = "engine")]
 pub mod forwarded;
 #[cfg(feature = "engine")]

@@ -4,6 +4,7 @@
 //! rules to it. [`AuthPolicy`] is the policy that a route enforces.
 
 mod check;
+mod facts;
 mod spec;
 mod syntax;
 

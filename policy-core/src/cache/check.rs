@@ -161,7 +161,7 @@ const fn check_vary(name: &str) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::route::RouteFacts;
+    use crate::facet::RouteFacts;
 
     const NOTHING: CacheSpec<'static> = CacheSpec::NOTHING;
     const MINUTE: CacheSpec<'static> = CacheSpec { max_age: Some(60), ..NOTHING };

@@ -2,7 +2,7 @@
 
 use super::spec::{Audience, CacheSpec, Violation};
 #[cfg(feature = "engine")]
-use crate::route::{FacetPolicy, FromSpec, Level, RouteFacts};
+use crate::facet::{FacetPolicy, FromSpec, Level, RouteFacts};
 
 /// A caching policy that passed every rule: a value to share between routes.
 ///

@@ -1,6 +1,6 @@
 //! A caching policy as written, before validation.
 
-use crate::{route::RouteFacts, validator::parts};
+use crate::{facet::RouteFacts, validator::parts};
 
 /// Which caches may keep a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

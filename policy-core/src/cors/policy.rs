@@ -2,7 +2,7 @@
 
 use super::spec::{CorsSpec, Origins, Violation};
 #[cfg(feature = "engine")]
-use crate::route::FromSpec;
+use crate::facet::FromSpec;
 
 /// A CORS policy that passed every rule: a value to share between routes.
 ///

@@ -162,8 +162,8 @@ const fn text(text: Option<&str>) -> &str {
 mod tests {
     use super::*;
     use crate::{
+        facet::RouteFacts,
         headers::{HeadersPolicy, csp::Source},
-        route::RouteFacts,
     };
 
     const SHARED: RouteFacts<'static> = RouteFacts { is_shared: true, ..RouteFacts::UNKNOWN };

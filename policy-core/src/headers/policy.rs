@@ -5,7 +5,7 @@ use super::{
     spec::{Frame, HeadersSpec, Violation},
 };
 #[cfg(feature = "engine")]
-use crate::route::{FacetPolicy, FromSpec, RouteFacts};
+use crate::facet::{FacetPolicy, FromSpec, RouteFacts};
 
 /// The validated security headers of a response.
 ///

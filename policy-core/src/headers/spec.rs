@@ -1,7 +1,7 @@
 //! A policy about security headers as written, before validation.
 
 use super::csp::Directive;
-use crate::{route::RouteFacts, validator::parts};
+use crate::{facet::RouteFacts, validator::parts};
 
 /// Which pages may show this one in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

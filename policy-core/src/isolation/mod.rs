@@ -29,7 +29,7 @@ pub enum Isolation {
 }
 
 #[cfg(feature = "engine")]
-impl crate::route::FromSpec for Isolation {
+impl crate::facet::FromSpec for Isolation {
     type Spec = Self;
 
     fn from_spec(spec: Self) -> Result<Self, crate::Violation<'static, &'static str>> {
@@ -38,7 +38,7 @@ impl crate::route::FromSpec for Isolation {
 }
 
 #[cfg(feature = "engine")]
-impl crate::route::FacetPolicy for Isolation {
+impl crate::facet::FacetPolicy for Isolation {
     type Compiled = Self;
 
     fn compile(&self) -> Self {

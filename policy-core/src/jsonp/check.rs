@@ -66,8 +66,8 @@ const fn is_unreserved(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::{
+        facet::{Authentication, RouteFacts},
         jsonp::JsonpPolicy,
-        route::{Authentication, RouteFacts},
     };
 
     const ROUTE: RouteFacts<'static> = RouteFacts {

@@ -2,7 +2,7 @@
 
 use super::spec::{Grammar, JsonpSpec, Violation};
 #[cfg(feature = "engine")]
-use crate::route::{FacetPolicy, FromSpec, RouteFacts};
+use crate::facet::{FacetPolicy, FromSpec, RouteFacts};
 
 /// A JSONP policy that passed every rule: a value to share between routes. The response of such a
 /// route is a script if the query names a function to call.

@@ -1,6 +1,6 @@
 //! The JSONP policy of a route as written, before validation.
 
-use crate::{route::RouteFacts, validator::parts};
+use crate::{facet::RouteFacts, validator::parts};
 
 /// Which names can be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::{Limits, RateKey};
 use crate::{
     catalogue::Rule,
-    route::RouteFacts,
+    facet::RouteFacts,
     validator::{parts, validator},
 };
 
@@ -117,7 +117,7 @@ const fn is_out_of_bounds(time: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{limits::Rate, route::Authentication};
+    use crate::{facet::Authentication, limits::Rate};
 
     fn on(limits: Limits, authentication: Authentication) -> LimitSpec<'static> {
         LimitSpec { limits, route: RouteFacts { authentication, ..RouteFacts::UNKNOWN } }

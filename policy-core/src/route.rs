@@ -1,11 +1,9 @@
 //! The policy of one route: its facets, and how levels compose.
 
-mod facts;
-
-pub use facts::{Authentication, RouteFacts};
-
+pub use crate::facet::{Authentication, Facet, Level, RouteFacts, nearest};
 #[cfg(feature = "engine")]
-use crate::{Violation, cors::CorsPolicy};
+pub use crate::facet::{FacetPolicy, FromSpec};
+
 use crate::{
     auth::AuthPolicy,
     catalogue::Rule,
@@ -14,29 +12,8 @@ use crate::{
     grammar::is_token,
     limits::Limits,
 };
-
-/// The statement of a level (route, group or app) about one facet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Facet<T> {
-    /// Nothing: the next outer level decides.
-    #[default]
-    Inherit,
-    /// No policy, whatever the outer levels state.
-    None,
-    /// This policy, instead of those of the outer levels.
-    Set(T),
-}
-
-impl<T> Facet<T> {
-    /// Maps the value.
-    pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Facet<U> {
-        match self {
-            Self::Inherit => Facet::Inherit,
-            Self::None => Facet::None,
-            Self::Set(value) => Facet::Set(of(value)),
-        }
-    }
-}
+#[cfg(feature = "engine")]
+use crate::{cors::CorsPolicy, validator::Violation};
 
 /// The most parameters of a path. The macros refuse a handler with more, and the server has room for
 /// as many.
@@ -44,51 +21,6 @@ pub const MAX_PARAMETERS: usize = 8;
 
 /// The most arguments of a handler beside the parameters of its path.
 pub const MAX_EXTRACTORS: usize = 12;
-
-/// The level of an app that decided a facet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Deserialize, serde::Serialize),
-    serde(rename_all = "snake_case")
-)]
-pub enum Level {
-    /// The route's own attribute.
-    Route,
-    /// The default of the group that contains the route.
-    Group,
-    /// The default of the app.
-    App,
-}
-
-impl Level {
-    /// The level in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Route => "route",
-            Self::Group => "group",
-            Self::App => "app",
-        }
-    }
-}
-
-/// The nearest level that states something decides; levels are never merged.
-///
-/// ```
-/// use policy_core::route::{Facet, Level, nearest};
-///
-/// let levels = [(Level::Route, Facet::Inherit), (Level::Group, Facet::Set("group's")), (Level::App, Facet::Set("app's"))];
-/// assert_eq!(nearest(levels), Some(("group's", Level::Group)));
-/// assert_eq!(nearest([(Level::Route, Facet::None), (Level::App, Facet::Set("app's"))]), None);
-/// ```
-pub fn nearest<T>(levels: impl IntoIterator<Item = (Level, Facet<T>)>) -> Option<(T, Level)> {
-    levels.into_iter().find(|(_, facet)| !matches!(facet, Facet::Inherit)).and_then(
-        |(level, facet)| match facet {
-            Facet::Set(value) => Some((value, level)),
-            Facet::None | Facet::Inherit => None,
-        },
-    )
-}
 
 /// The list of facets except CORS, auth and limits, which are composed in different ways.
 ///
@@ -214,20 +146,6 @@ macro_rules! define_policies {
 
 facets!([define_policies]);
 
-/// A policy that is made of what an attribute says.
-#[cfg(feature = "engine")]
-pub trait FromSpec: Sized {
-    /// What an attribute says.
-    type Spec;
-
-    /// The policy, if it keeps every rule.
-    ///
-    /// # Errors
-    ///
-    /// The first violation.
-    fn from_spec(spec: Self::Spec) -> Result<Self, Violation<'static, &'static str>>;
-}
-
 /// The policy that a facet says, or none where it breaks a rule.
 #[cfg(feature = "engine")]
 fn checked<P: FromSpec>(
@@ -244,26 +162,6 @@ fn checked<P: FromSpec>(
             Facet::None
         }
     }
-}
-
-/// A facet as the start compiles it for one route.
-#[cfg(feature = "engine")]
-pub trait FacetPolicy: Copy {
-    /// The compiled form that serves requests.
-    type Compiled;
-
-    /// Whether a route inherits this policy from a level.
-    fn applies(&self, _level: Level, _route: RouteFacts<'_>) -> bool {
-        true
-    }
-
-    /// The rules that it breaks on a route, each with the name of its part.
-    fn violations<'a>(&'a self, _route: RouteFacts<'a>) -> Vec<Violation<'a, &'static str>> {
-        Vec::new()
-    }
-
-    /// The compiled policy.
-    fn compile(&self) -> Self::Compiled;
 }
 
 /// Validates the method of a route: a token, and neither CONNECT, which asks for a tunnel, nor

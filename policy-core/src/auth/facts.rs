@@ -1,45 +1,7 @@
-//! Facts about a route that the rules of several policies use.
+//! The facts about a route that follow from its auth policy.
 
-use crate::auth::AuthSpec;
-
-/// Facts about a route, its callers and its readers. Macros and the start both fill it by
-/// [`RouteFacts::of`], so that they agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouteFacts<'a> {
-    /// Its methods, each once; empty where they are not known.
-    pub methods: &'a [&'a str],
-    /// Whether the route takes credentials.
-    pub authentication: Authentication,
-    /// Whether an argument of the handler is a `Session`, the `Sessions` or a `CsrfToken`.
-    pub takes_session: bool,
-    /// Whether pages of other origins may read its responses, by CORS or JSONP.
-    pub is_shared: bool,
-}
-
-/// Whether a route takes credentials.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Authentication {
-    /// Nothing is known of it.
-    #[default]
-    Unknown,
-    /// `public`: it does not.
-    Public,
-    /// It does; `optional` or not.
-    Asked,
-}
-
-impl RouteFacts<'static> {
-    /// A route of which nothing is known: every policy agrees with it.
-    pub const UNKNOWN: Self = Self {
-        methods: &[],
-        authentication: Authentication::Unknown,
-        takes_session: false,
-        is_shared: false,
-    };
-
-    /// A public route.
-    pub const PUBLIC: Self = Self { authentication: Authentication::Public, ..Self::UNKNOWN };
-}
+use super::AuthSpec;
+use crate::facet::{Authentication, RouteFacts};
 
 impl<'a> RouteFacts<'a> {
     /// The facts that follow from the auth policy of a route.
@@ -52,22 +14,6 @@ impl<'a> RouteFacts<'a> {
             Authentication::Unknown
         };
         Self { methods, authentication, takes_session: auth.takes_session, is_shared }
-    }
-
-    /// Whether the route takes credentials.
-    pub const fn asks_caller(&self) -> bool {
-        matches!(self.authentication, Authentication::Asked)
-    }
-
-    /// Whether it is `public`, so that it never has a principal.
-    pub const fn is_public(&self) -> bool {
-        matches!(self.authentication, Authentication::Public)
-    }
-
-    /// Whether its responses may depend on the caller: it takes credentials, or its handler takes a
-    /// session.
-    pub const fn is_personal(&self) -> bool {
-        self.asks_caller() || self.takes_session
     }
 }
 
