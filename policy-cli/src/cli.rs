@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, builder::styling};
+use clap::{CommandFactory as _, Parser, Subcommand, builder::styling};
 
 #[cfg(feature = "audit")]
 use crate::commands::audit;
@@ -64,16 +64,14 @@ impl Command {
             Self::Audit(arguments) => audit::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),
             Self::New(arguments) => new::run(arguments, output),
-            Self::Completions(arguments) => completions::run(arguments, output),
-            Self::Man(arguments) => man::run(arguments, output),
+            Self::Completions(arguments) => completions::run(arguments, Cli::command(), output),
+            Self::Man(arguments) => man::run(arguments, Cli::command(), output),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

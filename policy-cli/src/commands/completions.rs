@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 
-use crate::{cli::Cli, failure::Failure, output::Output};
+use crate::{failure::Failure, output::Output};
 
 /// Print the completions for a shell.
 ///
@@ -19,8 +19,12 @@ pub(crate) struct Arguments {
     shell: clap_complete::Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let mut command = Cli::command().bin_name("cargo-policy");
+pub(crate) fn run(
+    arguments: &Arguments,
+    command: Command,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut command = command.bin_name("cargo-policy");
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "cargo-policy", &mut script);
     output.write(&String::from_utf8_lossy(&script));

@@ -2,9 +2,9 @@
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 
-use crate::{cli::Cli, failure::Failure, output::Output};
+use crate::{failure::Failure, output::Output};
 
 /// Print the manual page, or write one for each command.
 #[derive(Debug, Args)]
@@ -18,8 +18,11 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let mut all = Cli::command();
+pub(crate) fn run(
+    arguments: &Arguments,
+    mut all: Command,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
     all.build();
     match &arguments.out {
         None => output.write(&page(all)?),
@@ -38,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn page(command: clap::Command) -> Result<String, Failure> {
+fn page(command: Command) -> Result<String, Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .render(&mut page)
