@@ -2,16 +2,15 @@
 
 mod facets;
 
-pub(super) use facets::{auth_words, region};
-
 use std::{collections::BTreeMap, fmt, ptr};
+
+use policy_core::path::PathTemplate;
 
 use crate::{
     Manifest,
     engine::{Engine, EngineError},
-    route::{Route, RouteKind},
+    route::{Route, RouteKind, sample},
 };
-use policy_core::path::{PathTemplate, Segment};
 
 /// Whom a change favours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -199,22 +198,4 @@ fn places(route: &Route) -> Vec<(String, String)> {
     };
     let form = PathTemplate::parse(&template).map(|parsed| parsed.form()).unwrap_or_default();
     vec![(template, form)]
-}
-
-/// A path that a template matches.
-pub(super) fn sample(template: &str) -> String {
-    let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
-    let mut path = String::new();
-    for segment in parsed.segments() {
-        path.push('/');
-        match segment {
-            Segment::Fixed(text) => path += text,
-            Segment::Parameter(_) => path.push('1'),
-            Segment::Rest(_) => path += "policy/sample",
-        }
-    }
-    if path.is_empty() || template.ends_with('/') {
-        path.push('/');
-    }
-    path
 }

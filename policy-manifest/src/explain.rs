@@ -4,12 +4,12 @@ mod edit;
 mod nearest;
 
 use http::{HeaderMap, HeaderValue, Method, Request, header};
+use policy_core::{Refusal, method};
 
 use crate::{
     Change, Manifest, Source, Sources,
     engine::{Caller, Decision, Engine, EngineError, Gate, Outcome, Protocol, Step, Verdict},
 };
-use policy_core::{Refusal, method};
 
 pub use edit::Edit;
 pub use nearest::Nearest;

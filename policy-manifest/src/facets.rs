@@ -62,7 +62,36 @@ pub struct Requirement {
 impl fmt::Display for Auth {
     /// As the attribute writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::changes::auth_words(self))
+        let requirement = match self {
+            Self::Public => return f.write_str("public"),
+            Self::Required(requirement) => requirement,
+        };
+        let words = [
+            ("session", requirement.session),
+            ("token", requirement.token),
+            ("ticket", requirement.ticket),
+        ];
+        let words: Vec<_> = words.into_iter().filter_map(|(word, is)| is.then_some(word)).collect();
+        f.write_str(&words.join(" | "))?;
+        if let Some(scheme) = &requirement.scheme {
+            write!(f, "scheme = {}", scheme.name)?;
+        }
+        if requirement.optional {
+            f.write_str(", optional")?;
+        }
+        for (word, list) in [
+            ("issuers", &requirement.issuers),
+            ("scopes", &requirement.scopes),
+            ("roles", &requirement.roles),
+        ] {
+            if !list.is_empty() {
+                write!(f, ", {word} = {list:?}")?;
+            }
+        }
+        match requirement.fresh {
+            Some(seconds) => write!(f, ", fresh = \"{seconds}s\""),
+            None => Ok(()),
+        }
     }
 }
 
@@ -300,7 +329,15 @@ impl Cors {
     /// assert!(cors.region().contains(b"https://app.shop.example"));
     /// ```
     pub fn region(&self) -> OriginRegion {
-        super::changes::region(self)
+        let every = || "*".parse().unwrap_or_default();
+        let patterns = match &self.origins {
+            Origins::Listed(patterns) => patterns,
+            Origins::AtRunTime(list) => match &list.within {
+                Some(within) => within,
+                None => return every(),
+            },
+        };
+        patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
     }
 }
 

@@ -1,9 +1,5 @@
 //! Facets as data, from the policies of the engine.
 
-use crate::facets::{
-    Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, OriginList, Origins, Rate,
-    Requirement, Scheme,
-};
 use policy_core::{
     auth::{self, AuthPolicy},
     cache::CachePolicy,
@@ -12,6 +8,11 @@ use policy_core::{
     headers::SecurityHeaders,
     jsonp::{Grammar, JsonpPolicy},
     limits,
+};
+
+use crate::facets::{
+    Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, OriginList, Origins, Rate,
+    Requirement, Scheme,
 };
 
 impl From<&AuthPolicy> for Auth {

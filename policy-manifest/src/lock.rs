@@ -5,11 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Change, Manifest, ReadError, Suppression, changes,
-    changes::sample,
-    digest_of,
+    Change, Manifest, ReadError, Suppression, changes, digest_of,
     engine::{Engine, EngineError},
     read,
+    route::sample,
 };
 
 /// A lock file: a manifest, and who accepted what it opens.

@@ -1,13 +1,14 @@
 //! The normal form: one value for each meaning.
 
+use policy_core::{
+    cors::normalized_method,
+    origin::{OriginPattern, OriginSet},
+};
+
 use crate::{
     Manifest,
     facets::{Auth, Cors, Origins},
     route::Route,
-};
-use policy_core::{
-    cors::normalized_method,
-    origin::{OriginPattern, OriginSet},
 };
 
 impl Manifest {

@@ -6,10 +6,10 @@ use std::{
     fmt,
 };
 
+use policy_core::origin::{HostPattern, OriginPattern};
 use serde::{Deserialize, de};
 
 use crate::{Acceptance, AppFacts, Cors, FORMAT, Headers, Lock, Manifest, Route, Suppression};
-use policy_core::origin::{HostPattern, OriginPattern};
 
 /// Why a text is no manifest.
 #[derive(Debug)]

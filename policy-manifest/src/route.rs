@@ -1,12 +1,12 @@
 //! The policy of one path.
 
+use policy_core::{
+    isolation::Isolation,
+    path::{PathTemplate, Segment},
+};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    changes::sample,
-    facets::{Auth, Cache, Cors, Csrf, Jsonp, Limits, is_default, is_false},
-};
-use policy_core::isolation::Isolation;
+use crate::facets::{Auth, Cache, Cors, Csrf, Jsonp, Limits, is_default, is_false};
 
 /// What serves a route.
 #[derive(
@@ -146,4 +146,22 @@ impl Route {
                 Auth::Required(requirement) => requirement.is_ambient(),
             }
     }
+}
+
+/// A path that a template matches.
+pub(crate) fn sample(template: &str) -> String {
+    let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
+    let mut path = String::new();
+    for segment in parsed.segments() {
+        path.push('/');
+        match segment {
+            Segment::Fixed(text) => path += text,
+            Segment::Parameter(_) => path.push('1'),
+            Segment::Rest(_) => path += "policy/sample",
+        }
+    }
+    if path.is_empty() || template.ends_with('/') {
+        path.push('/');
+    }
+    path
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use policy_core::{
+    auth::OWN_ISSUER, cache::Audience, isolation::Isolation, method, path::TrailingSlash,
+};
+
 use super::{Change, Direction};
 use crate::{
     AppFacts,
     algebra::OriginRegion,
     facets::{Auth, Cache, Cors, Csrf, Headers, Limits, OriginList, Origins, Requirement},
     route::{Route, RouteKind},
-};
-use policy_core::{
-    auth::OWN_ISSUER, cache::Audience, isolation::Isolation, method, path::TrailingSlash,
 };
 
 type Found = Vec<Change>;
@@ -169,9 +170,9 @@ fn came(route: &Route) -> Direction {
 }
 
 fn came_words(route: &Route) -> String {
-    let mut words = format!("it is new, `{}`", auth_words(&route.auth));
+    let mut words = format!("it is new, `{}`", route.auth);
     if let Some(cors) = &route.cors {
-        words += &format!(", shared with {}", region(cors));
+        words += &format!(", shared with {}", cors.region());
         if cors.credentials {
             words += " with credentials";
         }
@@ -193,7 +194,7 @@ fn auth(old: &Route, new: &Route) -> Option<(Direction, String)> {
             return Some((Direction::Shifts, words.to_owned()));
         }
     };
-    let (old, new) = (auth_words(&old.auth), auth_words(&new.auth));
+    let (old, new) = (old.auth.to_string(), new.auth.to_string());
     Some((direction, format!("was `{old}`, is `{new}`")))
 }
 
@@ -230,40 +231,6 @@ fn admits_required(outer: &Requirement, inner: &Requirement) -> bool {
         && fresh
 }
 
-/// Who may call, as the attribute writes it.
-pub(crate) fn auth_words(auth: &Auth) -> String {
-    let requirement = match auth {
-        Auth::Public => return "public".to_owned(),
-        Auth::Required(requirement) => requirement,
-    };
-    let words = [
-        ("session", requirement.session),
-        ("token", requirement.token),
-        ("ticket", requirement.ticket),
-    ];
-    let words: Vec<_> = words.into_iter().filter_map(|(word, is)| is.then_some(word)).collect();
-    let mut text = words.join(" | ");
-    if let Some(scheme) = &requirement.scheme {
-        text += &format!("scheme = {}", scheme.name);
-    }
-    if requirement.optional {
-        text += ", optional";
-    }
-    for (word, list) in [
-        ("issuers", &requirement.issuers),
-        ("scopes", &requirement.scopes),
-        ("roles", &requirement.roles),
-    ] {
-        if !list.is_empty() {
-            text += &format!(", {word} = {list:?}");
-        }
-    }
-    if let Some(seconds) = requirement.fresh {
-        text += &format!(", fresh = \"{seconds}s\"");
-    }
-    text
-}
-
 fn csrf(old: &Route, new: &Route) -> Option<(Direction, String)> {
     if old.csrf == new.csrf {
         return None;
@@ -293,22 +260,10 @@ fn csrf(old: &Route, new: &Route) -> Option<(Direction, String)> {
     Some((direction, format!("was `{}`, is `{}`", words(&old.csrf), words(&new.csrf))))
 }
 
-/// The origins that a policy grants, or may grant at run time.
-pub(crate) fn region(cors: &Cors) -> OriginRegion {
-    let every = || "*".parse().unwrap_or_default();
-    let patterns = match &cors.origins {
-        Origins::Listed(patterns) => patterns,
-        Origins::AtRunTime(list) => match &list.within {
-            Some(within) => within,
-            None => return every(),
-        },
-    };
-    patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
-}
-
 fn cors(old: Option<&Cors>, new: Option<&Cors>) -> Option<(Direction, String)> {
     let nothing = OriginRegion::default();
-    let (before, after) = (old.map_or(nothing.clone(), region), new.map_or(nothing, region));
+    let (before, after) =
+        (old.map_or(nothing.clone(), Cors::region), new.map_or(nothing, Cors::region));
     let (gained, lost) = (after.difference(&before), before.difference(&after));
     let (mut opens, mut narrows) = (!gained.is_empty(), !lost.is_empty());
     let mut words = Vec::new();

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use policy_core::auth::OWN_ISSUER;
+
 use super::probe::{Cookie, Credentials, Extra, Slot};
 use super::side::Side;
 use crate::{
@@ -9,7 +11,6 @@ use crate::{
     engine::Login,
     facets::{Auth, Requirement},
 };
-use policy_core::auth::OWN_ISSUER;
 
 /// What a caller may send to one of two routes. Those that are said in fewest words are first.
 pub(super) fn candidates(sides: [(&Side, Option<&Route>); 2], class: &str) -> Vec<Credentials> {

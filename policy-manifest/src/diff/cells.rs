@@ -5,6 +5,8 @@ use std::{
     rc::Rc,
 };
 
+use policy_core::method;
+
 use super::{
     access::{Access, Gains},
     callers,
@@ -18,7 +20,6 @@ use crate::{
     engine::{CallerFacts, Decision, Inspection, Outcome, SenderFacts},
     severity::{Authority, Effect, Gainer},
 };
-use policy_core::method;
 
 /// What decides about a request on a route: what its sender and its caller mean before and after.
 pub(super) type Key =

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::side::Side;
-use crate::RouteKind;
 use policy_core::{
     method,
     path::{PathTemplate, TrailingSlash},
 };
+
+use super::side::Side;
+use crate::RouteKind;
 
 /// Paths that are alike for both apps: each serves all of them by one path of its own, or by none.
 #[derive(Clone, Debug)]

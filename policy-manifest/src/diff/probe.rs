@@ -2,13 +2,13 @@
 //! some origin and some cookie.
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
-
-use super::side::Identity;
-use crate::engine::{Caller, CredentialState, CsrfToken, Login};
 use policy_core::{
     csrf,
     isolation::{SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE},
 };
+
+use super::side::Identity;
+use crate::engine::{Caller, CredentialState, CsrfToken, Login};
 
 /// Which page sends a request, as its headers state it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

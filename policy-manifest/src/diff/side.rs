@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use policy_core::path::PathTemplate;
+
 use crate::{
     Manifest, Route, RouteKind,
     engine::{Engine, EngineError},
     facets::Cors,
 };
-use policy_core::path::PathTemplate;
 
 /// One of two apps.
 #[derive(Debug)]

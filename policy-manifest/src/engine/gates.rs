@@ -6,15 +6,6 @@ use http::{
     HeaderMap,
     header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION},
 };
-
-use super::{
-    Caller, CompiledRoute, CredentialState, CsrfToken, Decision, Engine, Login, Outcome, Step,
-    Verdict,
-};
-use crate::{
-    facets::{Auth, Requirement},
-    route::{Route, RouteKind},
-};
 use policy_core::{
     Refusal,
     auth::OWN_ISSUER,
@@ -30,6 +21,15 @@ use policy_core::{
     isolation::Isolation,
     jsonp::{Callback, Grammar},
     router::Router,
+};
+
+use super::{
+    Caller, CompiledRoute, CredentialState, CsrfToken, Decision, Engine, Login, Outcome, Step,
+    Verdict,
+};
+use crate::{
+    facets::{Auth, Requirement},
+    route::{Route, RouteKind},
 };
 
 mod inspect;

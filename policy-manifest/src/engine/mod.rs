@@ -18,12 +18,6 @@ pub use policy_core::gates::Gate;
 use std::{borrow::Cow, error::Error, fmt, sync::Arc};
 
 use http::{HeaderMap, Method, Request};
-
-use super::{
-    Manifest,
-    facets::{Auth, Csrf, Origins},
-    route::{Route, RouteKind},
-};
 use policy_core::{
     Rule,
     cors::{self, Cors, CorsSpec, OriginLists, PolicyErrors, SharedOrigins},
@@ -34,6 +28,12 @@ use policy_core::{
     method,
     path::{PathTemplate, TrailingSlash},
     router::{AddError, Router, RouterBuilder, Served, Sharing},
+};
+
+use super::{
+    Manifest,
+    facets::{Auth, Csrf, Origins},
+    route::{Route, RouteKind},
 };
 
 /// The compiled policies of a manifest.

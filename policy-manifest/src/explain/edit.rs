@@ -1,6 +1,7 @@
 //! The smallest edit of a policy that lets a request through, and what else it opens.
 
 use http::{Request, header};
+use policy_core::Refusal;
 
 use super::{is_let_through, method_of};
 use crate::{
@@ -8,7 +9,6 @@ use crate::{
     changes::changes,
     engine::{Caller, CredentialState, Engine, Login},
 };
-use policy_core::Refusal;
 
 /// An edit of the attributes of a route.
 #[derive(Clone, Debug)]

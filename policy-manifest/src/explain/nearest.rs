@@ -1,14 +1,13 @@
 //! The most similar request that is let through.
 
 use http::{HeaderName, HeaderValue, Method, Request, header};
+use policy_core::{Refusal, csrf};
 
 use super::{development_origin, is_let_through, served_as};
 use crate::{
     Auth, Manifest, Requirement, Route,
-    changes::region,
     engine::{Caller, CredentialState, CsrfToken, Engine, Login},
 };
-use policy_core::{Refusal, csrf};
 
 /// A request that is let through, and how it differs from one that is not.
 #[derive(Clone, Debug)]
@@ -197,7 +196,7 @@ fn granted(route: &Route, refusal: Refusal) -> Option<String> {
     if refusal == Refusal::CsrfOrigin && !cors.credentials {
         return None;
     }
-    let witness = region(cors).witness()?;
+    let witness = cors.region().witness()?;
     Some(witness.origin().to_owned())
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use policy_core::Lint;
+
 use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted};
 use crate::{
     facets::{Auth, Requirement},
     route::{Route, RouteKind},
 };
-use policy_core::Lint;
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     for route in &manifest.routes {

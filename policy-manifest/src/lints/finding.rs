@@ -2,9 +2,10 @@
 
 use std::{cmp::Reverse, fmt};
 
+use policy_core::{Confidence, Lint};
+
 use super::{Gain, Route};
 use crate::{Severity, Source, Sources};
-use policy_core::{Confidence, Lint};
 
 /// What a lint finds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,10 @@
 //! Lints about credentials that browsers send by themselves.
 
+use policy_core::{
+    Lint,
+    origin::{OriginKind, OriginPattern},
+};
+
 use super::{
     Authority, Effect, Finding, Gain, Gainer, Manifest, effect, has_ambient, has_ambient_scheme,
     quoted, same_site,
@@ -8,10 +13,6 @@ use crate::{
     algebra::OriginRegion,
     facets::{Auth, Cors, Csrf, Headers},
     route::{Route, RouteKind},
-};
-use policy_core::{
-    Lint,
-    origin::{OriginKind, OriginPattern},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {

@@ -12,15 +12,16 @@ mod tests;
 pub use finding::Finding;
 pub use suppressions::Suppression;
 
+use policy_core::{
+    method,
+    origin::{OriginPattern, registrable_domain},
+};
+
 use super::{
     Date, Manifest,
     facets::{Auth, Cors},
     route::{Route, RouteKind},
     severity::{Authority, Effect, Gain, Gainer},
-};
-use policy_core::{
-    method,
-    origin::{OriginPattern, registrable_domain},
 };
 
 /// The result of [`lint`].

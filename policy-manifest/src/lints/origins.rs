@@ -1,5 +1,11 @@
 //! Lints about the origins that a policy grants.
 
+use policy_core::{
+    Lint,
+    cache::Audience,
+    origin::{OriginKind, OriginPattern, is_public_suffix},
+};
+
 use super::{
     Authority, Effect, Finding, Gain, Gainer, Manifest, are_sent, gain_by_cors, quoted, shared,
 };
@@ -7,11 +13,6 @@ use crate::{
     algebra::OriginRegion,
     facets::{Auth, Cache, Cors, Origins},
     route::{Route, RouteKind},
-};
-use policy_core::{
-    Lint,
-    cache::Audience,
-    origin::{OriginKind, OriginPattern, is_public_suffix},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {

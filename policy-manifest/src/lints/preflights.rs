@@ -1,5 +1,7 @@
 //! Lints about what pages of granted origins may send and read.
 
+use policy_core::{Lint, origin::OriginPattern};
+
 use super::{
     Finding, Gainer, Manifest, gain_by_cors, has_ambient, is_same_site, quoted, same_site, shared,
 };
@@ -9,7 +11,6 @@ use crate::{
     route::{Route, RouteKind},
     severity::{Authority, Effect, Gain},
 };
-use policy_core::{Lint, origin::OriginPattern};
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     for (route, cors) in shared(manifest) {

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use policy_core::Lint;
 use serde::{Deserialize, Serialize};
 
 use super::Finding;
 use crate::Date;
-use policy_core::Lint;
 
 /// Somebody looked at a finding and leaves it.
 ///

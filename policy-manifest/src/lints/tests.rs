@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation};
+
 use super::*;
 use crate::{
     Cache, Csrf, Dangers, Headers, Jsonp, OriginList, Origins, Requirement, Scheme, SessionFacts,
     Severity, TokenFacts, algebra::OriginRegion,
 };
-use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation};
 
 const OWN: &str = "https://api.shop.example";
 

@@ -5,12 +5,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use policy_core::origin::HostPattern;
+
 use super::{
     in_pairs,
     labels::Labels,
     ports::{Combination, PortSet},
 };
-use policy_core::origin::HostPattern;
 
 /// Ports of every host of a scheme; only of finitely many addresses, and of names below finitely
 /// many others.

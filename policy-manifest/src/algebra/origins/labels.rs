@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ports::{Combination, PortSet};
 use policy_core::origin::MAX_LABEL_LEN;
+
+use super::ports::{Combination, PortSet};
 
 /// Ports of labels by suffix and prefix, where they differ from the ports of all other labels.
 ///

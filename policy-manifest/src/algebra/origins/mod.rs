@@ -11,11 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use text::ParseOriginRegionError;
 pub use witness::{Witness, WitnessKind};
 
+use policy_core::origin::{HostPattern, Origin, OriginPattern, OriginSet, Port};
+
 use self::{
     hosts::Hosts,
     ports::{Combination, DEFAULT_PORT, PortSet},
 };
-use policy_core::origin::{HostPattern, Origin, OriginPattern, OriginSet, Port};
 
 /// A set of origins: what some patterns match, or everything but that, and every combination of
 /// such sets.

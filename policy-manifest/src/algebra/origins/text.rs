@@ -2,15 +2,16 @@
 
 use std::{error, fmt, str::FromStr};
 
+use policy_core::{
+    Rule,
+    origin::{HostPattern, OriginPattern},
+};
+
 use super::{
     OriginRegion,
     hosts::{Hosts, Names},
     labels::Labels,
     ports::{DEFAULT_PORT, PortSet},
-};
-use policy_core::{
-    Rule,
-    origin::{HostPattern, OriginPattern},
 };
 
 const NONE: &str = "no origin";

@@ -5,12 +5,13 @@ use std::{
     fmt,
 };
 
+use policy_core::origin::{MAX_LABEL_LEN, OriginPattern, is_public_suffix};
+
 use super::{
     OriginRegion,
     hosts::{Hosts, Names},
     ports::{DEFAULT_PORT, PortSet},
 };
-use policy_core::origin::{MAX_LABEL_LEN, OriginPattern, is_public_suffix};
 
 /// Longer names are none (RFC 1035 2.3.4).
 const MAX_NAME_LEN: usize = 253;

@@ -4,15 +4,15 @@ use http::{
     HeaderMap,
     header::{COOKIE, MAX_FORWARDS},
 };
-
-use super::{Caller, CallerGates, CsrfToken, Engine, GatedEngine, Known, with_view};
-use crate::RouteKind;
 use policy_core::{
     csrf::Provenance,
     gate::{Head, Single},
     gates::{self, ExaminedRoute, HandlerCredential},
     reverse_proxy::is_last_hop,
 };
+
+use super::{Caller, CallerGates, CsrfToken, Engine, GatedEngine, Known, with_view};
+use crate::RouteKind;
 
 /// The parts of a request on which its decision depends. Two requests for which these are equal are
 /// let through alike.
