@@ -6,7 +6,8 @@ use crate::{
     Destination, Outcome, Page, PageOrigin, Profile, Reason, ResponseType, ServerResponse,
     filter::{filter, nothing},
     framing,
-    headers::{text, trim},
+    grammar::trim,
+    headers::text,
     referrer,
     request::Request,
 };

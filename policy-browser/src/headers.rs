@@ -2,7 +2,11 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::{Profile, mime::Mime};
+use crate::{
+    Profile,
+    grammar::{is_token_byte, trim},
+    mime::Mime,
+};
 
 /// The fields of a request as its script wrote them: with every byte that Fetch allows in a value,
 /// which is more than [`HeaderValue`] accepts.
@@ -224,23 +228,6 @@ pub(crate) fn has_star(headers: &HeaderMap, name: &str) -> bool {
     let elements = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(trim);
     let mut tokens = elements.take_while(|element| element.iter().copied().all(is_token_byte));
     tokens.any(|element| element == b"*")
-}
-
-/// RFC 9110 5.6.2.
-pub(crate) fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(is_token_byte)
-}
-
-pub(crate) fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-/// Removes leading and trailing HTTP whitespace.
-pub(crate) fn trim(value: &[u8]) -> &[u8] {
-    let is_space = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' ');
-    let start = value.iter().position(|byte| !is_space(byte)).unwrap_or(value.len());
-    let end = value.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
-    value.get(start..end).unwrap_or_default()
 }
 
 /// A value that a script sets: a byte string, normalised.

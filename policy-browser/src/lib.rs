@@ -98,6 +98,7 @@ mod fetch;
 mod filter;
 mod framing;
 mod freshness;
+mod grammar;
 mod headers;
 mod initiator;
 mod invalidation;

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 
-use crate::headers::{is_token, trim};
+use crate::grammar::{is_token, trim};
 
 /// The essence of a MIME type: lower case, without parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,18 +7,9 @@ use crate::{
     cors_check::cors_check,
     headers::{text, tokens},
     network::cache_mode,
-    preflight_cache::PreflightCache,
+    preflight_cache::{Allowed, PreflightCache},
     request::{Request, is_safelisted},
 };
-
-/// What a preflight allowed, to be stored in the cache.
-#[derive(Clone, Debug)]
-pub(crate) struct Allowed {
-    pub(crate) methods: Vec<String>,
-    pub(crate) names: Vec<String>,
-    /// In seconds, as the server sent it.
-    pub(crate) max_age: u64,
-}
 
 /// Whether a cross-origin request needs a preflight at all (Fetch, 4.1).
 pub(crate) fn is_due(profile: &Profile, request: &Request, unsafe_names: &[String]) -> bool {

@@ -6,9 +6,7 @@ use std::time::Duration;
 use http::Method;
 use url::Url;
 
-use crate::{
-    Credentials, PageOrigin, Profile, WatchedUploads, preflight::Allowed, request::Request,
-};
+use crate::{Credentials, PageOrigin, Profile, WatchedUploads, request::Request};
 
 /// The results of preflights.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +36,15 @@ enum Item {
     Method(String),
     /// In lower case.
     Name(String),
+}
+
+/// What a preflight allowed, to be stored in the cache.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowed {
+    pub(crate) methods: Vec<String>,
+    pub(crate) names: Vec<String>,
+    /// In seconds, as the server sent it.
+    pub(crate) max_age: u64,
 }
 
 /// The entries that match a request.

@@ -6,7 +6,7 @@ use url::Url;
 use crate::{
     Credentials, Mode, PageOrigin, Profile, Reason, ServerResponse,
     cors_check::cors_check,
-    headers::trim,
+    grammar::trim,
     referrer,
     request::{Request, Tainting, includes_credentials},
     site::is_same_site,

@@ -9,7 +9,8 @@ use url::Url;
 use crate::{
     Blocked, CacheMode, Destination, Fetch, Mode, Page, PageOrigin, Profile, Reason, Redirect,
     ReferrerPolicy, SandboxedReferrer,
-    headers::{Fields, is_forbidden_method, is_token},
+    grammar::is_token,
+    headers::{Fields, is_forbidden_method},
     site::site,
 };
 

@@ -3,11 +3,8 @@
 use http::{HeaderMap, HeaderValue};
 
 use crate::{
-    Outcome, Profile, Reason, ServerResponse,
-    filter::filter,
-    headers::{text, trim},
-    mime::Mime,
-    request::Request,
+    Outcome, Profile, Reason, ServerResponse, filter::filter, grammar::trim, headers::text,
+    mime::Mime, request::Request,
 };
 
 /// Runs the response, if its status and its type allow it.
