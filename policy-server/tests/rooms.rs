@@ -1,9 +1,10 @@
-//! The folders of `src` stand in layers: each imports only from the layers below it.
+//! The folders of `src` stand in layers: each imports only from the layers below it. In other crates no
+//! order is written down, but there is one.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -42,7 +43,7 @@ fn layer(room: &str) -> Option<usize> {
 #[test]
 fn no_room_imports_from_a_room_above_it() {
     let (mut upward, mut arrows) = (Vec::new(), BTreeSet::new());
-    for file in product_files() {
+    for file in product_files(&src()) {
         let room = room_of(&file);
         let own = layer(&room).unwrap_or_else(|| panic!("{file:?} is in no room of this list"));
         for imported in imports(&fs::read_to_string(src().join(&file)).unwrap()) {
@@ -60,14 +61,37 @@ fn no_room_imports_from_a_room_above_it() {
 
 #[test]
 fn every_room_of_the_list_exists() {
-    let rooms: BTreeSet<_> = product_files().iter().map(|file| room_of(file)).collect();
+    let rooms: BTreeSet<_> = product_files(&src()).iter().map(|file| room_of(file)).collect();
     let listed: BTreeSet<_> = ROOMS.iter().chain(&[BASE]).map(ToString::to_string).collect();
     assert_eq!(rooms, listed);
 }
 
 #[test]
+fn the_rooms_of_other_crates_form_no_cycle() {
+    for package in ["policy-browser", "policy-cli", "policy-core", "policy-manifest"] {
+        let src = src_of(package);
+        let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for file in product_files(&src) {
+            let room = room_of(&file);
+            let mut imported = imports(&fs::read_to_string(src.join(&file)).unwrap());
+            imported.remove(&room);
+            rooms.entry(room).or_default().extend(imported);
+        }
+        // A room leaves when all that it imports from has left.
+        loop {
+            let left: BTreeSet<_> = rooms.keys().cloned().collect();
+            rooms.retain(|_, imported| !imported.is_disjoint(&left));
+            if rooms.len() == left.len() {
+                break;
+            }
+        }
+        assert!(rooms.is_empty(), "rooms of {package} import from each other: {rooms:#?}");
+    }
+}
+
+#[test]
 fn no_folder_is_crowded() {
-    for folder in folders(src()) {
+    for folder in folders(&src()) {
         let entries = fs::read_dir(&folder).unwrap().count();
         assert!(entries <= 20, "{} has {entries} entries", folder.display());
     }
@@ -90,8 +114,12 @@ fn imports_are_found_in_every_form() {
     assert_eq!(found, ["a", "b", "c", "d", "e", "f", "g"]);
 }
 
-fn src() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))
+fn src() -> PathBuf {
+    src_of("policy-server")
+}
+
+fn src_of(package: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package).join("src")
 }
 
 fn folders(root: &Path) -> Vec<PathBuf> {
@@ -101,16 +129,16 @@ fn folders(root: &Path) -> Vec<PathBuf> {
 }
 
 /// All files but those of tests, relative to `src`.
-fn product_files() -> Vec<PathBuf> {
-    let files = folders(src()).into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+fn product_files(src: &Path) -> Vec<PathBuf> {
+    let files = folders(src).into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let files = files.map(|entry| entry.unwrap().path());
     let is_product = |path: &PathBuf| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let below = path.strip_prefix(src()).unwrap();
+        let below = path.strip_prefix(src).unwrap();
         let in_tests = below.components().any(|part| part.as_os_str() == "tests");
         path.extension().is_some_and(|kind| kind == "rs") && !in_tests && !name.ends_with("tests")
     };
-    let relative = |path: PathBuf| path.strip_prefix(src()).unwrap().to_owned();
+    let relative = |path: PathBuf| path.strip_prefix(src).unwrap().to_owned();
     files.filter(is_product).map(relative).collect()
 }
 
