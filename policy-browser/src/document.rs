@@ -1,12 +1,10 @@
 //! Navigations (HTML, 7.4): how a response becomes a document.
 
-use http::HeaderMap;
-
 use crate::{
     Destination, Outcome, Page, PageOrigin, Profile, Reason, ResponseType, ServerResponse,
+    csp::{csp, directive},
     filter::{filter, nothing},
     framing,
-    grammar::trim,
     headers::text,
     referrer,
     request::Request,
@@ -40,21 +38,6 @@ pub(crate) fn load(
         ..around
     };
     Ok(Outcome::Page(page, filter(profile, request, response, is_cached)))
-}
-
-/// The policies of `Content-Security-Policy`, in lower case (CSP 3, 2.2.2).
-pub(crate) fn csp(headers: &HeaderMap) -> impl Iterator<Item = String> {
-    let lines = headers.get_all("content-security-policy").iter();
-    let policies = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
-    policies.map(|policy| String::from_utf8_lossy(trim(policy)).to_ascii_lowercase())
-}
-
-/// The values of a directive; the first one of a policy counts.
-pub(crate) fn directive<'a>(policy: &'a str, name: &str) -> Option<Vec<&'a str>> {
-    policy.split(';').find_map(|directive| {
-        let mut words = directive.split_ascii_whitespace();
-        (words.next() == Some(name)).then(|| words.collect())
-    })
 }
 
 /// Whether a policy makes the origin opaque.

@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{
     Page, PageOrigin, Profile, Reason,
-    document::{csp, directive},
+    csp::{csp, directive},
     headers::text,
     request::Request,
 };

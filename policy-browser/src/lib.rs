@@ -91,6 +91,7 @@ mod cookie_date;
 #[cfg(test)]
 mod cookie_trial;
 mod cors_check;
+mod csp;
 mod document;
 mod engines;
 mod event;

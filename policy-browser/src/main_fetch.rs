@@ -7,7 +7,7 @@ use crate::{
     document, filter, initiator, mixed_content,
     network::{self, Asked, Network},
     preflight, redirect, referrer,
-    request::{Request, Tainting},
+    request::{Request, Tainting, cache_mode},
     resource_policy, script,
 };
 
@@ -195,8 +195,8 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
     if preflight::is_cached(&state.preflights, &state.profile, request, &unsafe_names) {
         return send(state, request);
     }
-    let cache_mode = network::cache_mode(&state.profile, request);
-    if state.profile.preflights_forget && !state.profile.asks_anew.contains(&cache_mode) {
+    let mode = cache_mode(&state.profile, request);
+    if state.profile.preflights_forget && !state.profile.asks_anew.contains(&mode) {
         state.preflights.clear(&state.profile, request, &request.url);
     }
     let sent = network::preflight(&state.profile, request, &unsafe_names);

@@ -9,10 +9,9 @@ use crate::{
     cache_partition::{LoadKind, Partition},
     cookie_context::CookieContext,
     grammar::trim,
-    headers::CONDITIONS,
     initiator::{describe, is_silent},
     preflight,
-    request::{Request, Tainting},
+    request::{Request, Tainting, cache_mode},
     storage_access,
     store::Lookup,
 };
@@ -189,21 +188,6 @@ fn cookie_context(request: &Request) -> CookieContext<'_> {
         is_top_level_navigation: request.is_top_level_navigation(),
         was_cross_site_redirected: request.was_cross_site_redirected,
     }
-}
-
-fn has_conditions(request: &Request) -> bool {
-    CONDITIONS.iter().any(|name| request.fields.contains(name))
-}
-
-/// The effective cache mode of a request: one with its own conditions has another mode (Fetch,
-/// "HTTP-network-or-cache fetch", step 8.16).
-pub(crate) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
-    let is_script = profile.uploads_have_conditions || !request.fetch.watches_upload;
-    if request.fetch.cache == CacheMode::Default && is_script && has_conditions(request) {
-        return profile.own_conditions;
-    }
-    let is_form = request.fetch.mode == Mode::Navigate && request.fetch.method != "GET";
-    if is_form && profile.forms_ask_caches { CacheMode::NoCache } else { request.fetch.cache }
 }
 
 /// The fields by which cache modes control HTTP caches on the way.

@@ -6,9 +6,8 @@ use crate::{
     Credentials, PreflightAge, Profile, Reason, ServerResponse, WatchedUploads,
     cors_check::cors_check,
     headers::{text, tokens},
-    network::cache_mode,
     preflight_cache::{Allowed, PreflightCache},
-    request::{Request, is_safelisted},
+    request::{Request, cache_mode, is_safelisted},
 };
 
 /// Whether a cross-origin request needs a preflight at all (Fetch, 4.1).

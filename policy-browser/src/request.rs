@@ -10,7 +10,7 @@ use crate::{
     Blocked, CacheMode, Destination, Fetch, Mode, Page, PageOrigin, Profile, Reason, Redirect,
     ReferrerPolicy, SandboxedReferrer,
     grammar::is_token,
-    headers::{Fields, is_forbidden_method},
+    headers::{CONDITIONS, Fields, is_forbidden_method},
     site::site,
 };
 
@@ -236,4 +236,19 @@ pub(crate) fn is_unsafe(method: &Method) -> bool {
 /// CORS-safelisted method (Fetch, 2.2.1).
 pub(crate) fn is_safelisted(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::POST)
+}
+
+fn has_conditions(request: &Request) -> bool {
+    CONDITIONS.iter().any(|name| request.fields.contains(name))
+}
+
+/// The effective cache mode of a request: one with its own conditions has another mode (Fetch,
+/// "HTTP-network-or-cache fetch", step 8.16).
+pub(crate) fn cache_mode(profile: &Profile, request: &Request) -> CacheMode {
+    let is_script = profile.uploads_have_conditions || !request.fetch.watches_upload;
+    if request.fetch.cache == CacheMode::Default && is_script && has_conditions(request) {
+        return profile.own_conditions;
+    }
+    let is_form = request.fetch.mode == Mode::Navigate && request.fetch.method != "GET";
+    if is_form && profile.forms_ask_caches { CacheMode::NoCache } else { request.fetch.cache }
 }
