@@ -37,11 +37,8 @@ pub struct Linted {
 /// Applies all lints to a manifest, with the suppressions of its lock file.
 ///
 /// ```
-/// use policy_core::{
-///     Lint,
-///     manifest::{Date, Manifest, SessionFacts, Suppression, lint},
-///     time::Timestamp,
-/// };
+/// use policy_core::{Lint, time::Timestamp};
+/// use policy_manifest::{Date, Manifest, SessionFacts, Suppression, lint};
 ///
 /// let mut manifest = Manifest::new();
 /// let mut sessions = SessionFacts::new("postgres", "__Secure-sid", "lax");
