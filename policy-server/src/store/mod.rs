@@ -1,7 +1,5 @@
 //! Stores of sessions, refresh tokens and revocations.
 
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod circuit;
 #[cfg(feature = "testing")]
 pub mod conformance;
 #[cfg(feature = "embedded")]
@@ -9,15 +7,9 @@ pub(crate) mod embedded;
 mod future;
 mod history;
 mod limit_store;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod loads;
 mod memory;
 pub(crate) mod moving;
 pub(crate) mod news;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod notification;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod outcome;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
@@ -26,6 +18,8 @@ mod requests;
 #[cfg(feature = "encryption")]
 pub(crate) mod sealed;
 mod session_store;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod shared;
 pub(crate) mod stored_origins;
 mod token_store;
 mod value_store;

@@ -10,7 +10,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::{DEADLINE, STATEMENT, url::Address};
 use crate::{
     base::timers,
-    store::{StoreError, circuit::Circuit},
+    store::{StoreError, shared::circuit::Circuit},
 };
 
 /// Runs the statements of one store over a pool of connections.

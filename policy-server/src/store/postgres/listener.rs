@@ -7,7 +7,10 @@ use tokio_postgres::{AsyncMessage, Client};
 use super::connection::{Database, Failure};
 use crate::{
     base::{task::BackgroundTask, timers},
-    store::{News, NewsFeed, circuit::random, notification},
+    store::{
+        News, NewsFeed,
+        shared::{circuit::random, notification},
+    },
 };
 
 /// Backoff of reconnection: exponential with 50 % jitter.

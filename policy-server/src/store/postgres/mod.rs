@@ -26,7 +26,7 @@ use self::{connection::Database, sessions::Loader, url::Address};
 use super::{
     AnonymousLimit, NewsFeed, NewsReader, StoreError,
     history::{EndingCount, Numbers},
-    loads::BatchLoader,
+    shared::loads::BatchLoader,
 };
 use crate::base::task::BackgroundTask;
 

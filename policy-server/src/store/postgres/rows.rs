@@ -9,8 +9,9 @@ use policy_core::{
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::store::{
-    Family, Revocation, StoreError, Summary, Ticket, history::MarkedNumber, loads::Stored,
-    notification::handle,
+    Family, Revocation, StoreError, Summary, Ticket,
+    history::MarkedNumber,
+    shared::{loads::Stored, notification::handle},
 };
 
 /// Numbers above the highest `bigint`, and the end of time, are stored as the highest `bigint`.

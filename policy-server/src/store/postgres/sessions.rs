@@ -22,8 +22,10 @@ use crate::store::{
     RevokeUser, RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession,
     UpdateSession,
     history::{LOST, MarkedNumber, Numbers},
-    loads::{LoadMany, Stored, follow},
-    outcome::{cas, created},
+    shared::{
+        loads::{LoadMany, Stored, follow},
+        outcome::{cas, created},
+    },
 };
 
 const SECRET: &str = "UPDATE policy.meta SET session_secret = coalesce(session_secret, $1)

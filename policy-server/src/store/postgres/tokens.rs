@@ -10,8 +10,8 @@ use super::{
 };
 use crate::store::{
     CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
-    StoreError, StoreFuture, Ticket, TokenHash, TokenStore, history::LOST, notification::hex,
-    outcome::unknown,
+    StoreError, StoreFuture, Ticket, TokenHash, TokenStore, history::LOST,
+    shared::notification::hex, shared::outcome::unknown,
 };
 
 const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secret, $1)

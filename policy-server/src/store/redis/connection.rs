@@ -23,8 +23,8 @@ use crate::{
     base::timers,
     store::{
         StoreError,
-        circuit::{Circuit, random},
         history::MarkedNumber,
+        shared::circuit::{Circuit, random},
     },
 };
 

@@ -9,7 +9,10 @@ use tokio::select;
 use super::connection::{Database, Subscription};
 use crate::{
     base::{task::BackgroundTask, timers},
-    store::{News, NewsFeed, circuit::random, notification},
+    store::{
+        News, NewsFeed,
+        shared::{circuit::random, notification},
+    },
 };
 
 /// Backoff of reconnection: exponential with 50 % jitter.

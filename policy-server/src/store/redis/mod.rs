@@ -33,7 +33,7 @@ use self::{
 use super::{
     AnonymousLimit, NewsFeed, NewsReader, StoreError,
     history::{EndingCount, MarkedNumber, Numbers},
-    loads::BatchLoader,
+    shared::loads::BatchLoader,
 };
 use crate::base::{clock::Random, task::BackgroundTask};
 

@@ -9,7 +9,7 @@ use policy_core::{
 use redis::Value;
 
 use crate::store::{
-    Family, Revocation, StoreError, Summary, history::MarkedNumber, notification::handle,
+    Family, Revocation, StoreError, Summary, history::MarkedNumber, shared::notification::handle,
 };
 
 /// The highest number that Lua counts exactly. Larger numbers and the end of time are stored as this one.

@@ -14,8 +14,7 @@ use crate::store::{
     CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
     StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
     history::{LOST, MarkedNumber},
-    notification::hex,
-    outcome::unknown,
+    shared::{notification::hex, outcome::unknown},
 };
 
 impl TokenStore for RedisStore {

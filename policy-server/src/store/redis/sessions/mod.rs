@@ -16,8 +16,10 @@ use crate::store::{
     NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, StoreFuture, Summary,
     TouchSession, UpdateSession,
     history::{MarkedNumber, Numbers},
-    loads::{LoadMany, Stored, follow},
-    outcome::{cas, created},
+    shared::{
+        loads::{LoadMany, Stored, follow},
+        outcome::{cas, created},
+    },
 };
 use futures_util::FutureExt;
 use policy_core::{

@@ -11,7 +11,7 @@ use super::super::{
 use crate::store::{
     StoreError,
     history::{LOST, MarkedNumber},
-    loads::Stored,
+    shared::loads::Stored,
 };
 
 /// The commands that read rows: an `HGETALL` for each row, then an `HGET` for the last cut-off of everyone and

@@ -12,8 +12,8 @@ use policy_core::{
 };
 use tokio::{select, sync::oneshot};
 
-use super::{Loaded, StoreError};
 use crate::base::timers;
+use crate::store::{Loaded, StoreError};
 
 /// At most this many round trips run at once. Further loads wait, and share the next round trip.
 const MAX_ROUND_TRIPS: usize = 2;
@@ -22,7 +22,7 @@ const MAX_ROUND_TRIPS: usize = 2;
 const MAX_KEYS: usize = 64;
 
 /// What is stored under a key.
-pub(super) enum Stored {
+pub(in crate::store) enum Stored {
     /// A session that no cut-off of everyone has ended.
     Session(Record),
     /// A rotation replaced the key. Until this time it leads to another one.
@@ -34,7 +34,7 @@ pub(super) enum Stored {
 }
 
 /// Follows replaced keys to a live session.
-pub(super) async fn follow<F>(
+pub(in crate::store) async fn follow<F>(
     key: &SessionKey,
     now: Timestamp,
     load: impl Fn(SessionKey) -> F,
@@ -57,7 +57,7 @@ where
 }
 
 /// Loads several sessions in one round trip.
-pub(super) trait LoadMany: Send + Sync + 'static {
+pub(in crate::store) trait LoadMany: Send + Sync + 'static {
     /// The result for one key.
     type Found: Send;
 
@@ -66,7 +66,7 @@ pub(super) trait LoadMany: Send + Sync + 'static {
 }
 
 /// Loads the sessions of one store.
-pub(super) struct BatchLoader<L: LoadMany>(Arc<Shared<L>>);
+pub(in crate::store) struct BatchLoader<L: LoadMany>(Arc<Shared<L>>);
 
 struct Shared<L: LoadMany> {
     loader: L,
@@ -84,14 +84,18 @@ struct Waiting<F> {
 }
 
 impl<L: LoadMany> BatchLoader<L> {
-    pub(super) fn new(loader: L) -> Self {
+    pub(in crate::store) fn new(loader: L) -> Self {
         let queue = Mutex::new(Queue { waiting: Vec::new(), workers: 0 });
         Self(Arc::new(Shared { loader, queue }))
     }
 
     /// Loads the row as of now or later: never joins a round trip that has already begun. `None` on
     /// timeout.
-    pub(super) async fn load(&self, key: &SessionKey, deadline: Duration) -> Option<L::Found> {
+    pub(in crate::store) async fn load(
+        &self,
+        key: &SessionKey,
+        deadline: Duration,
+    ) -> Option<L::Found> {
         let (caller, found) = oneshot::channel();
         let worker = {
             let mut queue = self.0.lock();

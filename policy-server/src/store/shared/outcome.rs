@@ -2,10 +2,13 @@
 
 use policy_core::session::Handle;
 
-use super::{Cas, Created, StoreError};
+use crate::store::{Cas, Created, StoreError};
 
 /// The result of an insertion, which ended the sessions with these handles.
-pub(super) fn created(outcome: &str, evicted: Vec<Handle>) -> Result<Created, StoreError> {
+pub(in crate::store) fn created(
+    outcome: &str,
+    evicted: Vec<Handle>,
+) -> Result<Created, StoreError> {
     Ok(match outcome {
         "done" => Created::Done { evicted },
         "taken" => Created::KeyTaken,
@@ -16,7 +19,11 @@ pub(super) fn created(outcome: &str, evicted: Vec<Handle>) -> Result<Created, St
 }
 
 /// The result of a change of the session that has this version.
-pub(super) fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<Cas, StoreError> {
+pub(in crate::store) fn cas(
+    outcome: &str,
+    expected: u64,
+    evicted: Vec<Handle>,
+) -> Result<Cas, StoreError> {
     Ok(match outcome {
         "done" => Cas::Done { version: expected.saturating_add(1), evicted },
         "conflict" => Cas::Conflict,
@@ -27,6 +34,6 @@ pub(super) fn cas(outcome: &str, expected: u64, evicted: Vec<Handle>) -> Result<
     })
 }
 
-pub(super) fn unknown(outcome: &str) -> StoreError {
+pub(in crate::store) fn unknown(outcome: &str) -> StoreError {
     StoreError::new(format!("the store returned `{outcome}`"))
 }

@@ -9,10 +9,10 @@
 
 use policy_core::session::Handle;
 
-use super::News;
+use crate::store::News;
 
 /// Parses a notification; `None` for one of a later release.
-pub(super) fn read(payload: &str) -> Option<News> {
+pub(in crate::store) fn read(payload: &str) -> Option<News> {
     let kind = payload.chars().next()?;
     let rest = payload.get(1..)?;
     Some(match kind {
@@ -31,13 +31,13 @@ pub(super) fn read(payload: &str) -> Option<News> {
 }
 
 /// Parses a handle in hexadecimal digits.
-pub(super) fn handle(hex: &str) -> Option<Handle> {
+pub(in crate::store) fn handle(hex: &str) -> Option<Handle> {
     let is_hex = hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = u128::from_str_radix(hex, 16).ok().filter(|_| is_hex)?;
     Some(Handle(number.to_be_bytes()))
 }
 
-pub(super) fn hex(handle: Handle) -> String {
+pub(in crate::store) fn hex(handle: Handle) -> String {
     format!("{:032x}", u128::from_be_bytes(handle.0))
 }
 

@@ -21,7 +21,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(2);
 /// Refuses calls while a server is away, so that no request waits for it, and admits one attempt from time to
 /// time. The jitter keeps instances from trying at the same moment.
 #[derive(Debug, Default)]
-pub(super) struct Circuit {
+pub(in crate::store) struct Circuit {
     /// How often the circuit opened or closed. It is open if this is odd.
     changes: AtomicU64,
     /// Consecutive failures while the circuit is closed.
@@ -39,24 +39,24 @@ struct Attempts {
 /// A call that was admitted. Its outcome counts only if the circuit has not opened or closed since: when a
 /// server goes away, all pending calls fail, some of them after it is back.
 #[derive(Debug)]
-pub(super) struct Admission(u64);
+pub(in crate::store) struct Admission(u64);
 
 impl Admission {
     /// Whether other calls are refused.
     #[cfg(feature = "postgres")]
-    pub(super) fn is_attempt(&self) -> bool {
+    pub(in crate::store) fn is_attempt(&self) -> bool {
         is_open(self.0)
     }
 }
 
 impl Circuit {
     /// Whether calls are refused.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::store) fn is_open(&self) -> bool {
         is_open(self.changes.load(Ordering::Acquire))
     }
 
     /// Whether this call may go to the server.
-    pub(super) fn admits(&self, now: Instant) -> Option<Admission> {
+    pub(in crate::store) fn admits(&self, now: Instant) -> Option<Admission> {
         self.admits_at(now, random())
     }
 
@@ -76,7 +76,7 @@ impl Circuit {
 
     /// Records the outcome of a call; `failure` if the server failed. Logs when the server goes away and when it
     /// is back.
-    pub(super) fn record(&self, admission: &Admission, failure: Option<&dyn Display>) {
+    pub(in crate::store) fn record(&self, admission: &Admission, failure: Option<&dyn Display>) {
         match failure {
             Some(error) => {
                 if self.record_failure(admission, Instant::now(), random()) {
@@ -143,7 +143,7 @@ fn is_open(changes: u64) -> bool {
 }
 
 /// Between 0 and 1.
-pub(super) fn random() -> f64 {
+pub(in crate::store) fn random() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     (RandomState::new().hash_one(()) % 1000) as f64 / 1000.0
 }
