@@ -24,7 +24,7 @@ use http::{
 };
 use policy_core::{
     cors::{Cors, CorsConfig, OriginLists, Preflight},
-    gate::{Head, Single},
+    head::{Head, Single},
     limits::{Rate, RateCapacity, RateTable},
     origin::OriginSet,
     secret::SecretKey,
@@ -283,7 +283,7 @@ fn case(name: &str) -> Result<Operation, String> {
         "head.read and admit" => Box::new(|| {
             let request = black_box(request(false));
             let head = Head::read(&request);
-            let own = policy_core::gate::OwnOrigin::Development;
+            let own = policy_core::head::OwnOrigin::Development;
             let admitted = head.well_formed().and_then(|()| head.target());
             let _ = black_box(admitted.and_then(|()| own.admit(&head)));
         }),

@@ -18,7 +18,7 @@
 //! - [`route`]: the facets of one route, how levels compose, and the facts that rules use
 //! - `forwarded`: the statements of proxies about their clients
 //! - `tunnel`: where a CONNECT may lead
-//! - `gate`: the head of a request as the gates read it, and the names under which a server serves
+//! - `head`: the head of a request as the gates read it, and the names under which a server serves
 //! - `router`: which route serves a path and a method
 //! - `gates`: the gates of a request in their order, for servers, layers and manifests
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
@@ -45,10 +45,10 @@ mod facet;
 #[cfg(feature = "engine")]
 pub mod forwarded;
 #[cfg(feature = "engine")]
-pub mod gate;
-#[cfg(feature = "engine")]
 pub mod gates;
 mod grammar;
+#[cfg(feature = "engine")]
+pub mod head;
 pub mod headers;
 pub mod isolation;
 pub mod jsonp;

@@ -102,7 +102,7 @@ impl<'a> Segment<'a> {
 
 /// The path of a route, such as `/users/{id}` or `/files/{*path}`.
 ///
-/// A request matches segment by segment, in the [normal form](crate::gate::NormalPath) of its path.
+/// A request matches segment by segment, in the [normal form](crate::head::NormalPath) of its path.
 /// What a parameter takes is decoded once, afterwards. A value with an encoded slash (`%2F`, `%5C`)
 /// is refused unless the parameter takes it: `/projects/{name:slashes}`.
 ///

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     catalogue::Rule,
     cors::{Cors, Preflight},
-    gate::lookup_path,
+    head::lookup_path,
     method,
     path::{PathTemplate, Segment, TrailingSlash},
     route::MAX_PARAMETERS,
@@ -417,7 +417,7 @@ mod tests {
     use super::*;
     use crate::{
         cors::{CorsPolicy, OriginLists},
-        gate::Single,
+        head::Single,
     };
 
     /// Templates of an app, to be tried in both spellings.

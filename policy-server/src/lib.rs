@@ -170,7 +170,7 @@
 //!
 //! # Paths
 //!
-//! A request matches by the [normal form](policy_core::gate::NormalPath) of its path, which is all that
+//! A request matches by the [normal form](policy_core::head::NormalPath) of its path, which is all that
 //! handlers, mounts and upstreams see: `/%61` is `/a`. `/a` and `/a/` are two paths, and neither
 //! redirects to the other. A fixed segment takes precedence over a parameter. Parameters are percent-decoded
 //! once, after the match. A path that servers read differently is answered with 400 before anything

@@ -11,7 +11,7 @@ use axum_core::extract::FromRequestParts;
 use http::{HeaderValue, header::USER_AGENT, request::Parts};
 use policy_core::{
     cookie::{CookieSpec, Cookies, SignedCookies},
-    gate::OwnOrigin,
+    head::OwnOrigin,
 };
 use policy_server::{Clock, Random, Timestamp, prelude::*, session::days, tokens::SecretKey};
 

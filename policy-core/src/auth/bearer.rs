@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header::AUTHORIZATION};
 
-use crate::{gate::Single, grammar::is_token};
+use crate::{grammar::is_token, head::Single};
 
 /// The credentials in the Authorization header of a request (RFC 9110 11.6.2, RFC 6750 2.1).
 #[derive(Clone, Copy, PartialEq, Eq)]

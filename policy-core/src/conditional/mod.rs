@@ -25,7 +25,7 @@ pub use etag::ETag;
 pub use not_modified::not_modified;
 pub use range::{Range, is_one_range};
 
-use crate::gate::Single;
+use crate::head::Single;
 
 /// The validators of one state of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::{
     CookieError,
     read::{scan, value_of},
 };
-use crate::{gate::Single, session::SessionId};
+use crate::{head::Single, session::SessionId};
 
 /// The session cookie of a request.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::{
     CookieError,
     rules::{Prefix, is_cookie_octet, is_domain, is_path},
 };
-use crate::{gate::OwnOrigin, grammar::is_token};
+use crate::{grammar::is_token, head::OwnOrigin};
 
 /// Which requests of other sites carry a cookie (RFC 6265bis 5.6.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -148,7 +148,7 @@ impl CookieSpec {
     /// The errors of [`check`](Self::check), and a domain that does not cover the origin.
     ///
     /// ```
-    /// use policy_core::{cookie::CookieSpec, gate::OwnOrigin};
+    /// use policy_core::{cookie::CookieSpec, head::OwnOrigin};
     ///
     /// let spec = CookieSpec::new("__Host-sid").path("/").secure().http_only();
     /// let local = spec.at(&OwnOrigin::Development)?;
@@ -305,7 +305,7 @@ impl CookieSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::PublicOrigin;
+    use crate::head::PublicOrigin;
 
     fn at(domain: &'static str, origin: &str) -> Result<CookieSpec, CookieError> {
         let own = OwnOrigin::Public(PublicOrigin::parse(origin).unwrap());

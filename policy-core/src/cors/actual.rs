@@ -10,7 +10,7 @@ use http::{
 };
 
 use super::compiled::{Audience, Cors};
-use crate::{gate::Single, vary};
+use crate::{head::Single, vary};
 
 /// The decision about the origin of a request, with the header value for the response.
 #[derive(Clone, Debug, PartialEq, Eq)]

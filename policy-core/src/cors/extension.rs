@@ -17,7 +17,7 @@ use super::spec::{CorsSpec, Origins};
 /// let preflight = cors.preflight(&[http::Method::GET], &[]);
 /// # let origin = http::HeaderValue::from_static("https://app.shop.example");
 /// # let get = http::HeaderValue::from_static("GET");
-/// # use policy_core::gate::Single::One;
+/// # use policy_core::head::Single::One;
 /// let (_, headers) = preflight.answer(&cors, One(&origin), One(&get)).unwrap();
 /// assert_eq!(headers["access-control-allow-headers"], "baggage,traceparent,x-shop");
 /// # Ok::<(), policy_core::cors::PolicyErrors>(())

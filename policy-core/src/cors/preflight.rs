@@ -13,7 +13,7 @@ use super::{
     compiled::{Cors, NameList},
     names,
 };
-use crate::{catalogue::Refusal, csrf, gate::Single, grammar::is_token, method};
+use crate::{catalogue::Refusal, csrf, grammar::is_token, head::Single, method};
 
 /// The response to the preflights of one route, made at start.
 ///

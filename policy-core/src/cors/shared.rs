@@ -90,7 +90,7 @@ impl SharedOrigins {
     /// key.
     ///
     /// ```
-    /// use policy_core::{cors::{Cors, CorsPolicy, OriginLists, SharedOrigins}, gate::Single::One};
+    /// use policy_core::{cors::{Cors, CorsPolicy, OriginLists, SharedOrigins}, head::Single::One};
     ///
     /// const OF_TENANT: CorsPolicy = CorsPolicy::origins_at_run_time("tenants")
     ///     .within(&["https://*.shop.example"])

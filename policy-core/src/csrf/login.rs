@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, Method};
 
 use crate::{
     catalogue::Refusal,
-    gate::Single,
+    head::Single,
     isolation::{SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE},
     method,
 };

@@ -102,7 +102,7 @@ impl Provenance {
     /// use policy_core::{
     ///     Refusal,
     ///     csrf::{CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
-    ///     gate::Single,
+    ///     head::Single,
     /// };
     ///
     /// let facts = OriginFacts {
@@ -154,7 +154,7 @@ impl Provenance {
     /// use policy_core::{
     ///     Refusal,
     ///     csrf::{CsrfPolicy, OriginFacts, Provenance},
-    ///     gate::Single,
+    ///     head::Single,
     /// };
     ///
     /// let facts = OriginFacts {

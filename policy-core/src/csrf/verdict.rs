@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method, header::REFERER};
 
 use crate::{
-    gate::{Head, Single},
+    head::{Head, Single},
     isolation::{SEC_FETCH_MODE, SEC_FETCH_SITE, is_tainted},
     method,
 };
@@ -86,7 +86,7 @@ pub enum OriginVerdict {
 ///
 /// ```
 /// use http::{HeaderValue, Method};
-/// use policy_core::{csrf::{OriginFacts, OriginVerdict, origin_verdict}, gate::Single};
+/// use policy_core::{csrf::{OriginFacts, OriginVerdict, origin_verdict}, head::Single};
 ///
 /// let verdict = |origin: &'static str| {
 ///     let origin = HeaderValue::from_static(origin);

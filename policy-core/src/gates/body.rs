@@ -5,7 +5,7 @@ use http::{Method, header::CONTENT_RANGE};
 use super::{GatedRoute, RequestView};
 use crate::{
     catalogue::Refusal,
-    gate::{Head, Single},
+    head::{Head, Single},
 };
 
 /// Refuses a body whose declared length exceeds the limit, and one that is a part of what a handler

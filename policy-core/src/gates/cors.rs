@@ -7,7 +7,7 @@ use super::{
 use crate::{
     catalogue::Refusal,
     cors::{Cors, OriginDecision, Preflight},
-    gate::{Head, OwnOrigin, Single},
+    head::{Head, OwnOrigin, Single},
     router::Path,
 };
 

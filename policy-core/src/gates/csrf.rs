@@ -6,7 +6,7 @@ use crate::{
     catalogue::Refusal,
     cors::{Cors, OriginDecision},
     csrf::{CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
-    gate::{Head, OwnOrigin},
+    head::{Head, OwnOrigin},
 };
 
 /// The page that sent a request, as far as its route admits it.

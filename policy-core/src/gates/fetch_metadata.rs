@@ -5,7 +5,7 @@ use super::{End, EndOf, Gate, GatedApp, GatedRoute, RequestView};
 use crate::{
     catalogue::Refusal,
     cors::OriginDecision,
-    gate::{Head, OwnOrigin, Single},
+    head::{Head, OwnOrigin, Single},
     isolation::{FetchMetadata, Isolation, StatedOrigin},
     method,
 };

@@ -44,7 +44,7 @@ use crate::{
     catalogue::Refusal,
     cors::{Cors, OriginDecision, Preflight},
     csrf::TokenVerdict,
-    gate::{Head, OwnOrigin},
+    head::{Head, OwnOrigin},
     isolation::Isolation,
     path::value_of,
     router::{Path, Router, Values},

@@ -28,7 +28,7 @@ pub(super) enum Matched<'a, R> {
 
 /// The method by which a route is found: extended CONNECT takes the place of GET with `Upgrade` (RFC 8441
 /// 5).
-pub fn lookup_method<'a>(head: &crate::gate::Head<'a>) -> &'a Method {
+pub fn lookup_method<'a>(head: &crate::head::Head<'a>) -> &'a Method {
     if head.is_extended_websocket() { &Method::GET } else { head.method }
 }
 

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, Method, header::ORIGIN};
 
 use super::Isolation;
-use crate::{catalogue::Refusal, gate::Single};
+use crate::{catalogue::Refusal, head::Single};
 
 /// The site of the page, compared with that of the request.
 pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

@@ -1,7 +1,7 @@
 //! The name of the function to call.
 
 use super::Grammar;
-use crate::{catalogue::Refusal, gate::decode_parameter};
+use crate::{catalogue::Refusal, head::decode_parameter};
 
 /// The name of a function, in at most 64 characters of `A-Z a-z 0-9 _ $`, and dots. Reserved words
 /// of JavaScript are refused.

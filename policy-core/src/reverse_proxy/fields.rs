@@ -8,8 +8,8 @@ use http::{
 use super::framing;
 use crate::{
     Refusal,
-    gate::Single,
     grammar::is_length,
+    head::Single,
     headers::groups::{is_about_sender, is_hop_by_hop, may_be_trailer},
 };
 

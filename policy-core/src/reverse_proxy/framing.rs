@@ -5,7 +5,7 @@ use http::{
     header::{CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 
-use crate::{Refusal, gate::Single, grammar::is_length};
+use crate::{Refusal, grammar::is_length, head::Single};
 
 /// Checks the framing headers of an upstream's response, and removes the `Content-Length` that must
 /// not be forwarded: beside `Transfer-Encoding`, which overrides it (RFC 9112 6.3), and in a 1xx, 204

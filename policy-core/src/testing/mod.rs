@@ -11,7 +11,7 @@
 //! ```
 //! use policy_core::{
 //!     cors::{Cors, OriginDecision},
-//!     gate::Single,
+//!     head::Single,
 //!     testing::{any_origin_value_for, any_policy},
 //! };
 //! use proptest::prelude::*;

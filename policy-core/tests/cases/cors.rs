@@ -5,7 +5,7 @@ use http::HeaderValue;
 use policy_core::{
     Rule,
     cors::{Cors, CorsConfig, OriginDecision, Part, PolicyErrors},
-    gate::Single,
+    head::Single,
     origin::OriginSet,
 };
 use policy_core_tests::{

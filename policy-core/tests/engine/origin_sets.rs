@@ -3,7 +3,7 @@
 use http::HeaderValue;
 use policy_core::{
     cors::{Cors, CorsPolicy, OriginDecision, OriginLists, SharedOrigins},
-    gate::Single,
+    head::Single,
     origin::OriginSet,
 };
 

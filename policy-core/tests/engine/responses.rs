@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use policy_core::{
     Refusal,
     cors::{Cors, CorsPolicy, OriginLists},
-    gate::Single,
+    head::Single,
 };
 
 const ANYBODY: CorsPolicy = CorsPolicy::origins(&["*"])

@@ -4,7 +4,7 @@ use http::HeaderValue;
 use policy_core::{
     Rule,
     cors::{Cors, CorsPolicy, OriginDecision, OriginLists, PolicyErrors, SharedOrigins},
-    gate::Single,
+    head::Single,
 };
 
 const BOUND: &[&str] = &["https://*.partner.example", "http://localhost:*"];

@@ -92,7 +92,7 @@ fn methods_are_normalised_as_browsers_do() {
         let cors = Cors::from_config("the table", &config).expect("a policy");
         let origin = HeaderValue::from_static("https://a.example");
         let asked = HeaderValue::from_static("PUT");
-        let one = policy_core::gate::Single::One;
+        let one = policy_core::head::Single::One;
         let preflight = cors.preflight(&[], &[]).answer(&cors, one(&origin), one(&asked));
         let (_, headers) = preflight.expect("a granted preflight");
         headers["access-control-allow-methods"].to_str().expect("text").to_owned()
@@ -272,7 +272,7 @@ fn no_preflight_names_a_forbidden_method() {
     let cors = Cors::from_config("the table", &config()).expect("a policy");
     let origin = HeaderValue::from_static("https://a.example");
     let asked = HeaderValue::from_static("PUT");
-    let one = policy_core::gate::Single::One;
+    let one = policy_core::head::Single::One;
     let served =
         [Method::PUT, Method::CONNECT, Method::TRACE, Method::from_bytes(b"TRACK").unwrap()];
     let preflight = cors.preflight(&served, &[]).answer(&cors, one(&origin), one(&asked));

@@ -1,11 +1,11 @@
-//! A minimal server around the engine: the gates in the order that [`policy_core::gate`] names, and
+//! A minimal server around the engine: the gates in the order that [`policy_core::head`] names, and
 //! a router of one path.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::ALLOW};
 use policy_core::{
     Refusal,
     cors::{Cors, OriginDecision, remove_cors},
-    gate::{Head, Single},
+    head::{Head, Single},
 };
 
 use crate::exchange::{App, Header, Request, Scenario, TestResponse};

@@ -12,12 +12,12 @@ use policy_core::{
     cookie::{Presented, presented},
     cors::{Cors, OriginDecision},
     csrf::TokenVerdict,
-    gate::{Head, NormalPath, OwnOrigin},
     gates::{
         self, End, EndResponse, Gate, GatedApp, GatedRoute, HandlerCredential, PolicyOf,
         RequestView, Rights, Sender, Steps,
         authenticate::{Credential, Taken, credential},
     },
+    head::{Head, NormalPath, OwnOrigin},
     isolation::Isolation,
     jsonp::{Callback, Grammar},
     router::Router,

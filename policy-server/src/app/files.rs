@@ -8,7 +8,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
-use policy_core::gate::Single;
+use policy_core::head::Single;
 use tower_http::services::ServeDir;
 use tower_service::Service;
 

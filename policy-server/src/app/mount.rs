@@ -16,7 +16,7 @@ use crate::{
 /// A `tower` service below a prefix: files, a proxy, another framework's router.
 ///
 /// It gets the requests for the prefix and every path below it, with the whole path in its
-/// [normal form](policy_core::gate::NormalPath), or [without the prefix](Self::strip_prefix). Its
+/// [normal form](policy_core::head::NormalPath), or [without the prefix](Self::strip_prefix). Its
 /// responses carry the policy set here, or the default of its group or of the app.
 ///
 /// It has to say who may call it, or to stand in a group or an app that does: an app in which

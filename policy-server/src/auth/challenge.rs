@@ -7,7 +7,7 @@ use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
     header::{LOCATION, ORIGIN, WWW_AUTHENTICATE},
 };
-use policy_core::{Refusal, cache::forbid_storing, gate::Single, token::TokenError};
+use policy_core::{Refusal, cache::forbid_storing, head::Single, token::TokenError};
 
 use super::AuthService;
 use crate::{

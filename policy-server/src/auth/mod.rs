@@ -27,7 +27,7 @@ use policy_core::{
     Refusal,
     auth::{AuthPolicy, ChallengeError, Challenges},
     csrf::CsrfPolicy,
-    gate::OwnOrigin,
+    head::OwnOrigin,
 };
 
 pub(crate) use challenge::Denied;

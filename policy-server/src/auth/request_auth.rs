@@ -18,8 +18,8 @@ use policy_core::{
     cache::ResponseFacts,
     cookie::{Presented, presented},
     csrf::{HEADER, TokenVerdict},
-    gate::Single,
     gates::{HandlerCredential, Sender},
+    head::Single,
     session::Record,
 };
 

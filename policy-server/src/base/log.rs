@@ -6,7 +6,7 @@ use std::{
 };
 
 use http::Method;
-use policy_core::{Event, Refusal, gate::Single};
+use policy_core::{Event, Refusal, head::Single};
 use tracing::{Span, level_filters::LevelFilter};
 
 /// Logs refused requests, at most [`PER_SECOND`](LineLimit::PER_SECOND) a second. Text from clients is

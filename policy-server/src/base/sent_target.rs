@@ -6,7 +6,7 @@ use axum_core::extract::FromRequestParts;
 use http::{Extensions, Uri, request::Parts};
 
 /// The target of a request as the client sent it. Everything else sees its path in the
-/// [normal form](policy_core::gate::NormalPath) (RFC 3986 6.2.2); this is for what verifies a
+/// [normal form](policy_core::head::NormalPath) (RFC 3986 6.2.2); this is for what verifies a
 /// signature over the target, byte for byte. Never decide by it who may see what: `%61` and `a` are
 /// one resource.
 ///

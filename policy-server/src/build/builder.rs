@@ -11,7 +11,7 @@ use policy_core::{
     Rule,
     cache::CachePolicy,
     cors::{self, Cors, CorsPolicy, OriginLists},
-    gate::{OwnOrigin, PublicOrigin},
+    head::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     origin::Site,
     path::{PathTemplate, TrailingSlash},

@@ -7,7 +7,7 @@ use policy_core::{
     auth::{AuthPolicy, AuthSpec},
     cors::CorsExtension,
     csrf::CsrfPolicy,
-    gate::{OwnOrigin, PublicOrigin},
+    head::{OwnOrigin, PublicOrigin},
     headers::{HeadersPolicy, SecurityHeaders},
     jsonp::JsonpPolicy,
     limits::Limits,

@@ -19,7 +19,7 @@ mod tunnel;
 
 use std::sync::Arc;
 
-use policy_core::{Rule, gate::OwnOrigin, headers::HeadersPolicy, route::Facet};
+use policy_core::{Rule, head::OwnOrigin, headers::HeadersPolicy, route::Facet};
 
 #[cfg(feature = "manifest")]
 use crate::observe::decision_record::Decisions;

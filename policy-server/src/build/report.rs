@@ -10,7 +10,7 @@ use policy_core::{
     auth::{self, AuthPolicy, AuthSpec},
     cors::{self, Cors},
     csrf::CsrfPolicy,
-    gate::OwnOrigin,
+    head::OwnOrigin,
     method::is_safe,
     origin::{OriginPattern, Site},
     route::Level,

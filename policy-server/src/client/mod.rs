@@ -9,7 +9,7 @@ use http::HeaderMap;
 use policy_core::{
     Refusal,
     forwarded::{Reported, Scheme, is_forwarding},
-    gate::{Head, OwnOrigin},
+    head::{Head, OwnOrigin},
     headers::groups::is_about_sender,
 };
 

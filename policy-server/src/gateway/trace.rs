@@ -7,7 +7,7 @@ use http::{
 };
 use policy_core::{
     Refusal,
-    gate::Head,
+    head::Head,
     headers::groups::{is_about_sender, may_be_credential},
 };
 

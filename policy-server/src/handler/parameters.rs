@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, str::FromStr};
 
-use policy_core::{Refusal, gate::decode_parameter, route::MAX_PARAMETERS, router::Values};
+use policy_core::{Refusal, head::decode_parameter, route::MAX_PARAMETERS, router::Values};
 
 use crate::base::problem::Problem;
 

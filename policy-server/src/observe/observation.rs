@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http::Request;
 
 #[cfg(feature = "manifest")]
-use policy_core::gate::Head;
+use policy_core::head::Head;
 
 #[cfg(feature = "manifest")]
 use crate::{

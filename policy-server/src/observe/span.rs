@@ -1,6 +1,6 @@
 //! The span of one request.
 
-use policy_core::gate::Head;
+use policy_core::head::Head;
 use tracing::{Span, level_filters::LevelFilter};
 
 use crate::{base::log::cut, client::Client, observe::request_id::RequestId};

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use http::Method;
-use policy_core::{gate::OwnOrigin, origin::Site, route::Level, router::Router};
+use policy_core::{head::OwnOrigin, origin::Site, route::Level, router::Router};
 
 #[cfg(feature = "gateway")]
 use crate::gateway::{proxy::Gateway, tunnel::OpenTunnels};

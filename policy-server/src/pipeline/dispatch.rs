@@ -12,7 +12,7 @@ use http::Method;
 use http::Request;
 #[cfg(feature = "http2")]
 use hyper::ext::Protocol;
-use policy_core::{Refusal, cache::ResponseFacts, gate::Head};
+use policy_core::{Refusal, cache::ResponseFacts, head::Head};
 
 #[cfg(feature = "gateway")]
 use super::compiled_app::Target;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use http::{Method, Request, header::ACCESS_CONTROL_REQUEST_METHOD};
-use policy_core::gate::{Head, OwnOrigin};
+use policy_core::head::{Head, OwnOrigin};
 
 use super::normal_path::normalize;
 use crate::{

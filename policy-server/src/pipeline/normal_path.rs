@@ -1,7 +1,7 @@
 //! The one spelling of a path, before anything looks at it.
 
 use http::{Method, Request, Uri, uri::PathAndQuery};
-use policy_core::{Refusal, gate::NormalPath};
+use policy_core::{Refusal, head::NormalPath};
 
 use crate::base::sent_target::SentTarget;
 

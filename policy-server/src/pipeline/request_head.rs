@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Version, header::CONNECTION};
-use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, gate::Head};
+use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, head::Head};
 
 use super::{compiled_app::CompiledApp, respond::ResponsePolicy};
 use crate::{

@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum_core::{body::Body, extract::Request};
-use policy_core::gate::{OwnOrigin, join_cookie_lines};
+use policy_core::head::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{

@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-use policy_core::{Event, gate::OwnOrigin};
+use policy_core::{Event, head::OwnOrigin};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, mpsc},

@@ -11,7 +11,7 @@ use http::{
 use policy_core::{
     Refusal,
     cache::forbid_storing,
-    gate::{Head, NormalPath, OwnOrigin},
+    head::{Head, NormalPath, OwnOrigin},
 };
 
 use crate::base::problem::Problem;
@@ -102,7 +102,7 @@ fn refused(refusal: Refusal, version: Version) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use policy_core::gate::PublicOrigin;
+    use policy_core::head::PublicOrigin;
 
     use http::header::CACHE_CONTROL;
 

@@ -6,7 +6,7 @@ use std::{io::ErrorKind, sync::Arc};
 
 use policy_core::{
     Rule,
-    gate::{OwnOrigin, PublicOrigin},
+    head::{OwnOrigin, PublicOrigin},
 };
 #[cfg(unix)]
 use rlimit::Resource;

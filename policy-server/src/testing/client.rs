@@ -9,7 +9,7 @@ use http::{
     header::{CONTENT_TYPE, HOST, ORIGIN},
 };
 use http_body_util::BodyExt;
-use policy_core::gate::OwnOrigin;
+use policy_core::head::OwnOrigin;
 use serde::{Serialize, de::DeserializeOwned};
 use tower_service::Service;
 

@@ -8,7 +8,7 @@ use policy_core::{
     cookie::presented,
     cors::{Cors, OriginDecision},
     csrf::HEADER,
-    gate::Single,
+    head::Single,
     method::is_safe,
 };
 use serde::Serialize;

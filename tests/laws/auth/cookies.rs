@@ -6,7 +6,7 @@ use http::{HeaderMap, Method, header::SET_COOKIE};
 use policy_browser::{CacheMode, Cookie, Fetch, Page, ServerResponse, State, Url, run};
 use policy_core::{
     cookie::{CookieSpec, SameSite},
-    gate::{OwnOrigin, PublicOrigin},
+    head::{OwnOrigin, PublicOrigin},
 };
 use policy_server::{http, prelude::*, session};
 use proptest::{collection::vec, option, prelude::*, sample::select};

@@ -12,7 +12,7 @@ mod rewording;
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use policy_core::{gate::NormalPath, path::TrailingSlash};
+use policy_core::{head::NormalPath, path::TrailingSlash};
 use policy_manifest::{
     Manifest,
     engine::{Decision, Engine, Outcome},

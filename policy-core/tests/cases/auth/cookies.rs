@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use http::{HeaderValue, header::COOKIE};
 use policy_core::{
     cookie::{CookieError, CookieSpec, Cookies, Presented, SameSite, presented},
-    gate::{OwnOrigin, PublicOrigin},
+    head::{OwnOrigin, PublicOrigin},
 };
 use serde_json::{Value, json};
 

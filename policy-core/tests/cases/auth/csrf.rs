@@ -5,7 +5,7 @@ use http::{HeaderName, Method, Request};
 use policy_core::{
     Refusal,
     csrf::{CsrfKey, CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
-    gate::Head,
+    head::Head,
     secret::SecretKey,
     session::SessionId,
 };

@@ -4,7 +4,7 @@ use http::{HeaderValue, Method};
 use policy_core::{
     Refusal,
     csrf::{CsrfPolicy, OriginFacts, OriginVerdict, Provenance, TokenVerdict, origin_verdict},
-    gate::Single,
+    head::Single,
 };
 use proptest::{option, prelude::*, sample::select};
 

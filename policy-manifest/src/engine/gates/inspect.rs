@@ -6,8 +6,8 @@ use http::{
 };
 use policy_core::{
     csrf::Provenance,
-    gate::{Head, Single},
     gates::{self, ExaminedRoute, HandlerCredential},
+    head::{Head, Single},
     reverse_proxy::is_last_hop,
 };
 

@@ -12,7 +12,7 @@ use std::{
 use policy_core::{
     cookie::{CookieSpec, SameSite},
     csrf::CsrfKey,
-    gate::OwnOrigin,
+    head::OwnOrigin,
     secret::SecretKey,
     session::{Handle, Identity, SessionId, SessionKey, SuccessorKey, Timings},
     time::Timestamp,

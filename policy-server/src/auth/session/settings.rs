@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use policy_core::{
     Rule,
     cookie::{CookieError, CookieSpec, SameSite},
-    gate::OwnOrigin,
+    head::OwnOrigin,
     origin::{OriginPattern, Site},
     session::{Lifetime, Renewal, Timings},
 };

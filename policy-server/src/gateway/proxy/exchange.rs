@@ -18,7 +18,7 @@ use http_body::Body as _;
 use hyper::{body::Incoming, upgrade::OnUpgrade};
 use policy_core::{
     Refusal,
-    gate::{OwnOrigin, Single},
+    head::{OwnOrigin, Single},
     reverse_proxy::{
         Sender, asks_for_websocket, count_hop, end_to_end, keep_end_to_end, rewrite_cookie,
         switches_to_websocket, without_cookies,

@@ -12,7 +12,7 @@ use http::{
     },
 };
 use policy_core::{
-    Refusal, auth::AuthPolicy, cors::OriginsAt, gate::Head, method, time::Timestamp,
+    Refusal, auth::AuthPolicy, cors::OriginsAt, head::Head, method, time::Timestamp,
 };
 use policy_manifest::engine::{Decision, Outcome};
 use tracing::level_filters::LevelFilter;

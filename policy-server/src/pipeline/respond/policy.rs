@@ -10,7 +10,7 @@ use policy_core::{
     cache::{self, CacheExchange, ResponseFacts},
     conditional::Conditions,
     cors::{OriginDecision, remove_cors},
-    gate::Head,
+    head::Head,
     headers::{Nonce, SecurityHeaders},
     limits::{Granted, Refused},
     vary,

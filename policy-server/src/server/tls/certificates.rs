@@ -11,7 +11,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use policy_core::{Rule, gate::OwnOrigin};
+use policy_core::{Rule, head::OwnOrigin};
 use tokio::{task::spawn_blocking, time::timeout};
 use tokio_rustls::rustls::{
     ConfigBuilder, Error, ServerConfig,

@@ -1,7 +1,7 @@
 //! Other operations of handlers, and the settings of apps.
 
 use http::StatusCode;
-use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, gate::OwnOrigin, session::Record};
+use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, head::OwnOrigin, session::Record};
 
 use super::*;
 use crate::{

@@ -13,7 +13,7 @@ use std::{
 
 use policy_core::{
     cookie::{Presented, presented},
-    gate::{OwnOrigin, PublicOrigin},
+    head::{OwnOrigin, PublicOrigin},
     session::{Outcome, SessionId},
 };
 use tokio::sync::broadcast;

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use http::{HeaderMap, header::CONTENT_TYPE};
-use policy_core::{gate::Single, is_token};
+use policy_core::{head::Single, is_token};
 
 pub(super) const JSON: &str = "application/json";
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";

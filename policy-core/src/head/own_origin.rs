@@ -4,7 +4,7 @@ use std::{fmt, net::Ipv6Addr};
 
 use http::{Version, uri::Authority};
 
-use super::head::{Head, Single};
+use super::read::{Head, Single};
 use crate::{
     catalogue::{Refusal, Rule},
     origin::{OriginPattern, Port},
@@ -26,7 +26,7 @@ impl PublicOrigin {
     /// The rule that it breaks.
     ///
     /// ```
-    /// use policy_core::{Rule, gate::PublicOrigin};
+    /// use policy_core::{Rule, head::PublicOrigin};
     ///
     /// assert!(PublicOrigin::parse("https://api.example.com").is_ok());
     /// assert_eq!(PublicOrigin::parse("http://api.example.com"), Err(Rule::PublicOriginInsecure));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{Method, uri::Scheme};
 
-use super::head::Head;
+use super::read::Head;
 use crate::{
     catalogue::Refusal,
     path::is_path_byte,
@@ -68,7 +68,7 @@ impl Head<'_> {
 /// last one. `/a` and `/a/` are two paths.
 ///
 /// ```
-/// use policy_core::{Refusal, gate::NormalPath};
+/// use policy_core::{Refusal, head::NormalPath};
 ///
 /// let path = NormalPath::of("/%7Eada/%e2%82%ac|1")?;
 /// assert_eq!(path.as_str(), "/~ada/%E2%82%AC%7C1");
@@ -208,7 +208,7 @@ const fn is_unreserved(byte: u8) -> bool {
 /// RFC 3986 keeps these apart, file servers do not: what a route says of `/a+b` holds for `/a%2Bb`.
 ///
 /// ```
-/// use policy_core::gate::lookup_path;
+/// use policy_core::head::lookup_path;
 ///
 /// assert_eq!(lookup_path("/a%2Bb/%3Ac"), "/a+b/:c");
 /// assert_eq!(lookup_path("/a%20b%2Fc"), "/a%20b%2Fc");
@@ -236,7 +236,7 @@ pub fn lookup_path(path: &str) -> Cow<'_, str> {
 /// result is not UTF-8.
 ///
 /// ```
-/// use policy_core::gate::decode_parameter;
+/// use policy_core::head::decode_parameter;
 ///
 /// assert_eq!(decode_parameter("a%2Fb").as_deref(), Some("a/b"));
 /// assert_eq!(decode_parameter("a+b").as_deref(), Some("a+b"));

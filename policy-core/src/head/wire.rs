@@ -6,7 +6,7 @@ use http::{
     header::{COOKIE, Entry},
 };
 
-use super::head::{Head, Single};
+use super::read::{Head, Single};
 use crate::{catalogue::Refusal, grammar::is_length};
 
 impl Head<'_> {
@@ -15,7 +15,7 @@ impl Head<'_> {
     ///
     /// ```
     /// use http::{Request, Version};
-    /// use policy_core::{Refusal, gate::Head};
+    /// use policy_core::{Refusal, head::Head};
     ///
     /// let request = Request::get("/").version(Version::HTTP_2).header("connection", "close");
     /// let request = request.body(())?;
@@ -68,7 +68,7 @@ fn is_chunked_twice(value: &HeaderValue) -> bool {
 ///
 /// ```
 /// use http::{Request, Version};
-/// use policy_core::gate::join_cookie_lines;
+/// use policy_core::head::join_cookie_lines;
 ///
 /// let request = Request::get("/").version(Version::HTTP_2);
 /// let mut request = request.header("cookie", "a=1").header("cookie", "b=2").body(())?;

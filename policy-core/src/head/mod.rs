@@ -1,0 +1,15 @@
+//! The head of a request: what gates read of it, and the checks that need nothing else.
+//!
+//! [`Head::read`] collects the fields in one pass. [`Head::well_formed`], [`Head::target`] and
+//! [`NormalPath::of`] refuse what parsers could read differently, and [`OwnOrigin::admit`] a request
+//! for another host. [`gates`](crate::gates) has the order in which a server asks them.
+
+mod own_origin;
+mod read;
+mod target;
+mod wire;
+
+pub use own_origin::{OwnOrigin, PublicOrigin};
+pub use read::{Head, Single};
+pub use target::{NormalPath, decode_parameter, lookup_path};
+pub use wire::join_cookie_lines;
