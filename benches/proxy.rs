@@ -4,7 +4,7 @@
 
 use std::env::args;
 
-use policy_server::{App, Proxy, prelude::*};
+use policy_server::{App, ReverseProxy, prelude::*};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Report> {
@@ -15,7 +15,7 @@ async fn main() -> Result<(), Report> {
         [port, upstream, "--http2"] => (port, upstream, true),
         _ => ("8080", "http://127.0.0.1:9000", false),
     };
-    let proxy = Proxy::new("/api", upstream).public().strip_prefix().no_headers();
+    let proxy = ReverseProxy::new("/api", upstream).public().strip_prefix().no_headers();
     let proxy = if is_http2 { proxy.http2() } else { proxy };
     // Unlimited, like nginx with `client_max_body_size 0`.
     let proxy = proxy.limits(Limits::NONE.body(1 << 40));

@@ -149,7 +149,7 @@ pub use policy_macros::any;
 /// ```
 ///
 /// - It is **safe and idempotent**: it needs no CSRF token, may arrive in TLS early data on a route
-///   without a caller, and is repeated by a [`Proxy`](crate::Proxy) like GET as long as it has no
+///   without a caller, and is repeated by a [`ReverseProxy`](crate::ReverseProxy) like GET as long as it has no
 ///   content.
 /// - **Pages of other origins** need a preflight for it, always, and [`cors`](macro@cors) allows them
 ///   `Content-Type`. `fetch` sends the method as it is written: `query` is another method. No form

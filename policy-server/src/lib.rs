@@ -209,7 +209,7 @@ pub use app::{
 };
 #[cfg(feature = "gateway")]
 pub use app::{
-    proxy::Proxy,
+    proxy::ReverseProxy,
     tunnel::{Targets, Tunnel},
 };
 pub use attributes::*;
@@ -232,7 +232,7 @@ pub use base::{
     message_body::MessageBody,
     problem::{Invalid, OrInternal, OrNotFound, Problem},
 };
-pub use client::trusted_proxies::Proxies;
+pub use client::trusted_proxies::TrustedProxies;
 pub use handler::{
     extract,
     parameters::FromParam,

@@ -1,8 +1,8 @@
 //! What the setters of each level change, seen in responses.
 
 use policy_server::{
-    CachePolicy, Fallback, HeadersPolicy, Isolation, Limits, PolicyLayer, Proxy, Rate,
-    RateCapacity, extract::PeerAddr,
+    CachePolicy, Fallback, HeadersPolicy, Isolation, Limits, PolicyLayer, Rate, RateCapacity,
+    ReverseProxy, extract::PeerAddr,
 };
 use tower::Layer;
 
@@ -77,7 +77,9 @@ async fn every_level_states_policies_and_takes_them_back() {
         assert_eq!(shown(&client, "/nowhere").await, expected, "fallback");
     }
     // Nobody listens there: the responses are the proxy's own, which nobody keeps.
-    for (proxy, expected) in each_taken_back!(Proxy::new("/p", "http://127.0.0.1:9").public()) {
+    for (proxy, expected) in
+        each_taken_back!(ReverseProxy::new("/p", "http://127.0.0.1:9").public())
+    {
         let expected = Shown { is_cached: false, ..expected };
         assert_eq!(shown(&app().proxy(proxy).test(), "/p/x").await, expected, "proxy");
     }

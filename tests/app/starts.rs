@@ -9,7 +9,7 @@ use policy_core::{
 };
 use policy_server::{
     __private::{BoxFuture, Call, Description, Endpoint},
-    CsrfPolicy, Proxy, Route,
+    CsrfPolicy, ReverseProxy, Route,
 };
 
 use super::*;
@@ -310,8 +310,8 @@ fn starts_need_to_know_who_may_call_what_has_no_attributes() {
             Ok::<_, Infallible>(Response::new(Body::empty()))
         }))
     }
-    fn proxy() -> Proxy {
-        Proxy::new("/api", "http://127.0.0.1:9")
+    fn proxy() -> ReverseProxy {
+        ReverseProxy::new("/api", "http://127.0.0.1:9")
     }
     type Change = fn(App<()>) -> App<()>;
     for (place, change) in [

@@ -2,8 +2,8 @@
 //! attribute, through the same gates.
 
 use policy_server::{
-    AuthError, CsrfPolicy, PolicyLayer, Proxy, Request, Scheme, SchemeRequest, extract::PeerAddr,
-    http::Method, session::SessionError,
+    AuthError, CsrfPolicy, PolicyLayer, Request, ReverseProxy, Scheme, SchemeRequest,
+    extract::PeerAddr, http::Method, session::SessionError,
 };
 use tower::Layer as _;
 
@@ -78,8 +78,8 @@ fn answer() -> Mount {
 }
 
 /// Nobody listens there: who gets through the gates gets 502.
-fn upstream(prefix: &str) -> Proxy {
-    Proxy::new(prefix, "http://127.0.0.1:9")
+fn upstream(prefix: &str) -> ReverseProxy {
+    ReverseProxy::new(prefix, "http://127.0.0.1:9")
 }
 
 fn page() -> Fallback {

@@ -6,7 +6,7 @@ use super::*;
 
 const PROXY: [u8; 4] = [127, 0, 0, 1];
 
-fn deployed(proxies: Proxies) -> App<()> {
+fn deployed(proxies: TrustedProxies) -> App<()> {
     app().public_origin("https://api.example").behind(proxies)
 }
 
@@ -21,7 +21,7 @@ async fn proxies_say_who_the_client_is_in_the_way_that_is_believed() {
         "x-forwarded-for: 198.51.100.9, 192.0.2.2, 10.0.0.1",
         "x-forwarded-proto: https",
     ];
-    let proxies = || Proxies::new(PROXIES);
+    let proxies = || TrustedProxies::new(PROXIES);
     for (proxies, of_proxy) in [
         (proxies().forwarded(), "192.0.2.1 over 127.0.0.1, forwarded"),
         (proxies().x_forwarded(), "192.0.2.2 over 127.0.0.1, x-forwarded-for x-forwarded-proto"),
@@ -57,7 +57,7 @@ async fn clients_of_a_proxy_cannot_pass_for_the_proxy() {
             .chain(*b"\r\n\r\n")
             .collect::<Vec<u8>>()
     };
-    let proxies = || Proxies::new(PROXIES);
+    let proxies = || TrustedProxies::new(PROXIES);
     let x_forwarded = "x-forwarded-proto: https\r\nx-forwarded-for: CLIENT, 192.0.2.1";
     let forwarded = "forwarded: CLIENT, for=192.0.2.1;proto=https";
     for (proxies, fields) in
@@ -81,7 +81,7 @@ async fn clients_of_a_proxy_cannot_pass_for_the_proxy() {
 
 #[tokio::test]
 async fn reports_that_cannot_be_read_are_refused_and_hidden_clients_have_no_address() {
-    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let server = Running::start(deployed(TrustedProxies::new(PROXIES).x_forwarded())).await;
     for report in ["192.0.2.1, 1.2.3", "192.0.2.1, [::", "192.0.2.1, 192.0.2.2:x"] {
         let fields = [&*format!("x-forwarded-for: {report}"), "x-forwarded-proto: https"];
         let answer = ask_from(PROXY, &server, &get("/client", &fields)).await;
@@ -108,7 +108,7 @@ async fn fields_about_the_sender_reach_no_handler_but_those_that_are_believed() 
         "cf-connecting-ip: 6.6.6.6",
         "x-original-url: /admin",
     ];
-    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let server = Running::start(deployed(TrustedProxies::new(PROXIES).x_forwarded())).await;
     let seen = ask_from(PROXY, &server, &get("/sender-fields", &forged)).await;
     assert_eq!(seen.text(), "x-forwarded-for x-forwarded-proto");
     let seen = ask_from(STRANGER, &server, &get("/sender-fields", &forged)).await;
@@ -117,7 +117,7 @@ async fn fields_about_the_sender_reach_no_handler_but_those_that_are_believed() 
 
 #[tokio::test]
 async fn proxies_have_each_of_their_clients_counted_alone() {
-    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let server = Running::start(deployed(TrustedProxies::new(PROXIES).x_forwarded())).await;
     let ask = async |from, client: &str| {
         let fields = [&*format!("x-forwarded-for: {client}"), "x-forwarded-proto: https"];
         ask_from(from, &server, &get("/once", &fields)).await.status
@@ -133,7 +133,7 @@ async fn proxies_have_each_of_their_clients_counted_alone() {
 
 #[tokio::test]
 async fn proxies_pass_on_nothing_that_came_without_https() {
-    let server = Running::start(deployed(Proxies::new(PROXIES).forwarded())).await;
+    let server = Running::start(deployed(TrustedProxies::new(PROXIES).forwarded())).await;
     for (field, status) in [
         ("forwarded: for=192.0.2.1;proto=http", 421),
         ("forwarded: for=192.0.2.1;proto=ws", 421),
@@ -153,7 +153,7 @@ async fn proxies_pass_on_nothing_that_came_without_https() {
 /// RFC 9110 7.4: the connection of the proxy has no TLS, that of its client has.
 #[tokio::test]
 async fn proxies_pass_on_targets_of_the_scheme_that_they_report() {
-    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let server = Running::start(deployed(TrustedProxies::new(PROXIES).x_forwarded())).await;
     let absolute = |scheme: &str, reported: &str| {
         let fields = [&*format!("x-forwarded-proto: {reported}")];
         get("/client", &fields).replace("GET /", &format!("GET {scheme}://api.example/"))
@@ -172,7 +172,7 @@ async fn proxies_pass_on_targets_of_the_scheme_that_they_report() {
 /// RFC 6797 7.2: browsers ignore the field over plain HTTP.
 #[tokio::test]
 async fn proxies_say_whether_browsers_are_to_stay_with_https() {
-    let server = Running::start(deployed(Proxies::new(PROXIES).x_forwarded())).await;
+    let server = Running::start(deployed(TrustedProxies::new(PROXIES).x_forwarded())).await;
     for (from, field, is_told) in [
         (PROXY, "x-forwarded-proto: https", true),
         (PROXY, "x-forwarded-for: 192.0.2.1", false),
@@ -187,12 +187,12 @@ async fn proxies_say_whether_browsers_are_to_stay_with_https() {
 /// request.
 #[tokio::test]
 async fn proxies_let_an_app_with_credentials_listen_without_tls() {
-    let with_tokens = |proxies: Option<Proxies>| {
+    let with_tokens = |proxies: Option<TrustedProxies>| {
         let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
         let app = app().public_origin("https://api.example").tokens(tokens);
         proxies.into_iter().fold(app, App::behind)
     };
-    let proxies = || Proxies::new(PROXIES);
+    let proxies = || TrustedProxies::new(PROXIES);
     for (proxies, starts) in [
         (None, false),
         (Some(proxies().proxy_protocol()), false),
@@ -211,7 +211,7 @@ async fn proxies_let_an_app_with_credentials_listen_without_tls() {
 async fn proxies_say_which_host_was_asked_where_that_is_believed() {
     let inside =
         |field: &str| request("GET /client", &[field]).replace("localhost", "app.internal");
-    let proxies = || Proxies::new(PROXIES);
+    let proxies = || TrustedProxies::new(PROXIES);
     for (proxies, field, status) in [
         (proxies().forwarded(), "forwarded: for=192.0.2.1;host=api.example", 200),
         (proxies().forwarded(), "forwarded: for=192.0.2.1;host=\"api.example:443\"", 200),
@@ -234,8 +234,10 @@ async fn proxies_say_which_host_was_asked_where_that_is_believed() {
 #[tokio::test]
 async fn proxies_on_loopback_serve_development_only_if_they_are_named() {
     let named =
-        Running::start(app().behind(Proxies::new(["127.0.0.1"]).x_forwarded_with_host())).await;
-    let other = Running::start(app().behind(Proxies::new(["10.0.0.0/8"]).x_forwarded())).await;
+        Running::start(app().behind(TrustedProxies::new(["127.0.0.1"]).x_forwarded_with_host()))
+            .await;
+    let other =
+        Running::start(app().behind(TrustedProxies::new(["10.0.0.0/8"]).x_forwarded())).await;
     let field = "x-forwarded-for: 192.0.2.1";
     for (server, from, field, status) in [
         (&named, PROXY, field, 200),
@@ -255,7 +257,7 @@ async fn proxies_are_not_imitated_for_layers_either() {
     use axum::middleware::{Next, map_request};
 
     let _: Option<Next> = None;
-    let app = deployed(Proxies::new(PROXIES).x_forwarded());
+    let app = deployed(TrustedProxies::new(PROXIES).x_forwarded());
     let app = app.layer(map_request(async |mut request: policy_server::Request| {
         let seen = request.headers().contains_key("x-forwarded-for");
         request.headers_mut().insert("x-saw-forwarded", seen.to_string().parse().expect("a value"));

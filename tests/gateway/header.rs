@@ -8,7 +8,7 @@ const LOCAL: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
 const V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x12\xc0\0\x02\x01\xc6\x33\x64\x01\x12\x67\x01\xbb\x02\0\x03abc";
 
 async fn start() -> Running {
-    Running::start(app().behind(Proxies::new(PROXIES).proxy_protocol())).await
+    Running::start(app().behind(TrustedProxies::new(PROXIES).proxy_protocol())).await
 }
 
 #[tokio::test]

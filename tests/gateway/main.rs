@@ -13,7 +13,7 @@ mod websockets;
 use std::{net::SocketAddr, time::Duration};
 
 use ::http::{HeaderMap, HeaderName};
-use policy_server::{Proxies, ServerSettings, prelude::*};
+use policy_server::{ServerSettings, TrustedProxies, prelude::*};
 use policy_tests::{
     http::{self, Connection, Running, StoppedTime, request, soon},
     port::Port,

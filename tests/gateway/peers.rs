@@ -45,7 +45,7 @@ async fn curl_reaches_a_server_through_a_tunnel() {
 #[tokio::test]
 #[ignore = "needs curl"]
 async fn curl_speaks_the_proxy_protocol() {
-    let server = Running::start(app().behind(Proxies::new(PROXIES).proxy_protocol())).await;
+    let server = Running::start(app().behind(TrustedProxies::new(PROXIES).proxy_protocol())).await;
     let url = format!("http://{}/client", server.address);
     assert_eq!(curl(&["--haproxy-protocol", &url]).await, "127.0.0.1 over 127.0.0.1, ");
     assert_eq!(
@@ -63,7 +63,7 @@ async fn response(proxy: &Program, bytes: &str) -> String {
     response.split_once("\r\n\r\n").expect("a response").1.to_owned()
 }
 
-/// The nginx configuration from the documentation of `Proxies`.
+/// The nginx configuration from the documentation of `TrustedProxies`.
 const NGINX: &str = "
 server {
     listen ADDRESS;
@@ -79,7 +79,7 @@ server {
 #[tokio::test]
 #[ignore = "needs nginx"]
 async fn nginx_says_who_its_client_is() {
-    let proxies = || Proxies::new(["127.0.0.1"]).x_forwarded();
+    let proxies = || TrustedProxies::new(["127.0.0.1"]).x_forwarded();
     let server = Running::start(app().behind(proxies())).await;
     let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
     let nginx = Program::nginx(&configuration).await;
@@ -124,7 +124,7 @@ listen front
 async fn haproxy_says_who_its_client_is() {
     for how in ["send-proxy", "send-proxy-v2", "send-proxy-v2-ssl-cn", "check send-proxy-v2"] {
         let server =
-            Running::start(app().behind(Proxies::new(["127.0.0.1"]).proxy_protocol())).await;
+            Running::start(app().behind(TrustedProxies::new(["127.0.0.1"]).proxy_protocol())).await;
         let configuration = HAPROXY.replace("UPSTREAM", &server.address.to_string());
         let configuration = configuration.replace("HOW", how);
         let haproxy = Program::haproxy(&configuration).await;

@@ -1,8 +1,8 @@
 //! Tunnels by CONNECT.
 
 use policy_server::{
-    AuthError, AuthRequirement, Clock, Proxy, Scheme, SchemeRequest, Tunnel, candidate::Candidate,
-    tokens::SecretKey,
+    AuthError, AuthRequirement, Clock, ReverseProxy, Scheme, SchemeRequest, Tunnel,
+    candidate::Candidate, tokens::SecretKey,
 };
 use policy_tests::handlers::cut_off;
 use tokio::{
@@ -312,7 +312,7 @@ async fn tunnels_end_with_the_token_that_opened_them() {
 async fn a_candidate_decides_about_tunnels_and_proxies() {
     let (target, _serving) = target().await;
     let with = |tunnel: Tunnel| {
-        let proxy = Proxy::new("/api", "http://127.0.0.1:9").public();
+        let proxy = ReverseProxy::new("/api", "http://127.0.0.1:9").public();
         App::new(()).scheme(Basic).tunnel(tunnel).proxy(proxy)
     };
     let in_force = || {
@@ -374,7 +374,7 @@ async fn tunnels_do_not_start_where_they_could_not_be_used() {
             assert!(error.contains(code), "{code} in {error}");
         }
     }
-    let error = app().behind(Proxies::new(["10.0.0.0/33"])).build().map(drop).unwrap_err();
+    let error = app().behind(TrustedProxies::new(["10.0.0.0/33"])).build().map(drop).unwrap_err();
     let error = error.to_string();
     assert!(error.contains("App::behind: `10.0.0.0/33`: this is not a network"), "{error}");
     assert!(error.contains("proxies.unsaid"), "{error}");

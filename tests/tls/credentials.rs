@@ -1,6 +1,6 @@
 //! Sessions and tokens require TLS.
 
-use policy_server::{Error, Proxies};
+use policy_server::{Error, TrustedProxies};
 
 use super::*;
 
@@ -27,7 +27,7 @@ async fn credentials_start_over_tls_behind_proxies_on_loopback_and_where_there_a
     let (certificate, key) = authority.issue(&["api.example"]).write(&folder);
     let tls = Tls::files(certificate, key);
     assert!(with_sessions().tls(tls).bind("0.0.0.0:0").await.is_ok());
-    let proxies = Proxies::new(["10.0.0.0/8"]).forwarded();
+    let proxies = TrustedProxies::new(["10.0.0.0/8"]).forwarded();
     assert!(with_sessions().behind(proxies).bind("0.0.0.0:0").await.is_ok());
     assert!(with_sessions().bind("127.0.0.1:0").await.is_ok());
     assert!(app().public_origin("https://api.example").bind("0.0.0.0:0").await.is_ok());

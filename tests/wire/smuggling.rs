@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use policy_server::{Proxy, prelude::*};
+use policy_server::{ReverseProxy, prelude::*};
 use policy_tests::{
     corpus::{self, BEHIND, Want},
     handlers::{hello, upload},
@@ -163,7 +163,7 @@ async fn nginx_behind_the_server_cannot_be_desynchronised() {
     let paths = ["/hello", "/upload", "/names"];
     let app = paths
         .iter()
-        .fold(App::new(()), |app, path| app.proxy(Proxy::new(*path, &upstream).public()));
+        .fold(App::new(()), |app, path| app.proxy(ReverseProxy::new(*path, &upstream).public()));
     let server = Running::start(app).await;
     let mut served = 0;
     for case in corpus::all() {

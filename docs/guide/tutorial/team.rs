@@ -139,7 +139,7 @@ async fn main() -> Result<(), Report> {
         app = app.public_origin(origin);
     }
     if let Some(networks) = setting("TRUSTED_PROXIES") {
-        app = app.behind(policy_server::Proxies::new(networks.split(',')).x_forwarded());
+        app = app.behind(policy_server::TrustedProxies::new(networks.split(',')).x_forwarded());
     }
     app.serve(setting("LISTEN").unwrap_or("127.0.0.1:8080".to_owned())).await?;
     Ok(())

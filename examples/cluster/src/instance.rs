@@ -6,7 +6,7 @@ use std::{env, io, net::Ipv4Addr, time::Duration};
 use axum::middleware::map_response_with_state;
 use example_look::{Example, STYLE};
 use http::{HeaderValue, header::CONTENT_TYPE};
-use policy_server::{Proxies, ServerSettings, prelude::*, session};
+use policy_server::{ServerSettings, TrustedProxies, prelude::*, session};
 use serde::{Deserialize, Serialize};
 
 /// The URL of the store; it contains a password.
@@ -153,7 +153,7 @@ pub(crate) async fn serve() -> Result<(), Error> {
         settings = settings.one_request_per_connection();
     }
     if let Some(networks) = value(TRUSTED_PROXIES) {
-        app = app.behind(Proxies::new(networks.split(',').map(str::trim)).x_forwarded());
+        app = app.behind(TrustedProxies::new(networks.split(',').map(str::trim)).x_forwarded());
     }
     let address = value(LISTEN).unwrap_or_else(|| format!("{}:8080", Ipv4Addr::LOCALHOST));
     app.settings(settings).serve(address).await

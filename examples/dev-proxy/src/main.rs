@@ -6,7 +6,7 @@
 mod api;
 
 use example_look::{Example, free, ports};
-use policy_server::{Proxy, prelude::*};
+use policy_server::{ReverseProxy, prelude::*};
 use tokio::net::TcpListener;
 
 const EXAMPLE: Example = Example {
@@ -37,7 +37,7 @@ async fn script() -> impl IntoResponse {
 /// Forwards everything below `/api` to the API, without the prefix. CORS is not needed, since for
 /// the browser there is one origin.
 fn front_end(api: Api) -> App<Api> {
-    let proxy = Proxy::new("/api", &api.0).public().strip_prefix();
+    let proxy = ReverseProxy::new("/api", &api.0).public().strip_prefix();
     App::new(api).proxy(proxy).routes(routes![page, script])
 }
 

@@ -5,7 +5,7 @@
 
 use example_look::free;
 use policy_server::{
-    AuthError, AuthRequirement, Proxies, Scheme, SchemeRequest, Tunnel,
+    AuthError, AuthRequirement, Scheme, SchemeRequest, TrustedProxies, Tunnel,
     http::{HeaderValue, header::AUTHORIZATION},
     prelude::*,
 };
@@ -58,7 +58,7 @@ fn gateway(inside: u16) -> App<()> {
         .auth(AuthRequirement::scheme::<Basic>())
         .private(["127.0.0.1"]);
     App::new(())
-        .behind(Proxies::new(PROXIES).x_forwarded())
+        .behind(TrustedProxies::new(PROXIES).x_forwarded())
         .scheme(Basic)
         .tunnel(tunnel)
         .routes(routes![whoami])
@@ -70,7 +70,7 @@ async fn main() -> Result<(), Report> {
     let inside_port = inside.local_addr().port();
     let direct = gateway(inside_port).bind(free(8080)?).await?;
     let balanced =
-        App::new(()).behind(Proxies::new(PROXIES).proxy_protocol()).routes(routes![whoami]);
+        App::new(()).behind(TrustedProxies::new(PROXIES).proxy_protocol()).routes(routes![whoami]);
     let balanced = balanced.bind(free(8082)?).await?;
     introduce(direct.local_addr().port(), inside_port, balanced.local_addr().port());
     tokio::try_join!(direct.run(), inside.run(), balanced.run())?;

@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use policy_server::{Proxies, Tls};
+use policy_server::{Tls, TrustedProxies};
 use policy_tests::{
     authority::Authority,
     http::{Running, soon},
@@ -130,7 +130,7 @@ impl Deployment {
     }
 
     async fn behind() -> (Files, Running) {
-        let proxies = Proxies::new([PROXY]).x_forwarded();
+        let proxies = TrustedProxies::new([PROXY]).x_forwarded();
         (Files::new(), Running::start(app().behind(proxies)).await)
     }
 

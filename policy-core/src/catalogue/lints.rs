@@ -113,7 +113,7 @@ entries! {
     /// Forwarding information from every address.
     AddressForgeable Heuristic "lint.address-forgeable",
         "every client is trusted as a proxy, so who reaches the server directly chooses the address that rates and logs go by",
-        "name the networks of the proxies in `Proxies::new(..)`";
+        "name the networks of the proxies in `TrustedProxies::new(..)`";
     /// No CSRF protection, and a credential that browsers send from every site.
     ForgeableFromAnySite Sure "lint.forgeable-from-any-site",
         "the route is exempt from CSRF protection, and browsers send its credential with requests of every site",

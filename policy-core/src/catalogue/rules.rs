@@ -1191,7 +1191,7 @@ entries! {
     /// A Unix socket whose peer is not named as a proxy.
     SocketUntrusted Warning "proxies.socket",
         "no proxy is named that states who sends the requests of this Unix socket: clients have no address, and rates by address count all of them together",
-        "add `unix` to the proxies, as in `App::behind(Proxies::new([\"unix\"]).x_forwarded())`";
+        "add `unix` to the proxies, as in `App::behind(TrustedProxies::new([\"unix\"]).x_forwarded())`";
     /// A time-out of zero.
     ProxyTimeoutZero Error "proxy.timeout-zero",
         "a time-out must be longer than zero",
@@ -1249,7 +1249,7 @@ entries! {
     /// Credentials over plain HTTP.
     PlainCredentials Error "app.plain-credentials",
         "this address can be reached from other machines without TLS, which would expose sessions and tokens",
-        "configure a certificate with `App::tls(Tls::files(\"cert.pem\", \"key.pem\"))`, or name the proxy in front that terminates TLS with `App::behind(Proxies::new([\"10.0.0.0/8\"]).forwarded())`, or listen on 127.0.0.1";
+        "configure a certificate with `App::tls(Tls::files(\"cert.pem\", \"key.pem\"))`, or name the proxy in front that terminates TLS with `App::behind(TrustedProxies::new([\"10.0.0.0/8\"]).forwarded())`, or listen on 127.0.0.1";
     /// An address that is in use, or that this machine does not have.
     Listen Error "app.listen",
         "the server cannot listen on this address",

@@ -68,7 +68,7 @@ impl<'p> Claims<'p> {
     }
 
     /// When its user logged in (`auth_time`).
-    pub fn authenticated(&self) -> Option<Timestamp> {
+    pub fn authenticated_at(&self) -> Option<Timestamp> {
         self.fields.has(Claim::AuthTime).then(|| Timestamp::from_seconds(self.fields.auth_time))
     }
 

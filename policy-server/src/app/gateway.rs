@@ -1,11 +1,11 @@
 //! What an app declares of its gateway: other servers below a prefix, tunnels, and TRACE.
 
-use super::{App, proxy::Proxy, tunnel::Tunnel};
+use super::{App, proxy::ReverseProxy, tunnel::Tunnel};
 
 /// The part of an app that passes messages of others on.
 #[derive(Default)]
 pub(crate) struct GatewayParts {
-    pub(crate) upstreams: Vec<Proxy>,
+    pub(crate) upstreams: Vec<ReverseProxy>,
     pub(crate) tunnel: Option<Tunnel>,
     pub(crate) traces: bool,
 }
@@ -13,7 +13,7 @@ pub(crate) struct GatewayParts {
 /// Passing messages of others on (feature `gateway`).
 impl<S> App<S> {
     /// Proxies a prefix and every path below it to another server.
-    pub fn proxy(mut self, proxy: Proxy) -> Self {
+    pub fn proxy(mut self, proxy: ReverseProxy) -> Self {
         self.parts.gateway.upstreams.push(proxy);
         self
     }

@@ -3,7 +3,7 @@
 use std::{fmt, marker::PhantomData};
 
 #[cfg(feature = "gateway")]
-use crate::app::proxy::Proxy;
+use crate::app::proxy::ReverseProxy;
 use crate::{
     app::{
         access::{Access, access_methods},
@@ -55,7 +55,7 @@ pub(crate) struct GroupParts {
     pub(crate) routes: Vec<Entry>,
     pub(crate) mounts: Vec<(String, Mount)>,
     #[cfg(feature = "gateway")]
-    pub(crate) upstreams: Vec<Proxy>,
+    pub(crate) upstreams: Vec<ReverseProxy>,
     pub(crate) layers: Vec<Wrap>,
 }
 
@@ -96,7 +96,7 @@ impl<S> Group<S> {
     /// Proxies a prefix below that of the group, and every path below it, to another server
     /// (feature `gateway`).
     #[cfg(feature = "gateway")]
-    pub fn proxy(mut self, proxy: Proxy) -> Self {
+    pub fn proxy(mut self, proxy: ReverseProxy) -> Self {
         self.parts.upstreams.push(proxy);
         self
     }

@@ -50,7 +50,7 @@ use crate::{
         tokens::TokenSettings,
     },
     base::clock::{Clock, Random},
-    client::trusted_proxies::Proxies,
+    client::trusted_proxies::TrustedProxies,
     handler::service::{HttpService, SharedService, Wrap},
     observe::health::Probe,
     route::shared_limits::SharedLimits,
@@ -149,7 +149,7 @@ pub(crate) struct AppParts {
     pub(crate) tls: Option<Tls>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
-    pub(crate) proxies: Option<Proxies>,
+    pub(crate) proxies: Option<TrustedProxies>,
 }
 
 impl AppParts {
@@ -268,7 +268,7 @@ impl<S> App<S> {
 
     /// Trusts these proxies to report the client, scheme and host of a request. Forwarding headers
     /// from any other peer are ignored.
-    pub fn behind(mut self, proxies: Proxies) -> Self {
+    pub fn behind(mut self, proxies: TrustedProxies) -> Self {
         self.parts.proxies = Some(proxies);
         self
     }

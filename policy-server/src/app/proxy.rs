@@ -14,11 +14,11 @@ use super::{
 /// one origin.
 ///
 /// ```no_run
-/// use policy_server::{Proxy, prelude::*};
+/// use policy_server::{ReverseProxy, prelude::*};
 ///
 /// # async fn serve() -> Result<(), Error> {
 /// App::new(())
-///     .proxy(Proxy::new("/api", "http://127.0.0.1:9000").strip_prefix().public())
+///     .proxy(ReverseProxy::new("/api", "http://127.0.0.1:9000").strip_prefix().public())
 ///     .serve("127.0.0.1:8080")
 ///     .await
 /// # }
@@ -70,10 +70,10 @@ use super::{
 /// must arrive within 30 seconds. Uploads and long polls need others:
 ///
 /// ```
-/// use policy_server::{Proxy, prelude::*};
+/// use policy_server::{ReverseProxy, prelude::*};
 /// use std::time::Duration;
 ///
-/// let uploads = Proxy::new("/files", "https://files.internal:9000")
+/// let uploads = ReverseProxy::new("/files", "https://files.internal:9000")
 ///     .limits(Limits::NONE.body(10 << 30).timeout(Duration::from_secs(3600)))
 ///     .answer_timeout(Duration::from_secs(60))
 ///     .auth(AuthRequirement::session());
@@ -83,12 +83,12 @@ use super::{
 /// [`idle_timeout`](Self::idle_timeout).
 #[derive(Clone, Debug)]
 #[must_use = "a proxy does nothing outside of an app"]
-pub struct Proxy {
+pub struct ReverseProxy {
     pub(crate) prefix: String,
     pub(crate) upstream: String,
     pub(crate) strips: bool,
     pub(crate) is_http2: bool,
-    pub(crate) authority: Option<PathBuf>,
+    pub(crate) root_certificates: Option<PathBuf>,
     pub(crate) forwards_session: bool,
     pub(crate) methods: Vec<Method>,
     pub(crate) paths: MountedPaths,
@@ -105,19 +105,19 @@ pub(crate) struct Timeouts {
     pub(crate) idle: Duration,
 }
 
-impl Proxy {
+impl ReverseProxy {
     /// Forwards everything below `prefix`, such as `/api`, to `upstream`, such as
     /// `http://127.0.0.1:9000` or `https://api.internal/v1`, with its whole path.
     ///
     /// Over `https` the upstream is spoken to in HTTP/2 if it likes that, and its certificate has
-    /// to be of an authority that browsers trust, or of [`authority`](Self::authority).
+    /// to be of an authority that browsers trust, or of [`root_certificates`](Self::root_certificates).
     pub fn new(prefix: impl Into<String>, upstream: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),
             upstream: upstream.into(),
             strips: false,
             is_http2: false,
-            authority: None,
+            root_certificates: None,
             forwards_session: false,
             methods: vec![
                 Method::GET,
@@ -155,8 +155,8 @@ impl Proxy {
 
     /// Trusts the CA certificates in this PEM file, which is read at start, in place of the public
     /// web's.
-    pub fn authority(mut self, pem: impl Into<PathBuf>) -> Self {
-        self.authority = Some(pem.into());
+    pub fn root_certificates(mut self, pem: impl Into<PathBuf>) -> Self {
+        self.root_certificates = Some(pem.into());
         self
     }
 

@@ -84,9 +84,9 @@ impl Caller {
         self.0.has_role(role)
     }
 
-    /// When the caller last logged in, as for [`Principal::authenticated`].
-    pub fn authenticated(&self) -> Option<Timestamp> {
-        self.0.authenticated()
+    /// When the caller last logged in, as for [`Principal::authenticated_at`].
+    pub fn authenticated_at(&self) -> Option<Timestamp> {
+        self.0.authenticated_at()
     }
 
     /// The token, with its claims as the issuer wrote them.

@@ -149,10 +149,10 @@ impl Principal {
 
     /// When the user last logged in. `None` for a scheme that checks its credential on every
     /// request, and for a token without `auth_time`.
-    pub fn authenticated(&self) -> Option<Timestamp> {
+    pub fn authenticated_at(&self) -> Option<Timestamp> {
         match &self.0 {
             Kind::Session(record) => record.authenticated,
-            Kind::Token(token) => token.claims().authenticated(),
+            Kind::Token(token) => token.claims().authenticated_at(),
             Kind::Ticket(ticket) => ticket.authenticated,
             Kind::Own(_) => None,
         }
@@ -227,7 +227,7 @@ impl Principal {
         let of_ticket = || self.ticket()?.token.clone();
         Caller {
             identity,
-            authenticated: self.authenticated(),
+            authenticated: self.authenticated_at(),
             session: self.session().or(of_token),
             token: token.map(name).or_else(of_ticket),
         }
@@ -244,7 +244,7 @@ impl Principal {
     /// Whether the caller logged in less than this many seconds ago. A scheme of the application checks
     /// its credential on every request, so it is always fresh.
     pub(crate) fn is_fresh(&self, seconds: u32, now: impl Fn() -> Timestamp) -> bool {
-        match (&self.0, self.authenticated()) {
+        match (&self.0, self.authenticated_at()) {
             (Kind::Own(_), _) => true,
             (_, Some(at)) => {
                 let now = now();

@@ -20,7 +20,7 @@ use policy_manifest::{
 use super::{origin_lists::NamedLists, own_text};
 use crate::{
     app::{AppParts, access::Access, cors_source::CorsSource, defaults::Defaults},
-    client::trusted_proxies::Proxies,
+    client::trusted_proxies::TrustedProxies,
     handler::Description,
     route::limits::{BODY, TIMEOUT},
 };
@@ -56,7 +56,7 @@ fn facts(app: &AppParts, own: &OwnOrigin) -> AppFacts {
         facts
     });
     facts.trailing_slash = app.trailing_slash;
-    facts.proxies = app.proxies.as_ref().map(Proxies::facts).unwrap_or_default();
+    facts.proxies = app.proxies.as_ref().map(TrustedProxies::facts).unwrap_or_default();
     #[cfg(feature = "gateway")]
     {
         facts.trace = app.gateway.traces;
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     #[cfg(feature = "gateway")]
     fn proxied(
         &mut self,
-        proxy: &'a crate::app::proxy::Proxy,
+        proxy: &'a crate::app::proxy::ReverseProxy,
         prefix: &str,
         group: Option<&'a Defaults>,
         outer: Access,

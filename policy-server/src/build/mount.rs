@@ -18,7 +18,7 @@ use super::{
     route_policy::CompiledLevel,
 };
 #[cfg(feature = "gateway")]
-use crate::{app::proxy::Proxy, gateway::proxy::Gateway};
+use crate::{app::proxy::ReverseProxy, gateway::proxy::Gateway};
 use crate::{
     app::{
         access::{Access, Callers},
@@ -88,11 +88,11 @@ impl Builder<'_> {
     }
 
     #[cfg(feature = "gateway")]
-    pub(super) fn proxied(&mut self, mut proxy: Proxy, outer: &Outer<'_>) {
+    pub(super) fn proxied(&mut self, mut proxy: ReverseProxy, outer: &Outer<'_>) {
         proxy.prefix.insert_str(0, outer.prefix);
         match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
             Ok(gateway) => {
-                let Proxy { prefix, methods, paths, access, defaults, .. } = proxy;
+                let ReverseProxy { prefix, methods, paths, access, defaults, .. } = proxy;
                 let target = Target::Proxy(Arc::new(gateway));
                 let stated = Stated { defaults, access, extracts: false };
                 let kind = "proxy";

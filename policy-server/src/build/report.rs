@@ -208,7 +208,7 @@ mod tests {
     use policy_core::cors::CorsPolicy;
 
     use super::*;
-    use crate::app::{proxy::Proxy, tunnel::Tunnel};
+    use crate::app::{proxy::ReverseProxy, tunnel::Tunnel};
     use crate::prelude::*;
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
             .public_origin("https://api.example")
             .trace()
             .tunnel(Tunnel::to(["db.example:5432"]).public())
-            .proxy(Proxy::new("/files", "http://files.example").public().cors(shared));
+            .proxy(ReverseProxy::new("/files", "http://files.example").public().cors(shared));
         let told: Vec<_> = notices(app.into_service().app())
             .iter()
             .map(|notice| (notice.rule(), notice.location().to_owned()))

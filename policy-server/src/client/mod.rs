@@ -15,7 +15,7 @@ use policy_core::{
 
 use crate::client::{
     peer::Peer,
-    trusted_proxies::{TrustedProxies, remove_untrusted},
+    trusted_proxies::{CompiledProxies, remove_untrusted},
 };
 
 /// The client of a request: the peer of the connection, or the client that a trusted proxy reports.
@@ -50,7 +50,7 @@ impl Client {
     pub(crate) fn resolve_forwarded(
         &mut self,
         headers: &mut HeaderMap,
-        proxies: Option<&TrustedProxies>,
+        proxies: Option<&CompiledProxies>,
     ) {
         let believed = proxies.filter(|_| self.is_proxied(proxies));
         self.said = believed.map(|proxies| {
@@ -67,7 +67,7 @@ impl Client {
     pub(crate) fn with_forwarded(
         mut self,
         headers: &mut HeaderMap,
-        proxies: Option<&TrustedProxies>,
+        proxies: Option<&CompiledProxies>,
     ) -> Self {
         if !self.is_resolved && headers.keys().any(|name| is_about_sender(name.as_str())) {
             self.resolve_forwarded(headers, proxies);
@@ -82,7 +82,7 @@ impl Client {
     }
 
     /// Whether the forwarding headers of the request come from a trusted proxy.
-    pub(crate) fn is_proxied(&self, proxies: Option<&TrustedProxies>) -> bool {
+    pub(crate) fn is_proxied(&self, proxies: Option<&CompiledProxies>) -> bool {
         let Some((proxies, peer)) = proxies.zip(self.peer) else { return false };
         proxies.write_fields() && proxies.has(peer.address.map(|address| address.ip()))
     }

@@ -18,7 +18,7 @@ const UNIX: &str = "unix";
 /// Pass it to [`App::behind`](crate::App::behind).
 ///
 /// ```
-/// use policy_server::{Proxies, prelude::*};
+/// use policy_server::{TrustedProxies, prelude::*};
 ///
 /// #[get("/whoami")]
 /// #[auth(public)]
@@ -28,7 +28,7 @@ const UNIX: &str = "unix";
 ///
 /// let app = App::new(())
 ///     .public_origin("https://api.shop.example")
-///     .behind(Proxies::new(["10.0.0.0/8"]).x_forwarded())
+///     .behind(TrustedProxies::new(["10.0.0.0/8"]).x_forwarded())
 ///     .routes(routes![whoami]);
 /// # assert!(app.build().is_ok());
 /// ```
@@ -71,10 +71,10 @@ const UNIX: &str = "unix";
 /// `https` is the job of the proxy, which listens there.
 ///
 /// Without a public origin an app stays on loopback and refuses forwarding headers, unless the
-/// networks include the peer that sends them: `Proxies::new(["127.0.0.1", "::1"])`.
+/// networks include the peer that sends them: `TrustedProxies::new(["127.0.0.1", "::1"])`.
 #[derive(Clone, Debug)]
 #[must_use = "proxies are given to `App::behind`"]
-pub struct Proxies {
+pub struct TrustedProxies {
     networks: Vec<String>,
     way: Option<ForwardedFormat>,
     everybody: bool,
@@ -88,7 +88,7 @@ enum ForwardedFormat {
     ProxyProtocol,
 }
 
-impl Proxies {
+impl TrustedProxies {
     /// Proxies in these networks, such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1`. `unix` is
     /// whoever connects to a [Unix socket](crate::ListenAddress#unix-sockets) of this server, which
     /// the permissions of its file decide.
@@ -160,7 +160,7 @@ impl Proxies {
     }
 
     /// The checked proxies, or all problems.
-    pub(crate) fn check(self) -> Result<TrustedProxies, Vec<StartProblem>> {
+    pub(crate) fn check(self) -> Result<CompiledProxies, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem = |rule, value: &str| {
             problems.push(StartProblem::new(rule, "App::behind", value));
@@ -184,7 +184,7 @@ impl Proxies {
             return Err(problems);
         };
         if problems.is_empty() {
-            Ok(TrustedProxies { networks, sockets, way })
+            Ok(CompiledProxies { networks, sockets, way })
         } else {
             Err(problems)
         }
@@ -193,14 +193,14 @@ impl Proxies {
 
 /// Checked proxies.
 #[derive(Clone, Debug)]
-pub(crate) struct TrustedProxies {
+pub(crate) struct CompiledProxies {
     networks: Vec<Network>,
     /// Whether the peers of Unix sockets are among them.
     sockets: bool,
     way: ForwardedFormat,
 }
 
-impl TrustedProxies {
+impl CompiledProxies {
     /// Whether this peer is one of them; that of a Unix socket has no address.
     pub(crate) fn has(&self, peer: Option<IpAddr>) -> bool {
         peer.map_or(self.sockets, |address| any_contains(&self.networks, address))
@@ -246,7 +246,7 @@ impl TrustedProxies {
 }
 
 /// Removes all forwarding headers except those that these proxies are trusted to write.
-pub(crate) fn remove_untrusted(headers: &mut HeaderMap, believed: Option<&TrustedProxies>) {
+pub(crate) fn remove_untrusted(headers: &mut HeaderMap, believed: Option<&CompiledProxies>) {
     let is_believed = |name: &HeaderName| believed.is_some_and(|proxies| proxies.believe(name));
     let forged: Vec<_> = (headers.keys())
         .filter(|name| is_about_sender(name.as_str()) && !is_believed(name))
@@ -257,7 +257,7 @@ pub(crate) fn remove_untrusted(headers: &mut HeaderMap, believed: Option<&Truste
     }
 }
 
-impl fmt::Display for TrustedProxies {
+impl fmt::Display for CompiledProxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let networks = self.networks.iter().map(ToString::to_string);
         let networks: Vec<_> = networks.chain(self.sockets.then(|| UNIX.to_owned())).collect();
@@ -279,15 +279,15 @@ mod tests {
 
     #[test]
     fn every_mistake_is_told_at_once() {
-        let problems = |proxies: Proxies| {
+        let problems = |proxies: TrustedProxies| {
             let problems = proxies.check().err().unwrap_or_default();
             problems.iter().map(StartProblem::code).collect::<Vec<_>>()
         };
-        assert_eq!(problems(Proxies::new(["10.0.0.0/8", "::1"]).forwarded()), [""; 0]);
-        assert_eq!(problems(Proxies::new([""; 0]).forwarded()), ["proxies.missing"]);
-        assert_eq!(problems(Proxies::new(["10.0.0.0/8"])), ["proxies.unsaid"]);
+        assert_eq!(problems(TrustedProxies::new(["10.0.0.0/8", "::1"]).forwarded()), [""; 0]);
+        assert_eq!(problems(TrustedProxies::new([""; 0]).forwarded()), ["proxies.missing"]);
+        assert_eq!(problems(TrustedProxies::new(["10.0.0.0/8"])), ["proxies.unsaid"]);
         assert_eq!(
-            problems(Proxies::new(["10.0.0.1/8", "0.0.0.0/0", "::/0", "proxy.example"])),
+            problems(TrustedProxies::new(["10.0.0.1/8", "0.0.0.0/0", "::/0", "proxy.example"])),
             [
                 "proxies.network-host-bits",
                 "proxies.everybody",
@@ -296,9 +296,9 @@ mod tests {
                 "proxies.unsaid"
             ]
         );
-        assert_eq!(problems(Proxies::new(["unix"]).x_forwarded()), [""; 0]);
-        assert_eq!(problems(Proxies::new(["unix"])), ["proxies.unsaid"]);
-        let everybody = Proxies::new(["0.0.0.0/0"]).dangerous_everybody().proxy_protocol();
+        assert_eq!(problems(TrustedProxies::new(["unix"]).x_forwarded()), [""; 0]);
+        assert_eq!(problems(TrustedProxies::new(["unix"])), ["proxies.unsaid"]);
+        let everybody = TrustedProxies::new(["0.0.0.0/0"]).dangerous_everybody().proxy_protocol();
         assert_eq!(problems(everybody), [""; 0]);
     }
 
@@ -310,7 +310,7 @@ mod tests {
             (&["10.0.0.0/8"], false, true),
             (&["unix", "10.0.0.1"], true, true),
         ] {
-            let proxies = Proxies::new(names.iter().copied()).forwarded();
+            let proxies = TrustedProxies::new(names.iter().copied()).forwarded();
             // Without TLS, a connection by TCP is a proxy's only if its network is named.
             assert_eq!(proxies.say_scheme(), by_address, "{names:?}");
             assert_eq!(proxies.name_sockets(), by_socket, "{names:?}");
@@ -337,7 +337,7 @@ mod tests {
             "x-forwarder",
             "host",
         ];
-        let left = |proxies: Option<Proxies>| {
+        let left = |proxies: Option<TrustedProxies>| {
             let proxies = proxies.map(|proxies| proxies.check().unwrap());
             let mut headers = HeaderMap::new();
             for name in all {
@@ -347,7 +347,7 @@ mod tests {
             remove_untrusted(&mut headers, proxies.as_ref());
             all.into_iter().filter(|name| headers.contains_key(*name)).collect::<Vec<_>>()
         };
-        let proxies = || Proxies::new(["10.0.0.0/8"]);
+        let proxies = || TrustedProxies::new(["10.0.0.0/8"]);
         let always = ["x-forwarder", "host"];
         assert_eq!(left(None), always);
         assert_eq!(left(Some(proxies().proxy_protocol())), always);

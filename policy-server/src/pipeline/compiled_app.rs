@@ -11,7 +11,7 @@ use crate::{
     app::settings::ServerSettings,
     auth::{AuthService, RouteAuth},
     base::{clock::Random, error::StartProblem},
-    client::trusted_proxies::TrustedProxies,
+    client::trusted_proxies::CompiledProxies,
     handler::{BoxFuture, Call, Description, RouteInfo, service::SharedService},
     observe::{health::Readiness, observation::Observing},
     route::compiled_policy::CompiledRoutePolicy,
@@ -37,7 +37,7 @@ pub(crate) struct CompiledApp {
     pub(crate) readiness: Readiness,
     pub(crate) observing: Observing,
     pub(crate) auth: Arc<AuthService>,
-    pub(crate) proxies: Option<TrustedProxies>,
+    pub(crate) proxies: Option<CompiledProxies>,
     /// What is odd about its files.
     pub(crate) notices: Vec<StartProblem>,
     /// Always `None` without the feature `gateway`.

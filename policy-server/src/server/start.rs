@@ -28,7 +28,7 @@ use crate::{
     app::settings::ServerSettings,
     base::error::{Error, StartProblem},
     build::compile,
-    client::trusted_proxies::Proxies,
+    client::trusted_proxies::TrustedProxies,
 };
 
 impl Server {
@@ -121,8 +121,8 @@ impl Start {
             states_origin: app.public_origin.is_some(),
             own_origin: public.map_or(OwnOrigin::Development, OwnOrigin::Public),
             has_credentials: app.has_credentials()
-                && !app.proxies.as_ref().is_some_and(Proxies::say_scheme),
-            trusts_sockets: app.proxies.as_ref().is_some_and(Proxies::name_sockets),
+                && !app.proxies.as_ref().is_some_and(TrustedProxies::say_scheme),
+            trusts_sockets: app.proxies.as_ref().is_some_and(TrustedProxies::name_sockets),
             problems: Vec::new(),
             notices: few_files.into_iter().collect(),
             #[cfg(feature = "http3")]

@@ -1,6 +1,6 @@
 use std::env;
 
-use policy_server::{Proxies, Report, Sessions};
+use policy_server::{TrustedProxies, Report, Sessions};
 use {{crate_name}}::{User, app};
 
 #[tokio::main]
@@ -12,7 +12,7 @@ async fn main() -> Result<(), Report> {
         app = app.public_origin(origin);
     }
     if let Ok(networks) = env::var("TRUSTED_PROXIES") {
-        app = app.behind(Proxies::new(networks.split(',')).x_forwarded());
+        app = app.behind(TrustedProxies::new(networks.split(',')).x_forwarded());
     }
     app.serve(env::var("LISTEN").unwrap_or("127.0.0.1:8080".to_owned())).await?;
     Ok(())

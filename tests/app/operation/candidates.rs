@@ -4,7 +4,7 @@
 //! tokens, logs, hostile headers, a candidate that cannot be.
 
 use policy_server::{
-    Clock, Error, Proxies, SharedOrigins,
+    Clock, Error, SharedOrigins, TrustedProxies,
     candidate::{Candidate, Counts, Difference},
     extract::PeerAddr,
     http::Method,
@@ -304,7 +304,7 @@ async fn page() {}
 #[tokio::test]
 async fn the_scheme_that_a_proxy_reports_is_that_of_the_candidate() {
     let app = || {
-        let proxies = Proxies::new(["203.0.113.9"]).x_forwarded();
+        let proxies = TrustedProxies::new(["203.0.113.9"]).x_forwarded();
         App::new(()).behind(proxies).routes(routes![page])
     };
     let candidate = Candidate::new(app().manifest());

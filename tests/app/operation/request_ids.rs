@@ -1,6 +1,6 @@
 //! `x-request-id`: on every response, and never the client's own.
 
-use policy_server::Proxies;
+use policy_server::TrustedProxies;
 use policy_tests::log::Log;
 
 use super::*;
@@ -59,7 +59,7 @@ async fn there_is_no_request_id_unless_said() {
 #[tokio::test]
 async fn a_proxy_of_the_apps_brings_its_own_request_id() {
     let (log, _guard) = Log::of("policy::access");
-    let proxies = Proxies::new(["127.0.0.0/8"]).x_forwarded();
+    let proxies = TrustedProxies::new(["127.0.0.0/8"]).x_forwarded();
     let app = app().public_origin("https://api.example").behind(proxies);
     let server = Running::start(app.request_ids().access_log()).await;
     let sent = "GET /id HTTP/1.1\r\nhost: api.example\r\nx-forwarded-proto: https\r\n\

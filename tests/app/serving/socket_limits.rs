@@ -168,7 +168,7 @@ async fn a_silent_client_is_asked_and_closed_and_one_that_replies_stays() {
 #[tokio::test]
 async fn sockets_are_of_a_number_of_each_caller_and_of_all() {
     let ends = Arc::new(Semaphore::new(0));
-    let proxies = policy_server::Proxies::new(["127.0.0.1"]).x_forwarded();
+    let proxies = policy_server::TrustedProxies::new(["127.0.0.1"]).x_forwarded();
     let server = Running::start(app(&ends).behind(proxies)).await;
     let ask = async |address: &str| {
         let mut connection = server.connect().await;

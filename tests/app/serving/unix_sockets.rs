@@ -8,7 +8,7 @@ use std::{
 };
 
 use http::HeaderMap;
-use policy_server::{Error, Proxies, Server, Tls};
+use policy_server::{Error, Server, Tls, TrustedProxies};
 use policy_tests::{log::Log, program::Program};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -199,7 +199,7 @@ async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
     let folder = Folder::new("peers");
     let said = ["x-forwarded-for: 203.0.113.7", "x-forwarded-proto: https"];
     let hosted = |app: App<()>| app.public_origin("https://localhost");
-    let proxies = |names: &[&'static str]| Proxies::new(names.iter().copied());
+    let proxies = |names: &[&'static str]| TrustedProxies::new(names.iter().copied());
     for (app, fields, expected, notices) in [
         // During development, as on loopback.
         (of_senders(), &[][..], " false 0", 0),
@@ -240,7 +240,7 @@ async fn rates_by_address_tell_the_clients_of_a_unix_socket_apart_by_its_proxy()
     };
     let hosted = || of_senders().public_origin("https://localhost");
     for (app, expected) in [
-        (hosted().behind(Proxies::new(["unix"]).x_forwarded()), [200, 200, 429]),
+        (hosted().behind(TrustedProxies::new(["unix"]).x_forwarded()), [200, 200, 429]),
         // Nobody knows better.
         (hosted(), [200, 429, 429]),
     ] {
@@ -257,7 +257,7 @@ async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
     let folder = Folder::new("header");
     let app = of_senders()
         .public_origin("https://localhost")
-        .behind(Proxies::new(["unix"]).proxy_protocol());
+        .behind(TrustedProxies::new(["unix"]).proxy_protocol());
     let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));
     let request = asking("/sender", &[]);
     let header = "PROXY TCP4 203.0.113.7 10.0.0.1 4000 443\r\n";
@@ -277,7 +277,7 @@ async fn unix_sockets_count_as_this_machine_and_have_no_port() {
     // A proxy that is reached by a socket says nothing about connections by TCP.
     let open = sessions()
         .public_origin("https://api.example")
-        .behind(Proxies::new(["unix"]).x_forwarded());
+        .behind(TrustedProxies::new(["unix"]).x_forwarded());
     let error = open.bind("0.0.0.0:0").await.unwrap_err().to_string();
     assert!(error.contains("(app.plain-credentials)"), "{error}");
     let tls = of_senders().tls(Tls::development(&folder.0).http3());
@@ -323,7 +323,7 @@ async fn nginx_reaches_a_unix_socket_and_says_who_asks() {
     let folder = Folder::new("nginx");
     let app = of_senders()
         .public_origin("https://api.shop.example")
-        .behind(Proxies::new(["unix"]).x_forwarded());
+        .behind(TrustedProxies::new(["unix"]).x_forwarded());
     let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));
     let server = format!(
         "server {{

@@ -288,7 +288,7 @@ fn an_app_accepts_what_its_routes_name() {
     assert_eq!(problems(own_tokens(), |app| app.group("/g", group())), unknown);
     let fallback = || Fallback::new(Router::new()).auth(of_a_only);
     assert_eq!(problems(own_tokens(), |app| app.fallback(fallback())), unknown);
-    let proxy = || policy_server::Proxy::new("/p", "http://localhost:1").auth(of_a_only);
+    let proxy = || policy_server::ReverseProxy::new("/p", "http://localhost:1").auth(of_a_only);
     assert_eq!(problems(own_tokens(), |app| app.proxy(proxy())), unknown);
     let tunnel = || policy_server::Tunnel::to(["db.example:5432"]).auth(of_a_only);
     assert_eq!(problems(own_tokens(), |app| app.tunnel(tunnel())), unknown);

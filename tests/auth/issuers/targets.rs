@@ -1,7 +1,7 @@
 //! Mounts, proxies, groups, the fallback and tunnels take the issuers that they name, as a handler
 //! with the same attribute does.
 
-use policy_server::{Proxy, Tunnel, testing::TestResponse};
+use policy_server::{ReverseProxy, Tunnel, testing::TestResponse};
 use policy_tests::http::Running;
 use serde_json::{Value, json};
 
@@ -50,8 +50,8 @@ fn mount() -> Mount {
 }
 
 /// Nobody listens there: who gets through the gates gets 502.
-fn upstream() -> Proxy {
-    Proxy::new("/proxy", "http://127.0.0.1:9")
+fn upstream() -> ReverseProxy {
+    ReverseProxy::new("/proxy", "http://127.0.0.1:9")
 }
 
 /// An app that signs tokens and accepts those of two issuers, the first of which may grant `read`.

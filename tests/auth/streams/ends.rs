@@ -2,7 +2,7 @@
 //! hangs or breaks off.
 
 use h2::{RecvStream, SendStream, ext::Protocol};
-use policy_server::{Limits, PolicyLayer, Proxy};
+use policy_server::{Limits, PolicyLayer, ReverseProxy};
 use policy_tests::http::StoppedTime;
 use tower::Layer;
 
@@ -215,7 +215,7 @@ async fn site() -> Site {
         axum::Router::new().route("/proxied", socket.clone()).route("/layered", socket)
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let proxy = Proxy::new("/proxied", format!("http://{}", listener.local_addr().unwrap()));
+    let proxy = ReverseProxy::new("/proxied", format!("http://{}", listener.local_addr().unwrap()));
     tokio::spawn(axum::serve(listener, router()).into_future());
     let silence = Duration::from_secs(20);
     let limits = |times| Limits::NONE.message(u64::from(times) << 18).silence(silence * times);

@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use http::Request;
-use policy_server::{Proxy, prelude::*};
+use policy_server::{ReverseProxy, prelude::*};
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
@@ -96,7 +96,7 @@ async fn a_client_that_takes_nothing_stops_the_upstream() {
 async fn an_upstream_that_takes_nothing_stops_the_client() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let proxy = Proxy::new("/api", format!("http://{address}"))
+    let proxy = ReverseProxy::new("/api", format!("http://{address}"))
         .public()
         .http2()
         .limits(Limits::NONE.body(ALL as u64).timeout(Duration::from_secs(60)));
@@ -198,8 +198,9 @@ async fn a_response_that_breaks_off_never_looks_complete() {
 #[tokio::test]
 async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
-    let proxy =
-        Proxy::new("/api", upstream.origin()).public().idle_timeout(Duration::from_millis(300));
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .idle_timeout(Duration::from_millis(300));
     let (log, _guard) = policy_tests::log::Log::of("policy_server");
     let server = started(proxy).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
@@ -270,7 +271,7 @@ async fn a_client_that_goes_away_takes_its_request_with_it() {
 #[tokio::test]
 async fn a_body_over_the_limit_is_413_and_never_looks_complete() {
     let upstream = Upstream::start().await;
-    let proxy = Proxy::new("/api", upstream.origin()).public().limits(Limits::NONE.body(10));
+    let proxy = ReverseProxy::new("/api", upstream.origin()).public().limits(Limits::NONE.body(10));
     let server = started(proxy).await;
     let stated = server.response(request("PUT /api", &["content-length: 11"])).await;
     assert_eq!(stated.problem(), (413, "request.body-too-large".to_owned()));

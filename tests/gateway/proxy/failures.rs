@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use policy_server::{Proxy, prelude::*};
+use policy_server::{ReverseProxy, prelude::*};
 use policy_tests::port::Port;
 use tokio::time::Instant;
 
@@ -22,7 +22,7 @@ fn problem(status: u16, code: &str) -> (u16, String) {
 async fn nobody_there_is_502_with_the_policy() {
     let port = Port::reserve();
     let address = port.address;
-    let proxy = Proxy::new("/api", format!("http://{address}"))
+    let proxy = ReverseProxy::new("/api", format!("http://{address}"))
         .public()
         .cors(CorsPolicy::origins(&["https://app.example"]).build());
     let server = started(proxy).await;
@@ -35,8 +35,9 @@ async fn nobody_there_is_502_with_the_policy() {
 #[tokio::test]
 async fn no_response_in_time_is_504() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
-    let proxy =
-        Proxy::new("/api", upstream.origin()).public().answer_timeout(Duration::from_millis(200));
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .answer_timeout(Duration::from_millis(200));
     let server = started(proxy).await;
     let begun = Instant::now();
     let (mut connection, mut line) = asked(&server, &upstream).await;
@@ -62,7 +63,7 @@ async fn no_connection_in_time_is_504() {
         waiting.push(stream);
         assert!(waiting.len() < 100, "the queue never fills");
     }
-    let proxy = Proxy::new("/api", format!("http://{address}"))
+    let proxy = ReverseProxy::new("/api", format!("http://{address}"))
         .public()
         .connect_timeout(Duration::from_millis(200));
     let response = started(proxy).await.response(request("GET /api", &[])).await;
@@ -73,7 +74,7 @@ async fn no_connection_in_time_is_504() {
 #[tokio::test]
 async fn a_slow_upload_is_not_a_slow_upstream() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
-    let proxy = Proxy::new("/api", upstream.origin())
+    let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
         .answer_timeout(Duration::from_millis(300))
         .idle_timeout(Duration::from_millis(1500));
@@ -161,8 +162,9 @@ async fn what_is_no_response_is_502() {
 #[tokio::test]
 async fn a_flood_of_interim_responses_ends() {
     let (time, upstream) = (StoppedTime::begin(), Upstream::start().await);
-    let proxy =
-        Proxy::new("/api", upstream.origin()).public().answer_timeout(Duration::from_millis(500));
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .answer_timeout(Duration::from_millis(500));
     let server = started(proxy).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
     let flood = tokio::spawn(async move {

@@ -14,7 +14,7 @@ mod upstream;
 mod websockets;
 
 use policy_core_tests::law;
-use policy_server::{App, Proxy};
+use policy_server::{App, ReverseProxy};
 use policy_tests::{
     http::{self, Connection, Running, request},
     program,
@@ -23,13 +23,13 @@ use policy_tests::{
 use upstream::{Line, Upstream};
 
 /// An app with this proxy only.
-async fn started(proxy: Proxy) -> Running {
+async fn started(proxy: ReverseProxy) -> Running {
     Running::start(App::new(()).proxy(proxy)).await
 }
 
 /// A proxy of `/api` that removes the prefix.
 async fn stripping(upstream: &Upstream) -> Running {
-    started(Proxy::new("/api", upstream.origin()).public().strip_prefix()).await
+    started(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await
 }
 
 /// A client that requested `/api`, and the connection on which the upstream has its request.

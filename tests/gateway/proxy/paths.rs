@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use policy_server::{App, Proxy};
+use policy_server::{App, ReverseProxy};
 use policy_tests::paths::rfc3986;
 use proptest::{prelude::*, test_runner::TestCaseError};
 use tokio::{
@@ -32,13 +32,13 @@ static SCENARIO: LazyLock<Scenario> = LazyLock::new(|| {
         let (origin, host) = (upstream.origin(), upstream.address.to_string());
         let app = App::new(())
             .proxy(
-                Proxy::new("/api", format!("{origin}/base"))
+                ReverseProxy::new("/api", format!("{origin}/base"))
                     .public()
                     .strip_prefix()
                     .encoded_slashes(),
             )
-            .proxy(Proxy::new("/bare", &origin).public().strip_prefix().encoded_slashes())
-            .proxy(Proxy::new("/whole", &origin).public());
+            .proxy(ReverseProxy::new("/bare", &origin).public().strip_prefix().encoded_slashes())
+            .proxy(ReverseProxy::new("/whole", &origin).public());
         let arrived = upstream.answering("HTTP/1.1 204 No Content\r\n\r\n");
         (Running::start(app).await, host, arrived)
     });
@@ -220,8 +220,10 @@ fn an_upstream_sees_its_own_host_and_paths_below_its_base_whatever_is_asked() {
 #[tokio::test]
 async fn a_path_that_could_be_another_one_is_400() {
     let upstream = Upstream::start().await;
-    let proxy = Proxy::new("/api", format!("{}/v1", upstream.origin())).public().strip_prefix();
-    let bare = Proxy::new("/bare", upstream.origin()).public().strip_prefix().encoded_slashes();
+    let proxy =
+        ReverseProxy::new("/api", format!("{}/v1", upstream.origin())).public().strip_prefix();
+    let bare =
+        ReverseProxy::new("/bare", upstream.origin()).public().strip_prefix().encoded_slashes();
     let server = Running::start(App::new(()).proxy(proxy).proxy(bare)).await;
     for (path, code) in [
         ("/api/../x", "wire.path-dot-segment"),

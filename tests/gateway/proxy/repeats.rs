@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use policy_server::Proxy;
+use policy_server::ReverseProxy;
 use policy_tests::frames::{
     END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR, RST_STREAM, SETTINGS, frame,
 };
@@ -58,7 +58,8 @@ impl Upstream {
     }
 
     async fn proxied(&self) -> Running {
-        started(Proxy::new("/api", format!("http://{}", self.address)).public().http2()).await
+        started(ReverseProxy::new("/api", format!("http://{}", self.address)).public().http2())
+            .await
     }
 
     fn count(&mut self) -> usize {

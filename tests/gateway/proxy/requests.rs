@@ -1,6 +1,6 @@
 //! The requests that an upstream receives.
 
-use policy_server::{Proxy, Sessions, prelude::*};
+use policy_server::{ReverseProxy, Sessions, prelude::*};
 
 use super::{Running, Upstream, http::request, started, stripping};
 
@@ -40,7 +40,7 @@ async fn an_upstream_gets_the_request_and_who_sent_it() {
 #[tokio::test]
 async fn who_sent_it_is_what_this_server_knows() {
     let upstream = Upstream::start().await;
-    let proxy = Proxy::new("/api", upstream.origin()).public();
+    let proxy = ReverseProxy::new("/api", upstream.origin()).public();
     let app = App::new(()).public_origin("https://shop.example").proxy(proxy);
     let server = Running::start(app).await;
     let mut arrived = upstream.answering(NOTHING);
@@ -62,7 +62,7 @@ async fn who_sent_it_is_what_this_server_knows() {
 async fn the_cookie_of_a_session_stays_here_unless_asked() {
     for (forwards, cookie) in [(false, Some("a=1; b=2")), (true, Some("a=1; __Host-sid=x; b=2"))] {
         let upstream = Upstream::start().await;
-        let proxy = Proxy::new("/api", upstream.origin()).public();
+        let proxy = ReverseProxy::new("/api", upstream.origin()).public();
         let proxy = if forwards { proxy.forward_session() } else { proxy };
         let app = App::new(()).sessions(Sessions::memory()).public_origin("https://shop.example");
         let server = Running::start(app.proxy(proxy)).await;
@@ -83,7 +83,7 @@ async fn the_cookie_of_a_session_stays_here_unless_asked() {
 async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
     let upstream = Upstream::start().await;
     let app = App::new(()).proxy(
-        Proxy::new("/api", upstream.origin())
+        ReverseProxy::new("/api", upstream.origin())
             .public()
             .cors(CorsPolicy::origins(&["https://app.example"]).build()),
     );
@@ -214,7 +214,7 @@ async fn trailers_go_both_ways() {
 #[tokio::test]
 async fn connections_are_kept_for_the_next_request() {
     let upstream = Upstream::start().await;
-    let server = started(Proxy::new("/api", upstream.origin()).public()).await;
+    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut line = None;
     for _ in 0..3 {
         let mut connection = server.connect().await;

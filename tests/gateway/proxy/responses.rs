@@ -1,6 +1,6 @@
 //! The responses that come back from an upstream.
 
-use policy_server::{Proxy, Sessions, prelude::*};
+use policy_server::{ReverseProxy, Sessions, prelude::*};
 
 use super::{Running, Upstream, asked, http::request, stripping};
 
@@ -37,7 +37,7 @@ async fn a_response_comes_back_without_what_is_about_its_connection() {
 async fn addresses_and_cookies_of_the_upstream_are_those_of_this_server() {
     let upstream = Upstream::start().await;
     let origin = upstream.origin();
-    let proxy = Proxy::new("/api", &origin).public().strip_prefix();
+    let proxy = ReverseProxy::new("/api", &origin).public().strip_prefix();
     let app = App::new(()).sessions(Sessions::memory()).public_origin("https://shop.example");
     let server = Running::start(app.proxy(proxy)).await;
     for (location, own) in [
@@ -71,7 +71,7 @@ async fn who_may_read_a_response_is_said_here() {
         [(true, vec!["access-control-allow-origin: https://app.example"]), (false, vec![])]
     {
         let upstream = Upstream::start().await;
-        let proxy = Proxy::new("/api", upstream.origin()).public();
+        let proxy = ReverseProxy::new("/api", upstream.origin()).public();
         let policy = CorsPolicy::origins(&["https://app.example"]).build();
         let proxy = if shared { proxy.cors(policy) } else { proxy };
         let server = Running::start(App::new(()).proxy(proxy)).await;
@@ -89,7 +89,7 @@ async fn who_may_read_a_response_is_said_here() {
 #[tokio::test]
 async fn policies_stand_before_the_upstream() {
     let upstream = Upstream::start().await;
-    let proxy = Proxy::new("/api", upstream.origin())
+    let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
         .headers(HeadersPolicy::API)
         .cache(CachePolicy::private().max_age(60).build())
@@ -110,7 +110,7 @@ async fn policies_stand_before_the_upstream() {
 #[tokio::test]
 async fn security_fields_of_an_upstream_stay() {
     let upstream = Upstream::start().await;
-    let proxy = Proxy::new("/api", upstream.origin()).public().no_headers();
+    let proxy = ReverseProxy::new("/api", upstream.origin()).public().no_headers();
     let server = Running::start(App::new(()).proxy(proxy)).await;
     let _arrived = upstream.answering(
         "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-frame-options: SAMEORIGIN\r\n\

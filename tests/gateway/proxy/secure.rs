@@ -8,7 +8,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use policy_server::{Limits, Proxy};
+use policy_server::{Limits, ReverseProxy};
 use policy_tests::frames::{PING, SETTINGS, frame};
 use rcgen::{CertificateParams, KeyPair};
 use tokio::{
@@ -178,7 +178,8 @@ async fn assert_echo(
 #[tokio::test]
 async fn http2_is_spoken_without_asking_where_the_app_says_so() {
     let (address, mut got) = upstream(None, true).await;
-    let proxy = Proxy::new("/api", format!("http://{address}/v1")).public().strip_prefix().http2();
+    let proxy =
+        ReverseProxy::new("/api", format!("http://{address}/v1")).public().strip_prefix().http2();
     let server = started(proxy).await;
     for _ in 0..2 {
         let got = assert_echo(&server, &mut got, Version::HTTP_2).await;
@@ -199,7 +200,7 @@ async fn over_tls_the_upstream_chooses_the_version() {
         certificate.config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
         let origin = format!("https://localhost:{}", address.port());
-        let proxy = Proxy::new("/api", &origin).public().authority(&certificate.pem);
+        let proxy = ReverseProxy::new("/api", &origin).public().root_certificates(&certificate.pem);
         let server = started(proxy).await;
         let got = assert_echo(&server, &mut got, version).await;
         if version == Version::HTTP_2 {
@@ -218,9 +219,9 @@ async fn an_upstream_that_is_not_who_it_should_be_is_502() {
     let origin = format!("https://localhost:{}", address.port());
     for proxy in [
         // Another name, another authority, and an unknown one.
-        Proxy::new("/api", &origin).public().authority(&certificate.pem),
-        Proxy::new("/api", &origin).public().authority(&trusted.pem),
-        Proxy::new("/api", &origin).public(),
+        ReverseProxy::new("/api", &origin).public().root_certificates(&certificate.pem),
+        ReverseProxy::new("/api", &origin).public().root_certificates(&trusted.pem),
+        ReverseProxy::new("/api", &origin).public(),
     ] {
         let response = started(proxy).await.response(plain("GET /api", &[])).await;
         assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
@@ -233,7 +234,8 @@ async fn an_upstream_without_http2_is_502_where_nothing_else_will_do() {
     let certificate = Certificate::new("old", &["localhost"]);
     let (address, _got) = upstream(Some(certificate.config.clone()), false).await;
     let origin = format!("https://localhost:{}", address.port());
-    let proxy = Proxy::new("/api", origin).public().authority(&certificate.pem).http2();
+    let proxy =
+        ReverseProxy::new("/api", origin).public().root_certificates(&certificate.pem).http2();
     let response = started(proxy).await.response(plain("GET /api", &[])).await;
     assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
 }
@@ -260,7 +262,8 @@ fn request(method: &str, path: &str) -> Request<BoxBody<Bytes, Infallible>> {
 #[tokio::test]
 async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     let upstream = Upstream::start().await;
-    let server = started(Proxy::new("/api", upstream.origin()).public().strip_prefix()).await;
+    let server =
+        started(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await;
     let mut client = http2_client(&server).await;
     let mut sent = request("GET", "/api/x");
     sent.headers_mut().append("cookie", "a=1".parse().expect("a value"));
@@ -285,7 +288,7 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
 #[tokio::test]
 async fn a_client_of_http2_gets_no_length_that_is_wrong() {
     let upstream = Upstream::start().await;
-    let server = started(Proxy::new("/api", upstream.origin()).public()).await;
+    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     for (response, status, body) in [
         (
@@ -313,7 +316,7 @@ async fn a_client_of_http2_gets_no_length_that_is_wrong() {
 #[tokio::test]
 async fn trailers_that_are_about_the_whole_message_go_no_further() {
     let upstream = Upstream::start().await;
-    let server = started(Proxy::new("/api", upstream.origin()).public()).await;
+    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     let asked = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
@@ -333,7 +336,7 @@ async fn trailers_that_are_about_the_whole_message_go_no_further() {
 #[tokio::test]
 async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream() {
     let upstream = Upstream::start().await;
-    let server = started(Proxy::new("/api", upstream.origin()).public()).await;
+    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     let response = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
@@ -388,7 +391,7 @@ async fn a_cancelled_request_is_reset_at_an_upstream_of_http2() {
             });
         }
     });
-    let proxy = Proxy::new("/api", format!("http://{address}"))
+    let proxy = ReverseProxy::new("/api", format!("http://{address}"))
         .public()
         .http2()
         .answer_timeout(Duration::from_secs(5));
@@ -420,7 +423,7 @@ async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
         }
     });
     let long = Duration::from_secs(600);
-    let proxy = Proxy::new("/api", format!("http://{address}")).public().http2();
+    let proxy = ReverseProxy::new("/api", format!("http://{address}")).public().http2();
     let proxy = proxy.answer_timeout(long).limits(Limits::NONE.timeout(long));
     let server = started(proxy).await;
     let mut connection = server.connect().await;
@@ -465,7 +468,8 @@ async fn a_client_that_takes_nothing_stops_one_stream_of_an_upstream_of_http2() 
             });
         }
     });
-    let server = started(Proxy::new("/api", format!("http://{address}")).public().http2()).await;
+    let server =
+        started(ReverseProxy::new("/api", format!("http://{address}")).public().http2()).await;
     let mut slow = server.connect().await;
     slow.send(plain("GET /api/large", &[])).await;
     slow.head().await;
@@ -485,7 +489,7 @@ async fn a_client_that_takes_nothing_stops_one_stream_of_an_upstream_of_http2() 
 #[tokio::test]
 async fn websockets_have_http1_beside_an_upstream_of_http2() {
     let upstream = Upstream::start().await;
-    let server = started(Proxy::new("/api", upstream.origin()).public().http2()).await;
+    let server = started(ReverseProxy::new("/api", upstream.origin()).public().http2()).await;
     let mut connection = server.connect().await;
     let fields = [
         "upgrade: websocket",

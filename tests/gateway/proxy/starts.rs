@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use policy_server::{Error, Proxy, StartProblem, prelude::*};
+use policy_server::{Error, ReverseProxy, StartProblem, prelude::*};
 
-fn problems(proxy: Proxy) -> Vec<&'static str> {
+fn problems(proxy: ReverseProxy) -> Vec<&'static str> {
     match App::new(()).proxy(proxy).build() {
         Ok(_) => Vec::new(),
         Err(Error::Start(problems)) => problems.iter().map(StartProblem::code).collect(),
@@ -29,18 +29,22 @@ fn an_address_that_is_none_is_refused() {
         ("/api", "http://127.0.0.1/a/../b", &["proxy.upstream-path"]),
         ("/api", "http://", &["proxy.upstream-host"]),
     ] {
-        assert_eq!(problems(Proxy::new(prefix, upstream).public()), codes, "{prefix} {upstream}");
+        assert_eq!(
+            problems(ReverseProxy::new(prefix, upstream).public()),
+            codes,
+            "{prefix} {upstream}"
+        );
     }
 }
 
 #[test]
 fn settings_that_cannot_be_are_all_named() {
-    let proxy = Proxy::new("/api", "http://127.0.0.1")
+    let proxy = ReverseProxy::new("/api", "http://127.0.0.1")
         .public()
         .connect_timeout(Duration::ZERO)
         .answer_timeout(Duration::ZERO)
         .idle_timeout(Duration::ZERO)
-        .authority("no-such-file.pem");
+        .root_certificates("no-such-file.pem");
     let expected = [
         "proxy.timeout-zero",
         "proxy.timeout-zero",
@@ -49,7 +53,8 @@ fn settings_that_cannot_be_are_all_named() {
         "tls.file-unreadable",
     ];
     assert_eq!(problems(proxy), expected);
-    let proxy = Proxy::new("/api", "https://127.0.0.1").public().authority("Cargo.toml");
+    let proxy =
+        ReverseProxy::new("/api", "https://127.0.0.1").public().root_certificates("Cargo.toml");
     assert_eq!(problems(proxy), ["tls.authority-malformed"]);
 }
 
@@ -65,7 +70,7 @@ async fn index() {}
 
 #[tokio::test]
 async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
-    let proxy = || Proxy::new("/api", "http://127.0.0.1:9").public();
+    let proxy = || ReverseProxy::new("/api", "http://127.0.0.1:9").public();
     for app in [
         App::new(()).proxy(proxy()).proxy(proxy()),
         App::new(()).proxy(proxy()).routes(routes![index]),
@@ -81,9 +86,9 @@ async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
 policy_server::policy_tests!(proxied: App::new(())
 .cors(CorsPolicy::origins(&["https://app.example"]).credentials().build())
 .routes(routes![crate::proxy::starts::health])
-.proxy(crate::proxy::Proxy::new("/api", "http://127.0.0.1:9").public().strip_prefix())
+.proxy(crate::proxy::ReverseProxy::new("/api", "http://127.0.0.1:9").public().strip_prefix())
 .proxy(
-    crate::proxy::Proxy::new("/open", "http://127.0.0.1:9").public()
+    crate::proxy::ReverseProxy::new("/open", "http://127.0.0.1:9").public()
         .cors(CorsPolicy::origins(&["*"]).build())
         .headers(HeadersPolicy::API)
 ));

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header::HOST};
-use policy_server::{App, Body, Clock, Limits, Proxies, Rate};
+use policy_server::{App, Body, Clock, Limits, Rate, TrustedProxies};
 use proptest::{collection::vec, prelude::*, sample::subsequence};
 
 use super::met;
@@ -47,7 +47,7 @@ const STRANGER: &str = "192.0.2.200:4711";
 
 impl Front {
     fn of(self, app: App<()>) -> App<()> {
-        let proxies = Proxies::new(["10.0.0.0/8", "192.0.2.128/26", "2001:db8::/32", "::1"]);
+        let proxies = TrustedProxies::new(["10.0.0.0/8", "192.0.2.128/26", "2001:db8::/32", "::1"]);
         match self {
             Self::None => app,
             Self::Forwarded => app.behind(proxies.forwarded()),

@@ -16,7 +16,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use policy_server::{Proxy, ServerSettings, Tls, prelude::*};
+use policy_server::{ReverseProxy, ServerSettings, Tls, prelude::*};
 use policy_tests::{
     authority::Authority,
     handlers::{echo, hello},
@@ -62,7 +62,7 @@ async fn be_server() {
     let app = App::new(()).tls(tls).settings(settings).sessions(Sessions::memory());
     let app = app.health("/healthz").readiness("/readyz").request_ids().access_log();
     let upstream = env::var(UPSTREAM).expect("an upstream");
-    let app = app.proxy(Proxy::new("/api", upstream).public().strip_prefix());
+    let app = app.proxy(ReverseProxy::new("/api", upstream).public().strip_prefix());
     let address = env::var(ADDRESS).expect("an address");
     app.routes(routes![hello, waits, echo]).serve(address).await.expect("a server");
 }

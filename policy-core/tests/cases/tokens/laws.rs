@@ -73,7 +73,7 @@ proptest! {
         let read = token.claims();
         prop_assert_eq!(read.subject(), &subject);
         prop_assert_eq!(read.session(), Some(&*session));
-        prop_assert_eq!(read.authenticated(), Some(NOW));
+        prop_assert_eq!(read.authenticated_at(), Some(NOW));
         prop_assert_eq!(read.scopes().collect::<Vec<_>>(), ["read", "write"]);
         prop_assert_eq!(read.roles().collect::<Vec<_>>(), ["admin", &role]);
         #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use policy_core::{
 
 use super::{connector::Transport, pool::Pool};
 use crate::{
-    app::proxy::{Proxy, Timeouts},
+    app::proxy::{ReverseProxy, Timeouts},
     base::error::StartProblem,
 };
 
@@ -29,7 +29,7 @@ impl Gateway {
     /// # Errors
     ///
     /// All problems.
-    pub(crate) fn new(location: &str, proxy: &Proxy) -> Result<Self, Vec<StartProblem>> {
+    pub(crate) fn new(location: &str, proxy: &ReverseProxy) -> Result<Self, Vec<StartProblem>> {
         let mut problems = Vec::new();
         let mut problem =
             |rule, value: &str| problems.push(StartProblem::new(rule, location, value));
@@ -44,10 +44,10 @@ impl Gateway {
         let upstream = Upstream::parse(&proxy.upstream)
             .map_err(|rule| StartProblem::new(rule, location, &*proxy.upstream));
         let is_plain = upstream.as_ref().is_ok_and(|upstream| !upstream.has_tls());
-        if is_plain && proxy.authority.is_some() {
+        if is_plain && proxy.root_certificates.is_some() {
             problem(Rule::ProxyAuthorityUnused, &proxy.upstream);
         }
-        let pem = proxy.authority.as_ref().map(|path| {
+        let pem = proxy.root_certificates.as_ref().map(|path| {
             fs::read(path).map_err(|error| {
                 let path = path.display().to_string();
                 StartProblem::new(Rule::TlsFile, location, path).caused_by(error)

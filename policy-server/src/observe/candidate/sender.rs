@@ -123,7 +123,7 @@ impl Sender<'_> {
     fn valid(&self, who: Option<&Principal>, required: &Requirement) -> CredentialState {
         let Some(who) = who else { return CredentialState::Unchecked };
         let refused = self.request.and_then(RequestAuth::refused);
-        let age = self.age(refused, who.authenticated(), Some(required));
+        let age = self.age(refused, who.authenticated_at(), Some(required));
         let identity = who.caller().identity;
         CredentialState::Valid(login(&identity, age, who.foreign_issuer()))
     }

@@ -41,7 +41,7 @@ use super::{
 use crate::{
     auth::LastCredential,
     base::observed_io::ObservedIo,
-    client::{peer::Peer, trusted_proxies::TrustedProxies},
+    client::{peer::Peer, trusted_proxies::CompiledProxies},
 };
 
 /// Serves one connection to its end, which drops `permit` and `alive`.
@@ -111,7 +111,7 @@ async fn establish(
     mut stream: Stream,
     address: Option<SocketAddr>,
     role: &Role,
-    proxies: Option<&TrustedProxies>,
+    proxies: Option<&CompiledProxies>,
 ) -> Option<Established> {
     let mut client = None;
     if proxies.is_some_and(|proxies| proxies.sends_header(address.map(|address| address.ip()))) {

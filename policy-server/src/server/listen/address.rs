@@ -47,7 +47,7 @@ const UNIX: &str = "unix:";
 ///   the own user (and root) may. With `007`, so may the group.
 /// - A peer has no address: [`PeerAddr`](crate::extract::PeerAddr) is `None`, and so is
 ///   [`ClientAddr`](crate::extract::ClientAddr) until a proxy states it that is trusted by
-///   [`Proxies::new(["unix"])`](crate::Proxies). Without one, a rate by address counts all requests
+///   [`TrustedProxies::new(["unix"])`](crate::TrustedProxies). Without one, a rate by address counts all requests
 ///   together, which a notice at start says (`proxies.socket`).
 /// - It counts as an address of this machine: it serves an app without a public origin, and one with
 ///   sessions or tokens without TLS. With [`App::tls`](crate::App::tls) it serves TLS, for a proxy

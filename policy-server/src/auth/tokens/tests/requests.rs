@@ -57,7 +57,7 @@ fn an_access_token_says_who_it_is_and_since_when() {
     for claims in [first.claims(), second.claims()] {
         assert_eq!(claims.subject(), "ada");
         assert!(claims.has_scope("read") && claims.has_scope("write") && claims.has_role("admin"));
-        assert_eq!(claims.authenticated(), Some(Timestamp::from_seconds(START)));
+        assert_eq!(claims.authenticated_at(), Some(Timestamp::from_seconds(START)));
     }
     assert_eq!(first.claims().session(), second.claims().session(), "both are of one login");
     assert_ne!(first.claims().id(), second.claims().id());
@@ -73,9 +73,9 @@ fn the_session_of_the_caller_is_in_their_token_and_in_nobody_elses() {
     };
     let own = verify(tokens.issue(&ada()).unwrap());
     assert_eq!(own.claims().session(), Some(&*Handle([7; 16]).to_string()));
-    assert_eq!(own.claims().authenticated(), Some(Timestamp::from_seconds(START - 60)));
+    assert_eq!(own.claims().authenticated_at(), Some(Timestamp::from_seconds(START - 60)));
     let other = verify(tokens.issue(&Identity::new("eve")).unwrap());
-    assert_eq!((other.claims().session(), other.claims().authenticated()), (None, None));
+    assert_eq!((other.claims().session(), other.claims().authenticated_at()), (None, None));
 }
 
 #[test]
