@@ -196,6 +196,8 @@ impl Engine {
         };
         let methods = route.methods.iter().filter_map(|name| name.parse().ok());
         if !matches!(route.kind, RouteKind::Mount | RouteKind::Proxy) {
+            // A path without methods is no path without a route.
+            add(prefix, &[], Vec::new())?;
             return methods.into_iter().try_for_each(|method: Method| {
                 let by_credentials = self.credential_headers(compiled, &method);
                 add(prefix, std::slice::from_ref(&method), by_credentials)
