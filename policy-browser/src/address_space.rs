@@ -34,7 +34,7 @@ pub enum AddressSpace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LocalNetwork {
-    /// The engine asks nobody: WebKit.
+    /// The engine requires no permission: WebKit.
     Open,
     /// Nobody has decided yet: the engine shows a prompt, and the load waits until the user has
     /// answered. In the model such a load is blocked. The initial state of Chromium (from 142 on;
@@ -58,7 +58,7 @@ impl fmt::Display for AddressSpace {
 }
 
 impl AddressSpace {
-    /// The address space of a URL, as far as the URL itself shows it.
+    /// The address space of a URL, judged by the URL alone.
     fn of(url: &Url) -> Self {
         match url.host() {
             _ if is_loopback(url) => Self::Loopback,
@@ -90,7 +90,7 @@ fn is_local_name(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, last)| last == "local")
 }
 
-/// The names that resolve to another address space than they show.
+/// The names that resolve to an address space other than the one that they show.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(BTreeMap<String, AddressSpace>);
 

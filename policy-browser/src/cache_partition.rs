@@ -14,13 +14,14 @@ pub(crate) struct Partition {
     top_level: String,
     /// The other parts of the key.
     within: String,
-    /// Whether it has only what scripts fetch of other sites, which no unsafe request drops.
+    /// Whether it holds only responses that scripts fetch from other sites, which no unsafe request
+    /// drops.
     is_foreign_fetch: bool,
     /// Whether the cache is not used at all.
     pub(crate) is_transient: bool,
 }
 
-/// The kind of a load, as far as partitions depend on it.
+/// The kind of a load, which decides its partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadKind {
     /// The document of the window.
@@ -70,7 +71,7 @@ impl Partition {
         Self { top_level: site(top_level), within, is_foreign_fetch, is_transient }
     }
 
-    /// The partition of what is loaded otherwise than by scripts.
+    /// The partition of responses that are not loaded by scripts.
     pub(crate) fn of_elements(&self) -> Self {
         Self { is_foreign_fetch: false, ..self.clone() }
     }

@@ -43,8 +43,8 @@ pub(crate) enum Access {
 }
 
 impl Cookie {
-    /// The cookie of a line, if a browser stores it (5.7). `number` is unique. Where that depends on the
-    /// page, the error says why it does not.
+    /// The cookie of a line, if a browser stores it (5.7). `number` is unique. If the page is the
+    /// reason why it is not stored, the error is that reason.
     pub(crate) fn received(
         profile: &Profile,
         now: Duration,

@@ -1,4 +1,4 @@
-//! Dates of cookies, which have a syntax of their own (RFC 6265bis, 5.1.1).
+//! Dates of cookies, which have their own syntax (RFC 6265bis, 5.1.1).
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ fn month_of(token: &[u8]) -> Option<u32> {
     (1..).zip(names).find_map(|(number, name)| (start == name).then_some(number))
 }
 
-/// A number of so many digits at the start, not followed by a digit.
+/// A number of `least` to `most` digits at the start, not followed by a digit.
 fn number(token: &[u8], least: usize, most: usize) -> Option<u32> {
     let digits = token.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let text = token.get(..digits).filter(|_| (least..=most).contains(&digits))?;

@@ -17,7 +17,7 @@ use crate::mime::Mime;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fetch {
-    /// The URL, resolved against that of the page.
+    /// The URL, resolved against the URL of the page.
     pub url: String,
     /// The method as the script writes it.
     pub method: String,

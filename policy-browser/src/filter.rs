@@ -1,4 +1,4 @@
-//! Filtered responses (Fetch, 2.2.6): how much of a response a page sees.
+//! Filtered responses (Fetch, 2.2.6): which parts of a response a page sees.
 
 use http::{HeaderMap, HeaderName, Method};
 use url::Url;

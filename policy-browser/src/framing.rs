@@ -52,7 +52,7 @@ pub(crate) fn check(
     if is_refused { Err(Reason::Framing(written)) } else { Ok(()) }
 }
 
-/// Does a source expression match an ancestor (CSP 3, 6.7.2).
+/// Whether a source expression matches an ancestor (CSP 3, 6.7.2).
 fn matches(profile: &Profile, source: &str, ancestor: &PageOrigin, request: &Request) -> bool {
     let PageOrigin::Tuple(origin) = ancestor else { return false };
     let Ok(ancestor_url) = Url::parse(origin) else { return false };

@@ -9,7 +9,7 @@ use http::{
 
 use crate::{Profile, ServerResponse};
 
-/// The field `Cache-Control` (RFC 9111, 5.2), as far as a private cache implements it.
+/// The directives of `Cache-Control` (RFC 9111, 5.2) that a private cache implements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CacheControl {
     pub(crate) no_store: bool,

@@ -1,4 +1,4 @@
-//! What a request tells of the page that makes it: `Origin` (Fetch, 3.2), `Referer` (Referrer
+//! What a request reveals about the page that makes it: `Origin` (Fetch, 3.2), `Referer` (Referrer
 //! Policy, 8.3) and `Sec-Fetch-*` (Fetch Metadata, 2).
 
 use std::borrow::Cow;
@@ -91,7 +91,7 @@ pub(crate) fn is_silent(profile: &Profile, request: &Request) -> bool {
     is_led_away && !profile.redirected_cors_has_metadata
 }
 
-/// Whether an element with `crossorigin` tells its origin even to its own host.
+/// Whether an element with `crossorigin` sends its origin even to its own host.
 fn tells_own_origin(profile: &Profile, request: &Request) -> bool {
     profile.elements_tell_origin || request.upgrades > 0 && profile.upgraded_images_tell_origin
 }
@@ -106,7 +106,7 @@ fn kept_origin<'a>(profile: &Profile, request: &'a Request) -> Option<Cow<'a, st
     origin.filter(|_| profile.origin_outlives_method)
 }
 
-/// What is sent of the referrer of this request.
+/// The referrer that is sent with this request.
 pub(crate) fn told_referrer(
     profile: &Profile,
     request: &Request,
@@ -122,8 +122,8 @@ pub(crate) fn told_referrer(
     }
 }
 
-/// Whether a request goes to another domain than that of the window; after a redirect, for a
-/// navigation of a window, than that of the page.
+/// Whether a request goes to a domain other than that of the window; for a navigation of a window
+/// after a redirect, other than that of the page.
 fn is_third_party(request: &Request) -> bool {
     let Some(page) = &request.page else { return false };
     match request.is_top_level_navigation() {
@@ -139,7 +139,7 @@ pub(crate) fn is_trimmed(profile: &Profile, request: &Request) -> bool {
         && is_relaxed(request.referrer_policy, &request.origin, &request.url)
 }
 
-/// The origin, as far as the referrer policy allows.
+/// The origin, if the referrer policy allows it.
 pub(crate) fn allowed_origin<'a>(profile: &Profile, request: &'a Request) -> Cow<'a, str> {
     let policy = match is_trimmed(profile, request) {
         true => ReferrerPolicy::StrictOriginWhenCrossOrigin,

@@ -26,7 +26,7 @@ const KEPT: usize = 3000;
 const MOST_OF_ONE: usize = 180;
 /// How many are left after that is exceeded.
 const KEPT_OF_ONE: usize = 150;
-/// How many of those that were not stored are remembered.
+/// The maximum number of remembered cookies that were not stored.
 const MOST_REFUSED: usize = 50;
 
 /// The cookies of all sites.
@@ -53,7 +53,7 @@ pub struct Jar {
     cookies: Vec<Cookie>,
     /// Counts operations, since the clock may not advance between two of them.
     ticks: u64,
-    /// Those that were last not stored, with the hosts whose responses had them.
+    /// The cookies that were last not stored, with the hosts whose responses had them.
     refused: VecDeque<(String, WithheldCookie)>,
 }
 
@@ -63,8 +63,8 @@ impl Jar {
         self.cookies.iter()
     }
 
-    /// The cookies that a request could carry, and why it does not: also those of the host that were
-    /// not stored.
+    /// The cookies that a request could carry, and why it does not. Includes cookies of the host
+    /// that were not stored.
     pub(crate) fn withheld(
         &self,
         profile: &Profile,

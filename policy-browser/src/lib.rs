@@ -38,13 +38,13 @@
 //! assert!(can_read("https://evilshop.example"), "the test has found the mistake");
 //! ```
 //!
-//! The tests of `policy-server` use it by its `Browser` and `Tab`, and so do the laws that it proves
-//! of an app.
+//! The tests of `policy-server` use it through its `Browser` and `Tab`; so do the laws that
+//! `policy-server` checks for an app.
 //!
-//! The model is written from the Fetch standard, HTML, RFC 6265bis, RFC 9111 and Fetch Metadata, and
-//! takes nothing of the engine of Policy, which is tested against it. It does no I/O and reads no
-//! clock. [`run`] makes a whole load. Below it, [`step`] takes a state and an event, and returns the
-//! next state and the actions of the browser:
+//! The model is written from the Fetch standard, HTML, RFC 6265bis, RFC 9111 and Fetch Metadata,
+//! and shares no code with the engine of Policy, which is tested against it. It does no I/O and
+//! reads no clock. [`run`] makes a whole load. Below it, [`step`] takes a state and an event, and
+//! returns the next state and the actions of the browser:
 //!
 //! - [`Event::Start`]: a page or the user loads something: a [`Fetch`]
 //! - [`Output::Request`]: a request goes to a server, and [`Event::Response`] is its response

@@ -212,7 +212,7 @@ fn asked_names(profile: &Profile, request: &Request) -> Vec<String> {
 }
 
 /// Computes the referrer for this URL. If an engine sends less to a site than the policy allows,
-/// the next URL may get all of the page's again (`ReferrerInfo::ComputeReferrer`).
+/// the next URL may get the full referrer of the page again (`ReferrerInfo::ComputeReferrer`).
 fn tell_referrer(state: &State, request: &mut Request) {
     let Some(source) = request.referrer.take() else { return };
     let profile = &state.profile;

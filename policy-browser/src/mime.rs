@@ -1,4 +1,4 @@
-//! MIME types, as far as loads depend on them (MIME Sniffing).
+//! MIME types, to the extent that loads depend on them (MIME Sniffing).
 
 use http::HeaderMap;
 

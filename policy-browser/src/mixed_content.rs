@@ -23,7 +23,7 @@ pub(crate) fn is_blocked(profile: &Profile, request: &Request) -> bool {
         && !is_image_of_loopback
 }
 
-/// Whether nobody between the browser and the server can change the response.
+/// Whether the response cannot be changed on its way from the server to the browser.
 fn is_safe(profile: &Profile, request: &Request) -> bool {
     let is_mixed = profile.loopback_is_mixed
         && request.url.scheme() != "https"

@@ -25,7 +25,7 @@ pub(crate) enum Network {
     Cached(ServerResponse),
 }
 
-/// A request on its way to a server, with what the HTTP cache needs to know of it.
+/// A request on its way to a server, with the facts about it that the HTTP cache needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     /// The request without content and without the conditions of the cache.

@@ -9,7 +9,7 @@ use crate::{AddressSpace, Page, PageOrigin};
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "made once a load, and matched on by tests")]
 pub enum Outcome {
-    /// The page has a response, as much of it as it may see. It sees nothing of an image of another
+    /// The page has a response, filtered to what it may see. It sees nothing of an image of another
     /// origin, of a script that did not run, or of a response that led to no document.
     Response(Response),
     /// A script ran: its text, which the page executes but cannot read.
@@ -59,7 +59,7 @@ impl Outcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Response {
-    /// How much of it is shown.
+    /// Which parts of it are shown.
     pub kind: ResponseType,
     /// Where it came from, after redirects.
     pub url: Option<Url>,
@@ -88,8 +88,8 @@ pub enum ResponseType {
     OpaqueRedirect,
 }
 
-/// Why the browser blocked a load. `Display` shows the text of a browser's console, and the reason
-/// that consoles do not give.
+/// Why the browser blocked a load. `Display` shows the text of a browser's console, followed by the
+/// reason, which consoles do not give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Blocked {

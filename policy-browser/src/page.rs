@@ -17,7 +17,7 @@ pub struct Page {
     pub origin: PageOrigin,
     /// The URL of the top-level page, which differs for a frame.
     pub top_level: Url,
-    /// The origins of the pages around it, that of its parent first (HTML, `ancestorOrigins`).
+    /// The origins of the pages around it, the parent's first (HTML, `ancestorOrigins`).
     pub ancestor_origins: Vec<PageOrigin>,
     /// Whether all pages around it are of its own site.
     pub has_same_site_ancestors: bool,
@@ -81,7 +81,8 @@ const REGISTERED: [&str; 9] = [
 pub enum PageOrigin {
     /// Scheme, host and port, serialised: `https://app.shop.example`.
     Tuple(String),
-    /// An origin that is equal to no other: that of a sandboxed frame, a `data:` or `file:` URL.
+    /// An origin that is equal to no other: the origin of a sandboxed frame, a `data:` or `file:`
+    /// URL.
     Opaque,
 }
 

@@ -31,7 +31,7 @@ struct Entry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
-    /// That there was a response, whatever it allowed.
+    /// Some response arrived, whatever it allowed.
     Grant,
     Method(String),
     /// In lower case.
@@ -110,7 +110,7 @@ impl PreflightCache {
         self.expire(now);
     }
 
-    /// Drops the entries of the origins that no later load has.
+    /// Drops the entries of opaque origins, which no later load has.
     pub(crate) fn clear_opaque(&mut self, profile: &Profile) {
         if !profile.sandboxed_preflights_are_kept {
             self.entries.retain(|entry| entry.origin != "null");

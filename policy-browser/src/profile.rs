@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::{CacheMode, LocalNetwork};
 
-/// One browser engine, as far as engines differ; each field names the source of the difference.
+/// One browser engine, described by its differences from others; each field names the source of the
+/// difference.
 ///
 /// | profile | source of its values |
 /// |---|---|
@@ -79,9 +80,9 @@ pub struct Profile {
     /// as in Chromium (`HttpCache::Transaction::DoOverwriteCachedResponse`). RFC 9111 (4.3.5)
     /// compares the fields.
     pub head_drops: bool,
-    /// Whether a request with `Authorization` revalidates the stored response to one without, in any
-    /// cache mode, as in Firefox (`nsHttpChannel::OnCacheEntryCheck`). Nothing in RFC 9111 says so for a
-    /// private cache.
+    /// Whether a request with `Authorization` revalidates the stored response to one without, in
+    /// any cache mode, as in Firefox (`nsHttpChannel::OnCacheEntryCheck`). RFC 9111 does not
+    /// require this of a private cache.
     pub authorization_revalidates: bool,
     /// Whether `Cache-Control: no-cache` in a request, as a script sets it, bypasses the cache,
     /// instead of only revalidating the stored response (RFC 9111, 5.2.1.4). Chromium does so
@@ -355,8 +356,8 @@ pub struct Profile {
     /// Whether `http` on loopback is mixed content in a page of `https`, except for images. Mixed
     /// Content (4.4) allows it, since loopback is trustworthy; WebKit does not.
     pub loopback_is_mixed: bool,
-    /// Whether pages may reach the network of their user (Local Network Access, not in Fetch): the
-    /// permission of the user, in the engines that ask for it.
+    /// The permission of pages to reach the network of their user (Local Network Access, not in
+    /// Fetch), in the engines that ask the user for it.
     pub local_network: LocalNetwork,
     /// Whether that permission covers WebSockets, as in Chromium, but not in Firefox
     /// (`network.lna.websocket.enabled`).
@@ -423,8 +424,8 @@ pub enum StorageAccess {
     Untold,
     /// All requests but WebSockets and preflights: Chromium.
     Told,
-    /// All requests until a redirect leads to another domain, and `Origin` as far as the referrer
-    /// policy allows: Firefox, for which `http` and `https` are the same site here.
+    /// All requests until a redirect leads to another domain, and `Origin` if the referrer policy
+    /// allows it: Firefox, for which `http` and `https` are the same site here.
     ToldOfDomains,
 }
 
@@ -432,7 +433,7 @@ pub enum StorageAccess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ThirdParty {
-    /// They are sent and stored, as far as `SameSite` allows.
+    /// They are sent and stored, if `SameSite` allows it.
     Sent,
     /// Each top-level site has its own.
     Partitioned,
@@ -457,13 +458,13 @@ pub enum Nameless {
 pub enum CacheKey {
     /// The site of the window.
     Window,
-    /// That, and the site of the frame; whether the response is the document of a frame; and
-    /// whether another site navigated to it. Loads of a sandboxed page are not cached (Chromium:
-    /// `HttpCache::GenerateCacheKey`).
+    /// The site of the window and the site of the frame; whether the response is the document of a
+    /// frame; and whether another site navigated to it. Loads of a sandboxed page are not cached
+    /// (Chromium: `HttpCache::GenerateCacheKey`).
     Frame,
-    /// That, and whether another site is between the window and the URL; and whether the request
-    /// had credentials (Firefox: `OriginAttributes`, and `LOAD_ANONYMOUS`). What scripts fetch of other
-    /// sites is apart from that, and no unsafe request drops it
+    /// The same key, and whether another site is between the window and the URL; and whether the
+    /// request had credentials (Firefox: `OriginAttributes`, and `LOAD_ANONYMOUS`). Responses that
+    /// scripts fetch from other sites have a separate partition, and no unsafe request drops them
     /// (`network.fetch.cache_partition_cross_origin`, `nsHttpChannel::DoInvalidateCacheEntry`).
     Foreign,
 }
@@ -474,7 +475,7 @@ pub enum CacheKey {
 pub enum Variants {
     /// It stores all variants of a URL (RFC 9111, 4.1).
     Kept,
-    /// It stores one, and requests another with the `ETag` of that: Chromium, Firefox.
+    /// It stores one, and requests another with its `ETag`: Chromium, Firefox.
     AskedByTag,
     /// It stores one: WebKit (`NetworkCache::Cache`).
     Replaced,

@@ -105,7 +105,7 @@ pub(crate) fn follow(
         request.method = Method::GET;
         request.body = None;
     }
-    // A DELETE that became GET in this way keeps what described its content.
+    // A DELETE that became GET in this way keeps the fields that describe its content.
     if becomes_get {
         request.fields.remove_content();
     }
@@ -152,8 +152,9 @@ pub(crate) fn follow(
     Ok(())
 }
 
-/// Whether a page tells client hints to an origin unasked: to its own, unless another origin or a
-/// sandbox is around it (`FindClientHintsToRemove`: the default `Permissions-Policy` is `self`).
+/// Whether a page sends client hints to an origin without being asked: to its own, unless a page
+/// around it has another origin or a sandbox (`FindClientHintsToRemove`: the default
+/// `Permissions-Policy` is `self`).
 fn gets_hints(request: &Request, target: &PageOrigin) -> bool {
     request.page.as_ref().is_some_and(|page| {
         let is_own_window = page.origin.is_same(&PageOrigin::of(&page.top_level));

@@ -43,8 +43,8 @@ pub(crate) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
 }
 
 /// The referrer for `source`, if any (Referrer Policy, 8.3: "determine request's referrer"): the
-/// page, or the referrer before a redirect. `policy` is that of the page, unless the load or a
-/// redirect has set another.
+/// page, or the referrer before a redirect. `policy` is the policy of the page, unless the load or
+/// a redirect has set another.
 pub(crate) fn referrer(
     profile: &Profile,
     policy: ReferrerPolicy,
@@ -73,7 +73,8 @@ pub(crate) fn referrer(
     stripped(source, part)
 }
 
-/// What a policy means for other origins, such as all are for a sandboxed page.
+/// The effect of a policy on requests to other origins; for a sandboxed page all origins are other
+/// ones.
 pub(crate) fn across_origins(policy: ReferrerPolicy) -> ReferrerPolicy {
     match policy {
         ReferrerPolicy::SameOrigin => ReferrerPolicy::NoReferrer,

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// The load that was started: its modes and its destination. Its method, fields and content are
-    /// those of the start; the ones below are sent.
+    /// the original ones; the current ones are below.
     pub(crate) fetch: Fetch,
     /// The page that started the load; `None` for the address bar.
     pub(crate) page: Option<Page>,
@@ -59,7 +59,7 @@ pub(crate) struct Request {
     pub(crate) is_preflighted: bool,
 }
 
-/// How much of a response the page will see (Fetch, response tainting).
+/// Which parts of a response the page will see (Fetch, response tainting).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tainting {
     Basic,
@@ -146,7 +146,7 @@ impl Request {
         self.redirected_from.iter().any(|url| !PageOrigin::of(url).is_same(&self.target))
     }
 
-    /// Whether it has `Origin` because of its method, and with this value.
+    /// Notes that the request has `Origin` because of its method, and with this value.
     pub(crate) fn keep_origin(&mut self, origin: String) {
         self.kept_origin = is_unsafe(&self.method).then_some(origin);
     }

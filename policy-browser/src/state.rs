@@ -23,7 +23,7 @@ pub struct State {
     pub(crate) store: Store,
     pub(crate) names: Names,
     loads: BTreeMap<LoadId, Load>,
-    /// Requests that a step sends besides the load that it is about.
+    /// Requests that a step sends in addition to the load that it is about.
     pub(crate) refreshes: Vec<Refresh>,
 }
 
@@ -42,8 +42,8 @@ impl State {
         }
     }
 
-    /// Says in which address space the addresses of a host name are. Without it, a name is public,
-    /// unless it is `localhost` or ends with `.local`.
+    /// Sets the address space of the addresses of a host name. Without it, a name is public, unless
+    /// it is `localhost` or ends with `.local`.
     pub fn resolve(&mut self, host: &str, space: AddressSpace) {
         self.names.insert(host, space);
     }
@@ -68,7 +68,7 @@ impl State {
         self.cookies.read(&self.profile, self.now, page)
     }
 
-    /// The action for a load, after the requests that are sent besides it.
+    /// The action for a load, after the requests that are sent besides it, such as revalidations.
     fn settle(&mut self, id: LoadId, next: Next) -> Vec<Output> {
         let mut outputs = Vec::with_capacity(1);
         for Refresh { request, sent, asked } in mem::take(&mut self.refreshes) {

@@ -73,8 +73,8 @@ impl Entry {
         self.partition == *key && self.url == request.url
     }
 
-    /// Whether an unsafe request drops it that concerns these URLs. Where responses to HEAD are stored
-    /// too, they stay, and so does what scripts fetch of other sites.
+    /// Whether an unsafe request that concerns these URLs drops it. If responses to HEAD are stored
+    /// separately, they stay, and so do responses that scripts fetched from other sites.
     pub(crate) fn is_dropped(&self, key: &Partition, urls: &[Url]) -> bool {
         self.method == Method::GET
             && self.partition == key.of_elements()

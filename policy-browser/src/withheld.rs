@@ -1,5 +1,5 @@
 //! The cookies that a request or a response could have, and that the browser keeps out of it: the
-//! first thing to look at when nobody is logged in.
+//! first thing to check if a login seems to be lost.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl WithheldCookie {
     }
 }
 
-/// As consoles say it.
+/// As in the console of a browser.
 impl fmt::Display for WithheldCookie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, is_new, reason } = self;

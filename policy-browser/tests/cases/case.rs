@@ -1,4 +1,4 @@
-//! A page's call of `fetch()`, the server that it reaches, and what is expected of both.
+//! A page's call of `fetch()`, the server that it reaches, and the expectations of both.
 
 use std::{time::Duration, vec};
 

@@ -173,7 +173,6 @@ fn a_form_of_another_site_brings_what_same_site_lets_out() {
 
 /// A frame of another site that gets two cookies and then requests its own server: the cookies sent
 /// in the same window, in one of a third site, and in a window of its own.
-/// the same window, in that of another site, and in one of its own.
 fn framed(third_party: ThirdParty) -> [String; 3] {
     let mut visit = Visit::new(Profile::STANDARD.third_party(third_party));
     let cookies = ["a=1; Secure; SameSite=None", "chip=1; Secure; SameSite=None; Partitioned"];

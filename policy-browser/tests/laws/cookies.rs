@@ -40,7 +40,7 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let segments = || vec(select(vec!["a", "a", "b", ""]), 0..3);
-    // Mostly near relations: others have nothing to say about each other.
+    // Mostly near relations: hosts that are not related never share cookies.
     let host = || prop_oneof![6 => select(HOSTS[..2].to_vec()), 1 => select(HOSTS.to_vec())];
     let scheme = || prop_oneof![9 => Just("https"), 1 => Just("http")];
     (

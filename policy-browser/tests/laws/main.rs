@@ -1,5 +1,5 @@
-//! Laws of what a browser stores: cookies and responses. Each oracle is written from
-//! the RFC and parses nothing: it knows from what a field was generated.
+//! Laws of what a browser stores: cookies and responses. Each oracle is written from the RFC and
+//! parses nothing: it knows the values from which a field was generated.
 
 #![expect(
     clippy::expect_used,

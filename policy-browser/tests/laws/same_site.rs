@@ -116,7 +116,8 @@ impl Case {
     }
 }
 
-/// A cookie set in a window of its own site is sent elsewhere as `SameSite` and the setting say.
+/// A cookie set in a window of its own site is sent elsewhere if `SameSite` and the setting allow
+/// it.
 #[test]
 fn same_site_and_the_setting_decide() {
     holds("SameSite", 85, cases(), |case| {
