@@ -1,5 +1,5 @@
-//! Requirements stated at the types of a signature, so that the compiler reports each of them there,
-//! in its words for that type: see `policy-server/src/handler/checks.rs`.
+//! Requirements stated at the types of a signature, so that the compiler reports each of them
+//! there, with the message for that type: see `policy-server/src/handler/checks.rs`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -10,8 +10,8 @@ use crate::{
     type_names::{Known, first_two_arguments, known_extractor, last_segment, mentions},
 };
 
-/// The type of an extractor. One that needs nothing of the state of an app is required here to be
-/// one; of any other this is known only in the list of routes.
+/// The type of an extractor. An extractor that does not depend on the state of an app is checked
+/// here; any other can be checked only in the list of routes.
 pub(crate) fn extractor(ty: &Type) -> TokenStream {
     let of = match known_extractor(ty) {
         None => return ty.to_token_stream(),
@@ -21,7 +21,7 @@ pub(crate) fn extractor(ty: &Type) -> TokenStream {
     quote_spanned!(ty.span()=> <#ty as __policy::#of<__PolicyState>>::Argument)
 }
 
-/// Statements that require what the one call into the library requires, too.
+/// Statements that have the same requirements as the one call into the library.
 pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> TokenStream {
     let mut statements = TokenStream::new();
     let mut state = |name: TokenStream, ty: &Type| {
@@ -38,9 +38,9 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
             let segment = last_segment(part);
             match segment.map(|segment| segment.ident.to_string()).as_deref() {
                 Some("Json") => state(quote!(ReturnedJson), part),
-                // The first ones are responses, and the last one is one as a half of a `Result` only.
+                // All of these are responses; `ErrorResponse` is one only as half of a `Result`.
                 Some("Problem" | "String" | "StatusCode" | "Response" | "ErrorResponse") => (),
-                // The call as a whole is about one that is no `Result`.
+                // The call as a whole checks a type that is not a `Result`.
                 Some(_) if !std::ptr::eq(part, &**ty) => state(quote!(Returned), part),
                 _ => (),
             }
@@ -49,7 +49,7 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
     statements
 }
 
-/// What a handler returns, where it can be written elsewhere; else it is inferred.
+/// The return type of a handler, if it can be written elsewhere; otherwise it is inferred.
 pub(crate) fn output(output: &ReturnType) -> TokenStream {
     match output {
         ReturnType::Default => quote!(()),
@@ -75,7 +75,7 @@ fn returned_types(ty: &Type) -> Vec<&Type> {
     }
 }
 
-/// The types that most parameters have, for which nothing needs to be said.
+/// The types of most parameters, which need no requirement.
 fn is_parsed(ty: &Type) -> bool {
     let known = ["String", "bool", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "Uuid"];
     last_segment(ty).is_some_and(|segment| known.iter().any(|known| segment.ident == known))

@@ -2,7 +2,7 @@
 //!
 //! The compiler expands attributes from top to bottom, and the first one sees the others as plain
 //! tokens. So the first route attribute takes all of them; a policy attribute that is expanded
-//! before it puts itself back below the first route attribute.
+//! earlier moves itself below the first route attribute.
 
 use policy_core::Rule;
 use proc_macro2::{Span, TokenStream};
@@ -29,15 +29,15 @@ pub(crate) struct ParsedAttribute {
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) routes: Vec<ParsedAttribute>,
-    /// One of each kind.
+    /// At most one attribute of each kind.
     policies: Vec<ParsedAttribute>,
-    /// The attributes of others, which stay where they are.
+    /// The other attributes, which stay in place.
     pub(crate) others: Vec<Attribute>,
-    /// Each taken attribute again, on an empty item. So an import counts as used, an editor can
-    /// resolve the name, and an attribute of another crate with the same name is an error instead
-    /// of being swallowed.
+    /// Each taken attribute again, on an empty item, so that an import counts as used, an editor
+    /// can resolve the name, and an attribute of another crate with the same name is an error
+    /// instead of being ignored.
     pub(crate) use_markers: Vec<TokenStream>,
-    /// There is an `#[auth]` that could not be read: it is not missing.
+    /// Whether there is an `#[auth]` that could not be read, so that it is not reported as missing.
     pub(crate) broken_auth: bool,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn is_use_marker(args: &TokenStream, item: &TokenStream) -> bool {
         })
 }
 
-/// Whether the attribute was put back, see [`requeue`], and so is resolved already.
+/// Whether the attribute was put back, see [`requeue`], and so is already resolved.
 fn is_requeued(path: &Path) -> bool {
     path.leading_colon.is_some()
         && path.segments.len() == 2

@@ -24,8 +24,8 @@ struct Warning {
 }
 
 impl Diagnostics {
-    /// A violation of the attribute grammar, or of how attribute and function fit together, with a
-    /// fix that is more specific than the catalogue's.
+    /// A violation of the attribute grammar, or of the consistency of attribute and function, with
+    /// a fix that is more specific than the catalogue's.
     pub(crate) fn error(
         &mut self,
         at: impl ToTokens,
@@ -36,7 +36,7 @@ impl Diagnostics {
         self.errors.push(Error::new_spanned(at, text(rule, value, help)));
     }
 
-    /// A word that an attribute does not know; `possible` names those that it knows.
+    /// A word that an attribute does not accept; `possible` lists the accepted ones.
     pub(crate) fn unknown(
         &mut self,
         at: impl ToTokens,
@@ -113,9 +113,9 @@ impl Diagnostics {
 
     /// The warnings as items, below the conditions and `allow`s of the function they are about.
     ///
-    /// Macros on stable Rust cannot warn. A use of a deprecated constant can: the compiler
-    /// shows its note under the tokens that the use is spanned at, and `#[allow(deprecated)]`
-    /// on the handler silences it.
+    /// Macros on stable Rust cannot emit warnings. The use of a deprecated constant can: the
+    /// compiler shows its note at the span of the use, and `#[allow(deprecated)]` on the handler
+    /// silences it.
     pub(crate) fn warnings(&self, attributes: &[&Attribute]) -> TokenStream {
         self.warnings
             .iter()

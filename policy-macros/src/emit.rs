@@ -9,11 +9,11 @@ use crate::parse::{List, number_of, strip_groups};
 /// The expansion of the attributes of one handler.
 #[derive(Default)]
 pub(crate) struct Expansion {
-    /// Constants that the compiler evaluates, and so checks.
+    /// Constants that the compiler evaluates, which checks them.
     pub(crate) items: TokenStream,
     /// The fields of `RoutePolicy` that are stated.
     pub(crate) policy: TokenStream,
-    /// Fields of `Description` beside the policy.
+    /// Fields of `Description` in addition to the policy.
     pub(crate) description: TokenStream,
     /// The constant with the layers of the handler, if it has any.
     pub(crate) layer: TokenStream,
@@ -31,7 +31,7 @@ impl Expansion {
         self.state(field, &quote!(__policy::policy_core::route::Facet::Set(#policy)));
     }
 
-    /// Sets one facet that levels share to no policy, whatever the outer levels state.
+    /// Sets one facet that levels share to no policy, regardless of the outer levels.
     pub(crate) fn set_none(&mut self, field: &str) {
         self.state(field, &quote!(__policy::policy_core::route::Facet::None));
     }
@@ -60,7 +60,7 @@ pub(crate) fn some(value: &impl ToTokens) -> TokenStream {
     quote!(::core::option::Option::Some(#value))
 }
 
-/// A list as a slice that lives forever, which needs a constant when it is not literal.
+/// A list as a `'static` slice, which needs a constant if it is not literal.
 pub(crate) fn list(list: &List) -> TokenStream {
     let expr = &list.expr;
     if list.literals().is_some() {
@@ -78,8 +78,8 @@ pub(crate) fn seconds(expr: &Expr) -> TokenStream {
     constant(&quote!(::core::primitive::i64), &expr.to_token_stream())
 }
 
-/// A value in a constant of its own, so that a type mismatch is reported at the value and names
-/// both types.
+/// A value in a separate constant, so that a type mismatch is reported at the value and names both
+/// types.
 fn constant(ty: &TokenStream, value: &TokenStream) -> TokenStream {
     quote!({
         const __POLICY_VALUE: #ty = #value;
@@ -103,7 +103,7 @@ pub(crate) fn const_assertion(
 }
 
 /// The arms of a `match` on the part and the index of a violation, for one part: a panic for each
-/// of its entries that can be seen, and one for all else of it.
+/// of its visible entries, and one for everything else.
 pub(crate) fn panic_arms(
     part: &TokenStream,
     list: Option<&List>,

@@ -53,7 +53,7 @@ impl<'a> Endpoint<'a> {
         let endpoint = Self { krate, sig, spans, routes, arguments, attributes };
         let methods = endpoint.context().methods;
         let only_gets = methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
-        // After an error it may be a parameter of the path that is misspelt.
+        // After an error, the argument may be a misspelt parameter of the path.
         let is_clean = diagnostics.error_count() == 0;
         if let Some(ty) = endpoint.arguments.body().filter(|_| only_gets && is_clean) {
             diagnostics.rule(ty, Rule::BodyOfGet, "");
@@ -134,8 +134,8 @@ impl<'a> Endpoint<'a> {
     }
 
     /// One bound for each argument that may depend on the state of the app. The compiler checks it
-    /// where the state is known, in the list of routes, and names the argument. What depends on no
-    /// state has no bound: it is checked here, and reported at the handler.
+    /// where the state is known, in the list of routes, and names the argument. An argument that
+    /// does not depend on the state has no bound: it is checked here, and reported at the handler.
     fn bounds(&self) -> TokenStream {
         let arguments = &self.arguments;
         let last = arguments.extractors.len().saturating_sub(1);

@@ -84,8 +84,8 @@ fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
 /// error in the list.
 ///
 /// It has the span of the handler, so the compiler's warning about types that are never constructed
-/// points at a handler that no list names, even if other code calls it. In a program no other crate could
-/// name it, so `pub` must not silence the warning there.
+/// points at a handler that no list names, even if other code calls it. No other crate can name a
+/// handler of a program, so `pub` must not silence the warning there.
 fn marker(Function { vis, sig }: &Function) -> TokenStream {
     let name = &sig.ident;
     let vis = match vis {
@@ -107,7 +107,7 @@ fn marker(Function { vis, sig }: &Function) -> TokenStream {
     }
 }
 
-/// Whether cargo builds a program, and not a library. Other tools do not say; then nothing is known.
+/// Whether cargo builds a program and not a library; `false` for tools that do not state it.
 fn is_program() -> bool {
     env::var_os("CARGO_BIN_NAME").is_some()
 }

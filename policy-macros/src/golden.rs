@@ -1,4 +1,4 @@
-//! Compares expansions with files: `tests/expand/<case>.rs` is what a user writes, and
+//! Compares expansions with files: `tests/expand/<case>.rs` is the code of a user, and
 //! `<case>.expanded.rs` is its expansion. `UPDATE_GOLDEN=1` rewrites the latter.
 
 use std::{fs, path::Path};
@@ -66,7 +66,7 @@ fn expansions_are_the_golden_ones() {
     assert_eq!(count, 17);
 }
 
-/// Without the use markers, which depend on the position of an attribute.
+/// Removes the use markers, which depend on the position of an attribute.
 fn essence(source: &str) -> String {
     let mut items = expand_all(source.parse().unwrap());
     items.retain(|item| !item.to_token_stream().to_string().contains("__policy_consumed"));

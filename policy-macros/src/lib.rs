@@ -6,9 +6,10 @@
 //! unchanged: it can be called, and tested, like any other.
 //!
 //! The macros contain no rules of their own. Literals are checked by the validators of
-//! `policy-core` while the macro runs, every mistake at once and each on its own token; values of
-//! named constants are checked by the same validators when the compiler evaluates constants. Rules
-//! that only warn give a compiler warning, which `#[allow(deprecated)]` on the handler silences.
+//! `policy-core` while the macro runs: all mistakes are reported at once, each on its own token;
+//! values of named constants are checked by the same validators when the compiler evaluates
+//! constants. Rules that only warn give a compiler warning, which `#[allow(deprecated)]` on the
+//! handler silences.
 //!
 //! With `POLICY_MACROS_DEBUG=1` in its environment, the compiler prints every expansion.
 #![expect(missing_docs, reason = "they are documented where `policy-server` re-exports them")]

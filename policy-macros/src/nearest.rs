@@ -1,6 +1,6 @@
-//! The word that was meant.
+//! Suggests the accepted word that is most similar to a misspelt one.
 
-/// The help for an unknown word: the accepted word that is most like it, if one is, then all words
+/// The help for an unknown word: the most similar accepted word, if there is one, then all words
 /// that the attribute accepts. `possible` names them in backticks.
 pub(crate) fn help(word: &str, possible: &str) -> String {
     match nearest(word, possible) {
@@ -32,8 +32,8 @@ fn words(possible: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many letters have to be added, removed, replaced or swapped with their neighbour (optimal
-/// string alignment).
+/// The number of letters to add, remove, replace or swap with their neighbour (optimal string
+/// alignment).
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<_>, Vec<_>) = (from.chars().collect(), to.chars().collect());
     // The rows for all but the last two letters of `from`, all but the last one, and all.

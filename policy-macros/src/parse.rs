@@ -44,7 +44,7 @@ pub(crate) enum PolicyArgs<T> {
     Inline(T),
     /// As the value of an expression.
     Shared(Expr),
-    /// `none`: no policy, whatever the outer levels state.
+    /// `none`: no policy, regardless of the outer levels.
     None,
 }
 
@@ -61,15 +61,15 @@ pub(crate) trait Inline: Sized {
     /// Whether `none` is a valid policy.
     const HAS_NONE: bool = true;
 
-    /// Sets a flag; `false` if it is set already.
+    /// Sets a flag; `false` if it is already set.
     fn flag(&mut self, _flag: Ident) -> bool {
         true
     }
 
-    /// Sets the value of a part; `false` if it has one already.
+    /// Sets the value of a part; `false` if it already has one.
     fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool;
 
-    /// How a part is written, for the help of errors.
+    /// An example of a part, for the help of errors.
     fn example(part: &str) -> String;
 
     /// The arguments that can still be checked after an error: a part that seems missing or
@@ -137,7 +137,7 @@ impl<T: Inline> PolicyArgs<T> {
         }
     }
 
-    /// The parts, where the policy has them here.
+    /// The parts, if the policy is stated inline.
     pub(crate) fn inline(&self) -> Option<&T> {
         match self {
             Self::Inline(inline) => Some(inline),
@@ -182,7 +182,7 @@ fn reject_mixed(whole: impl IntoIterator<Item = impl ToTokens>, diagnostics: &mu
     }
 }
 
-/// Adds a word unless it is there already.
+/// Adds a word unless it is already in the list.
 pub(crate) fn add_flag(flags: &mut Vec<Ident>, flag: Ident) -> bool {
     let is_first = !flags.contains(&flag);
     if is_first {
@@ -218,7 +218,7 @@ pub(crate) fn peek_assignment(input: ParseStream<'_>) -> bool {
     input.peek(Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
 }
 
-/// Whether a word is written as constants are.
+/// Whether a word is written in the case of constants.
 fn is_constant(word: &Ident) -> bool {
     word.to_string().contains(|char: char| char.is_ascii_uppercase())
 }
@@ -266,7 +266,7 @@ impl List {
         Some(list)
     }
 
-    /// The entries, where they can be seen.
+    /// The entries, if they are visible.
     pub(crate) fn entries(&self) -> Option<impl Iterator<Item = &Expr>> {
         match &self.expr {
             Expr::Array(array) => Some(array.elems.iter()),
@@ -280,7 +280,7 @@ impl List {
         entry.unwrap_or(&self.expr).to_token_stream()
     }
 
-    /// The entries, where all of them are literals.
+    /// The entries, if all of them are literals.
     pub(crate) fn literals(&self) -> Option<Vec<&LitStr>> {
         self.entries()?.map(string_of).collect()
     }
@@ -292,7 +292,7 @@ pub(crate) fn texts(list: Option<&List>) -> Vec<String> {
     literals.into_iter().map(LitStr::value).collect()
 }
 
-/// The texts as the rules take them.
+/// The texts in the form that the rules take.
 pub(crate) fn strs(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }
@@ -307,7 +307,7 @@ pub(crate) fn strip_groups(expr: &Expr) -> &Expr {
     }
 }
 
-/// The string literal that an expression is.
+/// The string literal that an expression consists of.
 pub(crate) fn string_of(expr: &Expr) -> Option<&LitStr> {
     match strip_groups(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
@@ -315,7 +315,7 @@ pub(crate) fn string_of(expr: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// The string literal that the value of a part has to be.
+/// The string literal that the value of a part must be.
 pub(crate) fn read_string(
     value: &Expr,
     part: &str,
@@ -329,7 +329,7 @@ pub(crate) fn read_string(
     text
 }
 
-/// The single word that an expression is.
+/// The single word that an expression consists of.
 pub(crate) fn word_of(expr: &Expr) -> Option<&Ident> {
     match strip_groups(expr) {
         Expr::Path(ExprPath { qself: None, path, .. }) => path.get_ident(),
@@ -337,8 +337,8 @@ pub(crate) fn word_of(expr: &Expr) -> Option<&Ident> {
     }
 }
 
-/// The number that an expression is, negative ones too. One that does not fit is as wrong as the
-/// largest that does.
+/// The number that an expression consists of, including negative ones. A number that does not fit
+/// counts as the largest one, which is also invalid.
 pub(crate) fn number_of(expr: &Expr) -> Option<i64> {
     match strip_groups(expr) {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {

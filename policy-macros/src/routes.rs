@@ -56,8 +56,8 @@ pub(crate) fn expand(input: TokenStream) -> TokenStream {
     quote!({ #errors #list }).into_token_stream()
 }
 
-/// Whether a name is that of a type, by its first letter: the compiler says of a function of one that a type
-/// is ambiguous, which helps nobody.
+/// Whether a name is the name of a type, judged by its first letter. For an associated function the
+/// compiler would report an ambiguous type, which is no help.
 fn is_type(name: &Ident) -> bool {
     name.unraw().to_string().starts_with(char::is_uppercase)
 }

@@ -122,7 +122,7 @@ impl<'a> Arguments<'a> {
         word_inside(last).is_some_and(is_body).then_some(*last)
     }
 
-    /// The type of an extractor that is a `Principal` or a `Caller`, by itself or in a tuple.
+    /// The type of an extractor that is a `Principal` or a `Caller`, alone or in a tuple.
     pub(crate) fn principal(&self) -> Option<&'a Type> {
         self.extractors.iter().find_map(|ty| principal_in(ty))
     }
@@ -254,7 +254,7 @@ fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Refuses numbers and the like that no path names: nothing can fill them.
+/// Refuses arguments of types such as numbers that no path names: nothing can fill them.
 fn check_parsed(argument: &Argument<'_>, paths: &[LitStr], diagnostics: &mut Diagnostics) {
     let parsed = [
         "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",

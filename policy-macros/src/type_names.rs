@@ -1,11 +1,11 @@
-//! What the name of a type tells. A macro sees no more of it: a type with the name of an extractor is
-//! taken for it.
+//! The facts that the name of a type reveals. A macro sees only the name: a type with the name of
+//! an extractor is treated as that extractor.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, Ident, PathArguments, PathSegment, Type, ext::IdentExt};
 
-/// An extractor of ours or of axum, which needs nothing of the state of an app.
+/// An extractor of this crate or of axum, which does not depend on the state of an app.
 #[derive(Clone, Copy)]
 pub(crate) enum Known {
     /// From the body.
@@ -24,7 +24,7 @@ pub(crate) fn known_extractor(ty: &Type) -> Option<Known> {
     }
 }
 
-/// Whether an extractor reads the body, as far as its name says.
+/// Whether an extractor reads the body, judged by its name.
 pub(crate) fn reads_body(ty: &Type) -> bool {
     let bodies = ["Json", "Form", "Bytes", "String", "Multipart", "Request"];
     word_inside(ty).is_some_and(|word| bodies.iter().any(|body| word == body))
@@ -39,7 +39,7 @@ pub(crate) fn word_inside(ty: &Type) -> Option<&Ident> {
     }
 }
 
-/// The last name of the path that a type is.
+/// The last segment of the path of a type.
 pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     match ty {
         Type::Group(group) => last_segment(&group.elem),
@@ -64,12 +64,12 @@ pub(crate) fn first_two_arguments(segment: &PathSegment) -> (Option<&Type>, Opti
     (types.next(), types.next())
 }
 
-/// A type as it is written, without the spaces between tokens.
+/// A type as written, without the spaces between tokens.
 pub(crate) fn type_text(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(' ', "").replace(',', ", ")
 }
 
-/// Whether an identifier of a type is meant.
+/// Whether the tokens contain an identifier that `is_meant` accepts.
 pub(crate) fn mentions(tokens: TokenStream, is_meant: &impl Fn(&Ident) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(word) => is_meant(&word),

@@ -312,7 +312,7 @@ impl Args {
             || (self.takes("session") && is_shared)
     }
 
-    /// A constant whose evaluation applies the same rules. As for a CORS policy nothing refers to
+    /// A constant whose evaluation applies the same rules. As for a CORS policy, nothing refers to
     /// it, so that one mistake gives one error.
     fn check_by_compiler(&self, context: &Context<'_>) -> TokenStream {
         let core = quote!(__policy::policy_core);
@@ -383,7 +383,7 @@ impl Args {
         }
     }
 
-    /// The tokens of an entry, or of the smallest thing around it that exists.
+    /// The tokens of an entry, or of the smallest enclosing part that exists.
     fn tokens_of(&self, part: Part, index: usize, context: &Context<'_>) -> TokenStream {
         let entry = |list: &Option<List>| list.as_ref().map(|list| list.tokens_of(index));
         let found = match part {
@@ -413,14 +413,14 @@ impl Args {
 }
 
 impl SchemeType {
-    /// The type as it is written, without blanks.
+    /// The type as written, without blanks.
     fn name(&self) -> String {
         let text = self.ty.to_token_stream().to_string();
         text.split_whitespace().collect()
     }
 }
 
-/// Whether `#[cors]` grants origins without `credentials`, as far as can be seen.
+/// Whether `#[cors]` grants origins without `credentials`, if that is visible to the macro.
 fn is_without_credentials(context: &Context<'_>) -> bool {
     let inline = context.attributes.cors.as_ref().and_then(PolicyArgs::inline);
     inline.is_some_and(|inline| !inline.has("credentials") && !inline.extends())

@@ -124,8 +124,8 @@ impl Attribute for Args {
     }
 }
 
-/// A policy that is checked already, and a constant whose evaluation asks whether it agrees with
-/// the rest of the handler.
+/// A policy that is already checked, and a constant whose evaluation checks that it agrees with the
+/// rest of the handler.
 fn checked_policy(name: &Ident, expr: &Expr, context: &Context<'_>) -> TokenStream {
     let cache = quote!(__policy::policy_core::cache);
     let route = context.emit_facts();
@@ -171,7 +171,7 @@ impl InlineCache {
         quote!(#cache::CacheSpec { #(#parts,)* ..#cache::CacheSpec::NOTHING })
     }
 
-    /// The tokens of a part, or of the smallest thing around it that exists.
+    /// The tokens of a part, or of the smallest enclosing part that exists.
     fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
         let flag = self.flags.iter().find(|flag| *flag == part.name());
         let age = self.age(part.name()).map(|age| age.tokens.clone());

@@ -44,7 +44,7 @@ enum OriginsArg {
         within: Option<List>,
         by: Option<Box<Expr>>,
     },
-    /// They are there, and an error about them has been found already.
+    /// The origins are present, but an error about them was already reported.
     Unreadable,
 }
 
@@ -88,13 +88,13 @@ impl Inline for InlineCors {
         }
     }
 
-    /// A misspelt part may be the origins, which are then not to be called missing, too.
+    /// A misspelt part may be the origins, which are then not reported as missing.
     fn after_error(mut self) -> Option<Self> {
         self.origins.get_or_insert(OriginsArg::Unreadable);
         Some(self)
     }
 
-    /// The compiler finds out whether it is a policy.
+    /// The compiler checks whether it is a policy.
     fn is_shared(_: &Expr) -> bool {
         true
     }
@@ -182,7 +182,7 @@ impl Attribute for Args {
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
         match self {
             Self::Inline(inline) => inline.emit(&constant(context), expansion),
-            // It is a policy already, and checked itself.
+            // It is already a policy, and checked itself.
             Self::Shared(expr) => {
                 let name = constant(context);
                 expansion.items.extend(quote! {
@@ -277,7 +277,7 @@ impl InlineCors {
         }
     }
 
-    /// The list that a part is.
+    /// The list of a part.
     fn list(&self, part: Part) -> Option<&List> {
         match (part, &self.origins) {
             (Part::Origins, Some(OriginsArg::Listed(list))) => Some(list),
@@ -289,8 +289,8 @@ impl InlineCors {
         }
     }
 
-    /// Whether all values of a part are visible: each part is checked by itself and with the flags,
-    /// so a part that is not visible does not prevent checks of the others.
+    /// Whether all values of a part are visible: each part is checked separately and with the
+    /// flags, so a part that is not visible does not prevent checks of the others.
     fn is_visible(&self, part: Part) -> bool {
         match (part, &self.origins) {
             (Part::Origins, Some(OriginsArg::Unreadable)) => false,
@@ -305,7 +305,7 @@ impl InlineCors {
         Part::ALL.iter().all(|&part| self.is_visible(part))
     }
 
-    /// The tokens of an entry, or of the smallest thing around it that exists.
+    /// The tokens of an entry, or of the smallest enclosing part that exists.
     fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
         if let (Part::MaxAge, Some(seconds)) = (part, &self.max_age) {
             return seconds.to_token_stream();
@@ -317,11 +317,11 @@ impl InlineCors {
         }
     }
 
-    /// The policy as a constant that the compiler checks while it evaluates it, by the rules once
-    /// more: this time also what is behind names.
+    /// The policy as a constant. The compiler applies the rules again while it evaluates the
+    /// constant, this time also to values behind names.
     ///
-    /// What fails is a constant that nothing refers to, or the compiler would complain about every
-    /// use of it. Its name stands in the message.
+    /// The error is in a constant that nothing refers to, since the compiler would report every use
+    /// of it. The message contains its name.
     fn emit_checked(&self, name: &Ident, (ty, value): (&TokenStream, &TokenStream)) -> TokenStream {
         let stated = quote!(__POLICY_CORS);
         let spec = if self.extends() { quote!(#stated.spec()) } else { stated.clone() };
@@ -397,8 +397,8 @@ impl InlineCors {
         flags.chain(values.into_iter().flatten()).collect()
     }
 
-    /// One panic for each part that could not be seen while the macro ran, with the spans of that
-    /// part, so that the compiler underlines it. The parts that could be seen have no violations.
+    /// One panic for each part that was not visible to the macro, with the spans of that part, so
+    /// that the compiler underlines it. The visible parts have no violations.
     fn failure(&self) -> TokenStream {
         let otherwise = panic_at(&self.tokens);
         let mut arms = TokenStream::new();

@@ -146,8 +146,8 @@ impl Attribute for Args {
     }
 }
 
-/// The policy behind a name, which is checked itself; and where it has to agree with something, a
-/// constant whose evaluation asks about that.
+/// The policy behind a name, which is checked itself; and, if it must be consistent with other
+/// attributes, a constant whose evaluation checks that.
 fn checked_policy(expr: &Expr, context: &Context<'_>) -> TokenStream {
     let headers = quote!(__policy::policy_core::headers);
     let policy = quote!(const __POLICY_HEADERS: #headers::HeadersPolicy = #expr;);
@@ -249,7 +249,7 @@ impl InlineHeaders {
         }
     }
 
-    /// The tokens of an entry, or of the smallest thing around it that exists.
+    /// The tokens of an entry, or of the smallest enclosing part that exists.
     fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
         let found = match (part, &self.frame) {
             (Part::Frame, Some(FrameArg::Listed(origins))) => Some(origins.tokens_of(index)),
@@ -266,7 +266,7 @@ impl InlineHeaders {
     }
 }
 
-/// A policy for contents, as data.
+/// A content security policy, as data.
 fn directives(text: &str, headers: &TokenStream) -> TokenStream {
     let directives = csp::parse(text).directives.into_iter().map(|(name, sources)| {
         let name = format_ident!("{name:?}");

@@ -18,7 +18,7 @@ use crate::{
 pub(crate) enum Args {
     SameOrigin,
     SameSite,
-    /// Every page, whatever the outer levels state.
+    /// Every page, regardless of the outer levels.
     None,
 }
 

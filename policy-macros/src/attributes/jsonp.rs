@@ -103,7 +103,7 @@ impl Attribute for Args {
 }
 
 impl Args {
-    /// The tokens of a part, or of the smallest thing around it that exists.
+    /// The tokens of a part, or of the smallest enclosing part that exists.
     fn tokens_of(&self, part: Part, context: &Context<'_>) -> TokenStream {
         let inline = self.policy.inline();
         let found = match part {

@@ -35,7 +35,7 @@ pub(crate) struct InlineLimits {
     sockets_per_caller: Option<Number>,
 }
 
-/// A number, and how it is written.
+/// A number, and its source text.
 struct Number {
     value: u32,
     literal: LitInt,
@@ -138,7 +138,7 @@ impl Attribute for Args {
     }
 }
 
-/// The value of a constant of the user's, which the compiler checks while it evaluates another.
+/// The value of a user's constant, which the compiler checks while it evaluates another.
 fn checked_value(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
     let limits = quote!(__policy::policy_core::limits);
     let route = context.emit_facts();

@@ -148,6 +148,6 @@ pub(crate) trait Attribute: Sized {
     /// Has policy-core check the visible values.
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics);
 
-    /// States the policy, which broke no rule that could be seen.
+    /// States the policy, whose visible values break no rule.
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion);
 }
