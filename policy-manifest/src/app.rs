@@ -1,10 +1,10 @@
-//! What holds for an app as a whole.
+//! The facts about an app as a whole.
 
 use serde::{Deserialize, Serialize};
 
 use policy_core::path::TrailingSlash;
 
-/// What holds for an app as a whole.
+/// The facts about an app as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -18,10 +18,10 @@ pub struct AppFacts {
     /// Its tokens, if it accepts any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenFacts>,
-    /// The networks of the proxies that it trusts, and in which form they report clients.
+    /// The networks of the proxies that it trusts, and the format in which they report clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proxies: Vec<String>,
-    /// What a path with another trailing slash than that of its route is.
+    /// How a path is treated that differs from its route in the trailing slash.
     #[serde(skip_serializing_if = "is_strict")]
     pub trailing_slash: TrailingSlash,
     /// Whether TRACE is served.
@@ -47,7 +47,7 @@ pub struct SessionFacts {
     /// `Domain` of the cookie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Whether browsers keep another cookie below each top-level site.
+    /// Whether browsers keep a separate cookie below each top-level site.
     #[serde(default, skip_serializing_if = "super::facets::is_false")]
     pub partitioned: bool,
 }

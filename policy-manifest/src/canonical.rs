@@ -10,8 +10,8 @@ impl Manifest {
     /// The canonical JSON text, in UTF-8 with a line end at its end. A facet of a route is one line,
     /// so that a change of one is a change of one line.
     ///
-    /// Equal policies have equal bytes: lists are in a fixed order, what is as by default and what
-    /// another entry covers is left out, and fields stand in the order in which they are documented.
+    /// Equal policies have equal bytes: lists are in a fixed order, default values and entries that
+    /// another one covers are left out, and fields are in the order in which they are documented.
     pub fn to_json(&self) -> String {
         let manifest = self.clone().normal();
         let mut text = format!(
@@ -84,7 +84,7 @@ impl Lines {
         self.0.push(line);
     }
 
-    /// A field that is left out where it is as by default.
+    /// Writes a field, unless it has its default value.
     fn stated<T: Serialize + Default + PartialEq>(&mut self, name: &str, value: &T) {
         if *value != T::default() {
             self.field(name, value);
@@ -94,6 +94,6 @@ impl Lines {
 
 /// The JSON text of a value on one line.
 fn json(value: &impl Serialize) -> String {
-    // INVARIANT: no type of a manifest has a map whose keys are no text, or fails to serialize.
+    // INVARIANT: every map in a manifest has text as keys, and every type serializes.
     serde_json::to_string(value).unwrap_or_default()
 }

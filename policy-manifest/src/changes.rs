@@ -1,4 +1,5 @@
-//! What changes between two manifests, facet by facet: what is opened, what is taken away.
+//! The changes between two manifests, facet by facet: access that is opened, and access that is
+//! removed.
 
 mod facets;
 
@@ -21,22 +22,22 @@ pub enum Direction {
     Narrows,
     /// Both, for different requests.
     OpensAndNarrows,
-    /// Responses differ, and nobody gains or loses access by it.
+    /// Responses differ, but no access is gained or lost.
     Shifts,
 }
 
 impl Direction {
-    /// Whether something is allowed that was refused.
+    /// Whether the change allows a request that was refused.
     pub fn opens(self) -> bool {
         matches!(self, Self::Opens | Self::OpensAndNarrows)
     }
 
-    /// Whether something is refused that was allowed.
+    /// Whether the change refuses a request that was allowed.
     pub fn narrows(self) -> bool {
         matches!(self, Self::Narrows | Self::OpensAndNarrows)
     }
 
-    /// The direction of what gains and loses; `None` if it does neither.
+    /// The direction of a change with these effects; `None` if it has neither.
     fn of(opens: bool, narrows: bool) -> Option<Self> {
         match (opens, narrows) {
             (true, true) => Some(Self::OpensAndNarrows),
@@ -51,11 +52,11 @@ impl Direction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The path template, or `app` for what holds for the app as a whole.
+    /// The path template, or `app` for facts about the app as a whole.
     pub path: String,
     /// The methods that change alike; empty for the app.
     pub methods: Vec<String>,
-    /// The name of the facet, or `route` where a route came or went.
+    /// The name of the facet, or `route` if a route was added or removed.
     pub facet: &'static str,
     /// Whom it favours.
     pub direction: Direction,
@@ -85,15 +86,15 @@ impl fmt::Display for Change {
     }
 }
 
-/// What changes from one manifest to another, in the order of paths. It is empty exactly if both have
-/// the same meaning.
+/// The changes from one manifest to another, in the order of paths. It is empty exactly if both
+/// have the same meaning.
 ///
-/// A path that only one of them lists is compared with what serves it in the other: a mount around it,
-/// the fallback, or nothing.
+/// A path that only one of them lists is compared with the route that serves it in the other: a
+/// mount around it, the fallback, or nothing.
 ///
 /// # Errors
 ///
-/// One of the two is no policy that the engine accepts.
+/// One of the two is not a policy that the engine accepts.
 ///
 /// ```
 /// use policy_manifest::{Auth, Manifest, Requirement, Route, changes};
@@ -114,7 +115,7 @@ pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineErro
     Ok(between([&old, &new], [&Engine::new(&old)?, &Engine::new(&new)?]))
 }
 
-/// What changes between two manifests in their normal form.
+/// The changes between two manifests in their normal form.
 pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<Change> {
     let mut found = facets::of_app(&old.app, &new.app);
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
@@ -167,7 +168,7 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
 
 /// A path that one of two manifests lists.
 struct Subject {
-    /// As it is written.
+    /// The path as written.
     path: String,
     /// A path that it matches.
     sample: String,
@@ -179,7 +180,7 @@ impl Subject {
         Self { path: route.path.clone(), sample: sample(template), methods: Vec::new() }
     }
 
-    /// Its methods, or none in particular where every method is served alike.
+    /// Its methods; none if every method is served alike.
     fn methods(&self) -> Vec<String> {
         let mut methods = self.methods.clone();
         methods.sort_unstable();

@@ -25,7 +25,7 @@ pub struct Date {
     days: u32,
 }
 
-/// A text is no date of the form `2027-01-31`.
+/// The error for a text that is not a date of the form `2027-01-31`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseDateError(String);
 
@@ -44,7 +44,7 @@ impl Date {
         Self { days: days.min(Self::LAST) }
     }
 
-    /// How many days later this day is than another one; `None` if it is earlier.
+    /// The number of days from another day to this one; `None` if this one is earlier.
     pub fn days_since(self, earlier: Self) -> Option<u32> {
         self.days.checked_sub(earlier.days)
     }
@@ -96,7 +96,7 @@ impl FromStr for Date {
             }
             _ => None,
         };
-        // A day that the month does not have is another one when it is written.
+        // A day that the month does not have is different when it is written again.
         date()
             .filter(|date| date.to_string() == text)
             .ok_or_else(|| ParseDateError(text.to_owned()))

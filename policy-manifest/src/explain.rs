@@ -1,4 +1,4 @@
-//! Why a request is decided as it is, and what would have to change.
+//! Explains the decision about a request, and which change would let the request through.
 
 mod edit;
 mod nearest;
@@ -18,16 +18,16 @@ pub use nearest::Nearest;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// The decision. Where a browser asks by a preflight first and that one is refused, this is the
+    /// The decision. If a browser sends a preflight first and that one is refused, this is the
     /// decision about the preflight.
     pub decision: Decision,
-    /// Whether the decision is that about the preflight of the request.
+    /// Whether the decision is about the preflight of the request.
     pub is_of_preflight: bool,
     /// The path template and the methods of the route, if one serves the request.
     pub route: Option<(String, Vec<String>)>,
-    /// What each gate found, in their order.
+    /// The result of each gate, in order.
     pub gates: Vec<GateFinding>,
-    /// What the page that sent the request sees, if a page of another origin did.
+    /// The view of the page that sent the request, if that page is of another origin.
     pub page: Option<&'static str>,
     /// The most similar request that is let through, if this one is not.
     pub nearest: Option<Nearest>,
@@ -35,15 +35,15 @@ pub struct Explanation {
     pub edit: Option<Edit>,
 }
 
-/// What one gate found.
+/// The result of one gate.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GateFinding {
     /// The gate.
     pub gate: Gate,
-    /// What it found; `None` if the request ended before it.
+    /// The verdict; `None` if the request ended before the gate.
     pub verdict: Option<Verdict>,
-    /// Where the facet that decides here is written; `None` where the request alone is at fault.
+    /// Where the deciding facet is written; `None` if only the request is at fault.
     pub source: Option<Source>,
 }
 
@@ -64,7 +64,7 @@ pub struct GateFinding {
 ///
 /// # Errors
 ///
-/// The manifest is no policy that the engine accepts.
+/// The manifest is not a policy that the engine accepts.
 pub fn explain(
     manifest: &Manifest,
     sources: &Sources,
@@ -85,11 +85,11 @@ pub fn explain(
         None => (engine.decide(request, caller), false),
     };
     let method = method_of(request);
-    // A preflight that no policy answers is about the request that it announces.
+    // If no policy answers a preflight, the decision is about the request that it announces.
     let route = engine.route(&decision).or_else(|| engine.serving(&method, request.uri().path()));
     let place = route.map(|route| (route.path.clone(), route.methods.clone()));
     let gates = Gate::ALL.into_iter().map(|gate| {
-        // Gate 8 is asked once more where a handler takes the session itself.
+        // Gate 8 is checked again if the handler takes the session itself.
         let step = decision.steps.iter().rfind(|step| step.gate == gate);
         let facet = gate.facet().filter(|_| !step.is_some_and(is_of_the_request_alone));
         let source = place.as_ref().zip(facet).and_then(|((path, methods), facet)| {
@@ -113,13 +113,13 @@ pub fn explain(
 }
 
 impl Explanation {
-    /// What else the edit opens, beyond this request.
+    /// The changes of the edit beyond this request.
     pub fn also_opened(&self) -> impl Iterator<Item = &Change> {
         self.edit.iter().flat_map(|edit| &edit.changes).filter(|change| change.direction.opens())
     }
 }
 
-/// Whether no facet of a route could be written so that the gate lets the request through.
+/// Whether no edit of a facet of a route could make the gate let the request through.
 fn is_of_the_request_alone(step: &Step) -> bool {
     let Verdict::Refused(refusal) = step.verdict else { return false };
     matches!(
@@ -135,7 +135,7 @@ fn is_of_the_request_alone(step: &Step) -> bool {
     )
 }
 
-/// The method for which the policy counts: that which a preflight announces.
+/// The method whose policy counts: for a preflight, the one that it announces.
 fn method_of(request: &Request<()>) -> String {
     let announced = request.headers().get(header::ACCESS_CONTROL_REQUEST_METHOD);
     let announced = announced.filter(|_| *request.method() == Method::OPTIONS);
@@ -200,7 +200,7 @@ fn preflight_of(request: &Request<()>, own: Option<&str>) -> Option<Request<()>>
     Some(preflight)
 }
 
-/// What a page sees whose preflight is granted, but neither for its method nor its headers (Fetch,
+/// The view of a page whose preflight is granted, but not for its method or its headers (Fetch,
 /// 4.9).
 fn unsent(request: &Request<()>, granted: &HeaderMap) -> Option<&'static str> {
     let is_listed = |list: header::HeaderName, name: &str| {
@@ -230,8 +230,8 @@ fn is_forbidden(method: &Method) -> bool {
     matches!(*method, Method::CONNECT | Method::TRACE) || method.as_str() == "TRACK"
 }
 
-/// Whether a script's header needs a preflight (Fetch, CORS-unsafe request-header names). Those that
-/// browsers set themselves do not.
+/// Whether a script's header needs a preflight (Fetch, CORS-unsafe request-header names). Headers
+/// that browsers set themselves do not.
 fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
     let name = name.as_str();
     if name.starts_with("sec-") || name.starts_with("access-control-") {
@@ -256,7 +256,7 @@ fn development_origin(request: &Request<()>) -> Option<String> {
     Some(format!("http://{host}"))
 }
 
-/// What a page of another origin sees.
+/// The view of a page of another origin.
 fn seen_by_page(
     request: &Request<()>,
     own: Option<&str>,
@@ -472,7 +472,7 @@ mod tests {
             found.page.unwrap()
         };
         assert!(page("BREW", &[COOKIE]).ends_with("does not list its method"));
-        // It reads that no route serves the method.
+        // The page reads that no route serves the method.
         assert_eq!(page("DELETE", &[COOKIE]), "the page can read the response");
         assert!(page("GET", &[COOKIE, ("x-tenant", "1")]).ends_with("one of its headers"));
         assert_eq!(page("GET", &[COOKIE]), "the page can read the response");
@@ -524,7 +524,7 @@ mod tests {
         let mut manifest = shop();
         for route in &mut manifest.routes {
             let Some(cors) = &mut route.cors else { continue };
-            // With credentials a list needs a bound.
+            // With credentials, a list needs a bound.
             cors.credentials = false;
             cors.origins = Origins::AtRunTime(OriginList {
                 list: "partners".to_owned(),

@@ -1,4 +1,4 @@
-//! The facets of a route as data that owns its text.
+//! The facets of a route as owned data.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -45,13 +45,13 @@ pub struct Requirement {
     /// Whether a caller without credentials is admitted as anonymous.
     #[serde(skip_serializing_if = "is_false")]
     pub optional: bool,
-    /// The issuers whose tokens are taken; where it is empty, the app itself, or its only issuer.
+    /// The issuers whose tokens are taken; if it is empty, the app itself, or its only issuer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issuers: Vec<String>,
     /// Scopes, all of which are needed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// Roles, one of which is needed; none is where it is empty.
+    /// Roles, one of which is needed; if it is empty, none is needed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
     /// The longest time in seconds since the user last authenticated.
@@ -96,7 +96,7 @@ impl fmt::Display for Auth {
 }
 
 impl Requirement {
-    /// Whether browsers send one of the credentials by themselves.
+    /// Whether browsers send one of the credentials automatically.
     pub fn is_ambient(&self) -> bool {
         self.session || self.scheme.as_ref().is_some_and(|scheme| scheme.ambient)
     }
@@ -108,7 +108,7 @@ impl Requirement {
 pub struct Scheme {
     /// Its name.
     pub name: String,
-    /// Whether browsers send its credential by themselves.
+    /// Whether browsers send its credential automatically.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ambient: bool,
 }
@@ -124,7 +124,7 @@ pub enum Csrf {
     OriginElseToken,
     /// Its origin is one of ours.
     Origin,
-    /// Nothing, for this reason.
+    /// No check, for this reason.
     Exempt(String),
 }
 
@@ -137,7 +137,7 @@ pub struct Cors {
     /// Whether requests may include cookies.
     #[serde(default, skip_serializing_if = "is_false")]
     pub credentials: bool,
-    /// The methods of preflights, where they are not those that are served.
+    /// The methods that a preflight allows, if they are not those that are served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<String>>,
     /// Request headers beyond the derived ones.
@@ -170,10 +170,10 @@ pub enum Origins {
 pub struct OriginList {
     /// Its name.
     pub list: String,
-    /// The patterns outside of which it may not reach; without them it may name any origin.
+    /// The patterns that bound the list; without them it may name any origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Vec<String>>,
-    /// The parameter of the path by which one of several lists is chosen.
+    /// The path parameter that selects one of several lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -237,32 +237,32 @@ pub struct Jsonp {
     pub dotted: bool,
 }
 
-/// How large, how long, how often and how many at once.
+/// The limits on sizes, times, rates and concurrency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// The most bytes of a body.
+    /// The maximum size of a body in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<u64>,
-    /// The longest time until a response is ready, in milliseconds.
+    /// The maximum time until a response is ready, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// How often a client may call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The most requests at work at once.
+    /// The maximum number of concurrent requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
-    /// The most bytes of a message that a client sends over a WebSocket.
+    /// The maximum size in bytes of a message that a client sends over a WebSocket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<u64>,
     /// How long a client of a WebSocket may be silent, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence_ms: Option<u64>,
-    /// The most WebSockets that are open at once.
+    /// The maximum number of open WebSockets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sockets: Option<u32>,
-    /// The most WebSockets that one caller has open at once.
+    /// The maximum number of open WebSockets per caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sockets_per_caller: Option<u32>,
 }
@@ -271,16 +271,16 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// The most requests in one period.
+    /// The maximum number of requests in one period.
     pub count: u32,
     /// The period in milliseconds.
     pub per_ms: u64,
-    /// How clients are told apart.
+    /// The property by which clients are distinguished.
     #[serde(default, skip_serializing_if = "is_default")]
     pub by: RateKey,
 }
 
-/// The security headers of responses: lower-case names and values. The place of a nonce in a
+/// The security headers of responses: lower-case names and values. A nonce in a
 /// `content-security-policy` is written as `'nonce'`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -293,7 +293,7 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// The beginning of its digest, by which routes refer to it.
+    /// The prefix of its digest by which routes refer to it.
     pub(super) fn name(&self) -> String {
         let mut text = String::new();
         for (set, fields) in [("every", &self.every), ("pages", &self.pages)] {
@@ -342,7 +342,7 @@ impl Cors {
 }
 
 impl Cache {
-    /// The value of `Cache-Control`, with the fields of `vary` behind it.
+    /// The value of `Cache-Control`, followed by the fields of `vary`.
     pub fn control(&self) -> String {
         let mut words = Vec::new();
         let flags = [

@@ -1,19 +1,20 @@
-//! The policy of an app as data: what each of its routes requires and allows, after app, group and
-//! route, in a canonical form.
+//! The policy of an app as data: what each of its routes requires and allows, combined from app,
+//! group and route, in a canonical form.
 //!
-//! A [`Manifest`] is what a review reads, what a lock file stores and what two releases are compared
-//! by. It has no secret, no path of a machine and no line of a source file: those are [`Sources`],
-//! which stand beside it. Equal policies have equal bytes.
+//! Reviews read a [`Manifest`], lock files store it, and releases are compared by it. It has no
+//! secret, no path of a machine and no line of a source file: source lines are in separate
+//! [`Sources`]. Equal policies have equal bytes.
 //!
-//! - [`Manifest`], [`Lock`]: what an app requires and allows, and what of it a review has accepted
-//! - [`changes()`]: the changes of one manifest to another, in words; [`diff`]: the requests that
+//! - [`Manifest`], [`Lock`]: what an app requires and allows, and the parts that a review has
+//!   accepted
+//! - [`changes()`]: the changes from one manifest to another, in words; [`diff`]: the requests that
 //!   the two decide differently, with witnesses
-//! - [`engine`]: decides about a request by a manifest alone; [`explain()`]: why it decides so, and
-//!   what would let the request through
-//! - [`lint`]: what is odd in a policy
+//! - [`engine`]: decides about a request by a manifest alone; [`explain()`]: the reasons for a
+//!   decision, and the change that would let the request through
+//! - [`lint`]: oddities in a policy
 //! - [`algebra`]: sets of what policies grant
 //!
-//! An app gives its manifest by `App::manifest` of `policy-server` (feature `manifest`), and
+//! An app returns its manifest by `App::manifest` of `policy-server` (feature `manifest`), and
 //! `policy-cli` reads it.
 
 pub mod algebra;
@@ -73,7 +74,7 @@ pub const FORMAT: u32 = 1;
 pub struct Manifest {
     /// The version of the format, see [`FORMAT`].
     pub format: u32,
-    /// What holds for the app as a whole.
+    /// The facts about the app as a whole.
     pub app: AppFacts,
     /// The security headers of the routes, each set once, by the beginning of its digest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -98,7 +99,7 @@ impl Manifest {
         digest_of(&self.to_json())
     }
 
-    /// Adds a set of security headers, and gives the name by which routes refer to it.
+    /// Adds a set of security headers, and returns the name by which routes refer to it.
     pub fn add_headers(&mut self, headers: Headers) -> String {
         let name = headers.name();
         self.headers.insert(name.clone(), headers);

@@ -11,7 +11,7 @@ use crate::{
     route::sample,
 };
 
-/// A lock file: a manifest, and who accepted what it opens.
+/// A lock file: a manifest, and the acceptances of what it opens.
 ///
 /// ```
 /// use policy_manifest::{Auth, Lock, Manifest, Route};
@@ -27,36 +27,35 @@ use crate::{
 pub struct Lock {
     /// The policy.
     pub manifest: Manifest,
-    /// Who accepted what, in the order of routes.
+    /// The acceptances, in the order of routes.
     pub accepted: Vec<Acceptance>,
     /// Which findings of [lints](super::lint) are suppressed, by whom and why.
     pub suppressed: Vec<Suppression>,
 }
 
-/// Somebody accepted that a route is as open as it is.
+/// The acceptance of a route that is as open as it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acceptance {
     /// The route, such as `GET /orders/{id}`, or `app`.
     pub route: String,
-    /// The digest of its policy: another one has to be accepted anew.
+    /// The digest of its policy: a different policy must be accepted again.
     pub policy: String,
-    /// Who.
+    /// The name of the reviewer.
     pub who: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What happens to a lock file when the policy of its app has changed.
+/// The effect of a changed policy of an app on its lock file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Update {
-    /// What changed.
+    /// The changes.
     pub changes: Vec<Change>,
-    /// The changes that open something and that nobody has accepted, each with the line that accepts
-    /// it.
+    /// The changes that open access and are not accepted, each with the line that would accept it.
     pub to_accept: Vec<(Change, Acceptance)>,
-    /// The new lock file, once these are accepted.
+    /// The new lock file, once the changes are accepted.
     pub lock: Lock,
 }
 
@@ -75,19 +74,19 @@ impl Lock {
         read::lock(text)
     }
 
-    /// The text of the file: that of the manifest, with the acceptances and suppressions before the
-    /// routes, each a line.
+    /// The text of the file: the text of the manifest, with the acceptances and suppressions before
+    /// the routes, one per line.
     pub fn to_json(&self) -> String {
         let sections =
             section("accepted", &self.accepted) + &section("suppressed", &self.suppressed);
         self.manifest.to_json().replacen("  \"routes\": [", &(sections + "  \"routes\": ["), 1)
     }
 
-    /// What changes with another policy of the app.
+    /// The changes by another policy of the app.
     ///
     /// # Errors
     ///
-    /// One of the two is no policy that the engine accepts.
+    /// One of the two is not a policy that the engine accepts.
     pub fn update(&self, manifest: &Manifest) -> Result<Update, EngineError> {
         let changes = changes(&self.manifest, manifest)?;
         let engine = Engine::new(manifest)?;
@@ -115,7 +114,7 @@ impl Lock {
 }
 
 impl Acceptance {
-    /// The first field that says nothing, of `who` and `why`.
+    /// The first empty field, of `who` and `why`.
     pub(super) fn unsigned(&self) -> Option<&'static str> {
         let fields = [("who", &self.who), ("why", &self.why)];
         fields.into_iter().find(|(_, text)| text.trim().is_empty()).map(|(name, _)| name)
@@ -134,8 +133,8 @@ fn section(name: &str, entries: &[impl Serialize]) -> String {
     }
 }
 
-/// The digest of what serves a route, or of the facts of the app for `app`: the first 12 hexadecimal
-/// digits of SHA-256. `None` if nothing serves it.
+/// The digest of the route that serves requests for a route, or of the facts of the app for `app`:
+/// the first 12 hexadecimal digits of SHA-256. `None` if nothing serves it.
 fn policy_digest(manifest: &Manifest, engine: &Engine, route: &str) -> Option<String> {
     let text = match route.split_once(' ').or((route != "app").then_some(("", route))) {
         None => serde_json::to_string(&manifest.app).ok()?,
@@ -185,7 +184,7 @@ mod tests {
         let update = lock.update(&app(Auth::Public)).unwrap();
         assert_eq!(update.to_accept.len(), 0);
         assert_eq!(update.lock.accepted.len(), 1);
-        // The acceptance was of that policy, and does not hold when the route was closed again.
+        // The acceptance was of that policy, and is not valid once the route was closed again.
         let closed = update.lock.update(&app(staff())).unwrap();
         assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
         assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
@@ -201,7 +200,7 @@ mod tests {
             let (who, why) = (who.to_owned(), why.to_owned());
             let unsigned = Acceptance { who, why, ..line.clone() };
             let lock = Lock { accepted: vec![unsigned], ..lock.clone() };
-            // It accepts nothing, and no file is read that has it.
+            // Such a line accepts nothing, and no file that has it is read.
             let update = lock.update(&app(Auth::Public)).unwrap();
             assert_eq!((update.to_accept.len(), update.lock.accepted.len()), (1, 0), "{lock:?}");
             let error = Lock::parse(&lock.to_json()).unwrap_err().to_string();
@@ -248,7 +247,7 @@ mod tests {
         let text = lock.to_json();
         assert_eq!(Lock::parse(&text).unwrap(), lock);
         assert_eq!(Lock::parse(&lock.manifest.to_json()).unwrap().accepted, []);
-        // As an editor of Windows writes it.
+        // As an editor on Windows writes it.
         let of_windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
         assert_eq!(Lock::parse(&of_windows).unwrap(), lock);
         let other = text.replace("\"who\"", "\"whom\"");

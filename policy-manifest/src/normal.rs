@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl Manifest {
-    /// The manifest in its normal form: lists are sorted, what another entry covers is left out,
-    /// methods of a path with the same policy stand together.
+    /// The manifest in its normal form: lists are sorted, entries that another one covers are left
+    /// out, and methods of a path with the same policy are joined.
     #[must_use]
     pub fn normal(mut self) -> Self {
         self.app.proxies.sort_unstable();
@@ -82,7 +82,7 @@ impl Cors {
             }
             sort(methods);
         }
-        // Both keep nothing.
+        // Both disable caching.
         self.max_age = self.max_age.map(|seconds| seconds.max(0));
         lower(&mut self.headers);
         lower(&mut self.expose);
@@ -106,7 +106,8 @@ fn reduce(patterns: &mut Vec<String>) {
         return;
     }
     sort(patterns);
-    // A list with a text that is no pattern stays: it is reported where the manifest is compiled.
+    // A list with a text that is not a pattern stays unchanged: it is reported where the manifest
+    // is compiled.
     let Ok(set) = OriginSet::new(patterns.iter().map(String::as_str)) else { return };
     patterns.retain(|text| !OriginPattern::parse(text).is_ok_and(|it| set.covers_by_another(&it)));
 }

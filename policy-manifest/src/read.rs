@@ -11,18 +11,18 @@ use serde::{Deserialize, de};
 
 use crate::{Acceptance, AppFacts, Cors, FORMAT, Headers, Lock, Manifest, Route, Suppression};
 
-/// Why a text is no manifest.
+/// Why a text is not a manifest.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is no JSON, or has other fields than a manifest.
+    /// It is not JSON, or has fields other than those of a manifest.
     Malformed(serde_json::Error),
     /// A newer release wrote it.
     Newer {
         /// The version of its format.
         format: u32,
     },
-    /// A route refers to security headers that are not there.
+    /// A route refers to a set of security headers that is missing.
     HeadersMissing {
         /// The path of the route.
         path: String,
@@ -40,7 +40,7 @@ pub enum ReadError {
         /// The path of the route.
         path: String,
     },
-    /// An acceptance does not say who accepts, or why.
+    /// An acceptance does not state who accepts, or why.
     Unsigned {
         /// The route of the acceptance.
         route: String,
@@ -91,7 +91,8 @@ impl Error for ReadError {
     }
 }
 
-/// The most pairs of a prefix and a suffix of labels below one host: each pair is a set of its own.
+/// The maximum number of pairs of a prefix and a suffix of labels below one host: each pair is a
+/// separate set.
 const MOST_LABEL_PAIRS: usize = 65_536;
 
 fn has_too_many_pairs(cors: &Cors) -> bool {
@@ -125,8 +126,8 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// [`ReadError`]: a field that this release does not know is an error, too, since it may restrict
-    /// what the rest allows.
+    /// [`ReadError`]: a field that this release does not know is an error, too, since it may
+    /// restrict the rest of the policy.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
         let file = File::read(text)?;
         let of_lock_file =
@@ -140,7 +141,7 @@ impl Manifest {
     }
 }
 
-/// The manifest of a lock file, and what people said about it. A manifest is one, too.
+/// The manifest of a lock file, with its acceptances and suppressions. A manifest is one, too.
 pub(super) fn lock(text: &str) -> Result<Lock, ReadError> {
     let mut file = File::read(text)?;
     let mut accepted = file.accepted.take().unwrap_or_default();
@@ -156,15 +157,15 @@ pub(super) fn lock(text: &str) -> Result<Lock, ReadError> {
 }
 
 impl File {
-    /// Reads a file whose references hold.
+    /// Reads a file whose references are valid.
     fn read(text: &str) -> Result<Self, ReadError> {
-        /// What every format has.
+        /// The fields that every format has.
         #[derive(Deserialize)]
         struct Format {
             format: u32,
         }
 
-        // Editors of Windows begin a file with a byte order mark.
+        // Editors on Windows begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Format { format } = serde_json::from_str(text).map_err(ReadError::Malformed)?;
         if format > FORMAT {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facets::{Auth, Cache, Cors, Csrf, Jsonp, Limits, is_default, is_false};
 
-/// What serves a route.
+/// The kind of target that serves a route.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize,
 )]
@@ -26,7 +26,7 @@ pub enum RouteKind {
     Probe,
     /// The tunnels that CONNECT opens. The path is empty.
     Tunnel,
-    /// What serves paths without a route. The path is `*`.
+    /// The target that serves paths without a route. The path is `*`.
     Fallback,
     /// The response to paths without a route, 404. The path is `*`.
     NotFound,
@@ -42,7 +42,7 @@ pub struct Route {
     /// Its methods. HEAD is served as GET is and not listed, unless it has its own policy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<String>,
-    /// What serves it.
+    /// The target that serves it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: RouteKind,
     /// Whether a mount or a proxy takes encoded slashes in the paths below it.
@@ -56,13 +56,13 @@ pub struct Route {
     /// The CSRF protection of requests with an ambient credential.
     #[serde(default, skip_serializing_if = "is_default")]
     pub csrf: Csrf,
-    /// Whether the handler takes the session of its caller itself, whatever `auth` says.
+    /// Whether the handler takes the session of its caller itself, independent of `auth`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub takes_session: bool,
     /// Which pages of other origins may read responses; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cors: Option<Cors>,
-    /// From which pages responses are kept, by Fetch Metadata.
+    /// The isolation of responses from pages, by Fetch Metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Which caches may keep responses; `None` leaves it to the handler.
@@ -71,7 +71,7 @@ pub struct Route {
     /// Whether responses are scripts for pages of any origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jsonp: Option<Jsonp>,
-    /// How large, how long, how often and how many at once.
+    /// The limits on sizes, times, rates and concurrency.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
     /// The security headers of responses, by their name in [`Manifest::headers`](super::Manifest);
@@ -81,7 +81,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// A route without policies but who may call.
+    /// A route without policies except its callers.
     pub fn new<T: Into<String>>(
         kind: RouteKind,
         path: impl Into<String>,
@@ -106,7 +106,7 @@ impl Route {
         }
     }
 
-    /// A handler without policies but who may call.
+    /// A handler without policies except its callers.
     pub fn handler<T: Into<String>>(
         path: impl Into<String>,
         methods: impl IntoIterator<Item = T>,
@@ -115,14 +115,14 @@ impl Route {
         Self::new(RouteKind::Handler, path, methods, auth)
     }
 
-    /// Whether it serves this method; where GET is served, HEAD is, too.
+    /// Whether it serves this method; a route that serves GET also serves HEAD.
     pub fn serves(&self, method: &str) -> bool {
         let lists = |name: &str| self.methods.iter().any(|listed| listed == name);
         lists(method) || (method == "HEAD" && lists("GET"))
     }
 
     /// A path that it serves: a handler's template with values for its parameters, or one below the
-    /// prefix of a mount or a proxy. What serves other paths, or no path, has none.
+    /// prefix of a mount or a proxy. `None` for a route without paths or for all other paths.
     ///
     /// ```
     /// use policy_manifest::{Auth, Route};
@@ -138,7 +138,7 @@ impl Route {
         }
     }
 
-    /// Whether it takes a credential that browsers send by themselves.
+    /// Whether it takes a credential that browsers send automatically.
     pub fn is_ambient(&self) -> bool {
         self.takes_session
             || match &self.auth {

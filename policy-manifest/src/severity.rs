@@ -1,18 +1,18 @@
-//! How bad it is that somebody gains access.
+//! The severity of gained access.
 
 use serde::{Deserialize, Serialize};
 
-/// How bad a finding is, from the least on.
+/// The severity of a finding, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Good to know.
     Info,
-    /// Somebody reads or does what matters little.
+    /// A client reads or does something of little importance.
     Low,
-    /// Somebody whom the policy names, or who has an account, gets more than before.
+    /// A site that the policy names, or a user with an account, gets more access than before.
     Medium,
-    /// Strangers change what they should not, or act as a user who is logged in.
+    /// Strangers make changes that they should not, or act as a user who is logged in.
     High,
 }
 
@@ -24,13 +24,13 @@ pub enum Gainer {
     OwnPages,
     /// Pages of sites that a policy names.
     NamedSites,
-    /// Pages of a site that anybody can set up.
+    /// Pages of a site that anyone can set up.
     AnySite,
-    /// Any program, without the browser of somebody else.
+    /// Any program, without another user's browser.
     Anybody,
 }
 
-/// What is gained.
+/// The effect of a gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -40,31 +40,31 @@ pub enum Effect {
     Write,
 }
 
-/// With whose authority.
+/// The authority of a gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Authority {
-    /// Nobody's: without a credential.
+    /// No authority: without a credential.
     Nobody,
-    /// That of a credential which the one who gains holds, such as a token.
+    /// The authority of a credential that the gainer holds, such as a token.
     Held,
-    /// That of a credential which browsers add by themselves, such as the cookie of a session.
+    /// The authority of a credential that browsers add automatically, such as a session cookie.
     Ambient,
 }
 
-/// Who gains what, and with whose authority.
+/// A gain: who gains what, and with whose authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub struct Gain {
-    /// Who.
+    /// The gainer.
     pub who: Gainer,
-    /// What.
+    /// The effect.
     pub what: Effect,
-    /// With whose authority.
+    /// The authority.
     pub authority: Authority,
 }
 
 impl Gain {
-    /// How bad it is.
+    /// The severity of the gain.
     pub const fn severity(self) -> Severity {
         Severity::of(self.who, self.what, self.authority)
     }
@@ -93,11 +93,11 @@ impl std::fmt::Display for Gain {
 }
 
 impl Severity {
-    /// All of them, from the least on.
+    /// All severities, in ascending order.
     pub const ALL: [Self; 4] = [Self::Info, Self::Low, Self::Medium, Self::High];
 
-    /// How bad it is that somebody gains this, with this authority. It grows with each of the three,
-    /// but for [`Gainer::Anybody`]: whoever needs an account gains less than who needs none.
+    /// The severity of gained access with this authority. It grows with each of the three, except
+    /// for [`Gainer::Anybody`]: a gain that needs an account is smaller than one that needs none.
     ///
     /// ```
     /// use policy_manifest::{Authority, Effect, Gainer, Severity};

@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use policy_core::route::Level;
 
-/// The source lines that decided the fields of a manifest. They are no part of it, since code that
-/// moves changes no policy.
+/// The source lines that decided the fields of a manifest. They are not part of it, since moved
+/// code does not change a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Sources {
     /// The functions of handlers, by method and path such as `GET /orders/{id}`.
     pub handlers: BTreeMap<String, String>,
-    /// Where those functions stand, by method and path.
+    /// The locations of these functions, by method and path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub places: BTreeMap<String, Place>,
-    /// What decided each facet that a level states, if only that there is none of it, by method and
-    /// path, then by its name.
+    /// The source of each facet that a level states, even if it states `none`, by method and path,
+    /// then by the name of the facet.
     pub decided: BTreeMap<String, BTreeMap<String, Source>>,
-    /// The present entries of the lists that are given at run time.
+    /// The current entries of run-time lists.
     pub lists: BTreeMap<String, Vec<String>>,
 }
 
@@ -34,7 +34,7 @@ pub struct Place {
     pub line: u32,
 }
 
-/// What decided a facet.
+/// The source of a facet: the line that decided.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -47,7 +47,7 @@ pub struct Source {
 }
 
 impl Sources {
-    /// What decided a facet of a route.
+    /// The source of a facet of a route.
     pub fn of(&self, method: &str, path: &str, facet: &str) -> Option<&Source> {
         self.decided.get(&format!("{method} {path}"))?.get(facet)
     }

@@ -1,9 +1,10 @@
-//! Sets of what policies grant, which can be combined, compared and shown.
+//! Sets of granted names and origins, which can be combined, compared and shown.
 //!
-//! A policy names what it grants, or all but what it names. [`NameSet`] holds such sets of names:
-//! methods, scopes, roles. [`OriginRegion`] holds sets of origins with wildcards and exceptions. Two
-//! sets are equal exactly if they have the same members, so what a change of a policy adds or
-//! takes away is a difference, and its witnesses are examples of it.
+//! A policy lists the members that it grants, or grants all except those that it lists. [`NameSet`]
+//! holds such sets of names: methods, scopes, roles. [`OriginRegion`] holds sets of origins with
+//! wildcards and exceptions. Two sets are equal exactly if they have the same members, so the
+//! access that a change of a policy adds or removes is a difference of sets, and its witnesses are
+//! examples of it.
 
 mod names;
 mod origins;

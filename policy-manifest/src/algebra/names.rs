@@ -63,7 +63,7 @@ impl<T: Ord> NameSet<T> {
         self.is_cofinite
     }
 
-    /// The names that are listed: the members, or for a cofinite set those that it leaves out.
+    /// The listed names: the members, or for a cofinite set the names that it leaves out.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &T> {
         self.names.iter()
     }

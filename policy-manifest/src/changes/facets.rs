@@ -20,7 +20,7 @@ fn change(facet: &'static str, direction: Direction, words: impl Into<String>) -
     Change { path: String::new(), methods: Vec::new(), facet, direction, words: words.into() }
 }
 
-/// The changes of what holds for the app as a whole.
+/// The changes of the facts about the app as a whole.
 pub(super) fn of_app(old: &AppFacts, new: &AppFacts) -> Found {
     let mut found = Found::new();
     let mut note = |facet, direction, words: String| {
@@ -89,7 +89,7 @@ pub(super) fn of_app(old: &AppFacts, new: &AppFacts) -> Found {
             TrailingSlash::Same => "the same resource",
         };
         let direction = match (old.trailing_slash, new.trailing_slash) {
-            // A path without a route of its own may have been one of a prefix.
+            // A path without its own route may have matched a prefix.
             (TrailingSlash::Strict, TrailingSlash::Same)
             | (TrailingSlash::Same, TrailingSlash::Strict) => Direction::OpensAndNarrows,
             (old, new) if old < new && old != TrailingSlash::Strict => Direction::Opens,
@@ -110,7 +110,7 @@ pub(super) fn of_app(old: &AppFacts, new: &AppFacts) -> Found {
     found
 }
 
-/// The changes of what serves one method of a path.
+/// The changes of the route that serves one method of a path.
 pub(super) fn of_route(
     old: Option<&Route>,
     new: Option<&Route>,
@@ -154,8 +154,8 @@ pub(super) fn of_route(
     found
 }
 
-/// Whether a new route opens something: it does unless it asks for a credential, and protects those
-/// that browsers send.
+/// Whether a new route opens access: it does, unless it requires a credential, and has CSRF
+/// protection if browsers send the credential automatically.
 fn came(route: &Route) -> Direction {
     let is_open = match &route.auth {
         Auth::Public => route.kind != RouteKind::NotFound,
@@ -198,7 +198,7 @@ fn auth(old: &Route, new: &Route) -> Option<(Direction, String)> {
     Some((direction, format!("was `{old}`, is `{new}`")))
 }
 
-/// Whether every caller that `inner` admits, `outer` does, too.
+/// Whether `outer` admits every caller that `inner` admits.
 fn admits(outer: &Auth, inner: &Auth) -> bool {
     match (outer, inner) {
         (Auth::Public, _) => true,
@@ -374,7 +374,7 @@ fn cache(old: Option<&Cache>, new: Option<&Cache>) -> Option<(Direction, String)
 
 fn limits(old: &Limits, new: &Limits) -> Option<(Direction, String)> {
     let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
-    // Requests a second; none is without bound.
+    // Requests per second; no rate is unbounded.
     let speed = |limits: &Limits| {
         limits.rate.map_or(f64::INFINITY, |rate| f64::from(rate.count) / rate.per_ms as f64)
     };
@@ -403,7 +403,7 @@ fn limits(old: &Limits, new: &Limits) -> Option<(Direction, String)> {
     Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
 }
 
-/// The limits of WebSockets. A manifest has those that are stated; the others have defaults.
+/// The limits of WebSockets. A manifest lists only those that are stated; the others have defaults.
 fn of_sockets(
     old: &Limits,
     new: &Limits,
@@ -461,7 +461,7 @@ fn security_headers(old: Option<&Headers>, new: Option<&Headers>) -> Option<(Dir
     Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
 }
 
-/// What a set gains and loses; more members open.
+/// The members that a set gains and loses; more members open access.
 fn sets(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Option<(Direction, String)> {
     let listed = |names: Vec<&String>| {
         let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();

@@ -1,4 +1,4 @@
-//! What a decision allows, and what one allows that another does not.
+//! The access that a decision allows, and the difference between two decisions.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::engine::{Decision, Outcome};
 
-/// What somebody gets by a request.
+/// The access that a request gives its sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Access {
     is_reached: bool,
@@ -16,7 +16,7 @@ pub(super) struct Access {
     asked: Option<Asked>,
 }
 
-/// What a page may send after its preflight.
+/// The requests that a page may send after its preflight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Asked {
     headers: BTreeSet<String>,
@@ -27,17 +27,17 @@ struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Read {
-    /// That to a request without credentials.
+    /// The response to a request without credentials.
     WithoutCredentials,
-    /// Also that to a request with cookies.
+    /// Also the response to a request with cookies.
     WithCredentials,
 }
 
-/// What one policy lets somebody do that the other does not.
+/// The access that one policy allows and the other does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[non_exhaustive]
 pub struct Gains {
-    /// The request reaches the handler, or what is mounted.
+    /// The request reaches the handler or the mounted service.
     #[serde(skip_serializing_if = "crate::facets::is_false")]
     pub reaches: bool,
     /// A page of another origin reads the response.
@@ -46,19 +46,20 @@ pub struct Gains {
     /// It reads these headers of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_headers: Vec<String>,
-    /// Its preflight is granted, so that the browser sends what needs one.
+    /// Its preflight is granted, so that the browser sends requests that need one.
     #[serde(skip_serializing_if = "crate::facets::is_false")]
     pub sends: bool,
     /// It may add these headers to the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sends_headers: Vec<String>,
-    /// It may send cookies with what needs a preflight.
+    /// It may send cookies with requests that need a preflight.
     #[serde(skip_serializing_if = "crate::facets::is_false")]
     pub sends_credentials: bool,
 }
 
 impl Access {
-    /// What a request that is no preflight gets. `is_other_page` if a page of another origin sent it.
+    /// The access that a request gives, if it is no preflight. `is_other_page` if a page of another
+    /// origin sent it.
     pub(super) fn of(decision: &Decision, is_other_page: bool) -> Self {
         let is_reached = decision.outcome == Outcome::Reached;
         let shared = decision.cors.get(header::ACCESS_CONTROL_ALLOW_ORIGIN);
@@ -76,7 +77,7 @@ impl Access {
         Self { is_reached, read, exposed, asked: None }
     }
 
-    /// What a preflight for a method gets, which the app serves.
+    /// The access that a preflight for a method gives, which the app serves.
     pub(super) fn of_preflight(decision: &Decision, method: &str) -> Self {
         let cors = &decision.cors;
         let methods = names(cors, &header::ACCESS_CONTROL_ALLOW_METHODS);
@@ -90,7 +91,7 @@ impl Access {
         Self { asked, ..Self::default() }
     }
 
-    /// What this allows that the other does not.
+    /// The access that this allows and the other does not.
     pub(super) fn beyond(&self, other: &Self) -> Gains {
         let reads = self.read.filter(|_| self.read > other.read);
         let exposed = beyond(&self.exposed, &other.exposed);
@@ -120,7 +121,7 @@ impl Gains {
         *self == Self::default()
     }
 
-    /// Each gain in words, as what a client can do.
+    /// Each gain in words, as an ability of the client.
     ///
     /// ```
     /// use policy_manifest::diff::Gains;
@@ -169,8 +170,8 @@ fn names(headers: &HeaderMap, list: &HeaderName) -> BTreeSet<String> {
     names.map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()).collect()
 }
 
-/// The names that one list allows and the other does not; `*` is all but `authorization` (Fetch, CORS
-/// non-wildcard request-header name).
+/// The names that one list allows and the other does not; `*` is all names except `authorization`
+/// (Fetch, CORS non-wildcard request-header name).
 fn beyond(own: &BTreeSet<String>, other: &BTreeSet<String>) -> Vec<String> {
     let is_covered = |name: &String| {
         other.contains(name) || (other.contains("*") && name.as_str() != "authorization")

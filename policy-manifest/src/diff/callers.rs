@@ -1,4 +1,4 @@
-//! The credentials that two routes may tell apart.
+//! The credentials that two routes may distinguish.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use crate::{
     facets::{Auth, Requirement},
 };
 
-/// What a caller may send to one of two routes. Those that are said in fewest words are first.
+/// The credentials that a caller may send to one of two routes. Those with the shortest description
+/// are first.
 pub(super) fn candidates(sides: [(&Side, Option<&Route>); 2], class: &str) -> Vec<Credentials> {
     let required = |route: Option<&Route>| match route.map(|route| &route.auth) {
         Some(Auth::Required(requirement)) => requirement.clone(),
@@ -23,7 +24,7 @@ pub(super) fn candidates(sides: [(&Side, Option<&Route>); 2], class: &str) -> Ve
     let takes_session = takes(|requirement| requirement.session)
         || sides.iter().any(|(_, route)| route.is_some_and(|route| route.takes_session));
     let logins = logins(sides, &requirements);
-    // An issuer is that of a token.
+    // Only tokens have issuers.
     let of_app = logins.iter().filter(|login| login.issuer == default_issuer(&sides));
     let of_app: Vec<Login> = of_app.map(|login| Login { issuer: None, ..login.clone() }).collect();
     let slots = |logins: &[Login], is_taken: bool| -> Vec<Slot> {
@@ -84,7 +85,7 @@ fn default_issuer(sides: &[(&Side, Option<&Route>); 2]) -> Option<String> {
     issuers.flatten().min()
 }
 
-/// Logins, one of each kind that the requirements tell apart.
+/// Logins, one of each kind that the requirements distinguish.
 fn logins(sides: [(&Side, Option<&Route>); 2], requirements: &[Requirement; 2]) -> Vec<Login> {
     let [one, other] = requirements;
     let default = default_issuer(&sides);
@@ -149,7 +150,7 @@ fn logins(sides: [(&Side, Option<&Route>); 2], requirements: &[Requirement; 2]) 
     found
 }
 
-/// In an order that does not depend on which of two apps is the old one.
+/// The lists in an order that does not depend on which of two apps is the old one.
 fn shortest_first(lists: impl IntoIterator<Item = Vec<String>>) -> Vec<Vec<String>> {
     let lists: BTreeSet<(usize, Vec<String>)> =
         lists.into_iter().map(|list| (list.len(), list)).collect();
@@ -165,7 +166,7 @@ fn kind(requirement: &Requirement, login: &Login) -> (bool, bool) {
     (has_scopes && has_role, is_fresh)
 }
 
-/// What only some routes read.
+/// The parts of a request that only some routes read.
 fn extras(routes: [Option<&Route>; 2], class: &str) -> Vec<Extra> {
     let mut found = vec![Extra::default()];
     let names: BTreeSet<&str> = routes
@@ -200,7 +201,7 @@ fn extras(routes: [Option<&Route>; 2], class: &str) -> Vec<Extra> {
 }
 
 impl Credentials {
-    /// How much there is to say about it.
+    /// The length of its description.
     fn length(&self) -> usize {
         let slots = [&self.bearer, &self.ticket, &self.scheme];
         let of_slots: usize = slots.iter().map(|slot| slot.length()).sum();
@@ -299,8 +300,8 @@ impl Slot {
     }
 }
 
-/// The words for some credentials, without those that say more than others do: who is admitted
-/// without a CSRF token is with one, too.
+/// The words for some credentials, without credentials that include others: a caller who is
+/// admitted without a CSRF token is admitted with one, too.
 pub(super) fn words<'a>(all: impl IntoIterator<Item = &'a Credentials>) -> Vec<String> {
     let all: BTreeSet<String> = all.into_iter().map(Credentials::words).collect();
     let is_needed = |words: &&String| {

@@ -21,7 +21,8 @@ use crate::{
     severity::{Authority, Effect, Gainer},
 };
 
-/// What decides about a request on a route: what its sender and its caller mean before and after.
+/// The facts that decide about a request on a route: those of its sender and its caller, before and
+/// after.
 pub(super) type Key =
     ((Option<SenderFacts>, Option<SenderFacts>), (Option<CallerFacts>, Option<CallerFacts>));
 
@@ -38,13 +39,13 @@ pub(super) struct Sketch {
     pub(super) sender: Sender,
     pub(super) credentials: Credentials,
     pub(super) is_preflight: bool,
-    /// Which requests; of preflights, `senders` says it.
+    /// The keys of the requests; for preflights, `senders` has them.
     pub(super) keys: Rc<HashSet<Key>>,
-    /// Also those whose origin is none.
+    /// Whether requests with a malformed origin are included.
     pub(super) has_malformed: bool,
 }
 
-/// The key of a request of which both apps were asked.
+/// The key of a request that both apps decided.
 pub(super) fn key_of(old: &Inspection, new: &Inspection) -> Key {
     let caller = |of: &Inspection| of.caller.filter(|_| of.is_taken);
     ((old.sender, new.sender), (caller(old), caller(new)))
@@ -66,7 +67,7 @@ struct Row {
     senders: Vec<Sender>,
 }
 
-/// A column of it.
+/// A column of the table.
 struct Column {
     key: (Option<CallerFacts>, Option<CallerFacts>),
     credentials: Vec<Credentials>,
@@ -136,7 +137,7 @@ pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -
     sketches
 }
 
-/// All senders that the two routes may tell apart. Only probes answer under another host name.
+/// All senders that the two routes may distinguish. Only probes respond under another host name.
 fn senders((old, new): (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sender> {
     let mut senders = atoms.senders();
     let routes = [old.route(place.routes.0), new.route(place.routes.1)];
@@ -149,8 +150,8 @@ fn senders((old, new): (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<S
     senders
 }
 
-/// Tells of WebSockets, of other host names, and of what no client sends, only where nobody else gains
-/// the same.
+/// Merges requests over WebSockets, with other host names, or that no client sends, into those of
+/// other senders with the same gains, if there are any.
 fn without_minor(sketches: Vec<Sketch>) -> Vec<Sketch> {
     let is_minor = |sketch: &Sketch| {
         let senders = &sketch.senders;
@@ -166,7 +167,7 @@ fn without_minor(sketches: Vec<Sketch>) -> Vec<Sketch> {
     usual
 }
 
-/// What one sender with some credentials gets from the one app and not from the other.
+/// The access that one sender with some credentials has in one app and not in the other.
 fn cell(sides: (&Side, &Side), place: Place<'_>, row: &Row, column: &Column) -> Cell {
     let none = || Cell { gained: Gains::default(), lost: Gains::default() };
     let is_possible = (row.key.0.is_some() && column.key.0.is_some())
@@ -233,7 +234,7 @@ fn sketch(
     rows: &[&Row],
     columns: &[&Column],
 ) -> Option<Sketch> {
-    // The worst of them is the witness, and among these the first.
+    // The worst case is the witness; among equals, the first.
     let mut worst: Option<(Severity, &Sender, &Credentials)> = None;
     for row in rows {
         for sender in &row.senders {
@@ -277,7 +278,7 @@ fn sketch(
     })
 }
 
-/// The facet by which a request is not allowed more.
+/// The facet that restricts the access of a request.
 fn facet(decision: &Decision) -> &'static str {
     match (&decision.outcome, decision.steps.last()) {
         (Outcome::Refused(_), Some(step)) => step.gate.facet().unwrap_or("route"),
@@ -286,7 +287,7 @@ fn facet(decision: &Decision) -> &'static str {
     }
 }
 
-/// The preflights for a method of a path that are answered differently.
+/// The preflights for a method of a path that the apps answer differently.
 pub(super) fn preflights(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sketch> {
     let (old, new) = sides;
     let mut groups: BTreeMap<(Axis, Gains), Vec<Sender>> = BTreeMap::new();
@@ -296,7 +297,7 @@ pub(super) fn preflights(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms)
         }
         let (before, after) = answers(sides, place, &origin);
         if is_same_answer(&before, &after) {
-            // What a granted preflight announces is compared itself.
+            // The request that a granted preflight announces is compared separately.
             continue;
         }
         let [before, after] = [(old, place.routes.0, before), (new, place.routes.1, after)].map(
@@ -349,7 +350,7 @@ pub(super) fn preflights(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms)
     groups.collect()
 }
 
-/// Whether two preflights are answered alike.
+/// Whether both apps answer a preflight alike.
 pub(super) fn is_same_answer(before: &Decision, after: &Decision) -> bool {
     before.outcome == after.outcome && before.cors == after.cors
 }
@@ -367,7 +368,7 @@ pub(super) fn answers(
     (before, after)
 }
 
-/// How bad it is that somebody gains this. The caller is who the app takes the request for.
+/// The severity of this gain. `caller` is the caller as the app identifies it.
 fn severity(who: Gainer, gains: &Gains, method: &str, caller: Option<CallerFacts>) -> Severity {
     let authority = match caller {
         Some(CallerFacts::Nobody { handler: Some(Some(_)), .. }) => Authority::Ambient,
@@ -389,7 +390,7 @@ fn severity(who: Gainer, gains: &Gains, method: &str, caller: Option<CallerFacts
             };
             Severity::of(who, Effect::Write, authority)
         }
-        // A page that shows what it cannot read learns little.
+        // A page that embeds a response without reading it learns little.
         (true, true) if !reads => Severity::of(who, Effect::Read, Authority::Nobody),
         _ if gains.reads == Some(super::access::Read::WithoutCredentials)
             && authority == Authority::Ambient =>

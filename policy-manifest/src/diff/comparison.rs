@@ -25,7 +25,7 @@ pub(super) struct Comparison<'a> {
     is_same_app: bool,
     of_requests: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
     of_preflights: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
-    /// By the policies that tell them apart: a list of origins is read once for all methods.
+    /// Keyed by the policies that distinguish them: a list of origins is read once for all methods.
     atoms: HashMap<[BTreeSet<usize>; 2], Rc<Atoms>>,
     groups: BTreeMap<String, Group>,
 }
@@ -86,7 +86,7 @@ impl<'a> Comparison<'a> {
         let class = class_of(&method).to_owned();
         let routes = self.served(region, &method);
         let place = cells::Place { method: &method, path: &region.path, class: &class, routes };
-        // What is redirected has no route, and is not decided as what no route serves.
+        // A redirected path has no route, but differs from a path that no route serves.
         let number = |side: &Side, found: Option<usize>| {
             found.filter(|number| side.engine.is_redirected(*number))
         };
@@ -139,7 +139,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The origins that some routes of the two apps tell apart.
+    /// The origins that some routes of the two apps distinguish.
     fn atoms(&mut self, of_old: &[usize], of_new: &[usize]) -> Rc<Atoms> {
         let (old, new) = self.sides;
         let numbers = |policies: &[usize], routes: &[usize]| {
@@ -154,7 +154,7 @@ impl<'a> Comparison<'a> {
         Rc::clone(atoms)
     }
 
-    /// The routes that get a request, which is none where an encoded slash is not taken.
+    /// The routes that get a request; none if they do not take its encoded slash.
     fn served(&self, region: &Region, method: &str) -> Indices {
         let (old, new) = self.sides;
         let of = |side: &Side| {
@@ -167,7 +167,7 @@ impl<'a> Comparison<'a> {
         (of(old), of(new))
     }
 
-    /// All on which preflights for a region depend; `None` if it is the same for both.
+    /// All facts on which preflights for a region depend; `None` if they are the same for both.
     fn tables(&self, region: &Region) -> Option<String> {
         let table = |side: &Side, policies: &[usize], path: Option<usize>| {
             let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
@@ -187,7 +187,7 @@ fn shared(sketches: Vec<Sketch>) -> Rc<Vec<Rc<Sketch>>> {
     Rc::new(sketches.into_iter().map(Rc::new).collect())
 }
 
-/// All of a policy that decides about requests.
+/// The parts of a policy that decide about requests.
 fn policy_text(route: &Route) -> String {
     let bare = Route {
         path: String::new(),
@@ -202,7 +202,7 @@ fn policy_text(route: &Route) -> String {
 }
 
 impl Sketch {
-    /// Equal for what is told in the same words.
+    /// A text that is equal for findings with the same description.
     fn identity(&self) -> String {
         format!(
             "{} {:?} {:?} {:?} {} {:?}",

@@ -1,4 +1,4 @@
-//! The findings of a request, by where it is and what it means.
+//! The findings of a request, looked up by its place and its key.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,14 +7,14 @@ use std::{
 
 use super::{cells::Key, group::Group, located::Indices};
 
-/// Where the findings of a request are.
+/// The places of findings, to find those of a request.
 #[derive(Debug, Default)]
 pub(super) struct Covered {
     pub(super) requests: HashMap<PlaceKey, Vec<CaseOf>>,
     pub(super) preflights: HashMap<(Indices, String), Vec<CaseOf>>,
 }
 
-/// A case by the numbers of its finding and in it.
+/// A case, by the index of its finding and its index in the finding.
 #[derive(Clone, Debug)]
 pub(super) struct CaseOf {
     pub(super) finding: usize,
@@ -23,8 +23,8 @@ pub(super) struct CaseOf {
     pub(super) has_malformed: bool,
 }
 
-/// Paths, a method, the routes for it, and which of them take the encoded slash of a path
-/// that has one.
+/// Paths, a method, the routes for it, and the routes that take the encoded slash, for a path that
+/// has one.
 pub(super) type PlaceKey = (Indices, String, Indices, Option<Indices>);
 
 impl Covered {
@@ -41,7 +41,7 @@ impl Covered {
                 let taken = unit.has_slash.then_some(unit.taken);
                 let key = (unit.found, unit.asked.name().to_owned(), unit.routes, taken);
                 let known = self.requests.entry(key).or_default();
-                // Several paths stand for the encoded slashes of one template.
+                // Several paths represent the encoded slashes of one template.
                 if !known.iter().any(|other| (other.finding, other.case) == (finding, case.case)) {
                     known.push(case);
                 }

@@ -8,15 +8,15 @@ use crate::engine::EngineError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DiffError {
-    /// The old one is no policy that the engine accepts.
+    /// The old manifest is not a policy that the engine accepts.
     Old(EngineError),
-    /// The new one is no policy that the engine accepts.
+    /// The new manifest is not a policy that the engine accepts.
     New(EngineError),
-    /// An error of this crate: the engines do not decide about a witness as the finding says.
+    /// An error of this crate: the decision of the engines about a witness contradicts the finding.
     Mismatch {
-        /// Where.
+        /// The place of the finding.
         place: String,
-        /// What the finding says, and what the engines do.
+        /// The statement of the finding, and the decision of the engines.
         words: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a comparison finds.
+//! The result of a comparison.
 
 use http::Request;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
-    /// The new one: somebody gains access.
+    /// The new one: requests gain access.
     Widened,
     /// The old one: clients may break.
     Narrowed,
@@ -23,7 +23,7 @@ impl Axis {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Widened, Self::Narrowed];
 
-    /// The axis when old and new change places.
+    /// The axis when old and new are swapped.
     #[must_use]
     pub const fn mirrored(self) -> Self {
         match self {
@@ -41,17 +41,18 @@ impl Axis {
     }
 }
 
-/// Requests that one of two apps allows and the other does not, on routes where this is alike.
+/// Requests that one of two apps allows and the other does not, on routes with the same difference.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finding {
     /// Which of the two allows more.
     pub axis: Axis,
-    /// That of the worst case.
+    /// The severity of the worst case.
     pub severity: Severity,
-    /// Where.
+    /// The places where the difference is.
     pub places: Vec<Place>,
-    /// Who, and what they gain or lose; the worst first. No request is in two of them.
+    /// The senders, and the access that they gain or lose; the worst first. No request is in two of
+    /// them.
     pub cases: Vec<Case>,
     /// The facets that decide.
     pub facets: Vec<&'static str>,
@@ -77,17 +78,17 @@ pub struct Place {
     pub after: Option<String>,
 }
 
-/// Requests that gain or lose the same.
+/// Requests that gain or lose the same access.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Case {
-    /// How bad it is.
+    /// The severity of the case.
     pub severity: Severity,
     /// Programs and pages.
     pub senders: Senders,
-    /// The least credentials with which they do, in words; empty for preflights, which have none.
+    /// The least credentials that suffice, in words; empty for preflights, which have none.
     pub callers: Vec<String>,
-    /// What is gained or lost.
+    /// The access that is gained or lost.
     pub gains: Gains,
     /// One of the requests.
     pub witness: Witness,
@@ -100,7 +101,7 @@ pub struct Case {
 pub struct Witness {
     /// The request.
     pub request: Request<()>,
-    /// The same request to the new app, if its origin or the name of its cookie is another one.
+    /// The same request to the new app, if its origin or the name of its cookie differs.
     pub moved: Option<Request<()>>,
     /// Who sends it.
     pub caller: Caller,
@@ -130,7 +131,7 @@ impl Place {
 }
 
 impl Case {
-    /// Whether the requests are preflights, which ask whether a page may send another request.
+    /// Whether the requests are preflights, which announce another request of a page.
     pub fn is_preflight(&self) -> bool {
         self.is_preflight
     }

@@ -1,4 +1,4 @@
-//! Places where two apps differ alike, told as one finding that both engines confirm.
+//! Places with the same difference, merged into one finding that both engines confirm.
 
 use std::{
     cmp::Reverse,
@@ -21,7 +21,7 @@ use crate::{
     engine::{Decision, Outcome},
 };
 
-/// A place with what is found there.
+/// A place with its differences.
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) found: Indices,
@@ -30,13 +30,13 @@ pub(super) struct Unit {
     pub(super) template: String,
     pub(super) has_slash: bool,
     pub(super) routes: Indices,
-    /// The routes, as far as they take an encoded slash.
+    /// The routes that take an encoded slash.
     pub(super) taken: Indices,
-    /// What is found, in the words of the others in its group.
+    /// The differences, shared with those of the other places of the group.
     pub(super) sketches: Vec<Rc<Sketch>>,
 }
 
-/// Places where the same is found.
+/// Places with the same differences.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) axis: Axis,
@@ -44,7 +44,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// What is found at one of its places.
+    /// The differences at one of its places.
     fn sketches(&self) -> impl Iterator<Item = &Rc<Sketch>> {
         self.units.iter().take(1).flat_map(|unit| &unit.sketches)
     }
@@ -161,7 +161,7 @@ fn outcome(decision: &Decision) -> String {
     }
 }
 
-/// The changes that make up a finding: those of the facets that decide where it is.
+/// The changes that cause a finding: the changes of the deciding facets at its places.
 fn because(changes: &[Change], places: &[Place], facets: &BTreeSet<&str>) -> Vec<Change> {
     let is_at = |change: &&Change| {
         places.iter().any(|place| {

@@ -1,4 +1,4 @@
-//! Where a request is: what it asks for, and which routes of the two apps serve it.
+//! The place of a request: its path and method, and the routes of the two apps that serve it.
 
 use http::{HeaderMap, Method, Request, header};
 
@@ -8,7 +8,7 @@ use crate::RouteKind;
 /// Before and after.
 pub(super) type Indices = (Option<usize>, Option<usize>);
 
-/// The method that a preflight asks for, if the request is a preflight; none in particular if it is
+/// The method that a preflight asks for, if the request is a preflight; an empty one if it is
 /// malformed.
 pub(super) fn preflight_method(request: &Request<()>) -> Option<&str> {
     let headers: &HeaderMap = request.headers();
@@ -19,7 +19,7 @@ pub(super) fn preflight_method(request: &Request<()>) -> Option<&str> {
     Some(asked.to_str().ok().filter(|_| is_valid).unwrap_or_default())
 }
 
-/// Whether a preflight states the own origin of an app, whose pages send none.
+/// Whether a preflight states the own origin of an app, whose pages send no preflights.
 pub(super) fn is_of_own_page(side: &Side, request: &Request<()>) -> bool {
     let field = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
     let origin = field(header::ORIGIN);
@@ -40,7 +40,7 @@ pub(super) fn asked(method: &str, found: Indices, (old, new): (&Side, &Side)) ->
     }
 }
 
-/// The method as a place of some paths has it: by its name, or as any that neither app names.
+/// The name of a method in a place: its own name, or the placeholder if neither app names it.
 pub(super) fn named(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
     let names = |side: &Side, path: Option<usize>| {
         let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();

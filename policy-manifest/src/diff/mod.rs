@@ -1,9 +1,9 @@
 //! Which requests two apps decide differently.
 //!
-//! Paths and methods fall into places that each app serves by one route, or by none. On a place whose
-//! routes differ, all requests fall into finitely many classes: by what their sender means to the two
-//! routes, and by what their caller does ([`Inspection`](super::engine)). Both engines decide about a
-//! request of each class. Classes that differ alike are merged, then places.
+//! Paths and methods fall into places that each app serves by one route, or by none. On a place
+//! whose routes differ, all requests fall into finitely many classes: by the facts of their sender
+//! and of their caller for the two routes ([`Inspection`](super::engine)). Both engines decide
+//! about a request of each class. Classes that differ alike are merged, then places.
 
 mod access;
 mod callers;
@@ -41,14 +41,14 @@ use crate::{
     engine::{Caller, Engine, Gate},
 };
 
-/// What changes from one app to another.
+/// The changes from one app to another.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Diff {
-    /// The requests of which one app allows more than the other, what is widened first, then the worst.
+    /// The requests of which one app allows more than the other; widened access first, then the
+    /// worst.
     pub findings: Vec<Finding>,
-    /// The changes that are in no finding: nobody gains or loses access by them, as far as requests
-    /// show it.
+    /// The changes that are in no finding: no tested request gains or loses access by them.
     pub changes: Vec<Change>,
     sides: (Side, Side),
     covered: Covered,
@@ -56,15 +56,15 @@ pub struct Diff {
 
 /// Compares two apps by the requests that they allow.
 ///
-/// Lists of origins that are given at run time count as all that their bounds allow. Rates, permits and
-/// the length of bodies are no access: their changes are in [`Diff::changes`]. So are those of the app's
-/// own origin and of the name of its cookie: each app is asked under its own. A probe, which answers
-/// under every host name, is asked under another one as well.
+/// Lists of origins that are given at run time count as all that their bounds allow. Rates, permits
+/// and the length of bodies do not count as access: their changes are in [`Diff::changes`], as are
+/// changes of the app's own origin and of the name of its cookie: requests to each app use its own
+/// ones. A probe, which responds under every host name, is also tested under another one.
 ///
 /// # Errors
 ///
-/// [`DiffError`]: one of the two is no policy that the engine accepts; or a witness is not decided as
-/// the comparison says, which is an error of this crate and never passed over.
+/// [`DiffError`]: one of the two is not a policy that the engine accepts; or the engines decide a
+/// witness differently from the comparison, which is an error of this crate and always reported.
 ///
 /// ```
 /// use policy_manifest::{
@@ -95,7 +95,7 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
     let mut found = Comparison::new((&sides.0, &sides.1)).run();
     let mut findings = Vec::new();
     let mut covered = Covered::default();
-    // What is widened first, then the worst, then by path.
+    // Widened access first, then the worst, then by path.
     found.sort_by_key(Group::order);
     for (number, group) in found.iter().enumerate() {
         findings.push(group.finding((&sides.0, &sides.1), &changes)?);
@@ -113,10 +113,10 @@ impl Diff {
         self.findings.is_empty() && self.changes.is_empty()
     }
 
-    /// The findings and cases of which a request is one: none where both apps allow the same. A request
-    /// that is longer than one of them allows is in none. Nor is one of a page of `http://localhost` to
-    /// an app in the development profile under another name of this machine: such an app is compared
-    /// as `localhost`.
+    /// The findings and cases that a request belongs to: none if both apps allow the same. A
+    /// request that is longer than one of them allows is in none, nor is a request of a page of
+    /// `http://localhost` to an app in the development profile under another name of this machine:
+    /// such an app is compared as `localhost`.
     pub fn at(&self, request: &Request<()>, caller: &Caller) -> Vec<(&Finding, &Case)> {
         let (old, new) = &self.sides;
         let before = old.engine.inspect(request, caller);
@@ -157,7 +157,8 @@ impl Diff {
         cases.iter().filter_map(|case| self.case(case)).collect()
     }
 
-    /// What the new app allows a request more than the old one, and the old one more than the new one.
+    /// The access that only the new app allows a request, and the access that only the old one
+    /// allows.
     pub fn gains(&self, request: &Request<()>, caller: &Caller) -> (Gains, Gains) {
         let (old, new) = &self.sides;
         let [before, after] = [old, new].map(|side| {

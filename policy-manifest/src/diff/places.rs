@@ -15,9 +15,9 @@ use crate::RouteKind;
 pub(super) struct Region {
     /// The numbers of the paths that serve it, before and after.
     pub(super) found: (Option<usize>, Option<usize>),
-    /// A path of it.
+    /// An example path of the region.
     pub(super) path: String,
-    /// All of it as a template; `*` where neither app has a path.
+    /// The whole region as a template; `*` if neither app has a path.
     pub(super) template: String,
     /// The path has an encoded slash.
     pub(super) has_slash: bool,
@@ -43,7 +43,7 @@ impl Asked {
     }
 }
 
-/// Methods that are decided alike where the same route serves them.
+/// The class of methods that are decided alike if the same route serves them.
 pub(super) fn class_of(method: &str) -> &str {
     match method {
         "GET" | "HEAD" | "PUT" | "QUERY" | "OPTIONS" | "TRACE" | "CONNECT" => method,
@@ -52,11 +52,11 @@ pub(super) fn class_of(method: &str) -> &str {
     }
 }
 
-/// The methods of which every fallback is asked.
+/// The methods with which every fallback is tested.
 pub(super) const USUAL: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS", "TRACE"];
 
-/// The methods that somebody may be served by in a region.
+/// The methods that either app may serve in a region.
 pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked> {
     let (old, new) = sides;
     let mut found = BTreeSet::new();
@@ -121,8 +121,8 @@ struct Regions<'a> {
 }
 
 impl Regions<'_> {
-    /// Adds the regions of the most general paths of a template: any that neither app names otherwise,
-    /// with a rest that is as short as can be, and one that is longer than every template.
+    /// Adds the regions of the most general paths of a template: any path that neither app names
+    /// otherwise, with the shortest possible rest, and with one that is longer than every template.
     fn add(&mut self, template: &Template) {
         for depth in [1, self.depth + 1] {
             let path = self.sample(template, depth);
@@ -177,8 +177,8 @@ impl Regions<'_> {
         path
     }
 
-    /// Adds the paths with encoded slashes, of which a parameter takes those that it says it takes,
-    /// unless another path would be hidden by it.
+    /// Adds the paths with encoded slashes that a parameter takes, unless they would hide another
+    /// path.
     fn add_slashes(&mut self) {
         let takes = |side: &Side| {
             let routes = side.manifest.routes.iter();
@@ -205,7 +205,7 @@ impl Regions<'_> {
                 if self.numbers(&longer) == region.found {
                     self.add_path(longer, &region.template, true);
                 }
-                // What decodes to a path that another route serves.
+                // A path that decodes to the path of another route.
                 let (before, after) = segments.split_at(index);
                 if index > 1 {
                     let joined = format!("{}%2F{}", before.join("/"), after.join("/"));
@@ -232,7 +232,7 @@ struct Template {
 enum Segment {
     Fixed(String),
     Any,
-    /// At least one byte.
+    /// The rest of the path, at least one byte.
     Rest,
 }
 

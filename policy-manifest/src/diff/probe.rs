@@ -1,5 +1,5 @@
-//! Requests as far as decisions depend on them. They become requests to an app that knows itself by
-//! some origin and some cookie.
+//! Requests, reduced to the parts that decide. They become HTTP requests to an app with a given
+//! origin and a given session cookie.
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
 use policy_core::{
@@ -20,11 +20,11 @@ pub(super) struct Sender {
     pub(super) is_link: bool,
     /// The mode `cors`.
     pub(super) is_cors: bool,
-    /// `Referer`, only where nothing else states a page.
+    /// `Referer`, only if no other header states a page.
     pub(super) referer: Stated,
     pub(super) is_upgrade: bool,
     pub(super) is_early: bool,
-    /// The host that it names is not that of the app.
+    /// Whether the request names a host other than the app's.
     pub(super) is_misdirected: bool,
 }
 
@@ -33,16 +33,16 @@ pub(super) struct Sender {
 pub(super) enum Stated {
     #[default]
     Absent,
-    /// That of the app.
+    /// The origin of the app.
     Own,
-    /// One of another, and the number of the set of origins that it stands for.
+    /// Another origin, and the index of the set of origins that it represents.
     Other(String, usize),
-    /// What is no origin.
+    /// Text that is not an origin.
     Malformed,
     Repeated,
 }
 
-/// Who sends a request.
+/// The credentials of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Credentials {
     pub(super) bearer: Slot,
@@ -61,7 +61,7 @@ pub(super) enum Slot {
     Valid(Login),
     Invalid,
     Unchecked,
-    /// Only a bearer token.
+    /// A malformed credential; only bearer tokens have this state.
     Malformed,
 }
 
@@ -70,12 +70,12 @@ pub(super) enum Cookie {
     #[default]
     Absent,
     Session(Slot),
-    /// One of something else.
+    /// A cookie other than that of the session.
     Other,
     TooLarge,
 }
 
-/// What only some routes read.
+/// The parts of a request that only some routes read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extra {
     /// The query for JSONP.
@@ -91,13 +91,13 @@ pub(super) struct Extra {
 /// Two values of `Sec-Fetch-Site`.
 pub(super) const REPEATED: &str = "repeated";
 
-/// No app is this host.
+/// A host name that no app has.
 const OTHER_HOST: &str = "other.invalid";
 
 /// The target of requests for a tunnel.
 pub(super) const TUNNEL: &str = "db.example:5432";
 
-/// More than all cookies of a request may have.
+/// More bytes than the cookies of a request may have.
 const TOO_LARGE: usize = 16 * 1024 + 1;
 
 /// A request of a sender with credentials. The path is empty for a tunnel.
@@ -220,7 +220,7 @@ fn built(method: &str, target: &str, fields: Vec<(HeaderName, String)>) -> Reque
 }
 
 impl Credentials {
-    /// What the stores and keys of the app would find.
+    /// The result of checking the credentials in the stores and with the keys of the app.
     pub(super) fn caller(&self) -> Caller {
         let session = match &self.cookie {
             Cookie::Session(slot) => slot.state(),

@@ -1,4 +1,4 @@
-//! The pages and programs that two policies may tell apart.
+//! The pages and programs that two policies may distinguish.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     severity::Gainer,
 };
 
-/// Who sends requests: programs, and pages by their origins.
+/// The senders of requests: programs, and pages by their origins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Senders {
@@ -31,7 +31,7 @@ pub struct Senders {
     pub odd: bool,
 }
 
-/// Disjoint sets of origins, between the members of which no policy distinguishes.
+/// Disjoint sets of origins; no policy distinguishes the members of a set.
 #[derive(Debug)]
 pub(super) struct Atoms(Vec<Atom>);
 
@@ -81,7 +81,7 @@ impl Atoms {
         first.chain(others).chain([Stated::Malformed, Stated::Repeated]).collect()
     }
 
-    /// All senders that some policy tells apart.
+    /// All senders that some policy distinguishes.
     pub(super) fn senders(&self) -> Vec<Sender> {
         let mut senders = Vec::new();
         for origin in self.stated() {
@@ -110,7 +110,7 @@ impl Atoms {
         senders
     }
 
-    /// Who a sender is in the browser of somebody.
+    /// The gainer that a sender in a user's browser stands for.
     pub(super) fn gainer(&self, sender: &Sender) -> Gainer {
         let is_odd = sender.contradicts();
         match &sender.origin {
@@ -128,8 +128,8 @@ impl Atoms {
         }
     }
 
-    /// The senders of requests with a method. Where pages and programs do, what else a client could
-    /// make up is not told.
+    /// Describes the senders of requests with a method. If pages and programs send them, other
+    /// requests that a client could make up are left out.
     pub(super) fn describe<'a>(
         &self,
         senders: impl IntoIterator<Item = &'a Sender>,
@@ -228,12 +228,12 @@ impl Sender {
 }
 
 impl Senders {
-    /// Whether it is everybody: programs and pages of any origin.
+    /// Whether these are all senders: programs and pages of any origin.
     fn is_everybody(&self) -> bool {
         self.programs && self.own_pages && self.embeds && self.pages.is_cofinite()
     }
 
-    /// Who, in words.
+    /// The senders, in words.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         let left_out = match self.is_everybody() {

@@ -16,16 +16,17 @@ pub(super) struct Side {
     pub(super) manifest: Manifest,
     pub(super) engine: Engine,
     pub(super) identity: Identity,
-    /// The templates as they are written, by the numbers of their paths.
+    /// The templates as written, by the numbers of their paths.
     pub(super) path_texts: BTreeMap<usize, String>,
 }
 
-/// Under which names an app knows itself. A request to it uses them.
+/// The names under which an app serves. Requests to the app use them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) host: String,
     pub(super) origin: String,
-    /// In development the own pages are those of the host that a request names.
+    /// Whether the app is in development, where its own pages are those of the host that a request
+    /// names.
     pub(super) is_development: bool,
     /// The name of the cookie of its sessions.
     pub(super) cookie: String,
@@ -57,7 +58,7 @@ impl Side {
         Ok(Self { manifest, engine, identity, path_texts })
     }
 
-    /// Has the cookie of the other app sent to one without sessions, which does not know it.
+    /// Sends the cookie of the other app to one without sessions, which ignores it.
     pub(super) fn take_cookie(&mut self, other: &Self) {
         if self.manifest.app.sessions.is_none() {
             self.identity.cookie.clone_from(&other.identity.cookie);
@@ -77,7 +78,7 @@ impl Side {
     }
 }
 
-/// A cookie that no app without sessions knows. The empty name would be found in `=value`.
+/// A cookie name that no app uses. The empty name would match `=value`.
 fn unknown() -> String {
     "__Host-sid".to_owned()
 }

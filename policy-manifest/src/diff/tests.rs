@@ -140,7 +140,7 @@ fn a_route_that_is_gone_falls_to_what_is_around_it() {
     let files = Route::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
     let pay = Route::handler("/files/pay", ["GET"], Auth::Required(session()));
     let lines = told(&app(vec![files.clone(), pay.clone()]), &app(vec![files]));
-    // What is mounted may know cookies of its own, so that HEAD with an `Upgrade` is refused.
+    // A mounted service may use its own cookies, so HEAD with an `Upgrade` is refused.
     let (odd, usual): (Vec<_>, Vec<_>) =
         lines.iter().partition(|line| line.starts_with("narrowed info: HEAD /files/pay: programs"));
     assert_eq!((odd.len(), usual.len()), (1, 1), "{lines:?}");
@@ -315,14 +315,14 @@ fn a_route_in_place_of_a_probe_answers_under_the_name_of_the_app_only() {
         found.at(&request, &Caller::default()).len()
     };
     assert_eq!((asked("10.0.0.7:8080"), asked("api.shop.example")), (1, 0));
-    // Of a new probe it goes without saying.
+    // This is implied for a new probe.
     assert_eq!(
         told(&app(vec![]), &probe),
         ["widened medium: GET,HEAD /health: everybody: no credentials: reach the handler"]
     );
 }
 
-/// Whatever else the request has: a cookie, a page.
+/// For any other property of the request: a cookie, a page.
 #[test]
 fn a_proxy_in_place_of_a_fallback_answers_the_last_hop_itself() {
     let public = |kind, path, methods: &[&str]| {

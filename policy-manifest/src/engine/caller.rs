@@ -1,4 +1,4 @@
-//! Who sends a request, as far as a policy can tell.
+//! The sender of a request, described by its credentials.
 
 /// The credentials of a request, as the stores and keys of the app would find them.
 ///
@@ -23,17 +23,17 @@ pub enum CredentialState {
     /// There is none.
     #[default]
     Absent,
-    /// It is good.
+    /// It is valid.
     Valid(Login),
     /// It is malformed, unknown or revoked.
     Invalid,
-    /// It was good.
+    /// It was valid and has expired.
     Expired,
-    /// What would know cannot be asked.
+    /// The store or key that could verify it is not available.
     Unchecked,
 }
 
-/// Whom a credential names, and with which rights.
+/// The user that a credential names, with the rights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Login {
     /// The scopes.
@@ -52,14 +52,14 @@ pub enum CsrfToken {
     /// There is none.
     #[default]
     Absent,
-    /// It is that of the session.
+    /// It matches the session.
     Valid,
-    /// It is another one.
+    /// It does not match the session.
     Invalid,
 }
 
 impl CredentialState {
-    /// A good credential without scopes and roles, of a user who has just logged in.
+    /// A valid credential without scopes and roles, of a user who has just logged in.
     pub fn valid() -> Self {
         Self::Valid(Login { age: Some(0), ..Login::default() })
     }

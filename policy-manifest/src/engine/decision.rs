@@ -1,24 +1,24 @@
-//! What an engine decides, and why.
+//! The decisions of an engine, and their reasons.
 
 use http::HeaderMap;
 
 use policy_core::{Refusal, gates::Gate};
 
-/// What one gate found.
+/// The result of one gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The gate.
     pub gate: Gate,
-    /// What it found.
+    /// The verdict of the gate.
     pub verdict: Verdict,
 }
 
-/// What a gate found.
+/// The verdict of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The request goes on.
+    /// The request continues.
     Passed,
-    /// The route asks nothing here.
+    /// The route has no requirement at this gate.
     NotAsked,
     /// The request ends here, and not because it is refused: a granted preflight, OPTIONS, TRACE.
     Ended,
@@ -26,14 +26,14 @@ pub enum Verdict {
     Refused(Refusal),
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It reaches the handler, the mounted service, the upstream or the tunnel.
     Reached,
     /// It is a preflight, and the request that it announces may be sent.
     PreflightGranted,
-    /// The server responds by itself, as to OPTIONS.
+    /// The server responds automatically, as to OPTIONS.
     Automatic,
     /// It is refused.
     Refused(Refusal),
@@ -42,17 +42,17 @@ pub enum Outcome {
 /// A decision about one request.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// What becomes of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The status; `None` where the handler decides.
+    /// The status; `None` if the handler decides.
     pub status: Option<u16>,
     /// The index of the route whose policy the response carries, in the order of the manifest.
     pub route: Option<usize>,
-    /// The gates that were asked, in their order.
+    /// The gates that were reached, in their order.
     pub steps: Vec<Step>,
-    /// Whether a caller is known: of the credential that counts.
+    /// Whether the deciding credential identifies a caller.
     pub is_authenticated: bool,
-    /// The CORS headers of the response, with `Vary: origin` where the response depends on it.
+    /// The CORS headers of the response, with `Vary: origin` if the response depends on it.
     pub cors: HeaderMap,
 }
 
@@ -65,7 +65,7 @@ impl Decision {
         }
     }
 
-    /// The gates that were not asked, since the request had ended.
+    /// The gates that were not reached, since the request had ended.
     pub fn not_asked(&self) -> impl Iterator<Item = Gate> + '_ {
         Gate::ALL.into_iter().filter(|gate| self.steps.iter().all(|step| step.gate != *gate))
     }

@@ -37,12 +37,12 @@ mod inspect;
 pub(super) use inspect::inspect;
 pub(crate) use inspect::{CallerFacts, Inspection, SenderFacts};
 
-/// An engine as the gates see it.
+/// An engine, as the app that the gates check.
 struct GatedEngine<'a>(&'a Engine);
 
 impl<'a> GatedApp<'a> for GatedEngine<'a> {
     type Route = &'a CompiledRoute;
-    /// Rates are taken as free.
+    /// No rate is ever exceeded.
     type Rate = ();
 
     fn own_origin(&self) -> &'a OwnOrigin {
@@ -188,11 +188,11 @@ impl Steps for Recorded {
     }
 }
 
-/// A caller that is known.
+/// A caller that was identified.
 struct Known<'a> {
     login: &'a Login,
     is_ambient: bool,
-    /// The credential, unless browsers may send it by themselves.
+    /// The credential, unless browsers may send it automatically.
     explicit: Option<HandlerCredential>,
     is_session: bool,
     is_scheme: bool,
@@ -252,7 +252,7 @@ impl<'a> CallerGates<'a> {
         Self { engine, compiled, request, sender, caller }
     }
 
-    /// Whether a caller is known, and where the request ends.
+    /// Whether a caller is known, and the gate at which the request ends.
     fn check(&self, steps: &mut Recorded) -> (bool, Result<(), (Gate, Refusal)>) {
         let known = match self.authenticate() {
             Ok(known) => known,
@@ -297,7 +297,7 @@ impl<'a> CallerGates<'a> {
         gates::check_caller(rights.as_ref(), known, &self.sender, cookie, token)
     }
 
-    /// The caller that the credential that counts names.
+    /// The caller that the deciding credential names.
     fn known(&self, requirement: &Requirement) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
         let RequestView { head, headers, .. } = *self.request;
         let taken = requirement.taken();
@@ -339,8 +339,8 @@ impl<'a> CallerGates<'a> {
         Err((Gate::Authenticate, refusal))
     }
 
-    /// Whether a route that names these issuers takes this login. Where it names none, it takes those of
-    /// the app, or, in an app that signs no tokens, those of its only issuer.
+    /// Whether a route that names these issuers takes this login. If it names none, it takes those
+    /// of the app, or, in an app that signs no tokens, those of its only issuer.
     fn takes(&self, login: &Login, issuers: &[String]) -> bool {
         match (&login.issuer, issuers) {
             (issuer, []) => issuer.is_none() == self.engine.signs_tokens,
@@ -353,7 +353,7 @@ impl<'a> CallerGates<'a> {
     fn session(&self) -> Result<Option<Known<'a>>, Refusal> {
         let presented = presented(self.request.headers, &self.engine.cookie);
         let presented = presented.map_err(|_limit| Refusal::CookiesTooLarge)?;
-        // Another host of the site planted one of several, and none is used.
+        // If there are several, another host of the site planted one, and none is used.
         if matches!(presented, Presented::Absent | Presented::Ambiguous) {
             return Ok(None);
         }
@@ -386,7 +386,7 @@ impl<'a> CallerGates<'a> {
         admitted.map_err(|refusal| (Gate::Csrf, refusal))
     }
 
-    /// What the handler's extractors refuse.
+    /// The refusals of the handler's extractors.
     fn target(&self) -> Result<(), (Gate, Refusal)> {
         let RequestView { head, headers, .. } = *self.request;
         let route = &self.compiled.route;
@@ -405,7 +405,7 @@ impl<'a> CallerGates<'a> {
     }
 }
 
-/// The decision about a request that a gate of its head ends.
+/// The decision about a request that ends at a gate of its head.
 fn ended_early(engine: &Engine, end: End<'_, &CompiledRoute, ()>, mut steps: Recorded) -> Decision {
     let End { gate, response, policy, grant } = end;
     let compiled = match policy {

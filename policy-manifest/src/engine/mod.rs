@@ -1,7 +1,7 @@
 //! An engine that is made of a manifest: it decides about requests as the app does.
 //!
 //! It runs no handler and asks no store. Who sent a request is an argument ([`Caller`]), and rates
-//! and permits are taken as free.
+//! and permits are assumed to be available.
 
 mod caller;
 mod decision;
@@ -76,11 +76,11 @@ struct CompiledRoute {
     csrf: CsrfPolicy,
     /// Whether the route or an argument of its handler may need the caller.
     needs_caller: bool,
-    /// Unsafe requests without a caller need an origin that may send them, too.
+    /// Whether unsafe requests without a caller need a trusted origin, too.
     judges_anonymous: bool,
 }
 
-/// Why no engine can be made of a manifest.
+/// Why a manifest cannot be compiled into an engine.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -116,8 +116,8 @@ impl fmt::Display for EngineError {
 impl Error for EngineError {}
 
 impl Engine {
-    /// Compiles a manifest. The run-time lists of origins have all that their bounds allow, since an
-    /// operator may grant it; a list without a bound is empty.
+    /// Compiles a manifest. The run-time lists of origins are assumed to have all origins that
+    /// their bounds allow, since an operator may grant them; a list without a bound is empty.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Engine {
         Self::with_lists(manifest, |_| None)
     }
 
-    /// The same with the present entries of run-time lists, by the names of the lists.
+    /// The same with the current entries of run-time lists, by the names of the lists.
     ///
     /// # Errors
     ///
@@ -138,12 +138,13 @@ impl Engine {
         Self::compile(manifest, &Lists::Texts(&lists))
     }
 
-    /// The same with the run-time lists of a running app: what is replaced there counts here as well,
-    /// whether or not the bounds of this manifest allow it. Nothing of it acts on the lists.
+    /// The same with the run-time lists of a running app: a replaced list is also used here, even
+    /// if the bounds of this manifest do not allow it. The engine does not change the lists.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new); also a list that is missing, or has an entry now that a bound forbids.
+    /// As [`new`](Self::new); also a list that is missing, or currently has an entry that a bound
+    /// forbids.
     pub fn following(manifest: &Manifest, lists: &OriginLists) -> Result<Self, EngineError> {
         Self::compile(manifest, &Lists::Running(lists))
     }
@@ -218,8 +219,8 @@ impl Engine {
         self.decide_head(self.head(request), request.headers(), |_route| Cow::Borrowed(caller))
     }
 
-    /// The same for a server, which knows what the connection says about the head of a request. It is
-    /// asked for the caller if a route serves the request and no gate before has refused it.
+    /// The same for a server, which adds the facts of the connection to the head of a request.
+    /// `caller` is called if a route serves the request and no earlier gate has refused it.
     pub fn decide_head<'c>(
         &self,
         head: Head<'_>,
@@ -229,7 +230,7 @@ impl Engine {
         gates::decide(self, head, headers, caller)
     }
 
-    /// What each part of a request means to the route that serves it.
+    /// The meaning of each part of a request for the route that serves it.
     pub(super) fn inspect(&self, request: &Request<()>, caller: &Caller) -> Inspection {
         gates::inspect(self, self.head(request), request.headers(), caller)
     }
@@ -250,14 +251,14 @@ impl Engine {
         lookup_method(&head).as_str()
     }
 
-    /// The number of the path that serves a request for this one. The spelling that is redirected has a
-    /// number of its own, which serves no method: it is neither the path nor one that no route has.
+    /// The number of the path that serves a request for this one. A spelling that is redirected has
+    /// a separate number, which serves no method: it is neither the path nor one without a route.
     pub(super) fn path_number(&self, path: &str) -> Option<usize> {
         let (found, _) = self.router.find(path)?;
         Some(found.index() + if found.redirects(path) { self.router.paths().len() } else { 0 })
     }
 
-    /// Whether a [number of a path](Self::path_number) is one of a spelling that is redirected.
+    /// Whether a [number of a path](Self::path_number) is that of a redirected spelling.
     pub(super) fn is_redirected(&self, number: usize) -> bool {
         number >= self.router.paths().len()
     }
@@ -267,7 +268,7 @@ impl Engine {
         self.router.form(template)
     }
 
-    /// What a path with another trailing slash is.
+    /// How a path is treated that differs from its route in the trailing slash.
     pub(super) fn trailing_slash(&self) -> TrailingSlash {
         self.router.trailing_slash()
     }
@@ -283,18 +284,18 @@ impl Engine {
         self.router.paths().get(path).map_or(&[], |path| path.methods())
     }
 
-    /// The index of what serves other paths.
+    /// The index of the route that serves other paths.
     pub(super) fn elsewhere(&self) -> Option<usize> {
         self.elsewhere
     }
 
-    /// The index of what serves CONNECT.
+    /// The index of the route that serves CONNECT.
     pub(super) fn tunnel(&self) -> Option<usize> {
         self.tunnel
     }
 
-    /// The facts of the app on which decisions about its routes depend, but for its own origin and the
-    /// name of its cookie.
+    /// The facts of the app on which decisions about its routes depend, except its own origin and
+    /// the name of its cookie.
     pub(super) fn facts(&self) -> (TrailingSlash, [bool; 5]) {
         let facts = [
             self.has_sessions,
@@ -307,7 +308,7 @@ impl Engine {
     }
 
     /// The route that serves a method of a path, or of other paths (`*`), or of CONNECT (an empty
-    /// path); `None` where nothing does.
+    /// path); `None` if there is none.
     pub fn serving(&self, method: &str, path: &str) -> Option<&Route> {
         let index = match path {
             "" => self.tunnel,
@@ -346,9 +347,9 @@ impl Engine {
     }
 }
 
-/// Where the entries of run-time lists are.
+/// The source of the entries of run-time lists.
 enum Lists<'a, 'l> {
-    /// By the names of the lists; one without entries has all that its bound allows.
+    /// By the names of the lists; a list without entries has all origins that its bound allows.
     Texts(&'a dyn Fn(&str) -> Option<&'l [String]>),
     Running(&'a OriginLists),
 }
@@ -364,7 +365,7 @@ impl CompiledRoute {
             Csrf::Token => CsrfPolicy::Token,
             Csrf::OriginElseToken => CsrfPolicy::OriginElseToken,
             Csrf::Origin => CsrfPolicy::Origin,
-            // The reason is for people.
+            // The reason has no effect on decisions.
             Csrf::Exempt(_) => CsrfPolicy::Exempt(""),
         };
         let cors = match &route.cors {
@@ -396,7 +397,7 @@ fn compile(
     let origins = match list {
         None => cors::Origins::Listed(&listed),
         Some(list) => {
-            // Without a running app, one list stands for those of all keys.
+            // Without a running app, one list represents those of all keys.
             let by = list.by.as_deref().filter(|_| matches!(lists, Lists::Running(_)));
             cors::Origins::AtRunTime { name: &list.list, within: within.as_deref(), by }
         }
@@ -411,7 +412,7 @@ fn compile(
         max_age: cors.max_age,
         dangerous_insecure_origins: cors.dangers.insecure_origins,
         dangerous_public_suffix: cors.dangers.public_suffix,
-        // A manifest does not say what the configuration says.
+        // A manifest does not contain the configuration.
         dangerous_configured_bound: true,
         ..CorsSpec::new(origins)
     };

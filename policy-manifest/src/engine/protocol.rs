@@ -1,4 +1,4 @@
-//! What no header of a request says.
+//! The part of a request that no header states.
 
 use http::{Method, Request};
 
@@ -25,7 +25,7 @@ impl Protocol {
         Self(name.into())
     }
 
-    /// That of an extended CONNECT. Other requests have none.
+    /// The protocol of an extended CONNECT; `None` for other requests.
     pub(crate) fn of<B>(request: &Request<B>) -> Option<&Self> {
         request.extensions().get().filter(|_| *request.method() == Method::CONNECT)
     }

@@ -1,4 +1,4 @@
-//! The smallest edit of a policy that lets a request through, and what else it opens.
+//! The smallest edit of a policy that lets a request through, and everything else that it opens.
 
 use http::{Request, header};
 use policy_core::Refusal;
@@ -18,14 +18,14 @@ pub struct Edit {
     pub steps: Vec<String>,
     /// Where the edited attribute is written, or the route's handler.
     pub source: Option<Source>,
-    /// Everything that changes by it: beside this request, all that is allowed with it.
+    /// All changes by the edit: in addition to this request, everything that is allowed with it.
     pub changes: Vec<Change>,
     /// The policy after the edit.
     pub manifest: Manifest,
 }
 
-/// Edits the facets that refuse, one after the other. What is returned was decided by an engine of
-/// the edited policy.
+/// Edits the facets that refuse, one after the other. An engine of the edited policy confirms the
+/// result.
 pub(super) fn of(
     manifest: &Manifest,
     sources: &Sources,
@@ -61,8 +61,8 @@ pub(super) fn of(
     None
 }
 
-/// The policy with another one for a route, and for the other routes of its handler, which has one
-/// set of attributes.
+/// The policy with another one for a route and for the other routes of its handler, which share its
+/// attributes.
 fn replaced(
     mut manifest: Manifest,
     place: &Route,
@@ -72,7 +72,7 @@ fn replaced(
 ) -> Manifest {
     let handler = |method: &str, path: &str| sources.handlers.get(&format!("{method} {path}"));
     let is_whole = place.kind != RouteKind::Handler;
-    // HEAD is served by GET where it has no policy of its own.
+    // If HEAD has no separate policy, GET serves it.
     let method = if place.methods.iter().any(|known| known == method) { method } else { "GET" };
     let own = handler(method, &place.path);
     let is_edited = |found: &Route, known: &str| {
@@ -100,7 +100,7 @@ fn replaced(
     manifest.normal()
 }
 
-/// Edits the facet that refuses a request, as little as lets it through.
+/// Edits the facet that refuses a request: the smallest change that lets the request through.
 fn relax(
     route: &mut Route,
     refusal: Refusal,
@@ -191,7 +191,7 @@ fn share(
     let (patterns, words) = match &mut cors.origins {
         Origins::Listed(patterns) => (patterns, "origins".to_owned()),
         Origins::AtRunTime(list) => {
-            // Without a bound, the entries of the list decide, and no attribute.
+            // Without a bound, the entries of the list decide, not an attribute.
             (list.within.as_mut()?, format!("the bound of the list `{}`", list.list))
         }
     };
@@ -209,7 +209,7 @@ fn share(
     Some(("cors", step))
 }
 
-/// The login of a caller, of whatever credential.
+/// The login of a caller, by any credential.
 fn login(caller: &Caller) -> Option<&Login> {
     [&caller.token, &caller.ticket, &caller.scheme, &caller.session].into_iter().find_map(|state| {
         match state {

@@ -9,19 +9,19 @@ use crate::{
     engine::{Caller, CredentialState, CsrfToken, Engine, Login},
 };
 
-/// A request that is let through, and how it differs from one that is not.
+/// A request that is let through, and its differences from one that is not.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Nearest {
-    /// The differences in words, each as what to do.
+    /// The differences in words, each as an instruction.
     pub steps: Vec<String>,
     /// The request.
     pub request: Request<()>,
-    /// Who sends it.
+    /// The sender of the request.
     pub caller: Caller,
 }
 
-/// Changes what the gates refuse, one after the other. What is returned was decided by the engine.
+/// Changes the parts that the gates refuse, one after the other. The engine confirms the result.
 pub(super) fn of(
     manifest: &Manifest,
     engine: &Engine,
@@ -30,7 +30,7 @@ pub(super) fn of(
 ) -> Option<Nearest> {
     let own = manifest.app.public_origin.as_deref();
     let mut near = Nearest { steps: Vec::new(), request: request.clone(), caller: caller.clone() };
-    // More steps than gates would go in circles.
+    // More steps than there are gates would be a cycle.
     for _ in 0..12 {
         match is_let_through(engine, own, &near.request, &near.caller) {
             Ok(()) => return (!near.steps.is_empty()).then_some(near),
@@ -47,7 +47,7 @@ pub(super) fn of(
 }
 
 impl Nearest {
-    /// Changes what a refusal is about.
+    /// Changes the part of the request that a refusal is about.
     fn mend(&mut self, manifest: &Manifest, engine: &Engine, refusal: Refusal) -> Option<String> {
         let route = engine.serving(served_as(&self.request), self.request.uri().path());
         let route = route.cloned();
@@ -122,7 +122,7 @@ impl Nearest {
         Some(())
     }
 
-    /// Sends a good credential of the first kind that the route takes, with the rights it asks for.
+    /// Sends a valid credential of the first kind that the route takes, with the required rights.
     fn log_in(&mut self, manifest: &Manifest, route: &Route) -> Option<String> {
         let Auth::Required(requirement) = &route.auth else { return None };
         let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
@@ -175,7 +175,7 @@ impl Nearest {
         Some(format!("have {}", words.join(" and ")))
     }
 
-    /// The login of the credential that counts.
+    /// The login of the deciding credential.
     fn login(&mut self) -> Option<&mut Login> {
         let Caller { session, token, ticket, scheme, .. } = &mut self.caller;
         let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
@@ -190,7 +190,8 @@ impl Nearest {
     }
 }
 
-/// An origin that the policy of a route grants, with credentials where the user's are at stake.
+/// An origin that the policy of a route grants, with credentials if the request depends on the
+/// user's.
 fn granted(route: &Route, refusal: Refusal) -> Option<String> {
     let cors = route.cors.as_ref()?;
     if refusal == Refusal::CsrfOrigin && !cors.credentials {
@@ -200,7 +201,7 @@ fn granted(route: &Route, refusal: Refusal) -> Option<String> {
     Some(witness.origin().to_owned())
 }
 
-/// The rights that a route asks for, in words.
+/// The rights that a route requires, in words.
 fn rights(requirement: &Requirement) -> String {
     let scopes = requirement.scopes.iter().map(|scope| format!("scope `{scope}`"));
     let roles = requirement.roles.first().map(|role| format!("role `{role}`"));

@@ -40,7 +40,7 @@ fn rights_of_optional(route: &Route) -> Option<Finding> {
     Some(finding.about(rights.join(", ")))
 }
 
-/// What POST does to a path, such as a login, may differ from what the others do.
+/// The effect of POST on a path, such as a login, may differ from that of the others.
 const CHANGES: [&str; 3] = ["DELETE", "PATCH", "PUT"];
 
 fn change_without_credential(manifest: &Manifest, route: &Route) -> Option<Finding> {
@@ -52,7 +52,7 @@ fn change_without_credential(manifest: &Manifest, route: &Route) -> Option<Findi
     let is_read_closed = of_path.any(|other| other.serves("GET") && is_closed(other));
     let changes: Vec<_> =
         route.methods.iter().filter(|method| CHANGES.contains(&method.as_str())).collect();
-    // A handler that takes the session may check who its caller is.
+    // A handler that takes the session may check its caller itself.
     if !is_handler(&route) || is_closed(route) || route.takes_session || !is_read_closed {
         return None;
     }
@@ -84,8 +84,8 @@ fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether one of two names is the other one with a letter more, less or exchanged, or with two
-/// letters in the other order. Short names and numbered ones are near others on purpose.
+/// Whether two names differ by one letter more, less or exchanged, or by two swapped letters. Short
+/// names and numbered ones are intentionally similar.
 fn is_near(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|name| name.chars().collect::<Vec<_>>());
     if one == other || one.len().min(other.len()) < 4 || one.first() != other.first() {

@@ -1,4 +1,4 @@
-//! What a lint finds.
+//! The findings of lints.
 
 use std::{cmp::Reverse, fmt};
 
@@ -7,19 +7,19 @@ use policy_core::{Confidence, Lint};
 use super::{Gain, Route};
 use crate::{Severity, Source, Sources};
 
-/// What a lint finds.
+/// A finding of a lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Which lint.
+    /// The lint.
     pub lint: Lint,
     /// The routes, such as `GET /orders/{id}`, or `app`.
     pub routes: Vec<String>,
     /// The facet that it is about, as [`Sources`] names it.
     pub facet: &'static str,
-    /// Who gains what, if anybody does. What nobody gains by is useless or broken.
+    /// The gain, if there is any. Findings without a gain are about useless or broken policies.
     pub gain: Option<Gain>,
-    /// What of the policy it is about, such as `` `https://*.github.io` ``.
+    /// The part of the policy that it is about, such as `` `https://*.github.io` ``.
     pub about: String,
     /// An origin or a request that shows it.
     pub witness: Option<String>,
@@ -54,13 +54,13 @@ impl Finding {
         Self { witness: witness.map(|witness| witness.to_string()), ..self }
     }
 
-    /// How bad it is: what [`Gain::severity`] says, and [`Severity::Info`] where nobody gains.
+    /// Its severity: that of [`Gain::severity`], or [`Severity::Info`] without a gain.
     pub fn severity(&self) -> Severity {
         self.gain.map_or(Severity::Info, Gain::severity)
     }
 
-    /// Whether it has to be corrected or suppressed: it is sure and of medium severity or worse, or a
-    /// suppression that does not hold.
+    /// Whether it must be corrected or suppressed: it is sure and of medium severity or worse, or
+    /// about an invalid suppression.
     pub fn is_error(&self) -> bool {
         let is_grave = self.severity() >= Severity::Medium;
         let of_suppression =
@@ -82,7 +82,8 @@ impl Finding {
         (Reverse(self.is_error()), Reverse(self.severity()), parts)
     }
 
-    /// Whether another finding says the same of another route, with a witness that is one of both.
+    /// Whether another finding is the same for another route, with a witness that is valid for
+    /// both.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         let Self { lint, routes: _, facet, gain, about, witness } = self;
         (lint, facet, gain, about, witness)
@@ -90,7 +91,8 @@ impl Finding {
     }
 }
 
-/// In a few lines: severity, code and message, then what it is about, who gains, and the fix.
+/// The finding in a few lines: severity, code and message, then what it is about, who gains, and
+/// the fix.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} ({})", self.severity(), self.lint.message(), self.lint.code())?;

@@ -1,4 +1,4 @@
-//! Lints about credentials that browsers send by themselves.
+//! Lints about credentials that browsers send automatically.
 
 use policy_core::{
     Lint,
@@ -41,7 +41,7 @@ fn forgeable(manifest: &Manifest, route: &Route) -> Option<Finding> {
     Some(finding.about(format!("exempt: {reason}")).witness(granted.complement().witness()))
 }
 
-/// Words that name a change, where they are the last segment of a path.
+/// Words that name a change if they are the last segment of a path.
 const CHANGES: [&str; 12] = [
     "cancel", "delete", "destroy", "disable", "enable", "log-out", "logout", "purge", "remove",
     "reset", "sign-out", "signout",
@@ -50,7 +50,7 @@ const CHANGES: [&str; 12] = [
 fn change_by_get(manifest: &Manifest, route: &Route) -> Option<Finding> {
     let is_required =
         matches!(&route.auth, Auth::Required(requirement) if requirement.is_ambient());
-    // A cookie that is `Strict` does not come with a link of another site.
+    // Browsers do not send a `Strict` cookie with a link from another site.
     let is_sent = has_ambient_scheme(route) || same_site(manifest) != Some("strict");
     let last = route.path.rsplit('/').next().unwrap_or_default();
     let is_handler = route.kind == RouteKind::Handler && route.isolation.is_none();
@@ -74,7 +74,7 @@ fn cookie_of_domain(manifest: &Manifest) -> Option<Finding> {
 
 fn open_framing(manifest: &Manifest, route: &Route) -> Option<Finding> {
     let headers = manifest.headers_of(route);
-    // What a mounted service or an upstream sends itself, no policy says.
+    // No policy states the headers that a mounted service or an upstream sends itself.
     let is_own = match route.kind {
         RouteKind::Handler => true,
         RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback => headers.is_some(),

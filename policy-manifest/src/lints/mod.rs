@@ -1,4 +1,4 @@
-//! Lints: what is odd about the policy of a whole app, although each part of it is legal.
+//! Lints: oddities in the policy of a whole app, although each part of it is legal.
 
 mod callers;
 mod finding;
@@ -28,9 +28,9 @@ use super::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Linted {
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// What was found and is suppressed, each with its suppression.
+    /// The suppressed findings, each with its suppression.
     pub suppressed: Vec<(Finding, Suppression)>,
 }
 
@@ -71,7 +71,7 @@ pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> L
     Linted { findings: joined(findings), suppressed }
 }
 
-/// Joins what is found at several routes alike.
+/// Joins equal findings at several routes.
 fn joined(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
     for mut finding in findings {
@@ -83,7 +83,7 @@ fn joined(findings: Vec<Finding>) -> Vec<Finding> {
     joined
 }
 
-/// What a request to the route does, as far as its methods say it.
+/// The effect of a request to the route, judged by its methods.
 fn effect(route: &Route) -> Effect {
     let is_any = route.methods.is_empty() && route.kind == RouteKind::Fallback;
     match is_any || route.methods.iter().any(|method| !method::is_safe(method)) {
@@ -92,8 +92,8 @@ fn effect(route: &Route) -> Effect {
     }
 }
 
-/// What pages of these origins gain by a CORS policy. Without a credential of their visitor they act as
-/// any program could, so they gain to read what their visitor can reach.
+/// The gain of pages of these origins by a CORS policy. Without a credential of their visitor they
+/// act as any program could, so they gain only to read what their visitor can reach.
 fn gain_by_cors(
     manifest: &Manifest,
     who: Gainer,
@@ -108,7 +108,7 @@ fn gain_by_cors(
 
 /// Whether browsers add a credential of the route to requests of pages of one of these origins.
 fn are_sent(manifest: &Manifest, route: &Route, origins: &[OriginPattern<'_>]) -> bool {
-    // A service behind the route may know cookies of its own.
+    // A service behind the route may use its own cookies.
     let is_foreign = !matches!(route.kind, RouteKind::Handler | RouteKind::Probe);
     let is_sent = |origin: &OriginPattern<'_>| {
         same_site(manifest) == Some("none") || is_same_site(manifest, origin)
@@ -116,33 +116,32 @@ fn are_sent(manifest: &Manifest, route: &Route, origins: &[OriginPattern<'_>]) -
     is_foreign || has_ambient_scheme(route) || (route.is_ambient() && origins.iter().any(is_sent))
 }
 
-/// How far browsers send the session cookie: `strict`, `lax` or `none`.
+/// The `SameSite` of the session cookie: `strict`, `lax` or `none`.
 fn same_site(manifest: &Manifest) -> Option<&str> {
     manifest.app.sessions.as_ref().map(|facts| facts.same_site.as_str())
 }
 
-/// Whether a page may be of the site of the app, as far as that is known. The scheme is left out, which
-/// not every browser compares.
+/// Whether a page may be of the site of the app, if that is known. The scheme is ignored, since not
+/// every browser compares it.
 fn is_same_site(manifest: &Manifest, page: &OriginPattern<'_>) -> bool {
     let own = manifest.app.public_origin.as_ref();
     let Some(own) = own.and_then(|own| OriginPattern::parse(own).ok()) else { return true };
     registrable_domain(page.host()) == registrable_domain(own.host())
 }
 
-/// The routes that other pages may read, with their policies. A response that there is nothing has
-/// nothing to read.
+/// The routes that other pages may read, with their policies. A 404 response has nothing to read.
 fn shared(manifest: &Manifest) -> impl Iterator<Item = (&Route, &Cors)> {
     let routes = manifest.routes.iter().filter(|route| route.kind != RouteKind::NotFound);
     routes.filter_map(|route| Some((route, route.cors.as_ref()?)))
 }
 
-/// Whether anything in the app takes a credential that browsers send by themselves.
+/// Whether anything in the app takes a credential that browsers send automatically.
 fn has_ambient(manifest: &Manifest) -> bool {
     manifest.app.sessions.is_some() || manifest.routes.iter().any(has_ambient_scheme)
 }
 
 /// Whether a route takes an ambient credential that no cookie carries, so that `SameSite` does not
-/// hold for it.
+/// apply to it.
 fn has_ambient_scheme(route: &Route) -> bool {
     match &route.auth {
         Auth::Public => false,

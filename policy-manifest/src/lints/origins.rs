@@ -66,7 +66,7 @@ struct Patterns<'a> {
 }
 
 impl<'a> Patterns<'a> {
-    /// Those for which this holds; `None` if there are none.
+    /// The patterns for which this holds; `None` if there are none.
     fn of(cors: &'a Cors, is_meant: impl Fn(&OriginPattern<'_>) -> bool) -> Option<Self> {
         let parse = |text: &'a String| Some((text.as_str(), OriginPattern::parse(text).ok()?));
         let parsed = cors.patterns().iter().filter_map(parse);
@@ -75,14 +75,14 @@ impl<'a> Patterns<'a> {
         (!parsed.is_empty()).then_some(Self { texts, parsed })
     }
 
-    /// The finding with these patterns and an origin of theirs.
+    /// The finding with these patterns and an origin that they match.
     fn shown_by(self, finding: Finding) -> Finding {
         let region: OriginRegion = self.parsed.into_iter().collect();
         finding.about(quoted(self.texts)).witness(region.witness())
     }
 }
 
-/// What a response without credentials is worth to pages of every site.
+/// The gain of pages of every site that read a response without credentials.
 const READ_BY_ALL: Gain =
     Gain { who: Gainer::AnySite, what: Effect::Read, authority: Authority::Nobody };
 
@@ -118,7 +118,7 @@ fn split_cache(route: &Route, cors: &Cors) -> Option<Finding> {
     let age = s_maxage.or(*max_age).unwrap_or_default();
     let is_kept = *audience == Audience::Public && !no_store && !no_cache && age >= LASTING;
     let is_the_same = route.auth == Auth::Public && !route.takes_session && !cors.credentials;
-    // One origin is one copy.
+    // One origin has only one copy.
     let has_several = !cors.region().is_cofinite() && {
         let parsed = cors.patterns().iter().filter_map(|text| OriginPattern::parse(text).ok());
         let singles = parsed.clone().filter(OriginPattern::is_single).count();

@@ -1,4 +1,5 @@
-//! Lints about what pages of granted origins may send and read.
+//! Lints about the requests that pages of granted origins may send and the responses that they may
+//! read.
 
 use policy_core::{Lint, origin::OriginPattern};
 
@@ -34,7 +35,7 @@ fn unneeded_credentials(manifest: &Manifest, route: &Route, cors: &Cors) -> Opti
     Some(finding.gain(Gain { who, what, authority }))
 }
 
-/// What a list at run time holds is not known here.
+/// The entries of a run-time list are not known here.
 fn withheld_cookie(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
     let same_site = same_site(manifest).filter(|same_site| *same_site != "none")?;
     let takes_session = match &route.auth {

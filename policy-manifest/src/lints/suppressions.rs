@@ -1,4 +1,4 @@
-//! Suppressions: findings that somebody looked at and leaves.
+//! Suppressions: findings that were reviewed and deliberately left.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Finding;
 use crate::Date;
 
-/// Somebody looked at a finding and leaves it.
+/// A finding that was reviewed and is deliberately left.
 ///
 /// It is a line of the lock file, and holds until the end of its last day.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
@@ -20,9 +20,9 @@ pub struct Suppression {
     /// finding of the lint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route: Option<String>,
-    /// Who.
+    /// The name of the reviewer.
     pub who: String,
-    /// Why.
+    /// The reason.
     pub why: String,
     /// The last day on which it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,8 +40,8 @@ impl fmt::Display for Suppression {
 const SOON: u32 = 14;
 
 impl Suppression {
-    /// The lines that suppress a finding, one for each route, for somebody to sign. What is wrong with
-    /// a suppression has none.
+    /// The lines that suppress a finding, one for each route, for a reviewer to sign. A finding
+    /// about a suppression has none.
     pub fn lines_for(finding: &Finding) -> Vec<Self> {
         if finding.lint.is_about_suppressions() {
             return Vec::new();
@@ -70,8 +70,8 @@ impl Suppression {
     }
 }
 
-/// What is left of findings, each of one route, with what is wrong with the suppressions; and what is
-/// suppressed.
+/// The remaining findings, each of one route, with findings about the suppressions; and the
+/// suppressed findings.
 pub(super) fn apply(
     suppressions: &[Suppression],
     found: Vec<Finding>,

@@ -1,4 +1,4 @@
-//! Each lint finds what is odd about an app, and nothing about the nearest app that is not.
+//! Each lint finds its oddity in an app, and nothing in the most similar app without it.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ fn security(csp: &str, hsts: Option<&str>) -> Headers {
 const CSP: &str = "base-uri 'self'; object-src 'none'; frame-ancestors 'self'";
 const HSTS: Option<&str> = Some("max-age=31536000");
 
-/// An app in which nothing is odd, with a route of each sort.
+/// An app without oddities, with a route of each sort.
 fn shop() -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some(OWN.to_owned());
@@ -105,7 +105,7 @@ fn with_cors(method: &str, path: &str, cors: Cors) -> Manifest {
     with_route(method, path, |route| route.cors = Some(cors))
 }
 
-/// The shop with a route more.
+/// The shop with an additional route.
 fn and(change: impl FnOnce(&mut Manifest) -> Route) -> Manifest {
     with(|manifest| {
         let headers = manifest.routes[0].headers.clone();
@@ -133,8 +133,7 @@ fn exempt(manifest: &mut Manifest, same_site: &str) {
     route.unwrap().csrf = Csrf::Exempt("it is harmless".to_owned());
 }
 
-/// A lint, a manifest in which it finds something and nothing else is found, and one in which nothing
-/// is found.
+/// A lint, a manifest in which only this lint finds something, and one in which nothing is found.
 type Case = (Lint, Manifest, Manifest);
 
 fn cases_of_origins() -> Vec<Case> {
@@ -360,13 +359,13 @@ fn each_lint_finds_its_app_and_nothing_in_the_nearest_good_one() {
         let lints: Vec<_> = found.iter().map(|finding| finding.lint).collect();
         assert_eq!(lints, [expected], "{found:#?}");
         let found = findings(&good);
-        // What is good for one lint may be odd for another one, and no worse.
+        // An app that is good for one lint may be odd for another one, but has no error.
         assert!(found.iter().all(|finding| finding.lint != expected), "{expected:?} {found:#?}");
         assert!(found.iter().all(|finding| !finding.is_error()), "{expected:?} {found:#?}");
     }
 }
 
-/// Those about suppressions have tests of their own.
+/// Lints about suppressions have separate tests.
 #[test]
 fn every_lint_has_a_case() {
     let tested: BTreeSet<_> = cases().into_iter().map(|(lint, ..)| lint).collect();
@@ -392,8 +391,8 @@ fn every_lint_is_documented() {
     }
 }
 
-/// The severity is what the function of who, what and authority says, for the gain that each lint
-/// means.
+/// The severity is that of the function of gainer, effect and authority, for the intended gain of
+/// each lint.
 #[test]
 fn the_severity_of_each_case_is_as_listed() {
     use Severity::{High, Info, Low, Medium};
@@ -442,7 +441,7 @@ fn the_severity_of_each_case_is_as_listed() {
     assert_eq!(found, listed);
 }
 
-/// Pages of other sites gain nothing by a cookie that is not sent to them.
+/// Pages of other sites gain nothing from a cookie that is not sent to them.
 #[test]
 fn a_session_counts_for_an_origin_only_if_its_cookie_is_sent_there() {
     let of = |same_site: &str, origin: &str| {

@@ -1,4 +1,5 @@
-//! The algebra of origins, compared with what a second model says in `tests/cases/regions.json`.
+//! The algebra of origins, compared with the results of a second model in
+//! `tests/cases/regions.json`.
 
 use std::{collections::BTreeMap, process::Command};
 
@@ -7,7 +8,7 @@ use serde::Deserialize;
 
 const CASES: &str = include_str!("../../../tests/cases/regions.json");
 
-/// Two expressions, and what the model says of their regions.
+/// Two expressions, and the results of the model for their regions.
 #[derive(Debug, Deserialize)]
 struct Case {
     a: Expression,

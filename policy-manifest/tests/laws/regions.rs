@@ -114,7 +114,7 @@ fn parts(text: &str) -> (&str, &str, &str) {
 }
 
 fn any_entry() -> impl Strategy<Value = String> {
-    // Few, so that most of them have to do with each other.
+    // Few, so that most of them are related.
     let few = vec![
         "https://a.test",
         "https://*.a.test",
@@ -162,7 +162,7 @@ fn met(precondition: bool) -> Judged {
     Ok(Precondition::met_if(precondition))
 }
 
-/// A region has the origins that its expression says, and nothing that is no origin.
+/// A region has exactly the origins that match its expression.
 #[test]
 fn a_region_has_what_its_expression_says() {
     let cases = (any_expression(), any_near_origin());
@@ -199,7 +199,7 @@ fn equal_regions_are_those_that_have_the_same_origins() {
     });
 }
 
-/// One region includes another exactly if no witness of the difference says otherwise.
+/// One region includes another exactly if the difference has no witness.
 #[test]
 fn a_region_includes_another_that_has_no_origin_outside() {
     let cases = (any_expression(), any_expression());
@@ -271,8 +271,8 @@ fn witnesses_are_inside_and_only_the_empty_region_has_none() {
     });
 }
 
-/// What a kind of witness says is true, and no kind is left out for another witness of a kind that
-/// is shown.
+/// The kinds of a witness are correct, and no kind is left out for another witness of a kind that
+/// is already shown.
 #[test]
 fn witnesses_show_every_kind_that_the_region_has() {
     const KINDS: usize = 9;
@@ -318,7 +318,7 @@ fn witnesses_show_every_kind_that_the_region_has() {
     });
 }
 
-/// A region is what its text says.
+/// A region equals the region that is parsed from its text.
 #[test]
 fn a_text_is_read_as_the_region_that_wrote_it() {
     holds("texts of regions", 30, any_expression(), |expression| {
@@ -352,7 +352,7 @@ fn a_text_has_no_more_patterns_than_any_other() {
     });
 }
 
-/// A region of patterns decides as the set that serves requests does, whatever a header has.
+/// A region of patterns decides as the set that serves requests does, for any value of a header.
 #[test]
 fn a_region_of_a_set_matches_what_the_set_matches() {
     let cases = (vec(any_pattern(), 0..12), vec(any_near_origin(), 8));
@@ -387,7 +387,7 @@ fn regions_of_sets_include_each_other_as_the_sets_do() {
     });
 }
 
-/// The patterns of a union are all needed, and the same however the union was written.
+/// The patterns of a union are all needed, and independent of how the union was written.
 #[test]
 fn the_patterns_of_a_region_are_the_shortest_list() {
     let cases = (vec(any_entry(), 0..10), any_expression());

@@ -17,7 +17,7 @@ use super::{
 /// many others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Hosts {
-    /// The root of all names, which is no name itself.
+    /// The root of all names, which is not a name itself.
     pub(super) names: Names,
     /// Addresses without ports are not listed.
     pub(super) addresses: BTreeMap<Box<str>, PortSet>,
@@ -62,7 +62,7 @@ impl Hosts {
         if is_address(host) { self.addresses.get(host) } else { Some(self.names.ports(host)) }
     }
 
-    /// What one of them has.
+    /// The union of sets of hosts.
     pub(super) fn union(all: Vec<Self>) -> Self {
         let (mut names, mut addresses) = (Vec::new(), BTreeMap::<_, Vec<PortSet>>::new());
         for hosts in all {
@@ -77,7 +77,7 @@ impl Hosts {
         Self { names: Names::union(names), addresses: addresses.collect() }
     }
 
-    /// `has` must leave out what neither has.
+    /// The combination of two sets. `has` must not contain ports that neither has.
     pub(super) fn combine(&self, other: &Self, has: Combination<'_>) -> Self {
         let none = PortSet::empty();
         let addresses: BTreeSet<_> = self.addresses.keys().chain(other.addresses.keys()).collect();
@@ -91,8 +91,8 @@ impl Hosts {
 }
 
 impl Names {
-    /// The listed children with their names. This node has the given one, which is empty where
-    /// only the final dot of a name was read; the root has none.
+    /// The listed children with their names. `name` is the name of this node: empty if only the
+    /// final dot of a name was read, `None` for the root.
     pub(super) fn children_of(&self, name: Option<&str>) -> impl Iterator<Item = (String, &Self)> {
         self.children.iter().map(move |(label, child)| match name {
             None => (label.to_string(), child),
@@ -142,8 +142,8 @@ impl Names {
         Self { here, below, labels: Labels::default(), children: BTreeMap::new() }
     }
 
-    /// What one of them has. Where only names are listed, no other set says anything of a child, so that
-    /// each child is joined once.
+    /// The union of nodes. If only names are listed, no other set states anything about a child, so
+    /// that each child is joined once.
     fn union(mut all: Vec<Self>) -> Self {
         if all.len() < 2 {
             return all.pop().unwrap_or_default();

@@ -9,8 +9,9 @@ use super::ports::{Combination, PortSet};
 /// Ports of labels by suffix and prefix, where they differ from the ports of all other labels.
 ///
 /// The longest matching suffix applies, and of its prefixes the longest, if at least one character
-/// is between the two. Each suffix lists all prefixes that apply to it, including those of shorter
-/// suffixes. Entries that make no difference are left out, so equal sets have one representation.
+/// is between prefix and suffix. Each suffix lists all prefixes that apply to it, including those
+/// of shorter suffixes. Entries that make no difference are left out, so equal sets have one
+/// representation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Labels(BTreeMap<Box<str>, Beginnings>);
 

@@ -18,15 +18,15 @@ use self::{
     ports::{Combination, DEFAULT_PORT, PortSet},
 };
 
-/// A set of origins: what some patterns match, or everything but that, and every combination of
-/// such sets.
+/// A set of origins: those that some patterns match, the complement, and every combination of such
+/// sets.
 ///
 /// [`OriginSet`] decides requests; this decides questions about policies. Sets are equal exactly if
-/// they have the same origins, whatever patterns they were made of. Their text is one of patterns
-/// and exceptions, and [`witnesses`](Self::witnesses) are examples of their members.
+/// they have the same origins, even if they were made of different patterns. Their text consists of
+/// patterns and exceptions, and [`witnesses`](Self::witnesses) are examples of their members.
 ///
-/// The origins are `null` and those that [`Origin::parse`] reads, of whatever length: whether there
-/// is room for one label more in front of a name makes no difference to a comparison.
+/// The origins are `null` and those that [`Origin::parse`] reads, of any length: comparisons ignore
+/// whether there is room for one more label in front of a name.
 ///
 /// ```
 /// use policy_manifest::algebra::OriginRegion;
@@ -48,7 +48,7 @@ use self::{
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OriginRegion {
-    /// Whether the rest is what the region leaves out.
+    /// Whether the region is the complement of the rest.
     is_cofinite: bool,
     null: bool,
     /// Schemes without hosts are not listed.
@@ -71,8 +71,8 @@ impl OriginRegion {
         Self { is_cofinite: false, null: true, schemes: BTreeMap::new() }
     }
 
-    /// Whether the set has the value of an `Origin` header: `null`, or an origin byte for byte.
-    /// What is neither is in no set.
+    /// Whether the set has the value of an `Origin` header: `null`, or an origin byte for byte. No
+    /// set contains any other value.
     ///
     /// ```
     /// # use policy_manifest::algebra::OriginRegion;
@@ -92,7 +92,8 @@ impl OriginRegion {
         *self == Self::empty()
     }
 
-    /// Whether the set has origins of any domain: all but what finitely many patterns match.
+    /// Whether the set has origins of any domain: all except those that finitely many patterns
+    /// match.
     pub const fn is_cofinite(&self) -> bool {
         self.is_cofinite
     }
@@ -151,7 +152,7 @@ impl OriginRegion {
 
     fn combine(&self, other: &Self, has: Combination<'_>) -> Self {
         let is_cofinite = has(self.is_cofinite, other.is_cofinite);
-        // INVARIANT: what neither lists, the combination does not list either.
+        // INVARIANT: the combination lists only entries that one of the two lists.
         let lists = |a, b| has(a != self.is_cofinite, b != other.is_cofinite) != is_cofinite;
         let none = Hosts::default();
         let schemes: BTreeSet<_> = self.schemes.keys().chain(other.schemes.keys()).collect();
@@ -177,15 +178,15 @@ impl From<&OriginSet> for OriginRegion {
     }
 }
 
-/// What one of the patterns matches.
+/// The origins that one of the patterns matches.
 impl<'a> FromIterator<OriginPattern<'a>> for OriginRegion {
     fn from_iter<I: IntoIterator<Item = OriginPattern<'a>>>(patterns: I) -> Self {
         patterns.into_iter().map(|pattern| Self::from(&pattern)).collect()
     }
 }
 
-/// What is in one of the sets. Long lists take little longer than to sort: joined one after the other,
-/// each would be copied with all before it.
+/// The origins that are in one of the sets. Sets are joined in pairs, so that a long list takes
+/// little longer than sorting: joined one after the other, each would be copied with all before it.
 impl FromIterator<Self> for OriginRegion {
     fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
         let (mut sets, listed): (Vec<_>, Vec<_>) = sets.into_iter().partition(Self::is_cofinite);

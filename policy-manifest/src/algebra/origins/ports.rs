@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use policy_core::origin::Port;
 
-/// A combination of two sets: whether it has what is, or is not, in the first and in the second.
+/// A combination of two sets: whether it has a port, given whether the first and the second have
+/// it.
 pub(super) type Combination<'a> = &'a dyn Fn(bool, bool) -> bool;
 
 /// Stands for the default port, which is never written. No port has this number.

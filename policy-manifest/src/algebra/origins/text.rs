@@ -18,8 +18,8 @@ const NONE: &str = "no origin";
 const EXCEPT: &str = " except ";
 
 impl OriginRegion {
-    /// The shortest list of patterns that match the region and nothing else: those that others
-    /// cover are not in it. `None` if the region needs exceptions, is `*`, or has `null`.
+    /// The shortest list of patterns that match the region and nothing else: it leaves out patterns
+    /// that others cover. `None` if the region needs exceptions, is `*`, or has `null`.
     ///
     /// ```
     /// use policy_core::origin::OriginSet;
@@ -38,8 +38,8 @@ impl OriginRegion {
     }
 }
 
-/// The patterns that a policy would list, then what they match without being in the region:
-/// `https://*.a.test except https://x.a.test`, or with exceptions from exceptions
+/// The patterns that a policy would list, then exceptions for origins that they match but the
+/// region lacks: `https://*.a.test except https://x.a.test`, or with exceptions from exceptions
 /// `https://*.a.test except (https://*.b.a.test except https://x.b.a.test)`.
 ///
 /// Of default ports, no such text of the region has fewer patterns. Of other ports, a host has `:*`
@@ -51,8 +51,8 @@ impl fmt::Display for OriginRegion {
         }
         let mut levels = Vec::new();
         let mut rest = self.clone();
-        // Ends: where the patterns of a level are exact for a name, so are those of all after it
-        // for the names directly below.
+        // Terminates: if the patterns of a level are exact for a name, those of all later levels
+        // are exact for the names directly below.
         while !rest.is_empty() {
             let cover = Cover::of(&rest);
             rest = cover.beyond;
@@ -70,8 +70,8 @@ impl fmt::Display for OriginRegion {
     }
 }
 
-/// Reads what [`Display`](fmt::Display) writes: patterns, `*` and `null` with commas between them,
-/// and exceptions.
+/// Parses the format of [`Display`](fmt::Display): patterns, `*` and `null` with commas between
+/// them, and exceptions.
 impl FromStr for OriginRegion {
     type Err = ParseOriginRegionError;
 
@@ -110,11 +110,11 @@ fn entry(text: &str) -> Result<OriginRegion, ParseOriginRegionError> {
     }
 }
 
-/// Why a text is no region.
+/// Why a text is not a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseOriginRegionError {
-    /// An entry is no pattern.
+    /// An entry is not a pattern.
     Pattern {
         /// The entry.
         text: String,
@@ -142,7 +142,7 @@ impl error::Error for ParseOriginRegionError {}
 /// Patterns that match all of a region, and little else.
 struct Cover {
     patterns: Vec<String>,
-    /// What they match beyond it.
+    /// The origins that they match beyond the region.
     beyond: OriginRegion,
 }
 
@@ -153,7 +153,7 @@ impl Cover {
         }
         let mut entries = Entries::default();
         let mut schemes: Vec<_> = region.schemes.iter().collect();
-        // What is secure comes first.
+        // Secure schemes come first.
         schemes.sort_by_key(|(scheme, _)| (***scheme != *"https", ***scheme != *"http"));
         for (scheme, hosts) in schemes {
             entries.add_hosts(scheme, hosts);
@@ -174,7 +174,7 @@ impl Cover {
 struct Entries {
     patterns: Vec<String>,
     regions: Vec<OriginRegion>,
-    /// Whether a pattern may match what is not in the region.
+    /// Whether a pattern may match origins outside of the region.
     has_more: bool,
 }
 
@@ -186,7 +186,7 @@ impl Entries {
         }
     }
 
-    /// Adds patterns for the name and the names below it, where those above do not match already.
+    /// Adds patterns for the name and the names below it, unless earlier ones already match them.
     fn add_names(
         &mut self,
         scheme: &str,
@@ -199,7 +199,7 @@ impl Entries {
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             self.add(scheme, (HostPattern::One, name), &node.here, here);
             covered = self.add(scheme, (HostPattern::Below, name), &node.below, below);
-            // The region may leave out labels that begin and end so without listing them.
+            // The region may leave out labels with this prefix and suffix without listing them.
             self.has_more |= node.labels != Labels::default();
             for (prefix, suffix, ports) in node.labels.iter() {
                 let known = labels.all_ports(prefix, suffix, usize::MAX).union(&covered);

@@ -13,10 +13,10 @@ use super::{
     ports::{DEFAULT_PORT, PortSet},
 };
 
-/// Longer names are none (RFC 1035 2.3.4).
+/// The maximum length of a name (RFC 1035 2.3.4).
 const MAX_NAME_LEN: usize = 253;
 
-/// An origin of a region, as an example of what the region has.
+/// An example of an origin of a region.
 ///
 /// ```
 /// use policy_manifest::algebra::{OriginRegion, WitnessKind};
@@ -36,24 +36,24 @@ pub struct Witness {
     kinds: Vec<WitnessKind>,
 }
 
-/// What a witness is an example of.
+/// The kind of origins that a witness is an example of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum WitnessKind {
     /// A name that a pattern mentions.
     Named,
-    /// A name that no pattern mentions, directly below one that does: a sibling of the names that
-    /// are mentioned there.
+    /// A name that no pattern mentions, directly below one that a pattern does: a sibling of the
+    /// mentioned names.
     Subdomain,
     /// A name further below one that a pattern mentions.
     Descendant,
-    /// A name that anybody can register.
+    /// A name that anyone can register.
     AttackerDomain,
     /// An IP address.
     Address,
     /// `null`, the origin of sandboxed frames and local files.
     Null,
-    /// The scheme is `http`: whoever controls the network speaks for the host.
+    /// The scheme is `http`: an attacker on the network can impersonate the host.
     SchemeDowngrade,
     /// The scheme is neither `https` nor `http`.
     OtherScheme,
@@ -67,7 +67,8 @@ impl Witness {
         &self.origin
     }
 
-    /// What the origin is an example of: the kind of its host, then what is unusual about it.
+    /// The kinds that the origin is an example of: the kind of its host, then its unusual
+    /// properties.
     pub fn kinds(&self) -> &[WitnessKind] {
         &self.kinds
     }
@@ -80,13 +81,13 @@ impl fmt::Display for Witness {
 }
 
 impl OriginRegion {
-    /// The example that is read most easily; `None` if the region is empty.
+    /// The most readable example; `None` if the region is empty.
     pub fn witness(&self) -> Option<Witness> {
         self.witnesses(1).into_iter().next()
     }
 
     /// Up to `limit` different examples, the most readable first. They show every kind that the
-    /// region has, as long as `limit` allows it.
+    /// region has, if `limit` allows it.
     ///
     /// ```
     /// use policy_manifest::algebra::OriginRegion;
@@ -140,7 +141,7 @@ impl OriginRegion {
     }
 }
 
-/// The order is that of readability: by cost, then the shortest first, then by the text.
+/// Ordered by readability: by cost, then the shortest first, then by the text.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     cost: u8,

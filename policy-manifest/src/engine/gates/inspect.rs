@@ -1,4 +1,5 @@
-//! What each part of a request means to the route that serves it, apart from the other parts.
+//! The meaning of each part of a request for the route that serves it, independent of the other
+//! parts.
 
 use http::{
     HeaderMap,
@@ -14,41 +15,43 @@ use policy_core::{
 use super::{Caller, CallerGates, CsrfToken, Engine, GatedEngine, Known, with_view};
 use crate::RouteKind;
 
-/// The parts of a request on which its decision depends. Two requests for which these are equal are
-/// let through alike.
+/// The parts of a request on which its decision depends. Requests with equal parts are decided
+/// alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Inspection {
     /// The number of the path among those of the manifest.
     pub(crate) found: Option<usize>,
-    /// The path has an encoded slash.
+    /// Whether the path has an encoded slash.
     pub(crate) has_slash: bool,
-    /// The index of the route; `None` if no route gets to decide, or it is a preflight.
+    /// The index of the route; `None` if the request reaches no route, or is a preflight.
     pub(crate) route: Option<usize>,
-    /// Which page sent it; `None` if that, or the host that it names, is refused.
+    /// The page that sent it; `None` if the page, or the host that the request names, is refused.
     pub(crate) sender: Option<SenderFacts>,
-    /// Who sent it; `None` if that is refused, whichever page it comes from.
+    /// The caller; `None` if its credentials are refused for every page.
     pub(crate) caller: Option<CallerFacts>,
-    /// The target can take it: its media type, its range, the function of JSONP, and the hops that are left.
+    /// Whether the target can take it: its media type, its range, the function of JSONP, and the
+    /// remaining hops.
     pub(crate) is_taken: bool,
-    /// The body is longer than the route allows.
+    /// Whether the body is longer than the route allows.
     pub(crate) is_too_long: bool,
 }
 
-/// What the page that sent a request means to a route.
+/// The meaning of the page that sent a request for a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SenderFacts {
-    /// It is one of another origin, and states it.
+    /// Whether it is of another origin, and states it.
     pub(crate) is_other_page: bool,
-    /// CORS grants it.
+    /// Whether CORS grants it.
     pub(crate) is_granted: bool,
-    /// What it may do with the credentials of its visitor.
+    /// The permission of the page to act with the credentials of its visitor.
     pub(crate) provenance: Provenance,
 }
 
-/// Whom the credentials of a request name, as far as it matters to a route that admits them.
+/// The caller that the credentials of a request name, reduced to the facts that matter to a route
+/// that admits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum CallerFacts {
-    /// Nobody, and whether there is a cookie, which what answers may know.
+    /// No caller, and whether there is a cookie, which the target may know.
     Nobody { has_cookie: bool, handler: HandlerSession },
     /// The holder of a token.
     Token,
@@ -56,7 +59,7 @@ pub(crate) enum CallerFacts {
     Ticket,
     /// The owner of a session, and whether its CSRF token is there.
     Session { has_token: bool },
-    /// Somebody whom a scheme of the app knows.
+    /// A caller that a scheme of the app identifies.
     Scheme { is_ambient: bool, handler: HandlerSession },
 }
 
@@ -70,8 +73,8 @@ pub(in super::super) fn inspect(
     headers: &HeaderMap,
     caller: &Caller,
 ) -> Inspection {
-    // A request that goes no further than this server is one that the target does not take, whoever sends
-    // it and from whichever page.
+    // A request with no remaining hops is one that the target does not take, for every sender and
+    // every page.
     let is_last = is_last_hop(head.method, headers);
     let further = is_last.then(|| {
         let mut further = headers.clone();
@@ -113,7 +116,7 @@ pub(in super::super) fn inspect(
 }
 
 impl<'a> CallerGates<'a> {
-    /// The same for a page that may send everything, which is a fact of the sender.
+    /// The same for a fully trusted page, which is a fact of the sender.
     fn trusting(self) -> Self {
         Self { sender: self.sender.trusted(), ..self }
     }
