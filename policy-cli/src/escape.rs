@@ -54,7 +54,7 @@ fn beginning(line: &str) -> usize {
 
 /// Whether a terminal shows a character as itself.
 pub(crate) fn is_printable(character: char) -> bool {
-    // What `Debug` escapes; quotes and backslashes are harmless here.
+    // The characters that `Debug` escapes; quotes and backslashes are harmless here.
     matches!(character, '\'' | '"' | '\\' | ' '..='~') || character.escape_debug().len() == 1
 }
 

@@ -17,7 +17,7 @@ impl Failure {
         Self { message: message.into(), help: None, exit_code: 2 }
     }
 
-    /// An error of this command, and of nobody who uses it.
+    /// An internal error of this command, not a mistake of its user.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self { exit_code: 3, ..Self::new(message) }
     }

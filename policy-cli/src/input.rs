@@ -33,11 +33,12 @@ pub(crate) struct Input {
     /// The name of the package, or what was named.
     pub(crate) name: String,
     pub(crate) manifest: Manifest,
-    /// The lines that decided, as far as they are known.
+    /// The lines that decided, if they are known.
     pub(crate) sources: Option<Sources>,
-    /// What the lock file suppresses. That of a package need not be readable for its policy to be.
+    /// The suppressions of the lock file. The lock file of a package may be unreadable although its
+    /// policy is known.
     pub(crate) suppressed: Result<Vec<Suppression>, Failure>,
-    /// The lock file that stands in the repository, if there is one.
+    /// The lock file, if it is in a repository.
     pub(crate) lock: Option<LockFile>,
 }
 
@@ -76,8 +77,8 @@ impl LockFile {
 }
 
 impl InputArguments {
-    /// Reads the manifest that is named; else what the last test run of the package wrote; else its
-    /// lock file, and says how to get the lines, too.
+    /// Reads the named manifest; otherwise the files of the last test run of the package; otherwise
+    /// its lock file, with a note on how to get the lines as well.
     pub(crate) fn read(&self, output: &Output) -> Result<Input, Failure> {
         match &self.from {
             Some(named) => Input::read_named(named, &self.package),
@@ -96,8 +97,8 @@ impl Input {
         Ok(Self { name, manifest, sources: None, suppressed, lock })
     }
 
-    /// Reads what the last test run of the package wrote; else its lock file, and says how to get the
-    /// lines, too.
+    /// Reads the files of the last test run of the package; otherwise its lock file, with a note on
+    /// how to get the lines as well.
     pub(crate) fn read_package(
         arguments: &PackageArguments,
         output: &Output,
@@ -214,7 +215,7 @@ fn parse_sources(text: &str, file: &Path) -> Result<Sources, Failure> {
     })
 }
 
-/// A file of a revision. Says what git says where it has none.
+/// A file of a revision. The error is git's message.
 fn git(folder: &Path, object: &str) -> Result<String, String> {
     let output = Command::new("git")
         .args(["cat-file", "blob", object])

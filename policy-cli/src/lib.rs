@@ -3,7 +3,7 @@
 //!
 //! It reads manifests, which tests of the app write, and never builds the app.
 //!
-//! It is a library so that its tests can reach its parsers. What it offers is the binary.
+//! It is a library so that its tests can reach its parsers. Only the binary is meant for use.
 
 mod cli;
 mod commands;
@@ -35,13 +35,14 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The names and contents of what `cargo policy code --pages` writes, for the tests of the guide.
+/// The names and contents of the files that `cargo policy code --pages` writes, for the tests of
+/// the guide.
 #[doc(hidden)]
 pub fn code_pages() -> BTreeMap<String, String> {
     commands::code::pages()
 }
 
-/// The parsers of what people paste, for fuzzing.
+/// The parsers of pasted input, for fuzzing.
 #[doc(hidden)]
 pub mod fuzzed {
     pub use crate::commands::explain::Written;

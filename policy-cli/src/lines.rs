@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{input::LockFile, sarif::SarifLocation};
 
-/// What knows the lines.
+/// The sources of line numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lines<'a> {
     pub(crate) sources: Option<&'a Sources>,
@@ -13,7 +13,8 @@ pub(crate) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The line of the source that decided, else that of the first of these routes in the lock file.
+    /// The line of the source that decided, else the line of the first of these routes in the lock
+    /// file.
     pub(crate) fn find<'r>(
         &self,
         source: Option<&Source>,

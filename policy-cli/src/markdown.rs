@@ -7,7 +7,8 @@ pub(crate) fn words(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for character in printable(text).chars() {
         match character {
-            // Signs without a meaning where they stand, which would make the source hard to read.
+            // Signs without a meaning in this position, whose references would make the source hard
+            // to read.
             ' ' | '/' | '.' | ',' | ':' | ';' | '=' | '(' | ')' | '{' | '}' | '-' | '\'' | '%' => {
                 words.push(character);
             }
@@ -15,11 +16,11 @@ pub(crate) fn words(text: &str) -> String {
             character => words.push(character),
         }
     }
-    // No address becomes a link by itself.
+    // No address becomes a link automatically.
     words.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
-/// Text as code. What would end it, or a cell, is written as a reference.
+/// Text as code. Characters that would end the code or a cell are written as references.
 pub(crate) fn code(text: &str) -> String {
     let text = printable(text);
     let is_plain = !text.contains(['`', '|', '\\']) && text.trim() == text && !text.is_empty();

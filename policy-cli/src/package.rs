@@ -135,23 +135,23 @@ impl Package {
         }
     }
 
-    /// What the last run of the tests wrote: the manifest.
+    /// The manifest that the last run of the tests wrote.
     pub(crate) fn manifest(&self) -> PathBuf {
         let folder = self.left();
         self.app.iter().fold(folder, |folder, app| folder.join(app)).join("manifest.json")
     }
 
-    /// What the last run of the tests wrote: the lines that decided.
+    /// The lines that decided, as the last run of the tests wrote them.
     pub(crate) fn sources(&self) -> PathBuf {
         self.manifest().with_file_name("sources.json")
     }
 
-    /// Where the tests of the package leave what they know.
+    /// The folder to which the tests of the package write their results.
     fn left(&self) -> PathBuf {
         self.target.join("policy").join(&self.name)
     }
 
-    /// The names of its apps, as far as they have names.
+    /// The names of its apps that have names.
     fn apps(&self) -> Vec<String> {
         let names = |folder: &Path, name: &dyn Fn(&Path) -> Option<String>| {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -188,7 +188,7 @@ fn names(packages: &[Package]) -> String {
     names.join(", ")
 }
 
-/// What `cargo metadata` says of the packages of the workspace.
+/// The packages of the workspace in the output of `cargo metadata`.
 fn packages(metadata: &Value) -> Vec<Package> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let Some(target) = text(metadata.get("target_directory")) else { return Vec::new() };

@@ -14,11 +14,11 @@ pub(crate) struct SarifFinding {
     pub(crate) message: String,
     /// What to do about every finding of this rule.
     pub(crate) help: String,
-    /// The source line that decided, as far as it is known.
+    /// The source line that decided, if it is known.
     pub(crate) location: Option<SarifLocation>,
     /// The routes, such as `GET /orders/{id}`.
     pub(crate) routes: Vec<String>,
-    /// Why it is no finding any more, if somebody said so.
+    /// Why the finding is suppressed, if it is.
     pub(crate) suppressed: Option<String>,
 }
 

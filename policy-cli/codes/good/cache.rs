@@ -1,4 +1,4 @@
-// What stands in `../bad`, corrected.
+// The examples in `../bad`, corrected.
 
 mod unsaid {
     use policy_server::prelude::*;

@@ -1,4 +1,4 @@
-// What stands in `../bad`, corrected.
+// The examples in `../bad`, corrected.
 
 mod exempt_without_reason {
     use policy_server::prelude::*;

@@ -1,4 +1,4 @@
-// What stands in `../bad`, corrected.
+// The examples in `../bad`, corrected.
 
 mod csp_empty {
     use policy_server::prelude::*;

@@ -1,4 +1,4 @@
-// What stands in `../bad`, corrected.
+// The examples in `../bad`, corrected.
 
 mod parameter_missing {
     use policy_server::prelude::*;

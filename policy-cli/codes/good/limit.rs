@@ -1,4 +1,4 @@
-// What stands in `../bad`, corrected.
+// The examples in `../bad`, corrected.
 
 mod body_malformed {
     use policy_server::prelude::*;

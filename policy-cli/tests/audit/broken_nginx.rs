@@ -49,7 +49,7 @@ async fn nginx_with_a_cache_that_mixes_users() {
     finds(location, http, &[], &["audit.cache-shares-users", "audit.nonce-reused"]).await;
 }
 
-/// Whoever asks first shares what they see.
+/// The first response is stored and served to every later client.
 #[tokio::test]
 #[ignore = "needs nginx and curl"]
 async fn nginx_with_a_cache_that_ignores_cookies() {

@@ -34,7 +34,7 @@ async fn an_honest_nginx_has_no_findings() {
     has_no_findings(&Deployment::behind_nginx("", "").await).await;
 }
 
-/// It compresses, caches what may be cached, and keeps its connections.
+/// It compresses, caches all cacheable responses, and keeps its connections.
 #[tokio::test]
 #[ignore = "needs nginx and curl"]
 async fn a_busy_honest_nginx_has_no_findings() {

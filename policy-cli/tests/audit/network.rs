@@ -134,7 +134,7 @@ impl Deployment {
         (Files::new(), Running::start(app().behind(proxies)).await)
     }
 
-    /// Audits it, with these arguments more.
+    /// Audits it, with these additional arguments.
     pub(crate) async fn audit(&self, arguments: &[&str]) -> Audited {
         let mut command = audit_of(&format!("https://{HOST}"), self.address, &self.files);
         command.args(arguments);

@@ -33,7 +33,7 @@ fn the_recipes_refer_to_what_is_there() {
     assert!(with.keys().all(|name| inputs.contains_key(name)), "{with:?}");
     let steps = action["runs"]["steps"].as_vec().unwrap();
     let script = steps.iter().find(|step| step["id"].as_str() == Some("compare")).unwrap();
-    // What comes from a pull request is no part of a script.
+    // No text from a pull request is part of a script.
     assert!(steps.iter().all(|step| !step["run"].as_str().unwrap_or("").contains("${{")));
     let recipe = fs::read_to_string(recipes().join("recipe.sh")).unwrap();
     for name in ["ALLOW_NEW_ACCESS", "POLICY_OUT"] {
@@ -140,7 +140,7 @@ fn the_recipe_fails_where_somebody_gains_access_and_nobody_allows_it() {
 #[ignore = "needs git"]
 fn the_recipe_fails_on_a_base_that_is_none() {
     let repository = Repository::new("bases", &hello(), &shop().to_json());
-    // What the pull request would rather be compared with.
+    // A revision that an attacker would prefer as the base of the comparison.
     repository.write("HEAD~1:./policy.lock", &shop().to_json());
     for (arguments, words) in [
         (&[][..], "name the revision"),

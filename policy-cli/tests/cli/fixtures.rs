@@ -169,7 +169,8 @@ pub(crate) fn shop_sources() -> Sources {
     sources
 }
 
-/// The shop with what lints find: of each severity, sure and not, at one route and at several.
+/// The shop with mistakes that lints find: of each severity, sure and not, at one route and at
+/// several.
 pub(crate) fn odd() -> Manifest {
     let mut manifest = shop();
     if let Some(sessions) = &mut manifest.app.sessions {
@@ -197,7 +198,7 @@ pub(crate) fn hello() -> Manifest {
     manifest
 }
 
-/// Names that no app has, and that would do harm in a terminal, a page or a table.
+/// Names that no real app has, and that would do harm in a terminal, a page or a table.
 pub(crate) fn hostile() -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.example\u{1b}]0;title\u{7}".to_owned());
@@ -235,7 +236,7 @@ pub(crate) fn hostile() -> Manifest {
     manifest.normal()
 }
 
-/// What stands around the names of [`hostile`] in `sources.json`.
+/// The source lines of the names of [`hostile`] in `sources.json`.
 pub(crate) fn hostile_sources() -> Sources {
     let mut sources = Sources::default();
     for route in hostile().routes {

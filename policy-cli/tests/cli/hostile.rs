@@ -22,7 +22,7 @@ fn package(name: &str) -> PathBuf {
     folder(name, &files)
 }
 
-/// Whether a terminal acts on a character, or shows something else than what stands there.
+/// Whether a terminal acts on a character, or does not show it as itself.
 fn is_harmful(character: char) -> bool {
     (character.is_control() && character != '\n')
         || matches!(
@@ -175,7 +175,7 @@ fn a_table_in_markdown_has_the_cells_of_its_head() {
     let bars = |row: &&str| row.matches('|').count();
     assert!(rows.iter().all(|row| bars(row) == bars(&rows[0])), "{text}");
     for row in &rows {
-        // No text of others is outside of code but as a reference.
+        // Outside of code, all text from manifests is written as references.
         let outside = row.replace("<br>", " ").replace("<code>", "`").replace("</code>", "`");
         let outside: String = outside.split('`').step_by(2).collect();
         let sign = outside.chars().find(|sign| "<>*_[]!\\~$".contains(*sign));

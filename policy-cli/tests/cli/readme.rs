@@ -28,7 +28,7 @@ fn commands() -> Vec<String> {
     lines.map(str::to_owned).chain(cells).collect()
 }
 
-/// On the manifest of a shop; what asks a server is tested with servers.
+/// On the manifest of a shop; commands that contact a server are tested elsewhere.
 #[test]
 fn the_commands_of_the_readme_and_of_the_guide_run() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/manifests");

@@ -1,4 +1,4 @@
-//! SARIF is what its standard says (OASIS SARIF 2.1.0).
+//! The output conforms to the standard (OASIS SARIF 2.1.0).
 
 use policy_manifest::{Lock, Suppression};
 use serde_json::{Value, json};
@@ -8,7 +8,8 @@ use crate::{
     run::{folder, run_in},
 };
 
-/// An object that has to have these properties, may have those, and has no others.
+/// An object that must have the `required` properties, may have the `optional` ones, and has no
+/// others.
 fn object(required: &Value, optional: &Value) -> Value {
     let [mut properties, optional] =
         [required, optional].map(|value| value.as_object().unwrap().clone());

@@ -59,7 +59,7 @@ fn every_manifest_of_the_repository_is_valid() {
     }
 }
 
-/// What the schema refuses, reading refuses, and the other way round.
+/// The schema and the reader refuse the same files.
 #[test]
 fn the_schema_and_the_reader_refuse_alike() {
     let validator = jsonschema::validator_for(&schema()).unwrap();

@@ -1,4 +1,4 @@
-//! The codes of findings: what each means, what usually causes it, and how to mend it.
+//! The codes of findings: what each means, what usually causes it, and how to fix it.
 
 /// Declares the codes.
 macro_rules! codes {
@@ -8,7 +8,7 @@ macro_rules! codes {
         pub(crate) enum Code { $($name,)* }
 
         impl Code {
-            /// All codes, in the order of the alphabet.
+            /// All codes, in alphabetical order.
             pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
 
             /// The stable code.
@@ -16,17 +16,17 @@ macro_rules! codes {
                 match self { $(Self::$name => $code,)* }
             }
 
-            /// What was seen.
+            /// What the audit observed.
             pub(crate) const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => $meaning,)* }
             }
 
-            /// What usually causes it.
+            /// The usual cause.
             pub(crate) const fn cause(self) -> &'static str {
                 match self { $(Self::$name => $cause,)* }
             }
 
-            /// How to mend it.
+            /// How to fix it.
             pub(crate) const fn mend(self) -> &'static str {
                 match self { $(Self::$name => $mend,)* }
             }

@@ -16,7 +16,7 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Reads what the sources `env:NAME` or `file:PATH` have.
+    /// Reads the credentials from the sources `env:NAME` or `file:PATH`.
     pub(super) fn read(
         manifest: &Manifest,
         session: Option<&str>,
@@ -65,7 +65,7 @@ fn secret(source: &str) -> Result<String, Failure> {
                 .help("name a file that has the credential alone")
         })?,
         _ => {
-            // It may be the credential itself, which is not repeated.
+            // The text may be the credential itself, so it is not repeated.
             return Err(Failure::new("a credential is read from elsewhere, not from an argument")
                 .help("write `env:NAME` or `file:PATH`"));
         }

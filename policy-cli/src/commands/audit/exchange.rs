@@ -15,7 +15,7 @@ pub(super) struct Exchange {
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
-    /// Its beginning.
+    /// Its beginning, up to a maximum length.
     pub(super) body: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ impl Response {
         self.text(&header::CONTENT_TYPE).is_some_and(|text| text.starts_with("text/html"))
     }
 
-    /// Whether a cache says that it had stored it.
+    /// Whether a cache states that the response was stored.
     pub(super) fn is_from_cache(&self) -> bool {
         let age = self.text(&header::AGE).and_then(|age| age.parse::<u64>().ok());
         let is_hit = |name: &'static str| {
@@ -69,7 +69,7 @@ impl Response {
         age.is_some_and(|age| age > 0) || CACHES.into_iter().any(is_hit)
     }
 
-    /// What the response says about who handled it.
+    /// The headers that show which server handled it.
     pub(super) fn traces(&self) -> Option<String> {
         let names = ["server", "via", "age", "cf-ray", "x-served-by"].into_iter().chain(CACHES);
         let traces: Vec<_> = names
@@ -82,7 +82,7 @@ impl Response {
     }
 }
 
-/// Headers in which caches say whether they had a response.
+/// Headers in which caches state whether they had a response.
 const CACHES: [&str; 4] = ["x-cache", "x-cache-status", "cf-cache-status", "x-proxy-cache"];
 
 /// A value as text.

@@ -1,4 +1,4 @@
-//! What the policy says about the response to one request.
+//! The response to one request that the policy requires.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use policy_manifest::{
 
 use super::exchange::{Response, text_of};
 
-/// What the policy says about the response to one request.
+/// The response to one request that the policy requires.
 #[derive(Debug)]
 pub(super) struct Expected<'a> {
     pub(super) decision: Decision,
@@ -20,18 +20,18 @@ pub(super) struct Expected<'a> {
     pub(super) allow: Option<Vec<String>>,
 }
 
-/// What `Cache-Control` has to say.
+/// What `Cache-Control` must contain.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Caching<'a> {
     /// `no-store`, and nothing else.
     NoStore,
-    /// Nothing, since nobody declares anything.
+    /// No `Cache-Control`, since no policy declares the caching.
     Unsaid,
-    /// Nothing that allows more than this.
+    /// Nothing that allows more than this policy.
     AtMost(&'a Cache),
     /// No shared cache may keep it.
     Personal,
-    /// It is the handler's.
+    /// Anything: the handler sets it.
     Open,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Expected<'a> {
         self.decision.cors.get(name).map(text_of)
     }
 
-    /// The request headers that `Vary` has to name.
+    /// The request headers that `Vary` must name.
     pub(super) fn vary(&self, response: &Response) -> BTreeSet<String> {
         let of_cors = self.decision.cors.get_all(header::VARY).iter().map(text_of);
         let of_cors: Vec<_> = of_cors.collect();
@@ -132,7 +132,7 @@ impl<'a> Expected<'a> {
         all.map(|(name, value)| (name.as_str(), value.as_str(), is_own(name))).collect()
     }
 
-    /// Whether something else than a handler of the app responds, which may write what it wants.
+    /// Whether something other than a handler of the app responds, which may write any headers.
     pub(super) fn is_service(&self) -> bool {
         let kind = self.route.map(|route| route.kind);
         matches!(kind, Some(RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback))
@@ -148,7 +148,7 @@ fn allowed_methods(manifest: &Manifest, engine: &Engine, path: &str) -> Vec<Stri
     served.into_iter().collect()
 }
 
-/// What in `Cache-Control` allows more than a policy does.
+/// The directives of `Cache-Control` that allow more than a policy does.
 pub(super) fn excess(declared: &Cache, words: &[String]) -> Vec<String> {
     let has = |word: &str| words.iter().any(|known| known == word);
     if has("no-store") {
@@ -169,7 +169,7 @@ pub(super) fn excess(declared: &Cache, words: &[String]) -> Vec<String> {
     for (name, most) in [("max-age", declared.max_age), ("s-maxage", declared.s_maxage)] {
         let prefix = format!("{name}=");
         let said = words.iter().filter_map(|word| word.strip_prefix(&prefix)?.parse::<i64>().ok());
-        // Without `s-maxage`, that of a shared cache is `max-age`.
+        // Without `s-maxage`, the lifetime in a shared cache is `max-age`.
         let most = most.or(declared.max_age);
         let is_longer = |seconds: i64| most.is_none_or(|most| seconds > most);
         excess.extend(said.filter(|said| is_longer(*said)).map(|said| format!("{name}={said}")));

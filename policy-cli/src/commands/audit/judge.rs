@@ -1,4 +1,4 @@
-//! What of the responses to a trial differs from the policy. Nothing here does I/O.
+//! Compares the responses to a trial with the policy. Nothing here does I/O.
 
 mod decision;
 mod headers;
@@ -20,11 +20,11 @@ pub(super) struct Finding {
     pub(super) code: Code,
     /// The methods and the path of the route.
     pub(super) route: String,
-    /// What the policy says.
+    /// What the policy requires.
     pub(super) expected: String,
-    /// What came.
+    /// What the response has instead.
     pub(super) found: String,
-    /// What the response says about who handled it.
+    /// The headers that show which server handled the response.
     pub(super) traces: Option<String>,
     /// The requests that show it, as they are written in the plan: without credentials.
     pub(super) shown_by: Vec<usize>,
@@ -39,7 +39,7 @@ struct Judged<'a> {
     expected: Expected<'a>,
 }
 
-/// What was found in a trial.
+/// The findings of a trial.
 struct Findings<'a> {
     trial: &'a Trial,
     all: Vec<Finding>,
@@ -60,7 +60,7 @@ impl Findings<'_> {
     }
 }
 
-/// The findings of a trial, of which each response is that to the probe at its place.
+/// The findings of a trial; each response belongs to the probe at the same index.
 pub(super) fn judge(
     manifest: &Manifest,
     engine: &Engine,
@@ -88,7 +88,8 @@ pub(super) fn judge(
             own.push(one);
         }
     }
-    // What answers some preflights itself answers all, though some of its responses may be right.
+    // A server that answers some preflights itself answers all, though some of its responses may be
+    // right.
     let is_elsewhere = |finding: &Finding| finding.code == Code::PreflightAnsweredElsewhere;
     if !findings.all.iter().any(is_elsewhere) {
         own.into_iter().for_each(|one| headers::judge(manifest, one, &judged, &mut findings));
@@ -96,7 +97,8 @@ pub(super) fn judge(
     findings.all
 }
 
-/// Whether a response says nothing about the policy: rates, and upstreams that are away.
+/// Whether a response shows nothing about the policy: rate limits, and upstreams that are
+/// unavailable.
 pub(super) fn is_inconclusive(response: &Response) -> bool {
     response.status == 429 || (matches!(response.status, 502..=504) && response.code().is_none())
 }

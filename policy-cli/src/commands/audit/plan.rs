@@ -79,7 +79,7 @@ pub(super) enum Credential {
     Token,
 }
 
-/// What a plan depends on beside the manifest.
+/// What a plan depends on in addition to the manifest.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     /// Host, and port unless it is the default one.
@@ -216,7 +216,7 @@ impl Planner<'_> {
         self.trial("GET *".to_owned(), Purpose::Baseline, [probe])
     }
 
-    /// What is not about one policy.
+    /// The trials that are not about one policy.
     fn app_trials(&self, subject: &Subject<'_>) -> Vec<Trial> {
         let path = subject.path.as_str();
         let name = || subject.name();
@@ -386,7 +386,7 @@ fn origins_of(cors: Option<&Cors>) -> (Vec<String>, Option<String>) {
     let region = cors.region();
     let granted = match &cors.origins {
         Origins::Listed(_) => region.witnesses(2),
-        // What it grants now is not in the manifest.
+        // The current entries are not in the manifest.
         Origins::AtRunTime(_) => Vec::new(),
     };
     let granted = granted.iter().map(|witness| witness.origin().to_owned()).collect();
@@ -397,7 +397,8 @@ fn origins_of(cors: Option<&Cors>) -> (Vec<String>, Option<String>) {
     (granted, refused)
 }
 
-/// A login with every right that a route asks for. Which rights the credential has is not known.
+/// A login with every right that a route requires. The actual rights of the credential are not
+/// known.
 fn login_of(manifest: &Manifest, requirement: &Requirement) -> Login {
     let tokens = manifest.app.tokens.as_ref();
     let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());

@@ -40,7 +40,7 @@ impl Report {
         self.notes.dedup();
     }
 
-    /// The findings by their codes, in the order of the alphabet.
+    /// The findings by their codes, in alphabetical order.
     fn by_code(&self) -> impl Iterator<Item = (Code, Vec<&Shown>)> {
         Code::ALL.iter().filter_map(|code| {
             let of: Vec<_> =

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// An audit that is under way.
+/// An audit in progress.
 pub(super) struct Audit<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) engine: &'a Engine,
@@ -138,7 +138,7 @@ impl Audit<'_> {
         .help("name the host that browsers use, with `--ca FILE` for an authority of your own")
     }
 
-    /// What a trial shows twice.
+    /// The findings that a trial shows twice.
     fn confirm(
         &mut self,
         trial: &Trial,
@@ -176,7 +176,7 @@ impl Audit<'_> {
     }
 
     fn exchanges(&mut self, trial: &Trial) -> Result<Vec<Exchange>, super::send::NoResponse> {
-        // Where a cache answers, it shows what this trial put into it, and nothing older.
+        // Where a cache answers, it shows what this trial put into it, and no older response.
         let is_fresh = matches!(
             trial.purpose,
             Purpose::Origins | Purpose::Callers | Purpose::Host | Purpose::Forwarded

@@ -1,4 +1,4 @@
-//! Sends probes, byte for byte as planned: one at a time, to one address, at most so many a second.
+//! Sends probes, byte for byte as planned: one at a time, to one address, at a limited rate.
 
 use std::{
     error::Error,
@@ -37,17 +37,17 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// As much of a body as is read.
+/// The maximum number of bytes of a body that are read.
 const LONGEST_BODY: usize = 64 << 10;
-/// As much of a head as is read.
+/// The maximum number of bytes of a head that are read.
 const LONGEST_HEAD: usize = 64 << 10;
-/// The most header lines of a response.
+/// The maximum number of header lines of a response.
 const MOST_LINES: usize = 256;
-/// Who asks, for the operator of the host.
+/// Names the sender for the operator of the host.
 const USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("cargo-policy-audit/", env!("CARGO_PKG_VERSION")));
 
-/// How fast and how patient a sender is.
+/// The rate of requests and the timeout of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     /// Requests a second.
@@ -91,7 +91,7 @@ impl Sender {
         self.count
     }
 
-    /// Sends a probe, with a query that no request had before if `fresh` has one.
+    /// Sends a probe, with a query that no earlier request had if `fresh` has one.
     pub(super) fn send(
         &mut self,
         probe: &Probe,
@@ -180,7 +180,7 @@ where
         .max_headers(MOST_LINES)
         .handshake(TokioIo::new(stream))
         .await?;
-    // It ends with the sender; what it fails with, the response does too.
+    // The task ends with the sender; if it fails, the response fails with the same error.
     let connection = tokio::spawn(connection);
     let length = request.headers().get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or_default();
@@ -200,7 +200,7 @@ async fn read(response: http::Response<Incoming>) -> Result<Response, NoResponse
     while body.len() < LONGEST_BODY
         && let Some(frame) = incoming.frame().await
     {
-        // A body that breaks off does not take away the head, which is what counts.
+        // A body that breaks off is accepted, since the head is what counts.
         let Ok(frame) = frame else { break };
         body.extend_from_slice(&frame.into_data().unwrap_or_default());
     }

@@ -35,7 +35,7 @@ areas! {
     "auth" "cache" "cors" "csrf" "handler" "headers" "jsonp" "limit" "route" "syntax"
 }
 
-/// What stands in a module, without the import that all of them have.
+/// The contents of a module, without the import that all of them have.
 fn module(text: &str, name: &str) -> Option<String> {
     let lines = text.lines().skip_while(|line| {
         let found = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(" {"));
@@ -63,9 +63,9 @@ mod tests {
         assert_eq!(module(text, "three"), None);
     }
 
-    /// Rules of these areas that no example shows: those about the app as a whole, what is given to
-    /// it at run time, those of layers in front of other services, and four that are about a list of
-    /// routes or take a page to break.
+    /// Rules of these areas that no example shows: those about the app as a whole, values that are
+    /// given to it at run time, those of layers in front of other services, and four that are about
+    /// a list of routes or take a page to break.
     const WITHOUT: [&str; 35] = [
         "cors.any-origin-at-run-time",
         "cors.bound-unset",

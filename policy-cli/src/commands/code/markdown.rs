@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Outside of code, nothing is markup by accident.
+    /// Outside of code, nothing is accidental markup.
     #[test]
     fn texts_are_no_markup() {
         for entry in Entry::all() {

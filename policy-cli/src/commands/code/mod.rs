@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// All codes in the order of the alphabet, with what they say.
+/// All codes in alphabetical order, with their texts.
 fn list() -> String {
     let entries = Entry::all().map(|entry| (entry.code(), kind(entry), entry.message()));
     let findings = findings().map(|(code, meaning)| (code, "finding".to_owned(), meaning));
@@ -66,7 +66,7 @@ fn list() -> String {
     lines.collect()
 }
 
-/// The codes of audits, with what they mean.
+/// The codes of audits, with their meanings.
 #[cfg(feature = "audit")]
 fn findings() -> impl Iterator<Item = (&'static str, &'static str)> {
     audit::Code::ALL.iter().map(|code| (code.code(), code.meaning()))
@@ -77,7 +77,7 @@ fn findings() -> impl Iterator<Item = (&'static str, &'static str)> {
     std::iter::empty()
 }
 
-/// What there is to say about a code of an audit.
+/// The page about a code of an audit.
 #[cfg(feature = "audit")]
 fn page_of_finding(code: &str) -> Option<String> {
     let code = audit::Code::from_text(code)?;
@@ -111,7 +111,7 @@ fn kind(entry: Entry) -> String {
     }
 }
 
-/// What there is to say about a code.
+/// The page about a code.
 fn page(entry: Entry) -> String {
     let mut page = format!("{BOLD}{}{BOLD:#}\n\n  {}\n\n", entry.code(), entry.message());
     for (name, text) in facts(entry) {
@@ -132,7 +132,7 @@ fn page(entry: Entry) -> String {
     page
 }
 
-/// What there is to say about a code, with a name for each.
+/// The facts about a code, with a name for each.
 fn facts(entry: Entry) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut fact = |name: &'static str, text: &str| facts.push((name, text.to_owned()));

@@ -1,8 +1,8 @@
-//! What a client sees of a refusal.
+//! The response that a client gets for a refusal.
 
 use policy_core::Refusal;
 
-/// The response, as far as it is the same for all requests. An app that has set
+/// The response, without the parts that differ between requests. An app that has set
 /// `App::problem_types` states the address of the page in `type`.
 pub(super) fn render(refusal: Refusal) -> String {
     let status = refusal.status();

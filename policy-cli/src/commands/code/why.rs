@@ -1,4 +1,4 @@
-//! Why the rules of an area are rules, and where to read more.
+//! Why an area has its rules, and where to read more.
 
 /// An area, the reason for its rules, and pages about them.
 #[derive(Clone, Copy, Debug)]

@@ -74,7 +74,7 @@ fn add_case(text: &mut String, compared: &Compared, axis: Axis, case: &Case) {
             witness::outcome(&witness.after)
         ),
     ];
-    // No line of it ends the block, which is fenced by more than any line has.
+    // No line ends the block: the fence is longer than any run of backticks in a line.
     let lines = lines.map(|line| format!("  {}\n", printable(&line).replace('`', "\\u0060")));
     *text += &format!("\n  ```js\n{}  ```\n", lines.concat());
 }

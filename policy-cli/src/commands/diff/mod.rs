@@ -112,7 +112,7 @@ impl Compared {
         self.diff.findings.iter().filter(move |finding| finding.axis == axis)
     }
 
-    /// Whether somebody gains access or a protection is gone.
+    /// Whether any caller gains access or a protection is gone.
     fn opens(&self) -> bool {
         self.findings_on(Axis::Widened).next().is_some() || self.diff.changes.iter().any(opens)
     }
@@ -146,8 +146,8 @@ impl Compared {
     }
 }
 
-/// Whether a change by which no request gains access takes a protection away. More requests at once, or
-/// longer ones, are no access.
+/// Whether a change that gives no request access removes a protection. More requests at once, or
+/// longer ones, are not access.
 fn opens(change: &Change) -> bool {
     change.direction.opens() && change.facet != "limits"
 }

@@ -1,4 +1,4 @@
-//! A witness as what somebody could run.
+//! A witness as a script or command that can be run.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
 use policy_manifest::{
@@ -6,7 +6,7 @@ use policy_manifest::{
     engine::{Decision, Outcome},
 };
 
-/// What becomes of a request, in words.
+/// The outcome of a request, in words.
 pub(super) fn outcome(decision: &Decision) -> String {
     match decision.outcome {
         Outcome::Reached => "reaches the handler".to_owned(),
@@ -47,7 +47,7 @@ fn host_of(url: &str) -> &str {
     rest.split('/').next().unwrap_or_default()
 }
 
-/// The request as a script sends it. That of a preflight is the request which the preflight announces.
+/// The request as a script sends it. For a preflight, the request which the preflight announces.
 pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
     let request = &case.witness.request;
     let headers = request.headers();
@@ -141,7 +141,7 @@ fn value(headers: &HeaderMap, name: &str) -> Option<String> {
 
 /// A string of JavaScript.
 fn quote(text: &str) -> String {
-    // What JSON allows in a string, JavaScript does.
+    // Every JSON string is a JavaScript string.
     serde_json::to_string(&shorten(text)).unwrap_or_default()
 }
 

@@ -56,7 +56,7 @@ enum State {
 }
 
 impl CallerArguments {
-    /// The caller. What carries a credential is added to the request if it is not there.
+    /// The caller. Adds the field that carries a credential to the request if it is missing.
     pub(super) fn read(
         &self,
         manifest: &Manifest,
@@ -106,7 +106,7 @@ impl CallerArguments {
         })
     }
 
-    /// A credential of a copied request may be good: only the app knows.
+    /// Notes that a credential of a copied request may be good: only the app knows.
     fn note_unknown(&self, cookie: Option<&str>, request: &Request<()>, output: &Output) {
         let cookies = request.headers().get_all(header::COOKIE).iter();
         let mut pairs =

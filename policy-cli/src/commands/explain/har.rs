@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
         ))
         .help("name another one with `--entry`, from 1"));
     };
-    // Those of HTTP/2 that begin with a colon are no headers.
+    // The pseudo-header fields of HTTP/2, which begin with a colon, are no headers.
     let headers = headers.into_iter().filter(|field| !field.name.starts_with(':'));
     let headers = headers.map(|field| (field.name, field.value)).collect();
     Ok(Written { method, url, headers, ignored: Vec::new() })

@@ -60,7 +60,7 @@ fn json_fields(value: &Value) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-/// The fields `name=value` and `name="value"` of a line, whatever stands around them.
+/// The fields `name=value` and `name="value"` of a line, among any other text.
 fn text_fields(line: &str) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
     let mut rest = line;

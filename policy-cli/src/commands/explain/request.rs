@@ -44,7 +44,7 @@ pub struct Written {
     pub url: String,
     /// Names and values of headers.
     pub headers: Vec<(String, String)>,
-    /// What is not understood and left out.
+    /// The parts that are not understood and are left out.
     pub ignored: Vec<String>,
 }
 
@@ -79,7 +79,8 @@ impl RequestArguments {
         }
     }
 
-    /// The request of a decision record. Another policy than that which decided may decide otherwise.
+    /// The request of a decision record. A policy other than the one that decided may decide
+    /// differently.
     fn record(&self, manifest: &Manifest, output: &Output) -> Result<Written, Failure> {
         let record = record::parse(self.log.as_deref().unwrap_or_default())?;
         if record.policy.is_some_and(|policy| policy != manifest.digest()) {

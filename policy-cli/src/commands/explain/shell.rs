@@ -103,7 +103,7 @@ fn escape(rest: &mut Peekable<Bytes<'_>>, word: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// A number of at most so many digits, and how many they are; `None` if there is no digit.
+/// A number of at most `most` digits, and the number of digits; `None` if there is no digit.
 fn number(rest: &mut Peekable<Bytes<'_>>, radix: u32, most: u32) -> Option<(u32, u32)> {
     let (mut value, mut count) = (0, 0);
     while count < most

@@ -63,7 +63,7 @@ impl Report<'_> {
         text
     }
 
-    /// What is said of a finding, in order.
+    /// The facts about a finding, in order.
     fn facts(&self, finding: &Finding) -> Vec<(&'static str, String)> {
         let mut facts = Vec::new();
         if !finding.about.is_empty() {

@@ -36,7 +36,7 @@ pub(super) struct Filter {
 #[derive(Debug)]
 pub(super) struct Selected<'a> {
     pub(super) route: &'a Route,
-    /// How pages of the origin that was asked for may read it.
+    /// How pages of the requested origin may read it.
     pub(super) reading: Option<Reading>,
 }
 
@@ -102,7 +102,7 @@ impl Filter {
         self.path.is_empty() || self.path.iter().any(|glob| glob::matches(glob, &route.path))
     }
 
-    /// Whether the caller that was asked for may call the route.
+    /// Whether the requested caller may call the route.
     fn admits(&self, route: &Route) -> bool {
         if !self.asks_caller() {
             return true;

@@ -14,8 +14,8 @@ pub(super) fn render(manifest: &Manifest, selected: &[Selected<'_>]) -> String {
     printable_json(&shown.to_json())
 }
 
-/// JSON whose strings say in escapes what a terminal would not show as itself. It is read as the same
-/// value.
+/// JSON in which all characters that a terminal would not show as themselves are escaped. It parses
+/// to the same value.
 fn printable_json(json: &str) -> String {
     let mut printable = String::with_capacity(json.len());
     for character in json.chars() {

@@ -13,9 +13,9 @@ pub(super) struct Page(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
     pub(super) how: How,
-    /// The list that decides at run time, where its entries are not known.
+    /// The list that decides at run time, if its entries are not known.
     pub(super) if_listed: Option<String>,
-    /// The methods that they may use, where those are not all that the route serves.
+    /// The methods that they may use, if those are not all methods of the route.
     pub(super) methods: Option<Vec<String>>,
 }
 
@@ -91,7 +91,7 @@ impl Page {
             false => How::WithoutCredentials,
         };
         let may_use = |method: &&String| {
-            // What a page may send without a preflight, no list of methods takes away.
+            // Methods that need no preflight are allowed by every list of methods.
             matches!(method.as_str(), "GET" | "HEAD" | "POST")
                 || cors.methods.as_ref().is_none_or(|methods| {
                     methods.contains(method)

@@ -76,7 +76,8 @@ fn widths(columns: &[Column], rows: &[Vec<Cell>], width: usize) -> Option<Vec<us
     if sum > room {
         return None;
     }
-    // What is left goes, step by step, to the column that is the most lines short of its content.
+    // The remaining width goes, step by step, to the column that is the most lines short of its
+    // content.
     let mut widths: Vec<usize> = bounds.iter().map(|(least, _)| *least).collect();
     for _ in sum..room {
         let needs = widths.iter_mut().zip(&bounds).filter(|(width, (_, full))| **width < *full);
@@ -87,7 +88,7 @@ fn widths(columns: &[Column], rows: &[Vec<Cell>], width: usize) -> Option<Vec<us
     Some(widths)
 }
 
-/// How much of a word a column has to show on one line, to be readable.
+/// The number of characters of a word that a column must show on one line to be readable.
 fn widest_word(column: Column) -> usize {
     match column {
         Column::Path | Column::Route | Column::Origins => 30,
@@ -184,7 +185,7 @@ fn is_head(column: Column) -> bool {
     matches!(column, Column::Methods | Column::Path)
 }
 
-/// A name and what it has, in lines that are indented alike.
+/// A name and its value, in lines with the same indent.
 fn fact(text: &mut String, indent: usize, names: usize, name: &str, cell: &Cell, width: usize) {
     let before = indent + names + GAP;
     let style = style(cell, Column::Declared);
@@ -221,7 +222,7 @@ fn style(cell: &Cell, column: Column) -> Style {
     }
 }
 
-/// The phrases of a cell, with what stands between them; a dash where there is none.
+/// The phrases of a cell, with their separators; a dash if there is none.
 fn printable_items(cell: &Cell, column: Column) -> Vec<String> {
     let last = cell.items.len().saturating_sub(1);
     let separator = if is_list(column) { "" } else { column.separator() };

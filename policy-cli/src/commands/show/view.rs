@@ -17,11 +17,11 @@ pub(super) struct View {
     pub(super) title: String,
     /// The filters in words.
     pub(super) filters: Vec<String>,
-    /// What holds for the app as a whole.
+    /// The facts about the app as a whole.
     pub(super) app: Vec<(&'static str, Cell)>,
-    /// What all routes have alike, so that no column is needed.
+    /// The values that all routes share, so that no column is needed.
     pub(super) common: Vec<(Column, Cell)>,
-    /// What most routes have, see [`condense`](Self::condense).
+    /// The values that most routes have, see [`condense`](Self::condense).
     pub(super) usual: Vec<(Column, Cell)>,
     pub(super) columns: Vec<Column>,
     /// The cells of each route, one for each of the columns.
@@ -37,7 +37,7 @@ pub(super) struct HeaderSet {
     pub(super) fields: Headers,
 }
 
-/// What a column says.
+/// The subject of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Methods,
@@ -55,9 +55,9 @@ pub(super) enum Column {
     Declared,
     /// Method and path.
     Route,
-    /// What else there is to say.
+    /// Everything else about the policy.
     Policy,
-    /// What few routes have.
+    /// Facts that few routes have.
     Also,
 }
 
@@ -83,7 +83,7 @@ impl Column {
         }
     }
 
-    /// What stands between the phrases of a cell.
+    /// The separator between the phrases of a cell.
     pub(super) fn separator(self) -> &'static str {
         match self {
             Self::Path | Self::Route => "",
@@ -91,7 +91,7 @@ impl Column {
         }
     }
 
-    /// What it means that no route has it; `None` where that goes without saying.
+    /// What it means that no route has it; `None` if that is obvious.
     fn absent(self) -> Option<&'static str> {
         match self {
             Self::Origins => Some("none: no page of another origin reads responses"),
@@ -101,13 +101,13 @@ impl Column {
         }
     }
 
-    /// Whether what most routes have is left out of the column. What a reviewer looks at first always
-    /// stands in the row itself.
+    /// Whether the value that most routes share is left out of the column. The facts that a
+    /// reviewer checks first always stay in the row itself.
     fn is_secondary(self) -> bool {
         matches!(self, Self::Cache | Self::Limits | Self::Isolation | Self::Headers)
     }
 
-    /// Whether the column stays where all routes have the same.
+    /// Whether the column stays even if all routes have the same value.
     fn is_key(self) -> bool {
         matches!(self, Self::Methods | Self::Path | Self::Callers | Self::Reading)
     }
@@ -116,7 +116,7 @@ impl Column {
 /// The cells of each column.
 type Table = Vec<(Column, Vec<Cell>)>;
 
-/// What a column says of a route: phrases, none of which is split without need.
+/// The content of a column for a route: phrases, which are not split without need.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cell {
     pub(super) items: Vec<String>,
@@ -131,7 +131,7 @@ pub(super) enum Tone {
     Open,
     /// A protection that is turned off.
     Risk,
-    /// What is usual here, which stands above the table: there are no phrases.
+    /// The usual value, which is above the table: there are no phrases.
     Usual,
 }
 
@@ -144,7 +144,7 @@ impl Cell {
         Self { items: items.into_iter().collect(), tone: Tone::Plain }
     }
 
-    /// What a table says where there are no phrases.
+    /// The text of a table if there are no phrases.
     pub(super) fn absent(&self) -> &'static str {
         if self.tone == Tone::Usual { "usual" } else { "–" }
     }
@@ -186,7 +186,7 @@ impl View {
             });
         }
         column(Column::Origins, &|row| words::origins(row.route, sources.as_ref()));
-        // How the page reads says it already.
+        // The column about reading states it already.
         if filter.origin.is_none() {
             column(Column::Credentials, &|row| words::credentials(row.route));
         }
@@ -215,8 +215,8 @@ impl View {
 }
 
 impl View {
-    /// The same in fewer words: the limits, headers, isolation and caching of most routes stand once
-    /// above the table, and their cells say that it is the usual.
+    /// The same table in fewer words: the limits, headers, isolation and caching of most routes are
+    /// listed once above the table, and their cells state that the value is the usual one.
     pub(super) fn condense(mut self) -> Self {
         for (index, column) in self.columns.iter().enumerate().filter(|(_, it)| it.is_secondary()) {
             let mut counts: HashMap<&Cell, usize> = HashMap::new();
@@ -262,7 +262,7 @@ impl View {
     }
 }
 
-/// Takes out the columns in which all routes are alike.
+/// Removes the columns in which all routes are alike.
 fn without_common(table: Table) -> (Vec<(Column, Cell)>, Table) {
     let mut common = Vec::new();
     let mut rest = Vec::new();
@@ -289,7 +289,7 @@ fn transpose(table: Table, count: usize) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// The sets of headers that routes refer to, in the order in which they are met.
+/// The sets of headers that routes refer to, in the order of their first use.
 fn header_names<'a>(manifest: &'a Manifest, selected: &[Selected<'_>]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for set in selected.iter().filter_map(|row| row.route.headers.as_deref()) {

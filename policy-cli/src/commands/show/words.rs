@@ -20,7 +20,7 @@ pub(super) fn methods(route: &Route) -> Cell {
     }
 }
 
-/// The path, and what serves it where that is no handler.
+/// The path, and the service that serves it if it is not a handler.
 pub(super) fn path(route: &Route) -> Cell {
     let path = route.path.clone();
     match route.kind {
@@ -77,7 +77,7 @@ fn required(requirement: &Requirement) -> Vec<String> {
     words
 }
 
-/// The pages that may read responses. Entries of a list that is given at run time are those of the
+/// The pages that may read responses. The entries of a list that is given at run time come from the
 /// last test run.
 pub(super) fn origins(route: &Route, sources: Option<&Sources>) -> Cell {
     let Some(Cors { origins, .. }) = &route.cors else { return Cell::nothing() };
@@ -262,7 +262,7 @@ pub(super) fn declared(route: &Route, sources: &Sources) -> Cell {
     Cell::list(own.into_iter().chain(outer))
 }
 
-/// What holds for the app as a whole.
+/// The facts about the app as a whole.
 pub(super) fn app(app: &AppFacts) -> Vec<(&'static str, Cell)> {
     let mut facts = Vec::new();
     let origin = app.public_origin.as_deref().unwrap_or("none: the development profile");

@@ -2,9 +2,9 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Fills lines of a width with phrases. A phrase that fits on a line is not broken; a longer one is
-/// broken at its spaces, and a word that is longer than a line behind the last sign on the line that is
-/// no letter, or where the line ends. The text is printable.
+/// Fills lines of a width with phrases. A phrase that fits on a line is not broken. A longer one is
+/// broken at its spaces; a word that is longer than a line is broken after the last sign on the
+/// line that is not a letter, or at the end of the line. The text is printable.
 pub(super) fn wrap(phrases: &[String], width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Lines { done: Vec::new(), current: String::new(), width };
@@ -26,7 +26,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Adds what stays together if it fits on a line.
+    /// Adds text that stays together if it fits on a line.
     fn add(&mut self, word: &str) {
         let before = self.current.width();
         let space = usize::from(before > 0);
@@ -47,11 +47,11 @@ impl Lines {
         }
     }
 
-    /// Ends a line in a word.
+    /// Ends a line within a word.
     fn break_word(&mut self) {
         let is_sign = |character: char| character.is_ascii_punctuation();
         let place = self.current.rfind(is_sign).map_or(0, |place| place + 1);
-        // A short rest of a word on a line of its own is worse than a break between letters.
+        // A short remainder of a word on its own line is worse than a break between letters.
         let rest = self.current.get(place..).filter(|rest| rest.len() * 2 < self.current.len());
         let rest = rest.unwrap_or_default().to_owned();
         self.current.truncate(self.current.len() - rest.len());

@@ -1,4 +1,4 @@
-//! Who responded, and whether they decided as the policy does.
+//! Who responded, and whether they decided as the policy requires.
 
 use http::{Method, header};
 use policy_core::Refusal;
@@ -10,7 +10,8 @@ use crate::commands::audit::{
     plan::{PathForm, Purpose},
 };
 
-/// Judges the decision, and says whether the response is the app's own, so that its headers count.
+/// Judges the decision, and returns whether the response is the app's own, so that its headers
+/// count.
 pub(super) fn judge(judged: &Judged<'_>, findings: &mut Findings<'_>) -> bool {
     let purpose = findings.trial.purpose;
     let code = judged.response.code();
@@ -77,7 +78,7 @@ fn path(judged: &Judged<'_>, form: PathForm, code: Option<&str>) -> Option<Code>
 fn usual(judged: &Judged<'_>, purpose: Purpose, code: Option<&str>) -> Option<Code> {
     let (expected, response) = (&judged.expected, judged.response);
     let is_preflight = purpose == Purpose::Preflight;
-    // What the app responds to OPTIONS without `Origin` or without the method that is asked for.
+    // The response of the app to OPTIONS without `Origin` or without the method that is asked for.
     let is_automatic = response.status == 204
         && response.headers.contains_key(header::ALLOW)
         && !response.headers.contains_key(header::ACCESS_CONTROL_ALLOW_METHODS);
@@ -154,7 +155,7 @@ fn check_refused(
         None if purpose == Purpose::Preflight => Some(Code::PreflightAnsweredElsewhere),
         None if purpose == Purpose::Method => Some(Code::MethodBlocked),
         None if (300..400).contains(&status) => Some(Code::Redirected),
-        // The origin is all for which it is refused.
+        // The origin is the only reason for this refusal.
         None if refusal == Refusal::CrossSite && status < 300 => Some(Code::OriginDropped),
         None => Some(Code::AnsweredElsewhere),
     }

@@ -1,4 +1,4 @@
-//! Whether the headers of the app's own responses arrive as the policy writes them.
+//! Whether the headers of the app's own responses arrive as the policy requires.
 
 use http::{HeaderName, header};
 use policy_manifest::{Manifest, engine::Outcome};
@@ -146,7 +146,7 @@ fn security(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// A `Content-Security-Policy` with `'nonce'` in the place of its nonce.
+/// A `Content-Security-Policy` with `'nonce'` in place of its nonce.
 fn without_nonce(line: &str) -> String {
     let mut parts = line.split("'nonce-");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -219,7 +219,7 @@ fn encoding(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     let is_coded = judged.response.headers.contains_key(header::CONTENT_ENCODING);
     let said = judged.response.words(&header::VARY);
     let is_said = said.iter().any(|word| word == "accept-encoding" || word == "*");
-    // What is not kept needs no key.
+    // A response that is not stored needs no key.
     let is_kept =
         judged.response.words(&header::CACHE_CONTROL).iter().all(|word| word != "no-store");
     if is_coded && is_kept && !is_said && judged.expected.decision.outcome == Outcome::Reached {

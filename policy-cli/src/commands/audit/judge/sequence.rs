@@ -7,7 +7,7 @@ use super::{Findings, Judged, headers::nonce, is_inconclusive, outcome};
 use crate::commands::audit::{codes::Code, plan::Purpose};
 
 /// Judges the responses of a trial together. Those that a cache mixed up are not judged alone; this
-/// returns their places.
+/// returns their indices.
 pub(super) fn judge(
     manifest: &Manifest,
     all: &[Judged<'_>],
@@ -57,7 +57,7 @@ fn encodings(all: &[Judged<'_>], findings: &mut Findings<'_>) {
     }
 }
 
-/// The headers of which HEAD has to have those of GET.
+/// The headers that HEAD must have in common with GET.
 const COMPARED: [HeaderName; 8] = [
     header::CONTENT_TYPE,
     header::CACHE_CONTROL,
@@ -90,7 +90,7 @@ fn plain(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether the second of two callers got what the first one was meant to get.
+/// Whether the second of two callers got the response that was meant for the first.
 fn is_of_other_caller(manifest: &Manifest, first: &Judged<'_>, second: &Judged<'_>) -> bool {
     let (refusal, code) = (second.expected.refusal(), second.response.code());
     let of_first = first.expected.refusal();

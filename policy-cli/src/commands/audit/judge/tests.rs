@@ -57,7 +57,7 @@ fn shop() -> Manifest {
     manifest.normal()
 }
 
-/// The trials of a manifest with what the app responds to them.
+/// The trials of a manifest with the responses of the app to them.
 fn exchanges(manifest: &Manifest, engine: &Engine) -> Vec<(Trial, Vec<Exchange>)> {
     let options = Options {
         authority: "api.shop.example".to_owned(),
@@ -80,10 +80,10 @@ fn exchanges(manifest: &Manifest, engine: &Engine) -> Vec<(Trial, Vec<Exchange>)
         .collect()
 }
 
-/// What the app of [`shop`] responds, written out.
+/// The response of the app of [`shop`], written out.
 fn app(manifest: &Manifest, engine: &Engine, probe: &Probe, count: usize) -> Exchange {
     let mut request = probe.request.clone();
-    // What a proxy does with what its client forwards.
+    // A proxy replaces the forwarding headers of its client.
     for name in ["x-forwarded-proto", "x-forwarded-for", "x-forwarded-host", "forwarded"] {
         request.headers_mut().remove(name);
     }
@@ -292,7 +292,7 @@ fn any_origin_and_a_reflected_one_are_told_apart() {
             set(exchange, header::ACCESS_CONTROL_ALLOW_ORIGIN, "https://policy-audit.invalid");
         }
     });
-    // That of the page before.
+    // The response to the page before.
     finds(&["audit.cache-shares-origins"], |trial, _, exchange| {
         if is_stranger(exchange) && trial.route == "GET /prices" {
             set(exchange, header::ACCESS_CONTROL_ALLOW_ORIGIN, APP);

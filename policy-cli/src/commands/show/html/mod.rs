@@ -1,4 +1,4 @@
-//! The table as one page: it loads nothing, and runs only the script that stands in it.
+//! The table as one page: it loads nothing, and runs only its inline script.
 
 use data_encoding::BASE64;
 use sha2::{Digest as _, Sha256};
@@ -80,7 +80,8 @@ fn filters(page: &mut String, view: &View) {
     );
 }
 
-/// The columns of the page, and where each of them comes from: what few routes have shares a column.
+/// The columns of the page, and the columns that each is made of: those that few routes have share
+/// one.
 fn page_columns(view: &View) -> impl Iterator<Item = (Column, Vec<Column>)> {
     let (also, own): (Vec<Column>, Vec<Column>) =
         view.columns.iter().copied().partition(|column| is_rare(*column));
@@ -124,7 +125,7 @@ fn table(page: &mut String, view: &View) {
     *page += "</tbody>\n</table>\n</div>\n";
 }
 
-/// What the form filters by.
+/// The values that the form filters by.
 fn marks(view: &View, row: &[Cell]) -> String {
     let of = |column| cell(view, row, column);
     let is_open = of(Column::Callers).is_some_and(|callers| callers.tone == Tone::Open);
@@ -224,7 +225,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// Text that may be broken behind a sign, before the next name.
+/// Text that may be broken after a sign, before the next name.
 fn breakable(text: &str, sign: char) -> String {
     let mut breakable = String::with_capacity(text.len());
     for (index, part) in text.split_inclusive(sign).enumerate() {
