@@ -48,7 +48,7 @@ fn decoded_len(text: &[u8]) -> Option<usize> {
     (rest.len() != 1).then(|| groups.len() * 3 + rest.len().saturating_sub(1))
 }
 
-/// Decodes `text` into as many bytes as it has.
+/// Decodes `text` into a buffer of exactly its decoded length.
 #[inline]
 fn decode_into(text: &[u8], into: &mut [u8]) -> Option<()> {
     let [first, second, third, fourth] = &VALUES;
@@ -67,7 +67,7 @@ fn decode_into(text: &[u8], into: &mut [u8]) -> Option<()> {
     let bytes = group.to_le_bytes();
     let (used, unused) = bytes.split_at_checked(rest.len())?;
     rest.copy_from_slice(used);
-    // A bit that stands for nothing makes a second text for the same bytes.
+    // An unused bit that is not zero would make a second text for the same bytes.
     (seen & INVALID == 0 && unused.iter().all(|byte| *byte == 0)).then_some(())
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
 pub(crate) fn append(bytes: &[u8], text: &mut String) {
     let mut characters = [0; 64];
     for whole_groups in bytes.chunks(48) {
-        // They are as many as the room is for.
+        // The buffer has room for all characters of 48 bytes.
         if let Ok(written) = Base64UrlUnpadded::encode(whole_groups, &mut characters) {
             text.push_str(written);
         }

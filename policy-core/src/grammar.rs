@@ -12,7 +12,7 @@ pub const fn is_token(text: &[u8]) -> bool {
     !text.is_empty()
 }
 
-/// Whether `value` is a `Content-Length` (RFC 9110 8.6), of a size that can be counted.
+/// Whether `value` is a `Content-Length` (RFC 9110 8.6), that fits the type of lengths.
 #[cfg(feature = "engine")]
 pub(crate) fn is_length(value: &[u8]) -> bool {
     let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
@@ -100,7 +100,7 @@ pub(crate) fn outside_quotes(text: &[u8], separator: u8) -> impl Iterator<Item =
 mod tests {
     use super::*;
 
-    /// The parts, by the grammar of quoted strings: one that is not closed has the rest.
+    /// The parts, split by the grammar of quoted strings; an unclosed one extends to the end.
     fn by_grammar(mut text: &[u8]) -> Vec<Vec<u8>> {
         let mut parts = vec![Vec::new()];
         while let [first, rest @ ..] = text {
@@ -128,7 +128,7 @@ mod tests {
         parts
     }
 
-    /// Every text of up to seven of the characters that matter.
+    /// Every text of up to seven of the relevant characters.
     #[test]
     fn a_separator_in_a_quoted_string_separates_nothing() {
         let (mut texts, mut quoted) = (vec![Vec::new()], 0);

@@ -3,7 +3,7 @@
 //! This crate does no input or output, reads no clock and draws no random numbers. The macros of
 //! `policy-macros` apply its rules to attributes at compile time; `policy-server` compiles the data
 //! at start and uses the decisions for every request. To build a service, use `policy-server`,
-//! which re-exports what it needs of this crate.
+//! which re-exports the parts of this crate that services need.
 //!
 //! - [`origin`]: origins, patterns and sets of them
 //! - [`cors`]: cross-origin sharing: policies, their rules, their decisions
@@ -26,7 +26,7 @@
 //! - [`Rule`], [`Refusal`], [`Event`] and [`Lint`]: the one catalogue of codes and messages; [`Entry`]
 //!   finds one by its code
 //!
-//! Without the default feature `engine` only the rules are built, which is all that the macros
+//! Without the default feature `engine` only the rules are built, which are all that the macros
 //! need.
 
 pub mod auth;

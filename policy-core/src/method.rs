@@ -9,9 +9,10 @@ pub struct Properties {
     /// Idempotent: repeating a request has no further effect (RFC 9110 9.2.2). The second response
     /// may differ: a deleted resource is not found the second time.
     pub idempotent: bool,
-    /// Cacheable: a cache may keep its responses (RFC 9110 9.2.3). Responses to POST and PATCH only
-    /// if they state a lifetime and whose content they are; to QUERY only with the content of the
-    /// request in the key (RFC 10008 2.7), so that [`cache`](crate::cache) does not permit it.
+    /// Cacheable: a cache may keep its responses (RFC 9110 9.2.3). Responses to POST and PATCH are
+    /// cacheable only if they state a lifetime and whose content they are; responses to QUERY only
+    /// with the content of the request in the key (RFC 10008 2.7), so [`cache`](crate::cache) does
+    /// not permit it.
     pub cacheable: bool,
 }
 
@@ -36,8 +37,8 @@ pub const fn properties(method: &str) -> Option<Properties> {
     Some(Properties { safe, idempotent, cacheable })
 }
 
-/// The methods of what takes all of them: those of the standard with a meaning for every resource.
-/// HEAD follows from GET, and a server answers OPTIONS, TRACE and CONNECT itself.
+/// The methods of targets that take all of them: the standard methods with a meaning for every
+/// resource. HEAD follows from GET, and a server answers OPTIONS, TRACE and CONNECT itself.
 pub const EVERY: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "QUERY"];
 
 /// Whether a method is safe; unknown methods are not.

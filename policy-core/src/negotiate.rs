@@ -5,11 +5,10 @@ use http::{HeaderMap, header::ACCEPT};
 use crate::grammar::{is_token, outside_quotes};
 
 /// The index in `offers` of the media type that `Accept` prefers; `None` if none is acceptable.
-/// Among equally good offers the first one wins, and so it does if the header is absent or
-/// unreadable.
+/// Among equally good offers the first one wins, as it does if the header is absent or unreadable.
 ///
-/// An offer is a media type, perhaps with parameters, such as `text/html`; a range with
-/// parameters is for offers that have them. The work is proportional to the size of the field.
+/// An offer is a media type, perhaps with parameters, such as `text/html`; a range with parameters
+/// matches only offers that have them. The work is proportional to the size of the field.
 ///
 /// ```
 /// use http::{HeaderMap, header::ACCEPT};
@@ -121,8 +120,8 @@ impl<'a> Value<'a> {
         (is_token(name) && (is_token(value) || is_quoted(value))).then_some((name, Self(value)))
     }
 
-    /// Whether both have the same text, ignoring case: the values in use, such as those of
-    /// `charset`, are case-insensitive.
+    /// Whether both have the same text, ignoring case: the values in use, such as the names of
+    /// charsets, are case-insensitive.
     fn is(self, other: Self) -> bool {
         self.text().eq(other.text())
     }

@@ -2,8 +2,8 @@
 
 use crate::{catalogue::Rule, grammar::eq};
 
-/// What a path is that differs from a route only in the trailing slash, such as `/users/` for a
-/// route `/users`.
+/// How a path is treated that differs from a route only in the trailing slash, such as `/users/`
+/// for a route `/users`.
 ///
 /// ```
 /// use policy_core::path::TrailingSlash;
@@ -15,7 +15,7 @@ use crate::{catalogue::Rule, grammar::eq};
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TrailingSlash {
-    /// Another path, which needs a route of its own.
+    /// A different path, which needs a separate route.
     #[default]
     Strict,
     /// A redirect to the route's spelling of the path, for safe methods: 308 (RFC 9110 15.4.9).
@@ -37,8 +37,8 @@ impl TrailingSlash {
     }
 
     /// The `Location` of a redirect from a path to its other spelling: a relative reference (RFC
-    /// 3986 4.2) that begins with a dot segment, so that it cannot name another host, whatever the
-    /// path is. It is also correct behind a proxy that strips a prefix.
+    /// 3986 4.2) that begins with a dot segment, so that it cannot name another host, for any path.
+    /// It is also correct behind a proxy that strips a prefix.
     ///
     /// ```
     /// use policy_core::path::TrailingSlash;

@@ -3,15 +3,15 @@
 /// A part of a text that may have percent codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A byte that stands for itself.
+    /// A byte that is not part of a code.
     Raw(u8),
-    /// The byte that a code stands for.
+    /// The byte that a code encodes.
     Code(u8),
     /// A `%` that begins no code.
     Stray,
 }
 
-/// The parts of a text, one after the other.
+/// The parts of a text, in order.
 pub(crate) fn parts(text: &[u8]) -> impl Iterator<Item = Part> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -30,7 +30,7 @@ pub(crate) fn parts(text: &[u8]) -> impl Iterator<Item = Part> {
     })
 }
 
-/// The byte that two hexadecimal digits at the beginning of a text stand for.
+/// The byte that two hexadecimal digits at the beginning of a text encode.
 pub(crate) fn code(text: &[u8]) -> Option<u8> {
     let [high, low, ..] = text else { return None };
     Some(hex(*high)? * 16 + hex(*low)?)
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(found, want);
     }
 
-    /// Every pair of bytes behind `%`, compared with the numbers of the standard library.
+    /// Every pair of bytes after `%`, compared with the numbers of the standard library.
     #[test]
     fn a_code_is_two_hexadecimal_digits_and_nothing_else() {
         let mut codes = 0;

@@ -70,7 +70,8 @@ pub struct Served {
 }
 
 impl Served {
-    /// Whether each of these values with an encoded slash is one of a parameter that takes them.
+    /// Whether each of these values that has an encoded slash belongs to a parameter that takes
+    /// them.
     pub fn takes_slashes<'v>(&self, values: impl Iterator<Item = &'v str>) -> bool {
         values.enumerate().all(|(index, value)| {
             self.takes_slashes & (1 << index) != 0
@@ -131,12 +132,12 @@ impl Path {
         self.allow.clone().unwrap_or(HeaderValue::from_static("OPTIONS"))
     }
 
-    /// Whether a path that was found here has to be redirected to the spelling of the routes.
+    /// Whether a path that was found here must be redirected to the spelling of the routes.
     pub fn redirects(&self, path: &str) -> bool {
         self.is_redirected && path.ends_with('/') != self.has_slash
     }
 
-    /// The route for a method; that of GET for HEAD, unless HEAD has its own.
+    /// The route for a method; for HEAD the route of GET, unless HEAD has its own.
     pub fn served(&self, method: &Method) -> Option<&Served> {
         let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
         of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
@@ -151,9 +152,9 @@ impl Path {
     }
 
     /// The route whose policy the 405 and automatic OPTIONS responses of this path carry. The
-    /// routes of a path usually have one policy; if they differ, it is that of a shared one, with a
-    /// safe method if there is one, and the first by name of these: the order in which routes are
-    /// listed does not matter.
+    /// routes of a path usually have one policy; if they differ, the policy is that of a shared
+    /// route, preferably with a safe method, and among several that of the first by name. The order
+    /// in which routes are listed does not matter.
     pub fn shared(&self) -> Option<&Served> {
         self.methods.iter().min_by(|one, other| {
             let key = |served: &Served| {
@@ -171,7 +172,7 @@ impl Router {
         self.paths.iter().any(|path| path.served(method).is_some())
     }
 
-    /// What a path with another trailing slash is.
+    /// How a path that differs in the trailing slash is treated.
     pub fn trailing_slash(&self) -> TrailingSlash {
         self.trailing_slash
     }
@@ -219,8 +220,8 @@ impl Router {
         Some((self.paths.get(*found.value)?, values))
     }
 
-    /// Whether a path with its encoded slashes decoded is one of another route: a service that
-    /// decodes them would take the request for that one.
+    /// Whether a path matches another route once its encoded slashes are decoded: a service that
+    /// decodes them would confuse the two routes.
     pub fn hides_other(&self, path: &str, served: &Served) -> bool {
         let decoded = path.replace("%2F", "/").replace("%5C", "/");
         let segments = decoded.split('/').filter(|segment| !segment.is_empty());
@@ -342,7 +343,8 @@ impl RouterBuilder {
         Ok(())
     }
 
-    /// Completes what depends on all routes of a path: `Allow` and the responses to preflights.
+    /// Completes the parts that depend on all routes of a path: `Allow` and the responses to
+    /// preflights.
     pub fn finish(mut self) -> Router {
         for (path, sharing) in self.router.paths.iter_mut().zip(&self.sharing) {
             path.allow = allow(&path.methods);

@@ -1,4 +1,4 @@
-//! Secret keys: how they are made, stored and derived without being shown.
+//! Secret keys: generated, stored and derived without being printed.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::catalogue::Rule;
 
-/// Why bytes are no key.
+/// Why bytes are not a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretError {
@@ -59,7 +59,7 @@ impl std::error::Error for SecretError {}
 pub struct SecretKey(Zeroizing<Vec<u8>>);
 
 impl SecretKey {
-    /// The fewest bytes of a key.
+    /// The minimum length of a key in bytes.
     pub const MIN: usize = 32;
 
     /// Makes a key of these bytes.
@@ -85,7 +85,7 @@ impl SecretKey {
     ///
     /// # Errors
     ///
-    /// Why the text is no key.
+    /// The reason why the text is not a key.
     ///
     /// ```
     /// use policy_core::secret::SecretKey;

@@ -48,7 +48,7 @@ impl Timestamp {
         if millis > (u64::MAX - self.0) as u128 { Self::MAX } else { Self(self.0 + millis as u64) }
     }
 
-    /// How long ago `earlier` was; nothing where it is in the future.
+    /// The time since `earlier`; zero if it is in the future.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }

@@ -16,7 +16,7 @@ pub trait PolicyPart: Copy + Debug + PartialEq + 'static {
     /// Every part, in the order in which violations are reported.
     const ALL: &'static [Self];
 
-    /// The name as it is written.
+    /// The name in the attribute.
     fn name(self) -> &'static str;
 }
 
@@ -28,7 +28,7 @@ pub struct Violation<'a, P> {
     pub rule: Rule,
     /// The part of the policy.
     pub part: P,
-    /// Which entry of that part, from 0.
+    /// The index of the entry in that part, from 0.
     pub index: usize,
     /// The entry itself; empty if a part is missing or is not text.
     pub value: &'a str,
@@ -49,8 +49,8 @@ impl<'a, P> Violation<'a, P> {
         Violation { rule, part: part.name(), index, value }
     }
 
-    /// The violation in words: `cors policy: origins #2 `null`: ..`. A part that is the policy as a
-    /// whole is not named twice.
+    /// The violation as text: `cors policy: origins #2 `null`: ..`. If the part is the policy as a
+    /// whole, its name is not repeated.
     pub(crate) const fn words(
         &self,
         policy: &str,
@@ -90,7 +90,7 @@ macro_rules! parts {
             /// Every part, in the order in which violations are reported.
             pub const ALL: &'static [Self] = &[$(Self::$part),*];
 
-            /// The name as it is written.
+            /// The name in the attribute.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$part => $name,)*
@@ -123,7 +123,7 @@ macro_rules! parts {
                 self.words($policy, self.part.name(), self.part.is_list(), self.rule.help())
             }
 
-            /// The same, with the fix in the words of the builder of the policy.
+            /// The same text, with the fix for the builder of the policy.
             pub const fn text_of_builder(&self) -> $crate::ConstText {
                 let help = self.rule.help_in_builder();
                 self.words($policy, self.part.name(), self.part.is_list(), help)
@@ -137,7 +137,7 @@ macro_rules! parts {
 /// Implements both ways of validating a spec. The spec has three `const` functions: `slots(part)`,
 /// the number of checks of a part; `check(part, index)`, which runs one; and `value(part, index)`,
 /// the entry it is about. A second check after `; then` has the rules that are not evaluated in
-/// constants: called for a part, it looks at all entries once, and returns a function that checks
+/// constants: called for a part, it reads all entries once, and returns a function that checks
 /// each.
 macro_rules! validator {
     ($spec:ident $(; then $more:ident)?) => {

@@ -54,13 +54,13 @@ impl Token {
     }
 }
 
-/// Whether a line has this name in it, or all of them.
+/// Whether a line contains this name, or `*`.
 fn names(line: &HeaderValue, name: &[u8]) -> bool {
     let is = |token: &[u8]| token.eq_ignore_ascii_case(name) || token == b"*";
     line.as_bytes().split(|byte| *byte == b',').any(|token| is(token.trim_ascii()))
 }
 
-/// Adds a token to those that are there, over all lines, unless it or `*` is among them.
+/// Adds a token to the field, over all lines, unless the field has it or `*`.
 #[inline]
 pub fn add(headers: &mut HeaderMap, token: Token) {
     match headers.entry(VARY) {
@@ -79,7 +79,7 @@ fn add_to(mut entry: OccupiedEntry<'_, HeaderValue>, token: Token) {
     }
 }
 
-/// Adds a name to the one line that there is, since some clients look at the first alone.
+/// Adds a name to the existing line, since some clients read only the first line.
 fn extend(entry: &mut OccupiedEntry<'_, HeaderValue>, name: HeaderValue) {
     let line = [entry.get().as_bytes(), name.as_bytes()].join(&b", "[..]);
     match HeaderValue::from_bytes(&line) {
@@ -94,7 +94,7 @@ fn extend(entry: &mut OccupiedEntry<'_, HeaderValue>, name: HeaderValue) {
 #[derive(Clone, Debug)]
 pub(crate) struct VaryNames {
     each: Vec<HeaderValue>,
-    /// All of them as one line.
+    /// All names as one line.
     line: HeaderValue,
 }
 
@@ -108,7 +108,7 @@ impl VaryNames {
     }
 }
 
-/// Adds those names that are missing.
+/// Adds the missing names.
 pub(crate) fn add_all(headers: &mut HeaderMap, missing: &VaryNames) {
     match headers.entry(VARY) {
         Entry::Vacant(entry) => {

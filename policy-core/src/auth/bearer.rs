@@ -72,7 +72,7 @@ fn bearer(rest: &[u8]) -> Option<&[u8]> {
     while let [head @ .., b'='] = text {
         text = head;
     }
-    // Every byte is looked at, without a way out: that is many at a time.
+    // Checks every byte without an early exit, so that the loop is vectorised.
     let is_text = text.iter().fold(true, |is_text, byte| is_text & is_token68(*byte));
     (!text.is_empty() && is_text).then_some(token)
 }

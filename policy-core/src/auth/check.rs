@@ -17,7 +17,7 @@ impl<'a> AuthSpec<'a> {
         entry(self.entries(part), index)
     }
 
-    /// How many questions a part has: one for each entry of a list, and one for all else.
+    /// The number of checks of a part: one for each entry of a list, and one for everything else.
     const fn slots(&self, part: Part) -> usize {
         match self.entries(part).len() {
             0 => 1,
@@ -95,9 +95,9 @@ impl<'a> AuthSpec<'a> {
         }
     }
 
-    /// A handler can reach the session through its arguments, whatever credentials its route takes,
-    /// and a custom extractor may do so unseen by the macro. On a `public` route, such as a login,
-    /// this is only a warning.
+    /// A handler can reach the session through its arguments, with any credentials, and a custom
+    /// extractor may do so unseen by the macro. On a `public` route, such as a login, this is only
+    /// a warning.
     const fn check_csrf(&self) -> Option<Rule> {
         match self.exempt {
             Some(reason) if reason.trim_ascii().is_empty() => Some(Rule::ExemptWithoutReason),
@@ -153,7 +153,7 @@ impl<'a> AuthSpec<'a> {
     }
 }
 
-/// Whether a handler has no method but GET, as far as is known.
+/// Whether a handler has no method but GET, if its methods are known.
 const fn is_only_get(methods: &[&str]) -> bool {
     let mut rest = methods;
     while let [method, tail @ ..] = rest {

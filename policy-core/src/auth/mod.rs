@@ -87,13 +87,13 @@ pub struct Requirement {
 pub struct OwnScheme {
     /// Its name, as it is written in the attribute.
     pub name: &'static str,
-    /// Whether browsers send its credential by themselves, as they do cookies, Basic and client
+    /// Whether browsers send its credential automatically, as they do cookies, Basic and client
     /// certificates.
     pub ambient: bool,
 }
 
 impl Requirement {
-    /// No credential and no demand: where writing a requirement begins.
+    /// No credential and no right: the start of a requirement.
     pub const NONE: Self = Self {
         session: false,
         token: false,
@@ -106,7 +106,7 @@ impl Requirement {
         fresh: None,
     };
 
-    /// Whether browsers send one of the credentials by themselves, so that any page can cause
+    /// Whether browsers send one of the credentials automatically, so that any page can cause
     /// authenticated requests.
     pub const fn is_ambient(&self) -> bool {
         self.session || matches!(self.scheme, Some(OwnScheme { ambient: true, .. }))
@@ -121,7 +121,8 @@ impl Requirement {
         let roles = other.roles.is_empty()
             || (!self.roles.is_empty() && self.roles.iter().all(|role| other.roles.contains(role)));
         let fresh = other.fresh.is_none_or(|most| self.fresh.is_some_and(|own| own <= most));
-        // Only one meaning of an empty list is possible in an app where another names itself.
+        // An empty list has only one possible meaning in an app where another route names the app
+        // itself.
         let named =
             |list: &'static [&'static str]| if list.is_empty() { &[OWN_ISSUER] } else { list };
         let (issuers, others) = (named(self.issuers), named(other.issuers));
@@ -137,7 +138,7 @@ impl Requirement {
 }
 
 impl AuthPolicy {
-    /// Whether every caller that this admits is one that `other` admits, with the same credential or
+    /// Whether `other` admits every caller that this policy admits, with the same credential or
     /// with none. `false` may also mean that this is not known.
     ///
     /// ```
@@ -152,7 +153,7 @@ impl AuthPolicy {
     pub fn is_as_strict_as(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Public) => true,
-            // Who is nobody in particular gets in by `optional`.
+            // Anonymous callers are admitted by `optional`.
             (Self::Public, Self::Required(other)) => other.optional,
             (Self::Required(own), Self::Required(other)) => own.is_as_strict_as(other),
         }

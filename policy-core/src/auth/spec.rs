@@ -19,7 +19,7 @@ pub struct AuthSpec<'a> {
     pub methods: &'a [&'a str],
     /// `scheme = ..`
     pub scheme: bool,
-    /// Whether browsers send the credential of that scheme by themselves.
+    /// Whether browsers send the credential of that scheme automatically.
     pub ambient: bool,
     /// `optional`
     pub optional: bool,
@@ -68,7 +68,7 @@ impl AuthSpec<'static> {
         takes_session: false,
     };
 
-    /// The spec of these policies; `csrf` is what the route itself says.
+    /// The spec of these policies; `csrf` is the route's own policy.
     pub const fn of(auth: &AuthPolicy, csrf: Option<&CsrfPolicy>) -> Self {
         let mut spec = Self::NOTHING;
         match auth {

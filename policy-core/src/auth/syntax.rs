@@ -1,9 +1,9 @@
-//! The forms of what a policy names: times, scopes, issuers and roles.
+//! The syntax of the values of a policy: times, scopes, issuers and roles.
 
 use crate::catalogue::Rule;
 
-/// The seconds that a time such as `90s`, `10m`, `8h` or `30d` is; one that does not fit counts as
-/// the longest.
+/// The number of seconds of a time such as `90s`, `10m`, `8h` or `30d`; a time that does not fit
+/// counts as the longest.
 ///
 /// # Errors
 ///
@@ -51,8 +51,8 @@ pub(super) const fn is_own_issuer(text: &str) -> bool {
     matches!(text.as_bytes(), b"own")
 }
 
-/// Whether a route can name an issuer so: by `own`, or by its `https` URL without a query or a
-/// fragment (RFC 8414 2). One on this machine, for development, may be an `http` URL.
+/// Whether a route can name an issuer by this text: `own`, or its `https` URL without a query or a
+/// fragment (RFC 8414 2). A loopback issuer, for development, may have an `http` URL.
 ///
 /// ```
 /// use policy_core::auth::is_issuer;

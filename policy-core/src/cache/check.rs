@@ -15,7 +15,7 @@ impl<'a> CacheSpec<'a> {
         entry(self.entries(part), index)
     }
 
-    /// How many questions a part has: one for each entry of a list, and one for all else.
+    /// The number of checks of a part: one for each entry of a list, and one for everything else.
     const fn slots(&self, part: Part) -> usize {
         match part {
             Part::Vary | Part::Methods => self.entries(part).len(),
@@ -98,7 +98,7 @@ impl<'a> CacheSpec<'a> {
         }
     }
 
-    /// `no-store` fits every method, and so does a policy without directives.
+    /// `no-store` is valid for every method, and so does a policy without directives.
     const fn check_method(&self, method: &str) -> Option<Rule> {
         if self.no_store || self.says_nothing() {
             None
@@ -113,7 +113,7 @@ impl<'a> CacheSpec<'a> {
         }
     }
 
-    /// Whether there is no directive.
+    /// Whether the policy has no directive.
     const fn says_nothing(&self) -> bool {
         !self.no_store && !self.uses_stored()
     }

@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderValue, header::CACHE_CONTROL};
 use super::spec::{Audience, CacheSpec, LONGEST_AGE};
 use crate::grammar::outside_quotes;
 
-/// The directives that are known here. They are written anew wherever they are not left alone, so
-/// that nothing gets through that a cache understands and this does not.
+/// The directives that this crate knows. A field that is not left unchanged is written again from
+/// these, so that no directive passes that a cache understands and this crate does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Directives {
     no_store: bool,
@@ -49,7 +49,7 @@ impl Directives {
         (declared != Self::default()).then_some(declared)
     }
 
-    /// The directives that a handler wrote, over all lines; `None` if there are none.
+    /// The directives of a handler, over all lines; `None` if there are none.
     pub(super) fn read(headers: &HeaderMap) -> Option<Self> {
         let mut lines = headers.get_all(CACHE_CONTROL).iter().peekable();
         lines.peek()?;
@@ -69,7 +69,8 @@ impl Directives {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         if let Some((_, flag)) = self.flags().into_iter().find(|(known, _)| is(known)) {
             *flag = true;
-            // With an argument it is about single fields, which many caches do not understand.
+            // A directive with an argument is about single fields, which many caches do not
+            // understand.
             return argument.is_none();
         }
         if let Some((_, age)) = self.ages().into_iter().find(|(known, _)| is(known)) {

@@ -78,7 +78,7 @@ impl FromSpec for CachePolicy {
 impl FacetPolicy for CachePolicy {
     type Compiled = super::Caching;
 
-    /// A default applies only to routes that everybody may read.
+    /// A default applies only to routes that are open to all callers.
     fn applies(&self, level: Level, route: RouteFacts<'_>) -> bool {
         let is_read = route.methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
         level == Level::Route || (is_read && !route.is_personal())
@@ -103,7 +103,7 @@ impl std::fmt::Display for CachePolicy {
     }
 }
 
-/// Builds a [`CachePolicy`]; both ways out check it.
+/// Builds a [`CachePolicy`], which both final methods check.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy exists once `build` or `try_build` has checked it"]
 pub struct CachePolicyBuilder(CacheSpec<'static>);

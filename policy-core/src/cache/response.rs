@@ -13,8 +13,8 @@ use crate::{method, vary};
 
 /// Facts about a response that decide how caches may treat it.
 ///
-/// An ambient credential of the application's own scheme counts as a session if it is a cookie, and
-/// as a bearer token if it is in `Authorization`.
+/// An ambient credential of a custom scheme counts as a session if it is a cookie, and as a bearer
+/// token if it is in `Authorization`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseFacts {
     /// A cookie of a session, a refresh token or a CSRF token is set or removed.

@@ -26,7 +26,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Every entry there is: rules, refusals, events, lints.
+    /// All entries: rules, refusals, events, lints.
     pub fn all() -> impl Iterator<Item = Self> {
         let rules = Rule::ALL.iter().copied().map(Self::Rule);
         let refusals = Refusal::ALL.iter().copied().map(Self::Refusal);
@@ -50,7 +50,7 @@ impl Entry {
         }
     }
 
-    /// What it says: the message of a rule, an event or a lint, the title of a refusal.
+    /// The text of the entry: the message of a rule, an event or a lint, the title of a refusal.
     pub const fn message(self) -> &'static str {
         match self {
             Self::Rule(rule) => rule.message(),
@@ -60,7 +60,7 @@ impl Entry {
         }
     }
 
-    /// What it is for, as its documentation says it.
+    /// The explanation of the entry, which is its documentation.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Rule(rule) => rule.about(),

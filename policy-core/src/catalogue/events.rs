@@ -5,9 +5,9 @@ use super::Row;
 /// How much an [`Event`] matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventLevel {
-    /// Somebody has to act.
+    /// An operator must act.
     Error,
-    /// Somebody should look at it.
+    /// An operator should look at it.
     Warn,
     /// Information for operators.
     Info,

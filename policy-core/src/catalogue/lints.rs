@@ -6,9 +6,9 @@ use super::Row;
 /// Whether a [`Lint`] may be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Confidence {
-    /// What it says is so.
+    /// The finding is always right.
     Sure,
-    /// It may be meant, or be no harm, for a reason that no policy states.
+    /// The finding may be intended or harmless, for a reason that no policy states.
     Heuristic,
 }
 

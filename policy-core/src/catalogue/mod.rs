@@ -6,7 +6,7 @@
 //!
 //! Each kind has a file: a table with a row for each entry, in the order of the areas.
 
-/// What a table says of an entry.
+/// The fields of a row.
 struct Row<M> {
     about: &'static str,
     code: &'static str,
@@ -39,7 +39,7 @@ macro_rules! entries {
         }
 
         impl $kind {
-            /// Every one there is.
+            /// All entries.
             pub const ALL: &[$kind] = &[$($kind::$name,)*];
 
             const ROWS: &[Row<$mark_type>] = {
@@ -48,7 +48,7 @@ macro_rules! entries {
                     about: concat!($($doc),*).trim_ascii(),
                     code: $code,
                     message: $message,
-                    // The first that is written.
+                    // The first text; `""` if the row has none.
                     help: [$($help,)? ""][0],
                     help_in_builder: [$($builder,)? $($help,)? ""][0],
                     mark: $mark,
@@ -60,7 +60,7 @@ macro_rules! entries {
                 &Self::ROWS[self as usize]
             }
 
-            /// What it is for, as its documentation says it.
+            /// The explanation of the entry, which is its documentation.
             pub const fn about(self) -> &'static str {
                 self.row().about
             }

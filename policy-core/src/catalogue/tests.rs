@@ -1,4 +1,4 @@
-//! What is true of every entry, and of the sources that name entries.
+//! Properties of every entry, and of the sources that name entries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -71,8 +71,8 @@ fn messages_are_lower_case_without_a_full_stop() {
     }
 }
 
-/// A literal that looks like a code is either in the catalogue or somebody's second one. What a
-/// trait says of types that do not implement it has to repeat the words: it cannot name a constant.
+/// A literal that looks like a code is either in the catalogue or a second copy. The diagnostics of
+/// a trait for types that do not implement it must repeat the text: they cannot name a constant.
 #[test]
 fn no_code_stands_outside_of_the_catalogue() {
     let areas: BTreeSet<_> =
@@ -95,7 +95,7 @@ fn no_code_stands_outside_of_the_catalogue() {
     assert_eq!(repeated, 11, "what traits say of types");
 }
 
-/// What is logged from information upwards has a code.
+/// Every log line of the level info or above has a code.
 #[test]
 fn every_log_line_has_a_code() {
     let mut lines = 0;
@@ -109,7 +109,7 @@ fn every_log_line_has_a_code() {
             assert!(has_code, "{}: {level}!({fields})", path.display());
         }
     }
-    // A reader that sees nothing would find no fault either.
+    // A scan that finds no log lines would find no fault either.
     assert!(lines > 5, "only {lines} lines were seen");
 }
 
@@ -122,7 +122,7 @@ const UNTESTED: [(&str, &str); 5] = [
     ("tls.certificates-unchecked", "takes a file system that does not respond"),
 ];
 
-/// Every code, or the name of its entry, stands in a test or in what the compiler says.
+/// Every code, or the name of its entry, occurs in a test or in the output of the compiler.
 #[test]
 fn every_entry_is_produced_by_a_test() {
     let tests = test_texts();
@@ -130,7 +130,7 @@ fn every_entry_is_produced_by_a_test() {
     let mut words = BTreeSet::new();
     for text in &tests {
         words.extend(text.split(|char| !is_part(char)).map(|word| word.trim_matches('.')));
-        // `Rule::Name`, and what is imported or matched as a path.
+        // `Rule::Name`, and names that are imported or matched as a path.
         for path in text.split(|char: char| !(char.is_ascii_alphanumeric() || char == ':')) {
             words.insert(path.trim_matches(':'));
         }
@@ -219,19 +219,19 @@ fn literals(tokens: &TokenStream) -> Vec<String> {
     found
 }
 
-/// What looks like a code in a text: all of it, or in parentheses.
+/// The parts of a text that look like a code: all of it, or text in parentheses.
 fn codes_in(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let in_parentheses = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
     let candidates = in_parentheses.map(|(inside, _)| inside).chain([text]);
     candidates.filter_map(|candidate| candidate.split_once('.')).filter(|(area, words)| {
         let is_word =
             |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
-        // A file and a host have one word behind the dot.
+        // File names and hosts have one word after the dot.
         is_word(area) && words.split('-').all(is_word) && !matches!(*words, "pem" | "example")
     })
 }
 
-/// `tracing::error!(..)`, `warn!` and `info!`, with what stands in the parentheses.
+/// `tracing::error!(..)`, `warn!` and `info!`, with the contents of the parentheses.
 fn log_lines(tokens: TokenStream) -> Vec<(String, TokenStream)> {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let mut found = Vec::new();
@@ -253,7 +253,7 @@ fn log_lines(tokens: TokenStream) -> Vec<(String, TokenStream)> {
     found
 }
 
-/// The texts of all tests, and of what the compiler says of attributes.
+/// The texts of all tests, and of the compiler's output about attributes.
 fn test_texts() -> Vec<String> {
     let workspace = workspace();
     let all = files(&workspace.join("tests"), &["rs", "json"])

@@ -30,7 +30,7 @@ pub struct LastModified {
 const LATEST: u64 = 253_402_300_799;
 
 impl LastModified {
-    /// The second of `time`.
+    /// The time of a change, truncated to the second.
     pub const fn at(time: Timestamp) -> Self {
         let seconds = time.seconds();
         Self { seconds: if seconds < LATEST { seconds } else { LATEST } }

@@ -34,8 +34,8 @@ impl ETag {
         Self::parse(format!("W/\"{tag}\"").as_bytes())
     }
 
-    /// A strong tag for these bytes: 128 bits of their SHA-256, so that nobody can construct other
-    /// bytes with the same tag.
+    /// A strong tag for these bytes: 128 bits of their SHA-256, so that other bytes with the same
+    /// tag cannot be constructed.
     ///
     /// ```
     /// use policy_core::conditional::ETag;

@@ -1,7 +1,7 @@
 //! Conditional requests and ranges (RFC 9110 13, 14): whether a client already has the response,
 //! whether it changes the state that it saw, and which part of the content it wants.
 //!
-//! A handler, or whatever responds for it, describes the current state by [`Validators`];
+//! A handler, or a service that responds for it, describes the current state by [`Validators`];
 //! [`Conditions`] are those of the request, in the order of RFC 9110 13.2.2. The conditions of a
 //! state-changing request are evaluated before it runs; those of a read may be evaluated once its
 //! response exists, and only if that is a success (RFC 9110 13.2.1).

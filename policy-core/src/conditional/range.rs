@@ -16,7 +16,7 @@ pub enum Range {
         /// The last byte.
         last: u64,
     },
-    /// 416: nothing that is there.
+    /// 416: no existing byte is requested.
     NotSatisfiable,
 }
 
@@ -56,8 +56,8 @@ pub fn is_one_range(headers: &HeaderMap) -> bool {
     set.and_then(Spec::read).is_some()
 }
 
-/// The most ranges that are read. No client needs more, and responses made of many small ranges are
-/// an attack (RFC 9110 17.15).
+/// The maximum number of ranges that are read. No client needs more, and responses made of many
+/// small ranges are an attack (RFC 9110 17.15).
 const MOST: usize = 16;
 
 /// Reads the value of a `Range` for a content of this many bytes.
@@ -84,7 +84,7 @@ fn wanted(value: &[u8], length: u64) -> Option<Range> {
         }
         match Spec::read(spec)? {
             Spec::Last(0) => (),
-            // All of nothing is no part that could be named.
+            // An empty content has no last bytes.
             Spec::Last(_) if length == 0 => return None,
             Spec::Last(count) => parts.push((length.saturating_sub(count), length - 1)),
             Spec::From(first, last) if first < length => parts.push((first, last.min(length - 1))),
@@ -106,7 +106,7 @@ fn wanted(value: &[u8], length: u64) -> Option<Range> {
     Some(Range::Part { first, last })
 }
 
-/// One range as it is written.
+/// One range of the field, before it is resolved.
 enum Spec {
     /// `first-last` or `first-`
     From(u64, u64),

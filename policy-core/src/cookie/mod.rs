@@ -1,5 +1,5 @@
-//! Cookies: reading those of a request, and setting and removing our own (RFC 6265 and its
-//! successor draft-ietf-httpbis-rfc6265bis).
+//! Cookies: reading the cookies of a request, and setting and removing cookies of the server (RFC
+//! 6265 and its successor draft-ietf-httpbis-rfc6265bis).
 //!
 //! - [`Cookies`] and [`presented`] read the `Cookie` fields, within limits
 //! - [`CookieSpec`] describes a cookie; the same value sets and removes it; [`write`](fn@write)

@@ -28,11 +28,12 @@ pub struct Cookies<'a> {
 }
 
 impl<'a> Cookies<'a> {
-    /// The most bytes of all `Cookie` fields of a request together. A sibling subdomain can set as
-    /// many cookies as a browser keeps, so their number alone refuses nobody.
+    /// The maximum size in bytes of all `Cookie` fields of a request together. A sibling subdomain
+    /// can set as many cookies as a browser keeps, so a request is not refused because of their
+    /// number.
     pub const MAX_LEN: usize = 16 * 1024;
 
-    /// Looks at the cookies of a request.
+    /// Reads the cookies of a request.
     ///
     /// # Errors
     ///
@@ -51,8 +52,8 @@ impl<'a> Cookies<'a> {
     ///
     /// # Errors
     ///
-    /// [`CookieError::Ambiguous`] if the name occurs with different values. Whoever planted the
-    /// second cookie decides which one a browser sends first, so none is used.
+    /// [`CookieError::Ambiguous`] if the name occurs with different values. An attacker who planted
+    /// the second cookie decides which one a browser sends first, so none is used.
     pub fn get(&self, name: &str) -> Result<Option<&'a [u8]>, CookieError> {
         let mut values = self.iter().filter(|(found, _)| *found == name.as_bytes());
         let first = values.next().map(|(_, value)| value);
@@ -101,8 +102,8 @@ fn pieces(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// How many bytes there are in front of a semicolon, or at all. Eight at a time, since every byte
-/// of every request with several cookies is looked at.
+/// The number of bytes before the first semicolon, or of the whole text. Reads eight at a time,
+/// since it reads every byte of every request with several cookies.
 fn until_semicolon(text: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     let (words, tail) = text.as_chunks::<8>();
@@ -140,7 +141,7 @@ fn value_behind(text: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// Every byte as the rest of a text of every length up to two words and a bit, with one semicolon at
+    /// Texts of every length up to two words and a bit, made of every byte, with one semicolon at
     /// each place, two, or none.
     #[test]
     fn the_first_semicolon_is_found_wherever_it_is() {

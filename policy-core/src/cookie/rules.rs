@@ -2,7 +2,7 @@
 
 use super::CookieSpec;
 
-/// The beginnings of names that promise attributes.
+/// The prefixes of names that promise attributes.
 #[derive(Clone, Copy)]
 pub(super) enum Prefix {
     Secure,
@@ -34,7 +34,7 @@ impl Prefix {
     }
 }
 
-/// RFC 6265 4.1.1. The signs that are left out are those that other parsers split or unquote at.
+/// RFC 6265 4.1.1. The excluded characters are those at which other parsers split or unquote.
 pub(super) fn is_cookie_octet(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\')
 }
@@ -44,7 +44,7 @@ pub(super) fn is_path(path: &str) -> bool {
     path.starts_with('/')
         && path.len() <= CookieSpec::MAX_ATTRIBUTE_LEN
         && path.bytes().all(text)
-        // Browsers trim it.
+        // Browsers trim a trailing space.
         && !path.ends_with(' ')
 }
 

@@ -48,7 +48,7 @@ pub fn presented(headers: &HeaderMap, name: &str) -> Result<Presented, CookieErr
     match Single::of(headers, &COOKIE) {
         Single::Absent => return Ok(Presented::Absent),
         Single::One(line) => {
-            // A service on its own host has no other cookie.
+            // Fast path: a service on its own host usually has no other cookie.
             if let Some(id) = value_of(line.as_bytes(), name).and_then(SessionId::parse) {
                 return Ok(Presented::Candidate(id));
             }

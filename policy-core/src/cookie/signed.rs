@@ -91,7 +91,7 @@ impl SignedCookies {
         let mut parts = value.split(|byte| *byte == b'.');
         let (payload, expires, id, tag) =
             (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        // One text for one number, so that nothing of a cookie can be changed.
+        // Each number has only one text, so that no part of a cookie can be changed.
         let expires = std::str::from_utf8(expires).ok()?;
         let seconds: u64 = expires.parse().ok()?;
         (parts.next().is_none() && seconds.to_string() == expires).then_some(())?;

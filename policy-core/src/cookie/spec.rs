@@ -13,7 +13,7 @@ use crate::{grammar::is_token, head::OwnOrigin};
 /// Which requests of other sites carry a cookie (RFC 6265bis 5.6.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SameSite {
-    /// Those that a user navigates with: links, but no forms that post.
+    /// Sent with navigations of the user: links, but no forms that post.
     #[default]
     Lax,
     /// Sent with no cross-site request, not even a link.
@@ -64,13 +64,13 @@ pub struct CookieSpec {
 }
 
 impl CookieSpec {
-    /// The most bytes of name and value together (RFC 6265bis 5.6).
+    /// The maximum length of name and value together, in bytes (RFC 6265bis 5.6).
     pub const MAX_LEN: usize = 4096;
 
-    /// The most bytes of the value of an attribute (RFC 6265bis 5.6).
+    /// The maximum length of the value of an attribute, in bytes (RFC 6265bis 5.6).
     pub const MAX_ATTRIBUTE_LEN: usize = 1024;
 
-    /// The longest that browsers keep a cookie: 400 days (RFC 6265bis 5.5).
+    /// The maximum time for which browsers keep a cookie: 400 days (RFC 6265bis 5.5).
     pub const MAX_AGE: Duration = Duration::from_secs(34_560_000);
 
     /// A cookie for the host that sets it and the folder of the request's path, until the
@@ -124,14 +124,15 @@ impl CookieSpec {
         self
     }
 
-    /// `Max-Age`: it outlives the browser, for this long; parts of a second count as one.
+    /// `Max-Age`: the cookie outlives the browser, for this long; a fraction of a second counts as
+    /// one second.
     #[must_use]
     pub fn max_age(mut self, max_age: Duration) -> Self {
         self.max_age = Some(max_age);
         self
     }
 
-    /// `Partitioned`: another cookie below each top-level site (CHIPS).
+    /// `Partitioned`: a separate cookie below each top-level site (CHIPS).
     #[must_use]
     pub fn partitioned(mut self) -> Self {
         self.is_partitioned = true;
@@ -191,17 +192,17 @@ impl CookieSpec {
         &self.name
     }
 
-    /// The `SameSite` by which browsers withhold the cookie from what pages of other sites request;
-    /// `None` if they send it.
+    /// The `SameSite` that makes browsers withhold the cookie from requests of pages of other
+    /// sites; `None` if they send it.
     pub fn withheld(&self) -> Option<SameSite> {
         Some(self.same_site).filter(|same_site| *same_site != SameSite::None)
     }
 
-    /// Checks everything but a value.
+    /// Checks everything except a value.
     ///
     /// # Errors
     ///
-    /// Checks for everything that browsers would refuse, truncate or ignore.
+    /// Everything that browsers would refuse, truncate or ignore.
     pub fn check(&self) -> Result<(), CookieError> {
         if !is_token(self.name.as_bytes()) {
             return Err(CookieError::Name);

@@ -25,8 +25,8 @@ pub enum OriginDecision {
 }
 
 impl OriginDecision {
-    /// Whether the page that sent a request with this `Origin` is granted: by name, or because
-    /// `policy`, which decided, shares with every origin.
+    /// Whether the page that sent a request with this `Origin` is granted: by name, or because the
+    /// deciding `policy` shares responses with every origin.
     pub fn grants(&self, origin: Single<'_>, policy: Option<&Cors>) -> bool {
         match (origin, self) {
             (Single::One(_), Self::Origin(_)) => true,
@@ -62,8 +62,8 @@ impl Cors {
         echo.map_or(OriginDecision::Refused, OriginDecision::Origin)
     }
 
-    /// Writes the policy onto a response, whoever made it. CORS headers that a handler wrote are
-    /// removed; its `Vary` is kept and completed.
+    /// Writes the policy onto a response, regardless of its author. CORS headers that a handler
+    /// wrote are removed; its `Vary` is kept and completed.
     pub fn apply(&self, grant: OriginDecision, headers: &mut HeaderMap) {
         remove_cors(headers);
         let shared = match grant {
@@ -86,8 +86,8 @@ impl Cors {
     }
 }
 
-/// Removes every CORS response header. A response of a route without a CORS policy has none,
-/// whatever its handler wrote.
+/// Removes every CORS response header. A response of a route without a CORS policy has none, even
+/// if its handler wrote some.
 pub fn remove_cors(headers: &mut HeaderMap) {
     if has_cors(headers) {
         for name in &CORS_HEADERS {
@@ -109,7 +109,7 @@ const CORS_HEADERS: [HeaderName; 6] = [
     ACCESS_CONTROL_MAX_AGE,
 ];
 
-/// Whether a handler wrote into the headers of CORS; most do not.
+/// Whether a handler wrote CORS headers; most do not.
 fn has_cors(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| name.as_str().starts_with("access-control-"))
 }

@@ -20,7 +20,7 @@ impl<'a> CorsSpec<'a> {
         entry(self.entries(part), index)
     }
 
-    /// How many questions a part has: one for each entry, and one for a list as a whole.
+    /// The number of checks of a part: one for each entry, and one for a list as a whole.
     const fn slots(&self, part: Part) -> usize {
         match (part, self.origins) {
             (Part::MaxAge, _) => 1,

@@ -1,12 +1,12 @@
-//! Violations of the rules, as a start or a replacement reports them: all at once, with where
-//! they were found.
+//! Violations of the rules, as a start or a replacement reports them: all at once, with their
+//! locations.
 
 use std::{error::Error, fmt};
 
 use super::{Part, Violation};
 use crate::catalogue::{Rule, Severity};
 
-/// One entry of a policy that breaks a rule, with where it was found.
+/// One entry of a policy that breaks a rule, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     location: String,
@@ -21,7 +21,7 @@ impl PolicyError {
         Self { location: location.to_owned(), rule, part, value: value.to_owned() }
     }
 
-    /// The error that a violation is in the policy of `location`.
+    /// The error for a violation in the policy of `location`.
     pub(super) fn at(location: &str, found: &Violation<'_>) -> Self {
         Self::new(location, found.rule, found.part, found.value)
     }
@@ -72,7 +72,7 @@ impl fmt::Display for PolicyError {
     }
 }
 
-/// Everything that is wrong with a policy or a list of origins, never the first only.
+/// All errors in a policy or a list of origins, never the first only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyErrors(Vec<PolicyError>);
 

@@ -66,14 +66,14 @@ impl FromSpec for CorsPolicy {
     }
 }
 
-/// Builds a [`CorsPolicy`]; both ways out check it.
+/// Builds a [`CorsPolicy`], which both final methods check.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy exists once `build` or `try_build` has checked it"]
 pub struct CorsPolicyBuilder(CorsSpec<'static>);
 
 impl CorsPolicyBuilder {
-    /// States the bound outside of which no run-time list of origins may reach. Without effect
-    /// on listed origins.
+    /// States the bound of a run-time list of origins: no origin may be outside of it. It has no
+    /// effect on listed origins.
     pub const fn within(mut self, bound: &'static [&'static str]) -> Self {
         if let Origins::AtRunTime { name, by, .. } = self.0.origins {
             self.0.origins = Origins::AtRunTime { name, within: Some(bound), by };
@@ -121,23 +121,23 @@ impl CorsPolicyBuilder {
         self
     }
 
-    /// Accepts origins whose pages are sent without TLS, or whose scheme is unknown: anybody on the
-    /// network may be able to change such a page and act with its user's cookies.
+    /// Accepts origins whose pages are sent without TLS, or whose scheme is unknown: an attacker on
+    /// the network may be able to change such a page and act with its user's cookies.
     pub const fn dangerous_insecure_origins(mut self) -> Self {
         self.0.dangerous_insecure_origins = true;
         self
     }
 
-    /// Accepts wildcards under a public suffix: anybody who registers a name there can act with the
+    /// Accepts wildcards under a public suffix: anyone who registers a name there can act with the
     /// cookies of its visitors.
     pub const fn dangerous_public_suffix(mut self) -> Self {
         self.0.dangerous_public_suffix = true;
         self
     }
 
-    /// Takes the bound of run-time origins from the configuration of the app: whoever writes that
-    /// decides whose pages act with the cookies of their visitors. Without effect where
-    /// [`within`](Self::within) states the bound.
+    /// Takes the bound of run-time origins from the configuration of the app: the author of the
+    /// configuration decides whose pages act with the cookies of their visitors. It has no effect
+    /// if [`within`](Self::within) states the bound.
     pub const fn dangerous_configured_bound(mut self) -> Self {
         self.0.dangerous_configured_bound = true;
         self

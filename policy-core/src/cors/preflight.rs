@@ -17,8 +17,9 @@ use crate::{catalogue::Refusal, csrf, grammar::is_token, head::Single, method};
 
 /// The response to the preflights of one route, made at start.
 ///
-/// Every allowed origin gets the same full lists, whatever it asked for. The browser reports what
-/// the lists do not cover, and `Access-Control-Request-Headers` is never read.
+/// Every allowed origin gets the same full lists, regardless of its request. The browser reports
+/// methods and headers that the lists do not cover, and `Access-Control-Request-Headers` is never
+/// read.
 #[derive(Clone, Debug)]
 pub struct Preflight {
     /// Complete except for the value of `Access-Control-Allow-Origin`.
@@ -63,10 +64,10 @@ impl Preflight {
         Ok((StatusCode::NO_CONTENT, headers))
     }
 
-    /// The same response without caching, whatever the policy declares. It is needed where another
-    /// route of the same path changes state and has a different policy: browsers cache a preflight
-    /// response for all methods of a URL (Fetch, CORS-preflight cache) and would send that route
-    /// requests that it never allowed.
+    /// The same response without caching, even if the policy declares a time. It is needed where
+    /// another route of the same path changes state and has a different policy: browsers cache a
+    /// preflight response for all methods of a URL (Fetch, CORS-preflight cache) and would send
+    /// that route requests that it never allowed.
     #[must_use]
     pub fn not_kept(mut self) -> Self {
         self.headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("0"));
@@ -103,8 +104,8 @@ impl Cors {
     /// The response to preflights for a method that no route of the path serves, so that a page can
     /// read the 404 or 405 of the request itself, with or without credentials. It is never cached,
     /// since a later release may serve the method with another policy. `None` if the policy names
-    /// its methods, since it allows no others, and for a non-standard method, since nothing that a
-    /// client sent is reflected.
+    /// its methods, since it allows no others, and for a non-standard method, since no text of a
+    /// client is reflected.
     pub fn unserved_preflight(&self, method: Single<'_>) -> Option<Preflight> {
         let Single::One(name) = method else { return None };
         if self.methods.is_some() {

@@ -34,8 +34,8 @@ pub struct SharedOrigins {
     uses: Arc<Mutex<Vec<Use>>>,
 }
 
-/// A list of origins as it was at one moment. It is equal to itself, and not to another list with the
-/// same entries.
+/// A list of origins as it was at one moment. It is equal only to itself, and not to another list
+/// with the same entries.
 #[derive(Clone, Debug)]
 pub struct OriginsAt(Arc<OriginSet>);
 
@@ -47,7 +47,7 @@ impl PartialEq for OriginsAt {
 
 impl Eq for OriginsAt {}
 
-/// A demand on a list, and where it comes from.
+/// A requirement on a list, and its location.
 #[derive(Clone)]
 struct Use {
     location: String,
@@ -137,7 +137,7 @@ impl SharedOrigins {
         list.iter().flat_map(|list| list.patterns()).map(|pattern| pattern.to_string()).collect()
     }
 
-    /// Checks a list as [`replace`](Self::replace) does. The present one stays.
+    /// Checks a list as [`replace`](Self::replace) does. The current list stays.
     ///
     /// ```
     /// use policy_core::cors::SharedOrigins;
@@ -161,13 +161,13 @@ impl SharedOrigins {
         self.load().patterns().map(|pattern| pattern.to_string()).collect()
     }
 
-    /// The list at this moment, to ask later whether it was replaced since.
+    /// The list at this moment, to find out later whether it has been replaced.
     pub fn now(&self) -> OriginsAt {
         OriginsAt(self.current.load_full())
     }
 
-    /// The same list for policies that make no demands on it: whatever uses the view, any list is taken
-    /// that the routes of the original allow.
+    /// The same list for policies that make no demands on it: a policy that uses the view accepts
+    /// any list that the routes of the original allow.
     pub fn view(&self) -> Self {
         Self {
             current: Arc::clone(&self.current),
@@ -191,13 +191,13 @@ impl SharedOrigins {
         [self.current.load_full()].into_iter().chain(self.keyed.load().values().cloned()).collect()
     }
 
-    /// Demands that the origins are same-site with the app's own one, as of the first route that needs
-    /// it.
+    /// Requires the origins to be same-site with the app's own one, on behalf of the first route
+    /// that needs it.
     pub(super) fn add_site(&self, location: String, site: &Site) -> Result<(), PolicyErrors> {
         self.add_use(Use { location, demand: Demand::Site(site.clone()) })
     }
 
-    /// Registers a demand, and checks the present list against it.
+    /// Registers a requirement, and checks the current list against it.
     fn add_use(&self, demand: Use) -> Result<(), PolicyErrors> {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = |known: &Use| match (&known.demand, &demand.demand) {
@@ -281,13 +281,14 @@ impl Use {
     }
 }
 
-/// Where a policy demands something of a list.
+/// The location of a policy that makes demands on a list.
 pub(super) fn in_list(location: &str, name: &str) -> String {
     format!("{location}, list `{name}`")
 }
 
-/// Whether browsers withhold the `SameSite` cookie of a deployment from users' pages of an origin.
-/// Development origins do not count: developers see themselves what their page is refused.
+/// Whether browsers withhold the `SameSite` cookie of a deployment from pages of an origin that
+/// users visit. Development origins do not count: developers notice the refusals of their own
+/// pages.
 pub(super) fn is_withheld(own: &Site, pattern: &OriginPattern<'_>) -> bool {
     !own.includes(pattern) && !pattern.is_development()
 }
@@ -308,7 +309,7 @@ pub struct OriginLists {
 /// The bound of a list in the configuration.
 #[derive(Clone, Debug)]
 struct Bound {
-    /// `None` if nothing is known of it.
+    /// `None` if its patterns are not known.
     patterns: Option<Vec<String>>,
     is_used: Arc<AtomicBool>,
 }
@@ -351,12 +352,12 @@ impl OriginLists {
         self.bounds.insert(name.into(), bound);
     }
 
-    /// States that nothing is known of the bound of a list.
+    /// States that the bound of a list is not known.
     pub fn set_unknown_bound(&mut self, name: &str) {
         self.bounds.insert(name.to_owned(), Bound { patterns: None, is_used: Arc::default() });
     }
 
-    /// The bound that the configuration states for a list; `None` if nothing is known of it.
+    /// The bound that the configuration states for a list; `None` if it is not known.
     pub(super) fn bound(
         &self,
         location: &str,
@@ -396,7 +397,7 @@ impl OriginLists {
         unused.map(|(name, _)| name.as_str())
     }
 
-    /// The list that a policy names, after its demands were registered.
+    /// The list that a policy names, after the requirements of the policy are registered.
     pub(super) fn resolve(
         &self,
         location: &str,

@@ -11,7 +11,7 @@ pub enum Origins<'a> {
     AtRunTime {
         /// The name of the list.
         name: &'a str,
-        /// Patterns outside of which no list may reach.
+        /// Patterns that bound the lists: no origin may be outside of them.
         within: Option<&'a [&'a str]>,
         /// The path parameter whose value selects one of the lists of this name.
         by: Option<&'a str>,
@@ -78,7 +78,7 @@ impl<'a> CorsSpec<'a> {
         }
     }
 
-    /// The entries of a part; `MaxAge` has one that is no text.
+    /// The entries of a part; `MaxAge` has one, which is not text.
     pub(super) const fn entries(&self, part: Part) -> &'a [&'a str] {
         match (part, self.origins) {
             (Part::Origins, Origins::Listed(list)) => list,

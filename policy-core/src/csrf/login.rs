@@ -11,10 +11,10 @@ use crate::{
 
 const SEC_PURPOSE: HeaderName = HeaderName::from_static("sec-purpose");
 
-/// Decides whether a request may log somebody in or elevate a session, by how its browser sends it.
+/// Decides whether a request may log a user in or elevate a session, by how the browser sends it.
 ///
 /// The origin of a request with a safe method is not judged, because a link in a mail has to work.
-/// But any page can cause such a request unseen: as an image, in a frame, as a prefetch. Where the
+/// But any page can cause such a request unseen: as an image, in a frame, as a prefetch. If the
 /// browser states how it loads the request (Fetch Metadata), it has to be a navigation of a whole
 /// window or tab, which the user sees.
 ///
@@ -38,14 +38,15 @@ pub fn admit_login(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> 
     if !method::is_safe(method.as_str()) {
         return Ok(());
     }
-    // Every handler that takes a session asks this, so no field is looked up that cannot matter.
+    // Every handler that takes a session calls this, so only fields that can matter are looked up.
     let mode = Single::of(headers, &SEC_FETCH_MODE);
     let is_admitted = if mode.is("navigate") && Single::of(headers, &SEC_FETCH_DEST).is("document")
     {
-        // A browser that loads a page ahead says so here (Fetch 3.3.4), and asks again for the user.
+        // A browser that prefetches a page states it here (Fetch 3.3.4), and sends a new request
+        // for the user.
         !headers.contains_key(&SEC_PURPOSE)
     } else {
-        // Who states nothing is no browser.
+        // A client that states no mode is not a browser.
         mode == Single::Absent
             && !headers.contains_key(&SEC_FETCH_DEST)
             && !headers.contains_key(&SEC_FETCH_SITE)

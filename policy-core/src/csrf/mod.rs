@@ -23,8 +23,8 @@ pub use verdict::{OriginFacts, OriginVerdict, origin_verdict};
 /// The request header that carries the CSRF token, lower case.
 pub const HEADER: &str = "x-csrf-token";
 
-/// The CSRF protection of a route for state-changing requests with an ambient credential. What comes
-/// from a page of others is refused by all of them but the exemption.
+/// The CSRF protection of a route for state-changing requests with an ambient credential. All
+/// variants except the exemption refuse requests from untrusted pages.
 ///
 /// It is displayed as the attribute writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub enum CsrfPolicy {
     OriginElseToken,
     /// Its origin is one of ours.
     Origin,
-    /// Nothing, for this reason.
+    /// No check, for this reason.
     Exempt(&'static str),
 }
 

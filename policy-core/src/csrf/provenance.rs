@@ -5,7 +5,7 @@ use http::HeaderValue;
 use super::{CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict, origin_verdict};
 use crate::catalogue::Refusal;
 
-/// The origin and the possible effect of a request. Afterwards the head is not needed any more.
+/// The origin and the possible effect of a request, which are independent of its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Provenance {
     verdict: OriginVerdict,
@@ -15,7 +15,7 @@ pub struct Provenance {
 /// The possible effect of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Reach {
-    /// Nothing lasts of it.
+    /// It has no lasting effect.
     Nothing,
     /// It opens a WebSocket. No page can add a token to it.
     Upgrade,
@@ -62,8 +62,8 @@ impl Provenance {
             }
     }
 
-    /// What a program should add to a request that was refused. Browsers state their origin, so
-    /// there is nothing to say to a page of others.
+    /// A hint for a program whose request was refused. Browsers state their origin, so there is no
+    /// hint for a page of another origin.
     pub fn advice(self, policy: CsrfPolicy, refusal: Refusal) -> Option<&'static str> {
         match (refusal, self.verdict, policy) {
             (Refusal::CsrfOrigin, OriginVerdict::Undecided, _) => Some(
@@ -141,9 +141,9 @@ impl Provenance {
         }
     }
 
-    /// Decides about a request without a caller that this service knows, for what may know cookies
-    /// of its own: a mounted service, an upstream. A request with neither `Origin`, Fetch Metadata
-    /// nor `Cookie` passes, since no browser sends it with anything by itself.
+    /// Decides about a request without a known caller, for a target that may know its own cookies:
+    /// a mounted service, an upstream. A request with neither `Origin`, Fetch Metadata nor `Cookie`
+    /// passes, since no browser sends it with a credential automatically.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ impl Provenance {
     ) -> Result<(), Refusal> {
         match (policy, self.reach, self.verdict) {
             (CsrfPolicy::Exempt(_), ..)
-            // The origin of a WebSocket is judged before.
+            // The origin of a WebSocket was judged earlier.
             | (_, Reach::Nothing | Reach::Upgrade, _)
             | (_, Reach::Change, OriginVerdict::Passed) => Ok(()),
             (_, Reach::Change, OriginVerdict::Undecided) if cookie.is_none() => Ok(()),

@@ -11,8 +11,8 @@ use crate::{base64url, secret::SecretKey};
 /// `base64url(nonce ‖ HMAC-SHA-256(key, "csrf" ‖ 01 ‖ binding ‖ nonce))`.
 ///
 /// A token is valid for the value that it is bound to: the session's id at its last change of
-/// rights. It does not expire by itself. Each token is a different text, so that compression
-/// reveals nothing about it (BREACH).
+/// rights. It has no expiry. Each token is a different text, so that compression reveals nothing
+/// about it (BREACH).
 ///
 /// ```
 /// use policy_core::{csrf::{CsrfKey, TokenVerdict}, secret::SecretKey};
@@ -32,14 +32,14 @@ pub struct CsrfKey(Hmac<Sha256>);
 pub enum TokenVerdict {
     /// Made with this key for this binding.
     Valid,
-    /// Of the right form, but not made so.
+    /// Of the right form, but made with another key or for another binding.
     Invalid,
     /// No token at all; absent ones are empty text.
     Malformed,
 }
 
 impl CsrfKey {
-    /// The characters of a token.
+    /// The number of characters of a token.
     pub const TOKEN_LEN: usize = 64;
 
     /// Takes a key that is used for nothing else.
@@ -47,7 +47,7 @@ impl CsrfKey {
         Self(key.hmac())
     }
 
-    /// A token for this binding; `nonce` is random, and another one each time.
+    /// A token for this binding; `nonce` is random and different each time.
     pub fn token(&self, binding: &[u8; 32], nonce: [u8; 16]) -> String {
         let tag = self.mac(binding, &nonce).finalize().into_bytes();
         base64url::encode(&[&nonce[..], &tag[..]].concat())

@@ -56,9 +56,9 @@ impl<'a> OriginFacts<'a> {
         }
     }
 
-    /// Whether the request changes nothing, by its method (RFC 9110 9.2.1), and opens nothing.
-    /// A method that is not known may change everything, and so may TRACE as far as is known
-    /// here: no browser sends it, and no route serves it.
+    /// Whether the request changes nothing, by its method (RFC 9110 9.2.1), and opens nothing. An
+    /// unknown method may change everything. TRACE is treated alike, since no browser sends it and
+    /// no route serves it.
     pub fn is_safe(&self) -> bool {
         !self.is_upgrade && self.method != Method::TRACE && method::is_safe(self.method.as_str())
     }
@@ -197,7 +197,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Where nothing else says where a request comes from.
+    /// It counts only if no other header states where a request comes from.
     #[test]
     fn a_referer_counts_with_its_scheme_host_and_port() {
         let own = |origin: &[u8]| origin == b"https://own.example";

@@ -27,7 +27,7 @@ pub struct Statement<'a> {
     pub host: Option<&'a str>,
 }
 
-/// What proxies report of a client.
+/// The report of proxies about a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reported {
     /// They report none: the peer may be the client.
@@ -43,7 +43,7 @@ pub enum Reported {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Node {
-    /// Its address. An IPv4 address is one, however it was written.
+    /// Its address. An IPv4 address that is written as IPv6 is stored as IPv4.
     pub address: IpAddr,
     /// Its port, if stated.
     pub port: Option<u16>,
@@ -114,13 +114,13 @@ pub fn forwarded<'a>(
 /// Reads `X-Forwarded-For` and `X-Forwarded-Proto` of a request that came from one of the trusted
 /// networks, and `X-Forwarded-Host` if `hosts` allows it.
 ///
-/// The walk over the addresses is that of [`forwarded`]. The other two are separate headers whose
-/// values are not tied to an address: of several values the last one counts, which the peer itself
-/// wrote.
+/// The addresses are walked as in [`forwarded`]. The other two are separate headers whose values
+/// are not tied to an address: of several values, the last one counts, since the peer itself wrote
+/// it.
 ///
 /// # Errors
 ///
-/// An address that a trusted proxy wrote is none, or the host is no text.
+/// An address that a trusted proxy wrote is invalid, or the host is not text.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
@@ -147,7 +147,7 @@ pub fn x_forwarded<'a>(
         }
     };
     let scheme = from_right(headers, &X_FORWARDED_PROTO).next();
-    // What is no text is not `https`.
+    // A value that is not text is not `https`.
     let scheme = scheme.map(|scheme| text_of(scheme).map_or(Scheme::Other, Scheme::parse));
     let mut said = Statement { client: Reported::Nothing, scheme, host };
     for entry in from_right(headers, &X_FORWARDED_FOR) {
@@ -168,8 +168,8 @@ pub enum Hosts {
     Believed,
 }
 
-/// The entries of a list that may be in several lines (RFC 9110 5.3), the last first. Each is read by
-/// itself, so that bytes which a client wrote in front of an entry do not make it unreadable.
+/// The entries of a list that may be in several lines (RFC 9110 5.3), the last first. Each is read
+/// on its own, so that bytes which a client wrote in front of an entry do not make it unreadable.
 fn from_right<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
     headers.get_all(name).into_iter().rev().flat_map(|line| {
         let entries = line.as_bytes().rsplit(|byte| *byte == b',');
@@ -221,7 +221,7 @@ impl Node {
         let port = match port.strip_prefix(':') {
             None if port.is_empty() => None,
             None => return None,
-            // An obfuscated port hides nothing else.
+            // An obfuscated port hides only the port.
             Some(hidden) if hidden.starts_with('_') => None,
             Some(digits) if digits.starts_with('+') => return None,
             Some(digits) => Some(digits.parse().ok()?),
@@ -288,10 +288,10 @@ mod tests {
             // A proxy hides its client. The address of the proxy is not the client's.
             (&["192.0.2.1, unknown"], "hidden"),
             (&["192.0.2.1, unknown, 10.0.0.1"], "hidden"),
-            // Whatever a client wrote in front.
+            // Any bytes of a client in front are ignored.
             (&["\u{e9}, 192.0.2.1"], "192.0.2.1"),
             (&["\u{e9}", "\", 192.0.2.1, 10.0.0.1"], "192.0.2.1"),
-            // What a proxy wrote and cannot be read.
+            // An entry of a proxy that cannot be read.
             (&["192.0.2.1, 192.0.2.2.3, 10.0.0.1"], "refused"),
             (&["192.0.2.1", "\u{e9}"], "refused"),
             (&["192.0.2.1:99999"], "refused"),
@@ -320,14 +320,14 @@ mod tests {
                 Some(Scheme::Other),
                 None,
             ),
-            // The word of the outermost trusted proxy, not of those inside.
+            // The statement of the outermost trusted proxy counts, not those of inner ones.
             (
                 &["for=192.0.2.1;proto=https;host=a", "for=10.0.0.1;proto=http;host=b"],
                 "192.0.2.1",
                 Some(Scheme::Https),
                 Some("a"),
             ),
-            // And not of the client's own.
+            // Nor that of the client itself.
             (
                 &["for=203.0.113.9;proto=https;host=evil", "for=192.0.2.1;proto=http;host=a"],
                 "192.0.2.1",

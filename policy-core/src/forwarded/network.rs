@@ -10,7 +10,7 @@ use crate::catalogue::Rule;
 /// 2.3); an address alone is a network of one.
 ///
 /// An IPv4 address that is written as IPv6 (`::ffff:10.0.0.1`, RFC 4291 2.5.5.2) is that IPv4
-/// address here, since a socket of both versions shows it so.
+/// address here, since a dual-stack socket reports it in this form.
 ///
 /// ```
 /// use policy_core::{Rule, forwarded::Network};
@@ -50,12 +50,12 @@ impl Network {
         IpCidr::new(first, prefix).map(Self).map_err(|_prefix| Rule::NetworkMalformed)
     }
 
-    /// Whether an address is one of these.
+    /// Whether the network contains an address.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
 
-    /// Whether it is all addresses of its version.
+    /// Whether the network contains every address of its version.
     pub fn is_everybody(&self) -> bool {
         self.0.network_length() == 0
     }

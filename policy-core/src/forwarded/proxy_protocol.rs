@@ -3,8 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The longest header in bytes that is read. Version 1 has at most 107; version 2 has 52, plus
-/// extensions such as a certificate's name.
+/// The maximum length in bytes of a header that is read. Version 1 has at most 107; version 2 has
+/// 52, plus extensions such as a certificate's name.
 pub const MAX_LENGTH: usize = 4096;
 
 /// The state of reading a header.
@@ -22,7 +22,7 @@ pub enum Progress {
     },
 }
 
-/// Bytes that begin no header.
+/// The bytes are not the beginning of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -30,7 +30,7 @@ pub struct Malformed;
 ///
 /// # Errors
 ///
-/// The bytes are no header, and no further ones make them one.
+/// The bytes are not the beginning of a header.
 ///
 /// ```
 /// use policy_core::forwarded::proxy_protocol::{Malformed, Progress, read};
@@ -54,7 +54,7 @@ pub fn read(bytes: &[u8]) -> Result<Progress, Malformed> {
 /// The first bytes of version 2.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// The most bytes of a header of version 1, its end included.
+/// The maximum length in bytes of a header of version 1, with its end.
 const LINE: usize = 107;
 
 /// Whether one of the two is the beginning of the other.
@@ -72,7 +72,7 @@ fn version_1(bytes: &[u8]) -> Result<Progress, Malformed> {
     let is_v4 = match words.next() {
         Some("TCP4") => true,
         Some("TCP6") => false,
-        // The rest is to be ignored.
+        // The rest of the line is ignored.
         Some("UNKNOWN") => return Ok(Progress::Complete { length: end + 2, client: None }),
         _ => return Err(Malformed),
     };
@@ -103,7 +103,7 @@ fn version_2(bytes: &[u8]) -> Result<Progress, Malformed> {
     let Some((&[command, family, high, low], behind)) =
         bytes.get(SIGNATURE.len()..).and_then(|behind| behind.split_first_chunk::<4>())
     else {
-        // None of the bytes that have arrived is invalid.
+        // All bytes so far are valid.
         let command = bytes.get(SIGNATURE.len()).copied();
         return command.map_or(Ok(true), is_proxied).map(|_| Progress::Incomplete);
     };
@@ -122,7 +122,7 @@ fn version_2(bytes: &[u8]) -> Result<Progress, Malformed> {
         // UNSPEC, datagrams, and sockets of a file system.
         (true, 0x00 | 0x12 | 0x22 | 0x31 | 0x32) => None,
         (true, _) => return Err(Malformed),
-        // The family counts for nothing.
+        // The address family is ignored.
         (false, _) => None,
     };
     Ok(Progress::Complete { length, client })

@@ -19,20 +19,20 @@ pub struct Taken {
     pub token: bool,
     /// A ticket in the query.
     pub ticket: bool,
-    /// What a scheme of the app reads.
+    /// The credential of a custom scheme.
     pub scheme: bool,
 }
 
 /// The credential that counts; nothing is verified yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Credential<'a> {
-    /// None is presented.
+    /// No credential is presented.
     None,
     /// A bearer token.
     Bearer(&'a [u8]),
     /// A ticket.
     Ticket(&'a str),
-    /// What the scheme of the route finds.
+    /// The credential that the scheme of the route finds.
     Scheme,
     /// The session that the cookie names, if there is one.
     Session,
@@ -51,9 +51,9 @@ impl fmt::Debug for Credential<'_> {
 }
 
 /// On a route that takes bearer tokens, a token alone decides. An invalid credential is refused; no
-/// other credential is tried in its place. A ticket counts for what an event source and a WebSocket
-/// send, which is GET, and CONNECT over HTTP/2: other methods act on what the address names, and
-/// any page can put a ticket of its own into an address.
+/// other credential is tried in its place. A ticket counts only for the methods that an event
+/// source and a WebSocket use: GET, and CONNECT over HTTP/2. Other methods act on the resource of
+/// the URL, and any page can put its own ticket into a URL.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub fn credential<'a>(
         && matches!(*method, Method::GET | Method::CONNECT)
         && let Some(ticket) = query.and_then(ticket)
     {
-        // Before it is redeemed: a refused request does not use it up.
+        // Checked before the ticket is redeemed: a refused request does not use it up.
         sender.admit_ticket().map_err(|refusal| (Gate::Csrf, refusal))?;
         return Ok(Credential::Ticket(ticket));
     }

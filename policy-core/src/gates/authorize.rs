@@ -2,9 +2,9 @@
 
 use crate::catalogue::Refusal;
 
-/// A caller that gate 7 knows.
+/// A caller that gate 7 has identified.
 pub trait Caller {
-    /// Whether browsers attach the credential by themselves, as they do cookies.
+    /// Whether browsers attach the credential automatically, as they do cookies.
     fn is_ambient(&self) -> bool;
     /// Whether the caller has a scope.
     fn has_scope(&self, scope: &str) -> bool;
@@ -22,14 +22,14 @@ pub struct Rights<'a, S> {
     pub optional: bool,
     /// Scopes, all of which are needed.
     pub scopes: &'a [S],
-    /// Roles, one of which is needed; none is where it is empty.
+    /// Roles, one of which is needed; if it is empty, none is needed.
     pub roles: &'a [S],
     /// The longest time in seconds since the user last authenticated.
     pub fresh: Option<u32>,
 }
 
 impl<S: AsRef<str>> Rights<'_, S> {
-    /// Refuses where the route requires another caller than the request has.
+    /// Refuses a request whose caller does not meet the requirements of the route.
     pub(super) fn check(&self, caller: Option<&impl Caller>) -> Result<(), Refusal> {
         let Some(caller) = caller else {
             return if self.optional { Ok(()) } else { Err(Refusal::CredentialsMissing) };

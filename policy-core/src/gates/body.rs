@@ -8,8 +8,8 @@ use crate::{
     head::{Head, Single},
 };
 
-/// Refuses a body whose declared length exceeds the limit, and one that is a part of what a handler
-/// would store as the whole.
+/// Refuses a body whose declared length exceeds the limit, and a partial body that a handler would
+/// store as the whole.
 #[inline(always)]
 pub(super) fn check(request: &RequestView<'_>, route: &impl GatedRoute) -> Result<(), Refusal> {
     if is_too_long(request, route) {
@@ -26,7 +26,7 @@ pub(super) fn is_too_long(request: &RequestView<'_>, route: &impl GatedRoute) ->
     }
 }
 
-/// Whether a handler gets a PUT of a part (RFC 9110 14.5). Mounted services and upstreams may take
+/// Whether a handler gets a partial PUT (RFC 9110 14.5). Mounted services and upstreams may accept
 /// these, and are responsible for them.
 #[inline(always)]
 pub(super) fn is_partial(request: &RequestView<'_>, route: &impl GatedRoute) -> bool {

@@ -52,7 +52,7 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
     Ok(grant)
 }
 
-/// The response to a preflight; no handler or extractor runs, and no body is read.
+/// Responds to a preflight; no handler or extractor runs, and no body is read.
 fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Path) -> EndOf<'a, A> {
     let asked = match request.head.request_method {
         Single::One(method) => path.asked(method.as_bytes()),
@@ -70,8 +70,8 @@ fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Pat
     }
 }
 
-/// A preflight that the policy of a route decides. One for a method that no route serves is granted, too:
-/// the page may send it, to read the 405.
+/// Responds to a preflight by the policy of a route. A preflight for a method that no route serves
+/// is granted, too, so that the page can send the request and read the 405.
 fn route_preflight<'a, R: GatedRoute + Copy, Rate>(
     request: &RequestView<'a>,
     route: R,

@@ -9,19 +9,19 @@ use crate::{
     head::{Head, OwnOrigin},
 };
 
-/// The page that sent a request, as far as its route admits it.
+/// The page that sent a request, with the verdict of its route about the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender {
     provenance: Provenance,
     policy: CsrfPolicy,
     /// Whether CORS grants the page.
     is_granted: bool,
-    /// Whether requests without a caller need an origin that may send them: what answers may know
-    /// cookies of its own.
+    /// Whether requests without a caller need a trusted origin: the target may know its own
+    /// cookies.
     judges_anonymous: bool,
 }
 
-/// A credential that no browser sends by itself.
+/// A credential that no browser sends automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandlerCredential {
     /// A bearer token.
@@ -32,7 +32,7 @@ pub enum HandlerCredential {
 
 impl Sender {
     /// Judges the page that sent a request. `grant` is the decision of `cors`, the policy of the
-    /// route. `judges_anonymous` for what answers without attributes.
+    /// route. `judges_anonymous` is for targets without attributes.
     pub fn new(
         own: &OwnOrigin,
         head: &Head<'_>,
@@ -64,7 +64,7 @@ impl Sender {
         self.is_granted
     }
 
-    /// The same request from a page that may send everything.
+    /// The same request as if its page were trusted.
     pub fn trusted(self) -> Self {
         let facts = OriginFacts::safe();
         Self { provenance: Provenance::of(&facts, |_| true, |_| true), ..self }
@@ -75,13 +75,13 @@ impl Sender {
         self.provenance.needs_token(self.policy)
     }
 
-    /// What a program should add to a request that was refused.
+    /// A hint for a program whose request was refused.
     pub fn advice(&self, refusal: Refusal) -> Option<&'static str> {
         self.provenance.advice(self.policy, refusal)
     }
 
-    /// Whether the page may act with a credential that browsers send by themselves: the origin must
-    /// be one of ours, and the CSRF token that of the session, if there is one.
+    /// Checks whether the page may act with a credential that browsers send automatically: the
+    /// origin must be trusted, and the CSRF token must match the session, if there is one.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Sender {
         self.provenance.admit(self.policy, token)
     }
 
-    /// Whether the page may act with a ticket.
+    /// Checks whether the page may act with a ticket.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Sender {
         self.provenance.admit_ticket(self.policy)
     }
 
-    /// Whether the page may send a request without a caller to what answers.
+    /// Checks whether the page may send a request without a caller to the target.
     ///
     /// # Errors
     ///
@@ -115,8 +115,9 @@ impl Sender {
         self.provenance.admit_anonymous(self.policy, cookie)
     }
 
-    /// Whether a handler may use the session that it takes itself, whatever its route requires.
-    /// `used` is the credential of the caller, unless browsers send it by themselves.
+    /// Checks whether a handler may use the session that it takes itself, regardless of the
+    /// requirement of its route. `used` is the credential of the caller, unless browsers send it
+    /// automatically.
     ///
     /// # Errors
     ///

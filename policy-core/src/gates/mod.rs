@@ -18,8 +18,8 @@
 //! | 12 | the server | nothing: it runs the target |
 //! | 13 | the server | nothing: it writes the policy onto the response |
 //!
-//! [`check_head`] runs the gates that need only the head of a request, [`check_caller`] gates 8 and 9. What
-//! has to be awaited is the server's: it counts rates, verifies what
+//! [`check_head`] runs the gates that need only the head of a request, [`check_caller`] runs gates
+//! 8 and 9. The server does the asynchronous work: it counts rates, verifies the credential that
 //! [`credential`](authenticate::credential) selects, and reads forms.
 
 pub mod authenticate;
@@ -99,7 +99,7 @@ impl Gate {
         Self::Target,
     ];
 
-    /// Its name, as the file of the gate has it.
+    /// Its name, as in the file name of the gate.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wire => "wire",
@@ -117,7 +117,7 @@ impl Gate {
         }
     }
 
-    /// The facet of a route that decides at this gate.
+    /// The facet of a route that this gate enforces.
     pub const fn facet(self) -> Option<&'static str> {
         match self {
             Self::Wire | Self::OwnOrigin | Self::Route => None,
@@ -131,17 +131,17 @@ impl Gate {
     }
 }
 
-/// What the gates ask of an app about one request.
+/// The facts about an app that the gates need for one request.
 pub trait GatedApp<'a> {
     /// A route, or a reference to one.
     type Route: GatedRoute + Copy;
-    /// What a response says about the rate that its request took.
+    /// The state of the rate after a request, for its response.
     type Rate;
 
     /// The names under which the app serves.
     fn own_origin(&self) -> &'a OwnOrigin;
 
-    /// Gate 2: whether the request is for this app.
+    /// Gate 2: checks whether the request is for this app.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ pub trait GatedApp<'a> {
         self.own_origin().admit(head)
     }
 
-    /// Gate 2: whether what proxies state about the client can be true.
+    /// Gate 2: checks whether the statements of proxies about the client can be true.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ pub trait GatedApp<'a> {
         Ok(())
     }
 
-    /// What serves CONNECT to other hosts.
+    /// The target that serves CONNECT to other hosts.
     fn tunnel(&self) -> Option<Self::Route> {
         None
     }
@@ -175,7 +175,7 @@ pub trait GatedApp<'a> {
     /// A route, by its index.
     fn route(&self, index: usize) -> Option<Self::Route>;
 
-    /// What serves paths without a route.
+    /// The target that serves paths without a route.
     fn fallback(&self) -> Option<Self::Route> {
         None
     }
@@ -185,7 +185,7 @@ pub trait GatedApp<'a> {
         None
     }
 
-    /// Whether TRACE is answered.
+    /// Whether the app responds to TRACE.
     fn serves_trace(&self) -> bool {
         false
     }
@@ -198,7 +198,7 @@ pub trait GatedApp<'a> {
     fn take_rate(&self, route: Self::Route) -> Result<Self::Rate, Self::Rate>;
 }
 
-/// What the gates ask of a route.
+/// The facts about a route that the gates need.
 pub trait GatedRoute {
     /// The template of its path.
     fn template(&self) -> &str;
@@ -210,12 +210,12 @@ pub trait GatedRoute {
     fn has_jsonp(&self) -> bool;
     /// Whether it has a rate of addresses.
     fn has_rate(&self) -> bool;
-    /// The most bytes of a body.
+    /// The maximum size of a body in bytes.
     fn body_limit(&self) -> Option<u64>;
     /// Whether the route or an argument of its handler may need the caller.
     fn needs_caller(&self) -> bool;
 
-    /// Whether a handler serves it, which would store a part of a body as the whole.
+    /// Whether a handler serves it, which would store a partial body as the whole.
     fn is_handler(&self) -> bool {
         false
     }
@@ -264,17 +264,17 @@ impl RequestView<'_> {
 /// A request that passed the gates that need only its head.
 #[derive(Debug)]
 pub struct Admitted<R, Rate> {
-    /// What serves it.
+    /// The target that serves it.
     pub route: R,
     /// The values of its path parameters.
     pub values: Values,
     /// Whether its response is shared with the page that sent it.
     pub grant: OriginDecision,
-    /// What it took from the rate of its address.
+    /// The state of the rate of its address after this request.
     pub rate: Rate,
 }
 
-/// How a request ends at a gate that needs only its head.
+/// The end of a request at a gate that needs only its head.
 #[derive(Debug)]
 pub struct End<'a, R, Rate> {
     /// The gate.
@@ -305,7 +305,7 @@ pub enum EndResponse<'a, Rate> {
     Trace,
     /// The path differs from its route in the trailing slash.
     Redirect,
-    /// OPTIONS, to which the server responds by itself.
+    /// OPTIONS, to which the server responds automatically.
     Options(&'a Path),
     /// The path has no route for the method.
     MethodNotAllowed(&'a Path),
@@ -314,7 +314,7 @@ pub enum EndResponse<'a, Rate> {
 /// Whose policy a response carries.
 #[derive(Clone, Copy, Debug)]
 pub enum PolicyOf<R> {
-    /// No route is known: nothing is shared.
+    /// No route is known: no page may read the response.
     NoRoute,
     /// The policy of paths without a route.
     NotFound,
@@ -323,7 +323,7 @@ pub enum PolicyOf<R> {
 }
 
 impl<'a, R, Rate> End<'a, R, Rate> {
-    /// A response that is shared with no page, and carries no policy of a route.
+    /// A response that no page may read, and that carries no policy of a route.
     fn without_route(gate: Gate, response: EndResponse<'a, Rate>) -> Self {
         Self { gate, response, policy: PolicyOf::NoRoute, grant: OriginDecision::Unasked }
     }
@@ -345,9 +345,9 @@ impl<'a, R, Rate> End<'a, R, Rate> {
 /// The end of a request of this app.
 pub type EndOf<'a, A> = End<'a, <A as GatedApp<'a>>::Route, <A as GatedApp<'a>>::Rate>;
 
-/// The gates that a request passed, for those who explain a decision.
+/// Records the gates that a request passed, to explain a decision.
 pub trait Steps {
-    /// It passed a gate, which may have had nothing to ask.
+    /// The request passed a gate; `is_asked` is whether the gate had anything to check.
     fn passed(&mut self, gate: Gate, is_asked: bool);
 }
 
@@ -360,7 +360,7 @@ impl Steps for () {
 ///
 /// # Errors
 ///
-/// How the request ends at one of them.
+/// The end of the request at one of them.
 #[inline(always)]
 pub fn check_head<'a, A: GatedApp<'a>>(
     app: &A,
@@ -393,16 +393,16 @@ pub fn check_head<'a, A: GatedApp<'a>>(
     Ok(Admitted { route, values: found.values, grant, rate })
 }
 
-/// What the gates of the head find, each apart from the others.
+/// The results of the gates of the head, each independent of the others.
 #[derive(Debug)]
 pub struct Examined<R> {
     /// Gates 1 and 2 admit the request.
     pub is_addressed: bool,
-    /// What serves it, if gate 1 admits it, a route serves it, and it is no preflight.
+    /// The target, if gate 1 admits the request, a route serves it, and it is no preflight.
     pub route: Option<ExaminedRoute<R>>,
 }
 
-/// What the gates behind routing find.
+/// The results of the gates after routing.
 #[derive(Debug)]
 pub struct ExaminedRoute<R> {
     /// The route.
@@ -413,11 +413,11 @@ pub struct ExaminedRoute<R> {
     pub grant: OriginDecision,
     /// Gate 11: the body is too long.
     pub is_too_long: bool,
-    /// Gate 11: the body is a part of what a handler would store as the whole.
+    /// Gate 11: the body is partial, and a handler would store it as the whole.
     pub is_partial: bool,
 }
 
-/// Runs the gates of the head apart from each other, except for the rate.
+/// Runs the gates of the head independently of each other, except for the rate.
 pub fn examine_head<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> Examined<A::Route> {
     if wire::check(app, request).is_err() {
         return Examined { is_addressed: false, route: None };
@@ -437,8 +437,9 @@ pub fn examine_head<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> 
     Examined { is_addressed: own_origin::check(app, request).is_ok(), route }
 }
 
-/// Runs gates 8 and 9 for a caller that gate 7 knows, or for none. `rights` are what the route
-/// requires; `None` on a public route. `token` is called only if a CSRF token is needed.
+/// Runs gates 8 and 9 for the caller that gate 7 has identified, if any. `rights` are the
+/// requirements of the route; `None` on a public route. `token` is called only if a CSRF token is
+/// needed.
 ///
 /// # Errors
 ///

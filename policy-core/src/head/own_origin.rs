@@ -35,7 +35,7 @@ impl PublicOrigin {
     /// ```
     pub fn parse(text: &str) -> Result<Self, Rule> {
         let pattern = OriginPattern::parse(text).map_err(|rule| match rule {
-            // Their words are about the origins of pages.
+            // The texts of these rules are about the origins of pages.
             Rule::NullOrigin | Rule::FileOrigin | Rule::OriginScheme | Rule::OriginWildcard => {
                 Rule::PublicOrigin
             }
@@ -164,7 +164,8 @@ fn public_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
     Ok(head.forwarded_host.map_or(named, str::as_bytes))
 }
 
-/// The authority of the request: that of an absolute target, otherwise the Host header.
+/// The authority of the request: from an absolute target if there is one, otherwise from the Host
+/// header.
 fn requested_host<'a>(head: &Head<'a>) -> Result<&'a [u8], Refusal> {
     let authority = head.uri.authority().map(Authority::as_str);
     match (head.host, authority) {
@@ -221,7 +222,7 @@ fn split(host: &[u8]) -> Result<(&[u8], Option<u16>), Refusal> {
     }
 }
 
-/// A name as DNS has them, or an address.
+/// A DNS name or an address.
 fn is_name(name: &[u8]) -> bool {
     if let [b'[', address @ .., b']'] = name {
         return str::from_utf8(address).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok());

@@ -7,10 +7,10 @@ use crate::headers::groups::is_about_sender;
 /// A header that may occur once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Single<'a> {
-    /// It is not there.
+    /// The field is absent.
     #[default]
     Absent,
-    /// It is there once.
+    /// The field occurs once.
     One(&'a HeaderValue),
     /// It occurs more than once, so it is not used.
     Repeated,
@@ -21,13 +21,13 @@ impl<'a> Single<'a> {
     pub fn of(headers: &'a HeaderMap, name: &HeaderName) -> Self {
         match headers.get(name) {
             None => Self::Absent,
-            // Nothing at all is repeated: the rule.
+            // Fast path: usually no field is repeated.
             Some(value) if headers.len() == headers.keys_len() => Self::One(value),
             Some(_) => headers.get_all(name).iter().fold(Self::Absent, Self::and),
         }
     }
 
-    /// Whether it is there once, with this value.
+    /// Whether the field occurs once, with this value.
     pub(crate) fn is(self, value: &str) -> bool {
         matches!(self, Self::One(found) if found == value)
     }
@@ -64,7 +64,7 @@ pub struct Head<'a> {
     pub transfer_encoding: Single<'a>,
     /// `Expect`
     pub expect: Single<'a>,
-    /// Whether a field is there that is about the connection, which HTTP/2 and later do not have.
+    /// Whether there is a connection-specific field, which HTTP/2 and later forbid.
     pub has_connection_field: bool,
     /// Whether the request came over TLS. [`Head::read`] leaves it `false`, because no header
     /// states it; the server sets it from the connection.
@@ -72,7 +72,7 @@ pub struct Head<'a> {
     /// Whether the connection itself uses TLS, whatever a proxy reports. [`Head::read`] leaves it
     /// empty; the server sets it where it has the connection.
     pub is_connection_secure: Option<bool>,
-    /// Whether a field is there that says where the request came from
+    /// Whether there is a field that states where the request came from
     /// ([`is_about_sender`](crate::headers::groups::is_about_sender)).
     pub is_forwarded: bool,
     /// Whether there is an `Early-Data` header: the request may be a replay (RFC 8470 5.1).
@@ -82,11 +82,11 @@ pub struct Head<'a> {
     pub forwarded_host: Option<&'a str>,
     /// The `:protocol` of an extended CONNECT (RFC 8441 4). It is not a header; the server sets it.
     pub protocol: Option<&'a str>,
-    /// Whether an `Upgrade` field is there.
+    /// Whether there is an `Upgrade` field.
     pub has_upgrade: bool,
     /// Whether a header makes the request conditional or asks for a range (RFC 9110 13.1 and 14.2).
     pub is_conditional: bool,
-    /// Whether an `Accept` is there that is not `*/*`.
+    /// Whether there is an `Accept` that is not `*/*`.
     pub has_preference: bool,
 }
 

@@ -34,9 +34,9 @@ impl Head<'_> {
         Ok(())
     }
 
-    /// Checks that the scheme of an absolute target is that of the connection, or that which a trusted
-    /// proxy reports: a server is no authority for `https` resources on a connection without TLS (RFC
-    /// 9110 7.4).
+    /// Checks that the scheme of an absolute target is the scheme of the connection, or the one
+    /// that a trusted proxy reports: a server is no authority for `https` resources on a connection
+    /// without TLS (RFC 9110 7.4).
     pub(super) fn check_scheme(&self) -> Result<(), Refusal> {
         let (Some(scheme), Some(of_connection)) = (self.uri.scheme(), self.is_connection_secure)
         else {
@@ -63,9 +63,9 @@ impl Head<'_> {
 /// - Bytes that browsers send raw though a path has no such characters are percent-encoded: `"`,
 ///   `[`, `\`, `]`, `^`, `{`, `|`, `}` and UTF-8.
 ///
-/// There is none, and the request is refused, for a path with a malformed percent code or one that
-/// decodes to a control character or to no UTF-8, a dot segment, or an empty segment before the
-/// last one. `/a` and `/a/` are two paths.
+/// A path has no normal form, and the request is refused, if it has a malformed percent code, one
+/// that decodes to a control character or to invalid UTF-8, a dot segment, or an empty segment
+/// before the last one. `/a` and `/a/` are two paths.
 ///
 /// ```
 /// use policy_core::{Refusal, head::NormalPath};
@@ -101,7 +101,7 @@ impl<'a> NormalPath<'a> {
         &self.text
     }
 
-    /// Whether it was sent in another form.
+    /// Whether the path was sent in another form.
     pub const fn is_changed(&self) -> bool {
         matches!(self.text, Cow::Owned(_))
     }
@@ -113,9 +113,9 @@ impl<'a> NormalPath<'a> {
     }
 }
 
-/// Whether a path is in its normal form at first sight, as nearly every one.
+/// Whether a quick scan shows that a path is in its normal form, as nearly every path is.
 fn is_normal(path: &str) -> bool {
-    // Without a branch for each byte: what is refused is collected.
+    // Collects the violations without a branch for each byte.
     let (refused, _) = path.bytes().fold((0, 0), |(refused, before), byte| {
         let class = class(byte);
         (refused | class & (CODED | before >> REFUSES), class)
@@ -127,10 +127,11 @@ const SLASH: u8 = 1;
 const DOT: u8 = 2;
 /// A byte that begins a percent code, or should be in one.
 const CODED: u8 = 4;
-/// By how many bits a class is shifted that the next byte must not be of.
+/// The shift of the classes that the next byte must not have.
 const REFUSES: u8 = 4;
 
-/// What a byte is to [`is_normal`]: one of the above, or 0; and what the next byte must not be.
+/// The class of a byte for [`is_normal`]: one of the above, or 0; and the classes that the next
+/// byte must not have.
 #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
 fn class(byte: u8) -> u8 {
     const CLASSES: [u8; 256] = {
@@ -205,7 +206,8 @@ const fn is_unreserved(byte: u8) -> bool {
 
 /// The text by which a path in its normal form is looked up: percent codes of the reserved
 /// characters that a segment may have raw (RFC 3986 3.3, `sub-delims`, `:` and `@`) are decoded.
-/// RFC 3986 keeps these apart, file servers do not: what a route says of `/a+b` holds for `/a%2Bb`.
+/// RFC 3986 distinguishes these, file servers do not: the policy of a route for `/a+b` also applies
+/// to `/a%2Bb`.
 ///
 /// ```
 /// use policy_core::head::lookup_path;

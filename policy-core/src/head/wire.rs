@@ -1,5 +1,6 @@
-//! Checks that apply to every version of HTTP, whichever parser read the request: parsers differ in
-//! what they accept, and an ambiguous request may be interpreted differently by two servers.
+//! Checks that apply to every version of HTTP, regardless of the parser that read the request:
+//! parsers accept different requests, and an ambiguous request may be interpreted differently by
+//! two servers.
 
 use http::{
     HeaderValue, Version,
@@ -40,7 +41,8 @@ impl Head<'_> {
             }
             Single::One(_) | Single::Repeated => return Err(Refusal::TransferEncodingMalformed),
         }
-        // RFC 9110 8.6: one number. Equal ones may be taken for one, or refused.
+        // RFC 9110 8.6: one number. A server may accept or refuse equal numbers; this one refuses
+        // them.
         match self.content_length {
             Single::Absent => (),
             Single::One(length) if is_length(length.as_bytes()) => (),
@@ -77,7 +79,7 @@ fn is_chunked_twice(value: &HeaderValue) -> bool {
 /// # Ok::<(), http::Error>(())
 /// ```
 pub fn join_cookie_lines<B>(request: &mut http::Request<B>) {
-    // Nothing at all is repeated: the rule.
+    // Fast path: usually no field is repeated.
     if request.version() < Version::HTTP_2
         || request.headers().len() == request.headers().keys_len()
     {

@@ -15,7 +15,7 @@ use crate::{
 validator!(HeadersSpec);
 
 impl<'a> HeadersSpec<'a> {
-    /// How many questions a part has.
+    /// The number of checks of a part.
     const fn slots(&self, part: Part) -> usize {
         match (part, self.frame) {
             (Part::Csp, _) => match self.csp {
@@ -108,7 +108,7 @@ impl<'a> HeadersSpec<'a> {
 }
 
 const YEAR: i64 = 365 * 24 * 60 * 60;
-/// More than browsers count.
+/// The maximum number of seconds that browsers count.
 const MOST_SECONDS: i64 = i32::MAX as i64;
 
 /// HTML 7.1.3

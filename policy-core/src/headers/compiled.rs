@@ -1,4 +1,4 @@
-//! The fields themselves.
+//! The prepared security headers.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -188,7 +188,7 @@ fn directives(spec: &HeadersSpec<'static>) -> Vec<(Name, Vec<Source<'static>>)> 
     let has = |name| super::csp::has(stated, name);
     let mut all: Vec<_> =
         stated.iter().map(|Directive(name, sources)| (*name, sources.to_vec())).collect();
-    // What a policy does not say is as by default. `default-src` says it for `object-src`.
+    // Directives that a policy omits get a default. `default-src` covers `object-src`.
     if !has(Name::BaseUri) {
         all.push((Name::BaseUri, vec![Source::SelfOrigin]));
     }
@@ -238,7 +238,7 @@ fn written(directives: &[(Name, Vec<Source<'_>>)], nonce: Option<&str>) -> Strin
     directives.iter().map(directive).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a browser makes a page of this, with scripts that run: HTML, and all XML.
+/// Whether a browser displays this as a page whose scripts run: HTML, and all XML.
 fn is_page(content_type: &HeaderValue) -> bool {
     let media_type = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
     let media_type = media_type.trim_ascii();

@@ -123,7 +123,7 @@ pub const CONTROL: [&str; 35] = [
     "x-xss-protection",
 ];
 
-/// How the names of families of headers begin that are about a message as a whole.
+/// The prefixes of the names of headers that are about a message as a whole.
 pub const CONTROL_PREFIXES: [&str; 5] = ["access-control-", "content-", "if-", "proxy-", "sec-"];
 
 /// Trailers that a standard allows though they are in another list (RFC 9110 8.8.3, RFC 9530 4).
@@ -137,9 +137,9 @@ pub const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorizat
 pub const CREDENTIAL_WORDS: [&str; 9] =
     ["auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"];
 
-/// What says where a request came from or what it asked for, next to `Forwarded` and `X-Forwarded-*`:
-/// the fields of proxies, load balancers and content delivery networks. A client can write each of
-/// them, so they mean something only where a trusted proxy wrote them.
+/// Headers that state where a request came from or what it asked for, in addition to `Forwarded`
+/// and `X-Forwarded-*`: the fields of proxies, load balancers and content delivery networks. A
+/// client can write each of them, so they mean something only where a trusted proxy wrote them.
 pub const SENDER: [&str; 22] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
@@ -212,7 +212,7 @@ pub const fn is_hop_by_hop(name: &str) -> bool {
 /// ```
 #[inline]
 pub fn is_about_sender(name: &str) -> bool {
-    // Most fields begin otherwise: the first two bytes of those below.
+    // Most fields begin differently: the first two bytes of those below.
     let may_be = matches!(
         name.as_bytes(),
         [b'c', b'f' | b'l', ..]

@@ -9,8 +9,8 @@ use crate::facet::{FacetPolicy, FromSpec, RouteFacts};
 
 /// The validated security headers of a response.
 ///
-/// Anything that a policy does not state is as in [`DEFAULT`](Self::DEFAULT), and every response
-/// has `X-Content-Type-Options: nosniff`.
+/// Parts that a policy does not state are as in [`DEFAULT`](Self::DEFAULT), and every response has
+/// `X-Content-Type-Options: nosniff`.
 ///
 /// ```
 /// use policy_core::headers::{
@@ -55,9 +55,8 @@ impl HeadersPolicy {
     /// For responses that are data: a browser that shows one as a page runs nothing.
     ///
     /// Every response has `Content-Security-Policy: default-src 'none'; base-uri 'none';
-    /// frame-ancestors 'none'`,
-    /// `X-Frame-Options: DENY`, `Referrer-Policy: no-referrer`, and what [`DEFAULT`](Self::DEFAULT)
-    /// sets for every response.
+    /// frame-ancestors 'none'`, `X-Frame-Options: DENY`, `Referrer-Policy: no-referrer`, and the
+    /// headers that [`DEFAULT`](Self::DEFAULT) sets for every response.
     pub const API: Self = Self::builder()
         .csp(&[
             Directive(Name::DefaultSrc, &[Source::None]),
@@ -130,13 +129,13 @@ impl FacetPolicy for HeadersPolicy {
     }
 }
 
-/// Builds a [`HeadersPolicy`]; both ways out check it.
+/// Builds a [`HeadersPolicy`], which both final methods check.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy exists once `build` or `try_build` has checked it"]
 pub struct HeadersPolicyBuilder(HeadersSpec<'static>);
 
 impl HeadersPolicyBuilder {
-    /// Sets what a page may load and run. What these directives do not say is as in
+    /// Sets what a page may load and run. Directives that are not stated are as in
     /// [`DEFAULT`](HeadersPolicy::DEFAULT): `base-uri 'self'`, and without a `default-src` also
     /// `object-src 'none'`. Which pages may frame it is set by [`frame`](Self::frame), or by a
     /// directive here.
@@ -163,7 +162,7 @@ impl HeadersPolicyBuilder {
         self
     }
 
-    /// Parts a page from those that opened it, or that it opens (HTML 7.1.3).
+    /// Separates a page from pages that opened it or that it opens (HTML 7.1.3).
     pub const fn coop(mut self, policy: &'static str) -> Self {
         self.0.coop = Some(policy);
         self

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, Method, header::ORIGIN};
 use super::Isolation;
 use crate::{catalogue::Refusal, head::Single};
 
-/// The site of the page, compared with that of the request.
+/// The site of the page, compared with the site of the request.
 pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The mode of the request: a navigation, a WebSocket, or how far the response may be read.
 pub const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -22,7 +22,7 @@ pub struct FetchMetadata {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sender {
-    /// It states neither: a program.
+    /// It states neither: the client is a program.
     Unsaid,
     /// A browser that is too old, or that states `Origin` alone: WebKit does so for CORS requests
     /// that were redirected.
@@ -31,7 +31,7 @@ enum Sender {
     Own,
     SameSite,
     CrossSite,
-    /// Nothing that a browser sends.
+    /// Values that no browser sends.
     Malformed,
 }
 
@@ -63,7 +63,7 @@ impl FetchMetadata {
             },
             Single::Repeated => Sender::Malformed,
         };
-        // The purpose matters only for requests from elsewhere.
+        // The purpose matters only for requests from other origins.
         let is_link = matches!(sender, Sender::SameSite | Sender::CrossSite)
             && field(&SEC_FETCH_MODE).is("navigate")
             && field(&SEC_FETCH_DEST).is("document");
@@ -71,12 +71,12 @@ impl FetchMetadata {
     }
 }
 
-/// What the `Origin` of a request means to its route.
+/// The meaning of the `Origin` of a request for its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatedOrigin {
     /// CORS grants it, or the route is open to pages of any origin.
     Granted,
-    /// It is that of the server.
+    /// It is the server's own origin.
     Own,
     /// None of these, or there is none.
     Other,
@@ -84,7 +84,7 @@ pub enum StatedOrigin {
 
 /// Whether a request with `Origin: null` comes from another site though `Sec-Fetch-Site` is
 /// `same-origin`: in `cors` mode it is from a document without an origin, or other sites redirected
-/// it, of which Chromium reports `same-origin` all the same (Fetch, tainted origin).
+/// it, for which Chromium still reports `same-origin` (Fetch, tainted origin).
 pub(crate) fn is_tainted(origin: Single<'_>, mode: Single<'_>) -> bool {
     let is_cors = match mode {
         Single::Absent => false,
@@ -95,13 +95,13 @@ pub(crate) fn is_tainted(origin: Single<'_>, mode: Single<'_>) -> bool {
 }
 
 impl Isolation {
-    /// Whether a request may proceed to its handler. `origin` is what its `Origin` means to the route.
-    /// Preflights are exempt: the request that they announce is checked.
+    /// Whether a request may proceed to its handler. `origin` is the meaning of its `Origin` for
+    /// the route. Preflights are exempt: the request that they announce is checked.
     ///
-    /// Requests with neither `Sec-Fetch-Site` nor `Origin` may: programs send none, and an attack
-    /// needs the browser of a victim. With `Origin` alone it has to be an own or a granted one. Links
-    /// may, too, because they show the response as a page of its own; form submissions and frames may
-    /// not.
+    /// Requests with neither `Sec-Fetch-Site` nor `Origin` are admitted: programs send none, and an
+    /// attack needs the browser of a victim. A request with `Origin` alone is admitted if that
+    /// origin is the server's own or is granted. Links are admitted, too, because they show the
+    /// response as a separate page; form submissions and frames are refused.
     ///
     /// # Errors
     ///

@@ -2,8 +2,8 @@
 //!
 //! Browsers state with each request which site's page made it and for what purpose. A service that
 //! checks this keeps other sites from loading its responses as images, scripts or frames, to which
-//! neither the same-origin policy nor CORS applies, and from inferring their content by time and
-//! size.
+//! neither the same-origin policy nor CORS applies, and from inferring their content from its
+//! timing and size.
 
 #[cfg(feature = "engine")]
 mod metadata;
@@ -13,8 +13,8 @@ pub(crate) use metadata::is_tainted;
 #[cfg(feature = "engine")]
 pub use metadata::{FetchMetadata, SEC_FETCH_DEST, SEC_FETCH_MODE, SEC_FETCH_SITE, StatedOrigin};
 
-/// The pages that may send requests, by `Sec-Fetch-Site`. Origins that CORS grants may in each
-/// case, and so may links.
+/// The pages that may send requests, by `Sec-Fetch-Site`. Requests from origins that CORS grants,
+/// and links, are always admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",

@@ -9,7 +9,7 @@ use crate::{catalogue::Refusal, head::decode_parameter};
 pub struct Callback(Box<str>);
 
 impl Callback {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX_LEN: usize = 64;
 
     /// Reads a name that was decoded already.

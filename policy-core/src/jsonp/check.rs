@@ -10,7 +10,7 @@ use crate::{
 validator!(JsonpSpec);
 
 impl<'a> JsonpSpec<'a> {
-    /// How many questions a part has.
+    /// The number of checks of a part.
     const fn slots(&self, part: Part) -> usize {
         match part {
             Part::Methods => self.route.methods.len(),

@@ -1,7 +1,7 @@
 //! JSONP: a response as a script that calls a function, for pages too old for CORS.
 //!
 //! Any page can read such a response, so it is only for public data: cookies and tokens are ignored
-//! for it. Errors are not wrapped; a page learns of them by the `error` event of its script
+//! for it. Errors are not wrapped; a page is notified of them by the `error` event of its script
 //! element.
 //!
 //! [`JsonpSpec`] is a policy as written, before validation; the attribute and the start apply the

@@ -71,7 +71,7 @@ impl FacetPolicy for JsonpPolicy {
     }
 }
 
-/// Builds a [`JsonpPolicy`]; both ways out check it.
+/// Builds a [`JsonpPolicy`], which both final methods check.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy exists once `build` or `try_build` has checked it"]
 pub struct JsonpPolicyBuilder(JsonpSpec<'static>);

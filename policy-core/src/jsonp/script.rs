@@ -33,7 +33,7 @@ pub fn script(callback: &Callback, json: &[u8]) -> Vec<u8> {
             [b'<', rest @ ..] => escape(&mut script, b"\\u003c", rest),
             [b'>', rest @ ..] => escape(&mut script, b"\\u003e", rest),
             [b'&', rest @ ..] => escape(&mut script, b"\\u0026", rest),
-            // U+2028 and U+2029 end a line of a script, but not one of JSON.
+            // U+2028 and U+2029 end a line in a script, but not in JSON.
             [0xe2, 0x80, 0xa8, rest @ ..] => escape(&mut script, b"\\u2028", rest),
             [0xe2, 0x80, 0xa9, rest @ ..] => escape(&mut script, b"\\u2029", rest),
             [byte, rest @ ..] => escape(&mut script, std::slice::from_ref(byte), rest),

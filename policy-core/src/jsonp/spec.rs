@@ -17,7 +17,7 @@ pub enum Grammar {
 /// The JSONP policy of a route before validation, with the facts about the route that it must fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonpSpec<'a> {
-    /// `callback = ".."`; empty where it is not there.
+    /// `callback = ".."`; empty if it is missing.
     pub callback: &'a str,
     /// Which names can be called.
     pub grammar: Grammar,

@@ -20,22 +20,22 @@ pub(super) struct Accounts {
     shards: Box<[Mutex<Shard>]>,
 }
 
-/// Where a client is counted.
+/// The account that counts a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// In a cell of its own.
+    /// A separate cell.
     Apart,
-    /// Together with others.
+    /// Accounts that are shared with other clients.
     Shared,
 }
 
-/// A part of the accounts under one lock. It takes memory for its sets at its first client, and for
-/// its shared accounts at the first client without a cell.
+/// A part of the accounts under one lock. It allocates its sets at its first client, and its
+/// shared accounts at the first client without a cell.
 ///
-/// They are kept as words, since memory of zeros is not written before it is used, and so is not
+/// Accounts are stored as integers: zeroed memory is not written before it is used, and so is not
 /// resident.
 struct Shard {
-    /// The number of sets, whether there is memory for them or not.
+    /// The number of sets, whether they are allocated or not.
     size: usize,
     sets: Vec<Set>,
     shared: Vec<Words>,
@@ -44,22 +44,22 @@ struct Shard {
 /// An account as it is stored.
 type Words = [u64; 5];
 
-/// The cells of a set: first their tags, which fill one line of a cache, then their accounts.
+/// The cells of a set: first their tags, which fill one cache line, then their accounts.
 type Set = [[u64; WAYS]; 6];
 
 const WAYS: usize = 8;
 
-/// By how many bits a hash is rotated to select each of the two sets of a client. The upper bits of
-/// the hash itself select the shard.
+/// The number of bits by which a hash is rotated to select each of the two sets of a client. The
+/// upper bits of the hash itself select the shard.
 const CHOICES: [u32; 2] = [16, 40];
 
 /// The shared accounts for each set.
 const SHARED: usize = 2;
 
-/// The most locks. A decision holds one for about 100 ns.
+/// The maximum number of locks. A decision holds one for about 100 ns.
 const SHARDS: usize = 64;
 
-/// The fewest sets behind one lock, if there is more than one lock.
+/// The minimum number of sets behind one lock, if there is more than one lock.
 const SETS_OF_SHARD: usize = 64;
 
 /// The number of shards, and of sets in each.
@@ -81,14 +81,14 @@ pub(super) const fn memory(clients: usize) -> usize {
 }
 
 impl Accounts {
-    /// Room for at least this many clients.
+    /// Creates accounts for at least this many clients.
     pub(super) fn new(rate: Rate, clients: usize) -> Self {
         let (shards, sets) = layout(clients);
         let shard = |_| Mutex::new(Shard { size: sets, sets: Vec::new(), shared: Vec::new() });
         Self { pace: Pace::new(&rate), rate, shards: (0..shards).map(shard).collect() }
     }
 
-    /// Decides about a request. `admit` is asked before the client is counted for a new stretch,
+    /// Decides about a request. `admit` is called before the client is counted for a new stretch,
     /// and for every request of a client without a cell.
     #[inline]
     pub(super) fn take(
@@ -184,7 +184,7 @@ impl Shard {
         tags.iter_mut().zip(accounts).find(|(_, words)| Account::of_words(**words).is_free(now))
     }
 
-    /// Counts a granted request in both accounts, also in the one that would have refused it.
+    /// Counts a granted request in both accounts, even in one that would have refused it.
     fn charge(&mut self, [one, other]: [usize; 2], pace: &Pace, now: u64) {
         if self.shared.is_empty() {
             self.shared = vec![[0; 5]; self.size * SHARED];
@@ -231,7 +231,7 @@ mod tests {
         decision.ok().and(held)
     }
 
-    /// Spread like what a keyed hash yields.
+    /// Spreads the numbers as a keyed hash does.
     fn hash(client: u64) -> u64 {
         siphasher::sip::SipHasher13::new_with_keys(5, 6).hash(&client.to_le_bytes())
     }

@@ -1,8 +1,9 @@
-//! How many clients a rate limit tells apart.
+//! The number of clients that a rate limit distinguishes.
 
 use super::accounts;
 
-/// How many clients each rate limit tells apart, and how many of one IPv6 network it serves.
+/// The number of clients that each rate limit distinguishes, and the number that it serves of one
+/// IPv6 network.
 ///
 /// ```
 /// use policy_core::limits::RateCapacity;
@@ -15,9 +16,9 @@ use super::accounts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RateCapacity {
-    /// How many clients have an account of their own.
+    /// The number of clients with a separate account.
     pub clients: usize,
-    /// How many clients of one /48 are served within a period.
+    /// The maximum number of clients of one /48 that are served within a period.
     pub clients_per_network: u32,
 }
 
@@ -25,12 +26,11 @@ impl RateCapacity {
     /// 1,048,576 clients, and 10,240 clients of one /48.
     pub const DEFAULT: Self = Self { clients: 1 << 20, clients_per_network: 10 << 10 };
 
-    /// Tells this many clients apart, for 58 bytes each.
+    /// Distinguishes this many clients, for 58 bytes each.
     ///
-    /// The memory belongs to each limit: two routes with a rate of their own have two tables. The
-    /// operating system provides it as clients come, page by page. Clients that are more than the
-    /// capacity within a period are counted together with a few others each, so that many more are
-    /// still served.
+    /// The memory belongs to each limit: two routes with separate rates have two tables. The
+    /// operating system provides it page by page as clients arrive. Clients beyond the capacity
+    /// within a period share accounts with a few others each, so that many more are still served.
     #[must_use]
     pub const fn clients(mut self, clients: usize) -> Self {
         self.clients = clients;
@@ -38,9 +38,10 @@ impl RateCapacity {
     }
 
     /// Serves this many clients of one IPv6 network of 48 bits within a period. Half as many are
-    /// served whenever they come: of more, the strict count refuses some if they come in bursts.
+    /// served whenever they arrive; if there are more, the strict count refuses some of them in
+    /// bursts.
     ///
-    /// Such a network is what one site is given (RFC 6177), and anybody can get one. It contains
+    /// Such a network is the allocation to one site (RFC 6177), and easy to obtain. It contains
     /// 65,536 networks of 64 bits, each of which counts as a client. A limit per principal does not
     /// count networks, except for anonymous clients.
     #[must_use]
@@ -49,12 +50,12 @@ impl RateCapacity {
         self
     }
 
-    /// The most memory of one limit, in bytes.
+    /// The maximum memory of one limit, in bytes.
     pub const fn memory(self) -> usize {
         accounts::memory(self.clients).saturating_add(accounts::memory(self.networks()))
     }
 
-    /// How many networks have an account of their own. Networks without one share accounts, which
+    /// The number of networks with a separate account. Networks without one share accounts, which
     /// are large: they are never the bottleneck.
     pub(super) const fn networks(self) -> usize {
         self.clients / 64

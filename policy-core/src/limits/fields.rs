@@ -59,7 +59,7 @@ impl RateFields {
     }
 }
 
-/// Whole seconds, rounded up, so that a client that waits as long is not too early.
+/// Whole seconds, rounded up, so that a client that waits for this time is not too early.
 fn seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() != 0))
 }

@@ -13,14 +13,14 @@ use super::Rate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Granted {
-    /// How many more would be granted at once.
+    /// How many more requests would be granted at once.
     pub remaining: u32,
-    /// How long one would have to wait after them.
+    /// The time to wait after these for the next one.
     pub reset: Duration,
 }
 
 impl Granted {
-    /// A granted request, after which so many are left.
+    /// A granted request after which this many are left.
     pub const fn new(remaining: u32, reset: Duration) -> Self {
         Self { remaining, reset }
     }
@@ -30,7 +30,7 @@ impl Granted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Refused {
-    /// How long to wait.
+    /// The time to wait.
     pub retry_after: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Pace {
     }
 }
 
-/// The grants of one client, as far as they still matter.
+/// The grants of one client that still matter.
 ///
 /// ```
 /// use std::time::Duration;
@@ -75,17 +75,17 @@ impl Pace {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// When the present stretch began. It lasts for a period at least.
+    /// When the current stretch began. It lasts for at least a period.
     start: u64,
     /// When the next request is due, if requests are evenly spaced.
     due: u64,
     /// The due time at the end of the previous burst.
     due_before: u64,
-    /// When everything that was granted is a period ago.
+    /// When every grant is at least a period ago.
     free_at: u64,
-    /// How many were granted in the present stretch.
+    /// The number of grants in the current stretch.
     taken: u32,
-    /// How many were granted in the stretch before.
+    /// The number of grants in the previous stretch.
     taken_before: u32,
 }
 
@@ -94,11 +94,11 @@ impl Account {
     pub const EMPTY: Self =
         Self { start: 0, due: 0, due_before: 0, free_at: 0, taken: 0, taken_before: 0 };
 
-    /// Decides about a request that comes at `now`, which all calls measure from the same point.
-    /// One account is used with one rate only.
+    /// Decides about a request at `now`, which all calls measure from the same point. One account
+    /// is used with one rate only.
     ///
     /// Evenly spaced requests, `per / count` apart, are never refused, and a client that was silent
-    /// for `per` can send `count` at once. Between these extremes single grants are not remembered,
+    /// for `per` can send `count` at once. Between these extremes, single grants are not recorded,
     /// and the account errs on the side of refusing.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Account {
         self.take_up_to(rate, now, 1).map(|(_, granted)| granted)
     }
 
-    /// Decides about up to `wanted` requests that come at once, and returns how many are granted: at
+    /// Decides about up to `wanted` simultaneous requests, and returns how many are granted: at
     /// least one.
     ///
     /// # Errors
@@ -126,12 +126,12 @@ impl Account {
         self.decide_up_to(&pace, now, wanted)
     }
 
-    /// Whether the account is like one without requests.
+    /// Whether the account equals one without requests.
     pub fn is_empty_at(&self, now: Duration) -> bool {
         self.is_free(nanos(now))
     }
 
-    // A tenth of a decision would be the call.
+    // Inlined: the call would take a tenth of the time of a decision.
     #[inline(always)]
     pub(super) fn take_at(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
         self.advance(pace, now);
@@ -155,7 +155,7 @@ impl Account {
         if used >= pace.count && self.due > now {
             return Err(Refused { retry_after: self.wait(pace, now) });
         }
-        // One that is due is granted, also where the count is used up.
+        // A request that is due is granted even if the count is used up.
         let free = pace.count.saturating_sub(used);
         let taken = wanted.min(free).max(1);
         self.add(pace, now, taken);
@@ -176,7 +176,8 @@ impl Account {
         self.free_at <= now
     }
 
-    /// Whether a new stretch begins now, in which the client is granted its count at most.
+    /// Advances the account to `now`. Returns whether a new stretch begins, in which the client is
+    /// granted at most its count.
     #[inline(always)]
     pub(super) fn advance(&mut self, pace: &Pace, now: u64) -> bool {
         if self.is_free(now) {
@@ -203,7 +204,7 @@ impl Account {
         Self { start, due, due_before, free_at, taken, taken_before }
     }
 
-    /// At most how many grants of the stretch before are within the period that ends now.
+    /// The maximum number of grants of the previous stretch within the period that ends now.
     ///
     /// Each grant moves the due time by at least one interval, and at the first of them the due
     /// time was not in the past. So after n grants since some time, the due time is more than n
@@ -237,7 +238,7 @@ impl Account {
     }
 }
 
-/// Five centuries fit.
+/// `u64` holds five centuries of nanoseconds.
 pub(super) fn nanos(time: Duration) -> u64 {
     time.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(time.subsec_nanos()))
 }

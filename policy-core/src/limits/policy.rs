@@ -7,8 +7,7 @@ use super::{
     spec::{LimitSpec, Violation},
 };
 
-/// The limits of a route. Each one is inherited by itself: the nearest level that states it
-/// decides.
+/// The limits of a route. Each one is inherited separately, from the nearest level that states it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -24,21 +23,21 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most bytes of a request's body.
+    /// The maximum size of a request's body in bytes.
     pub body: Option<u64>,
-    /// The longest time until a response is ready.
+    /// The maximum time until a response is ready.
     pub timeout: Option<Duration>,
     /// How often a client may call.
     pub rate: Option<Rate>,
-    /// The most requests at work at once.
+    /// The maximum number of concurrent requests.
     pub concurrency: Option<u32>,
-    /// The most bytes of a WebSocket message of a client.
+    /// The maximum size in bytes of a WebSocket message of a client.
     pub message: Option<u64>,
     /// How long a WebSocket client may be silent.
     pub silence: Option<Duration>,
-    /// The most WebSockets open at once.
+    /// The maximum number of open WebSockets.
     pub sockets: Option<u32>,
-    /// The most WebSockets open at once per caller.
+    /// The maximum number of open WebSockets per caller.
     pub sockets_per_caller: Option<u32>,
 }
 
@@ -99,8 +98,8 @@ impl Limits {
         self
     }
 
-    /// Limits how long a client of a WebSocket may be silent, or read nothing of what waits for it. It
-    /// is sent a ping after half of the time.
+    /// Limits how long a client of a WebSocket may be silent, or read nothing of the data that
+    /// waits for it. A ping is sent to it after half of the time.
     #[must_use]
     pub const fn silence(mut self, time: Duration) -> Self {
         self.silence = Some(time);

@@ -15,11 +15,11 @@ use core::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Rate {
-    /// The most requests in one period, which is also the largest burst.
+    /// The maximum number of requests in one period, which is also the largest burst.
     pub count: u32,
     /// The period.
     pub per: Duration,
-    /// How clients are told apart.
+    /// The property by which clients are distinguished.
     pub by: RateKey,
 }
 
@@ -32,7 +32,7 @@ pub struct Rate {
 )]
 #[non_exhaustive]
 pub enum RateKey {
-    /// The address of the client; for IPv6 the first 64 bits, which one client is given.
+    /// The address of the client; for IPv6 its first 64 bits, the smallest allocation.
     #[default]
     Address,
     /// The principal; for an anonymous client its address.
@@ -65,7 +65,7 @@ impl Rate {
         Self::new(count, Duration::from_secs(86_400))
     }
 
-    /// The same rate per principal, whatever addresses its requests come from.
+    /// The same rate per principal, regardless of the addresses of its requests.
     #[must_use]
     pub const fn by_principal(self) -> Self {
         self.counted_by(RateKey::Principal)

@@ -40,7 +40,7 @@ parts! {
     }
 }
 
-/// One day. Longer work belongs into a background task that the client polls.
+/// One day. Longer work belongs in a background task that the client polls.
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 validator!(LimitSpec);
@@ -49,7 +49,7 @@ impl LimitSpec<'static> {
     /// An empty spec.
     pub const NOTHING: Self = Self::of(Limits::NONE);
 
-    /// These limits, on a route that nothing is known of.
+    /// These limits, on a route without known facts.
     pub const fn of(limits: Limits) -> Self {
         Self { limits, route: RouteFacts::UNKNOWN }
     }

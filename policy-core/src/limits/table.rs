@@ -13,16 +13,16 @@ use super::{
 
 /// Decides how often each client may call, for any number of clients, in memory of fixed size.
 ///
-/// No client ever gets more than its rate, whatever others do. As many clients as the
-/// [`RateCapacity`] states have an account of their own, as long as their requests matter. Of
-/// further clients a few are counted together.
+/// No client ever gets more than its rate, regardless of other clients. As many clients as the
+/// [`RateCapacity`] states have a separate account for as long as their requests matter. Further
+/// clients share accounts with a few others.
 ///
 /// An IPv6 client is a network of 64 bits. Each network of 48 bits has an account too, which counts
 /// the clients in it: a request that begins a client's stretch of a period takes one of
-/// [`clients_per_network`](RateCapacity::clients_per_network). So a network of 48 bits is granted at
-/// most that multiple of the rate in the long run, and twice the multiple within one period. While
-/// the table is full, clients without an account of their own are counted by networks of 32 bits as
-/// well, so that one flood cannot fill the shared accounts.
+/// [`clients_per_network`](RateCapacity::clients_per_network). So a network of 48 bits is granted
+/// at most that multiple of the rate in the long run, and twice the multiple within one period.
+/// While the table is full, clients without a separate account are counted by networks of 32 bits
+/// as well, so that one flood cannot fill the shared accounts.
 ///
 /// ```
 /// use std::time::Duration;
@@ -56,8 +56,8 @@ impl RateTable {
     }
 
     /// Decides about a request of the client that `key` names, at `now`. `now` is the time since a
-    /// point that is the same for all calls, by a monotonic clock. If calls overtake each other, the
-    /// decision is off by the time between them.
+    /// point that is the same for all calls, by a monotonic clock. If calls arrive out of order,
+    /// the decision is off by the time between them.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl RateTable {
 
     /// Decides about a request from this address, like [`take`](Self::take), and about its network.
     /// All clients without an address count as one. The keys of addresses begin with a byte below
-    /// 8, so that keys of other clients in the same table can differ from all of them.
+    /// 8, so that keys of other clients in the same table can be distinguished from them.
     ///
     /// # Errors
     ///
@@ -82,12 +82,12 @@ impl RateTable {
         })
     }
 
-    /// Counts a stretch of the client with this address in its network, for one whose own requests
-    /// are counted elsewhere.
+    /// Counts a stretch of the client with this address in its network. It is for a client whose
+    /// requests are counted in another account.
     ///
     /// # Errors
     ///
-    /// [`Refused`], where the network has no more.
+    /// [`Refused`] if the network has reached its number of clients.
     pub fn admit_of_network(&self, address: IpAddr, now: Duration) -> Result<(), Refused> {
         match address_key(address) {
             key @ [6, ..] => self.admit(&key, Held::Apart, nanos(now)),
@@ -146,10 +146,10 @@ mod tests {
             assert!(take(client, 1).is_ok());
         }
         assert_eq!(take("2001:db8:0:4::1", 1), Err(Duration::from_secs(60)));
-        // Who is served already takes no more of the network.
+        // A client that is already served takes no further place of its network.
         assert!(take("2001:db8:0:3::2", 1).is_ok());
         assert!(take("2001:db8:0:3::3", 1).is_err());
-        // Other networks and IPv4 are not concerned.
+        // Other networks and IPv4 are not affected.
         assert!(take("2001:db8:1:1::1", 1).is_ok());
         assert!((1..=200).all(|last| take(&format!("192.0.2.{last}"), 1).is_ok()));
         // The next stretch of a client is counted again.

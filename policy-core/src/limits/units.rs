@@ -1,12 +1,12 @@
-//! Sizes, times and rates as they are written.
+//! Parses sizes, times and rates.
 
 use core::time::Duration;
 
 use super::{Rate, RateKey, spec::LONGEST_TIMEOUT};
 use crate::catalogue::Rule;
 
-/// The bytes that a size such as `512 B`, `64 KiB`, `1 MiB` or `10 MB` is: `k`, `M` and `G` are
-/// thousands, with `i` they are of 1024 each (IEC 80000-13).
+/// Parses a size such as `512 B`, `64 KiB`, `1 MiB` or `10 MB` into bytes: `k`, `M` and `G` are
+/// powers of 1000, with `i` powers of 1024 (IEC 80000-13).
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub fn body_of(text: &str) -> Result<u64, Rule> {
     bytes.filter(|bytes| *bytes != 0).ok_or(Rule::LimitBodyOutOfBounds)
 }
 
-/// The time that a text such as `500ms`, `5s` or `2m` is.
+/// Parses a time such as `500ms`, `5s` or `2m`.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub fn timeout_of(text: &str) -> Result<Duration, Rule> {
         .ok_or(Rule::LimitTimeoutOutOfBounds)
 }
 
-/// Parses the most bytes of a WebSocket message, written as a [size](body_of).
+/// Parses the maximum size of a WebSocket message, written as a [size](body_of).
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn message_of(text: &str) -> Result<u64, Rule> {
     })
 }
 
-/// Parses how long a WebSocket client may be silent, written as a [time-out](timeout_of).
+/// Parses the maximum silence of a WebSocket client, written as a [time-out](timeout_of).
 ///
 /// # Errors
 ///
@@ -106,8 +106,8 @@ pub fn silence_of(text: &str) -> Result<Duration, Rule> {
     })
 }
 
-/// The rate that a text such as `100/min` or `5/s per principal` is, with the units `s`, `min`,
-/// `h` and `d`. Without `per principal` it is one `per address`.
+/// Parses a rate such as `100/min` or `5/s per principal`, with the units `s`, `min`, `h` and `d`.
+/// Without `per principal` it is a rate `per address`.
 ///
 /// # Errors
 ///

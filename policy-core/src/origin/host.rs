@@ -57,10 +57,9 @@ pub(super) const fn check(host: &str, hosts: &HostPattern<'_>) -> Result<(), Rul
     check_labels(name, room)
 }
 
-/// Checks the fixed parts of a label with a `*`. The suffix has to begin with a hyphen: on a domain
-/// that many people share, anybody can choose how a name begins, while the account or project
-/// determines how it ends. Without the hyphen, the name of another account could have the same
-/// suffix.
+/// Checks the fixed parts of a label with a `*`. The suffix has to begin with a hyphen: on a shared
+/// domain, each user can choose how a name begins, while the account or project determines how it
+/// ends. Without the hyphen, the name of another account could have the same suffix.
 const fn check_label(prefix: &str, suffix: &str) -> Result<(), Rule> {
     if let Err(rule) = check_name_bytes(prefix.as_bytes()) {
         return Err(rule);
@@ -77,7 +76,7 @@ const fn check_label(prefix: &str, suffix: &str) -> Result<(), Rule> {
     }
 }
 
-/// No label of a name is longer (RFC 1035 2.3.4).
+/// The maximum length of a label of a name (RFC 1035 2.3.4).
 pub const MAX_LABEL_LEN: usize = 63;
 
 /// The most helpful rule for a byte that is invalid in a host.
@@ -148,7 +147,7 @@ const fn check_labels(name: &[u8], max: usize) -> Result<(), Rule> {
         if label.is_empty() || label.len() > MAX_LABEL_LEN {
             return Err(Rule::OriginHost);
         }
-        // Punycode of nothing, or of one basic letter, decodes to no international name.
+        // Punycode of an empty text, or of one basic letter, decodes to no international name.
         if matches!(label, [b'x', b'n', b'-', b'-', tail @ ..] if tail.len() <= 1) {
             return Err(Rule::OriginPunycode);
         }

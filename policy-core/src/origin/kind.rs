@@ -33,7 +33,7 @@ pub enum OriginKind {
     App,
     /// A page of an installed browser extension.
     Extension,
-    /// A page that is sent without encryption, so that others on the network can change its
+    /// A page that is sent without encryption, so that an attacker on the network can change its
     /// scripts: `http` except on loopback, `ws` and `ftp`.
     Insecure,
     /// A page with any other scheme. It is unknown how it reaches the browser.

@@ -29,5 +29,5 @@ pub use set::OriginSet;
 #[cfg(feature = "engine")]
 pub use site::Site;
 
-/// No origin is longer: a scheme of 64 bytes, `://`, a host of 253 and a port of 6.
+/// The maximum length of an origin: a scheme of 64 bytes, `://`, a host of 253 and a port of 6.
 pub const MAX_ORIGIN_LEN: usize = 326;

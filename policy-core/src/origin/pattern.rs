@@ -18,7 +18,7 @@ pub enum Port {
     Default,
     /// This port.
     Number(u16),
-    /// Any port, the default one too: `:*`, in patterns only.
+    /// Any port, including the default one: `:*`, in patterns only.
     Any,
 }
 
@@ -234,7 +234,7 @@ impl fmt::Display for OriginPattern<'_> {
     }
 }
 
-/// Refuses, with the best words, bytes that occur nowhere in a pattern.
+/// Refuses bytes that occur nowhere in a pattern, with the most helpful rule.
 const fn check_bytes(bytes: &[u8]) -> Result<(), Rule> {
     let mut rest = bytes;
     let mut upper_case = false;

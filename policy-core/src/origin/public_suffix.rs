@@ -1,4 +1,4 @@
-//! Names under which anybody can register, from the Public Suffix List.
+//! Names under which the public can register names, from the Public Suffix List.
 
 #[cfg(feature = "engine")]
 use super::host::{is_address, is_loopback};
@@ -23,7 +23,7 @@ pub(crate) fn owners(pattern: &OriginPattern<'_>) -> Owners {
         return Owners::One;
     }
     let suffix = psl2::lookup(pattern.host().trim_end_matches('.'));
-    // The list's private section has the domains of platforms. Below the others, anybody can
+    // The list's private section has the domains of platforms. Below the other suffixes, anyone can
     // register.
     let is_platform = suffix.is_some_and(|name| name.typ() == Some(psl2::Type::Private));
     match pattern.hosts() {

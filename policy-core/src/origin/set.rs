@@ -17,7 +17,7 @@ use crate::catalogue::Rule;
 ///
 /// A listed origin costs one hash and one comparison. For wildcards and any port the host is walked
 /// once from its end, with one table look-up at every label. So the time of a look-up grows with
-/// the length of the origin and not with the set, and nothing is allocated.
+/// the length of the origin and not with the size of the set. A look-up does not allocate.
 ///
 /// ```
 /// use policy_core::origin::OriginSet;
@@ -40,8 +40,8 @@ pub struct OriginSet {
     single: Index,
     /// Patterns that match many origins, by their parts.
     families: Index,
-    /// The fixed suffixes of labels, hashed with what follows them: whether looking for a pattern
-    /// is worthwhile.
+    /// The fixed suffixes of labels, hashed with the text after them: a quick test whether a
+    /// pattern can match.
     label_ends: HashSet<u64, BuildHasherDefault<KeyHasher>>,
     has_wildcard: bool,
     has_any_port: bool,
@@ -208,7 +208,7 @@ impl OriginSet {
             || (hosts.is_label() && is_covered(state, host, Wanted::Below))
     }
 
-    /// The patterns under a key, those too that have it by chance.
+    /// The patterns under a key, including those that have it due to a collision.
     fn chain(&self, index: &Index, key: u64) -> impl Iterator<Item = &OwnedPattern> {
         let first = index.get(&key).copied();
         let chain = successors(first, |next| self.next.get(*next as usize).copied().flatten());
@@ -217,7 +217,7 @@ impl OriginSet {
 }
 
 impl PartialEq for OriginSet {
-    /// Sets are equal if they have the same origins, by whichever patterns.
+    /// Sets are equal if they have the same origins, even by different patterns.
     fn eq(&self, other: &Self) -> bool {
         self.includes(other) && other.includes(self)
     }
@@ -360,7 +360,8 @@ fn end_key(base: u64, suffix: &[u8]) -> u64 {
     hash_from_end(base, suffix)
 }
 
-/// Hashes from the last byte to the first, so that a suffix of a host has its hash on the way.
+/// Hashes from the last byte to the first, so that hashing a host also yields the hashes of its
+/// suffixes.
 fn hash_from_end(state: u64, bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(state, |state, byte| step(state, u64::from(*byte)))
 }
@@ -374,13 +375,13 @@ fn hash_text(bytes: &[u8]) -> u64 {
 }
 
 /// One step of a multiplicative hash. It need not resist an adversary: only a policy's own origins
-/// are ever stored, and a request that finds one by its hash is compared byte by byte.
+/// are ever stored, and after a hit by hash the request is compared byte by byte.
 fn step(state: u64, input: u64) -> u64 {
     let mixed = (state.rotate_left(5) ^ input).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed ^ (mixed >> 32)
 }
 
-/// Passes a key on that is a hash already.
+/// Passes on a key that is already a hash.
 #[derive(Default)]
 struct KeyHasher(u64);
 

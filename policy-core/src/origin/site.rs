@@ -3,7 +3,7 @@
 use super::{HostPattern, OriginPattern, host::is_loopback, public_suffix::registrable_domain};
 
 /// The site of an origin (HTML, "obtain a site"): its scheme and registrable domain, without port.
-/// Addresses, public suffixes and loopback names are sites of their own.
+/// Each address, public suffix and loopback name is a separate site.
 ///
 /// ```
 /// use policy_core::origin::{OriginPattern, Site};
@@ -21,7 +21,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The site of an origin; for a pattern, that of its host.
+    /// The site of an origin; for a pattern, the site of its host.
     pub fn of(origin: &OriginPattern<'_>) -> Self {
         Self { scheme: origin.scheme().into(), domain: registrable_domain(origin.host()).into() }
     }
@@ -34,7 +34,7 @@ impl Site {
     /// Whether every origin of the pattern is of this site.
     pub fn includes(&self, pattern: &OriginPattern<'_>) -> bool {
         let is_own = |host: &str| registrable_domain(host) == &*self.domain;
-        // Below a public suffix each name is a site of its own.
+        // Below a public suffix each name is a separate site.
         *self.scheme == *pattern.scheme()
             && is_own(pattern.host())
             && (!pattern.is_wildcard() || is_own(&format!("www.{}", pattern.host())))

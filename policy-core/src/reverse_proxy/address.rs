@@ -1,4 +1,4 @@
-//! Where an upstream is: read from configuration, never from a request.
+//! The address of an upstream: read from configuration, never from a request.
 
 use std::net::IpAddr;
 
@@ -27,7 +27,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Reads `http://` or `https://`, a host, and if need be a port and a path.
+    /// Parses `http://` or `https://`, a host, and optionally a port and a path.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Upstream {
         &self.scheme
     }
 
-    /// Whether it is spoken to over TLS.
+    /// Whether the upstream is reached over TLS.
     pub fn has_tls(&self) -> bool {
         self.scheme == Scheme::HTTPS
     }

@@ -4,7 +4,8 @@ use http::{HeaderMap, HeaderValue, header::COOKIE};
 
 use super::mapping::{Mapping, below};
 
-/// The cookies of a request without those of these names, in one line; `None` if none is left.
+/// The cookies of a request without those that have these names, in one line; `None` if none is
+/// left.
 pub fn without_cookies(headers: &HeaderMap, withheld: &[&str]) -> Option<HeaderValue> {
     let mut lines = headers.get_all(COOKIE).iter();
     let (first, second) = (lines.next()?, lines.next());
@@ -39,11 +40,12 @@ pub fn without_cookies(headers: &HeaderMap, withheld: &[&str]) -> Option<HeaderV
     Some(joined)
 }
 
-/// A cookie that an upstream sets, as one of ours: for this host alone, and below the prefix. The
-/// path of one without a `Path` follows from the request (RFC 6265 5.1.4), `requested`.
+/// Rewrites a cookie that an upstream sets as a cookie of this server: for this host alone, and
+/// below the prefix. The path of a cookie without a `Path` follows from the path of the request
+/// (RFC 6265 5.1.4), `requested`.
 ///
-/// `None` for a cookie that the upstream must not set: one of these names, one without a name (RFC
-/// 6265bis sends its value where a name is expected), or one with a path outside the prefix. A
+/// `None` for a cookie that the upstream must not set: one with one of these names, one without a
+/// name (RFC 6265bis sends its value in place of a name), or one with a path outside the prefix. A
 /// `__Host-` name requires `Path=/`, which stays.
 pub fn rewrite_cookie(
     mapping: &Mapping,
@@ -87,7 +89,7 @@ pub fn rewrite_cookie(
     HeaderValue::from_bytes(&rewritten).ok()
 }
 
-/// The path of a cookie of ours that is sent where the upstream's would be.
+/// The path of a cookie on this server for requests that map to the upstream's path.
 fn own_path(mapping: &Mapping, path: &[u8]) -> Option<Vec<u8>> {
     let above = path.strip_suffix(b"/").unwrap_or(path);
     if below(mapping.root().as_bytes(), above).is_some() {

@@ -1,4 +1,4 @@
-//! Fields that are about one connection, and end with it.
+//! Fields that are about one connection, and are not forwarded.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
@@ -13,8 +13,8 @@ use crate::{
     headers::groups::{is_about_sender, is_hop_by_hop, may_be_trailer},
 };
 
-/// The fields that `Connection` names, without `Keep-Alive`, which is always about a connection and
-/// named by most peers.
+/// The fields that `Connection` names, without `Keep-Alive`, which is always connection-specific
+/// and which most peers name.
 fn named(headers: &HeaderMap) -> Vec<HeaderName> {
     let lines = headers.get_all(CONNECTION).iter();
     let options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
@@ -24,7 +24,7 @@ fn named(headers: &HeaderMap) -> Vec<HeaderName> {
 }
 
 /// The headers of a request that go to an upstream unchanged: without those of this connection, and
-/// without those that are written anew for the next one (host, length, cookies, expectations,
+/// without those that are rewritten for the next one (host, length, cookies, expectations,
 /// forwarding headers).
 ///
 /// `te: trailers` stays; before HTTP/2 `Connection` has to name it (RFC 9110 10.1.4).
@@ -51,8 +51,8 @@ fn takes_trailers(headers: &HeaderMap) -> bool {
 }
 
 /// Checks the status of an upstream's response and how it is framed, and removes the headers about
-/// its connection, lengths that must not be forwarded (RFC 9110 8.6, RFC 9112 6.3), and what is about
-/// alternative services (RFC 7838), which do not lead to this server.
+/// its connection, lengths that must not be forwarded (RFC 9110 8.6, RFC 9112 6.3), and headers
+/// about alternative services (RFC 7838), which do not lead to this server.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub fn keep_end_to_end(status: StatusCode, headers: &mut HeaderMap) -> Result<()
     for name in named(headers) {
         headers.remove(name);
     }
-    // The only one of them that most responses have: without it, no list of names is made.
+    // The only one of these that most responses have: without it, no list of names is made.
     headers.remove(CONNECTION);
     let is_of_connection = |name: &HeaderName| is_hop_by_hop(name.as_str()) || *name == ALT_SVC;
     if headers.keys().any(is_of_connection) {
@@ -88,14 +88,14 @@ fn retain(headers: &mut HeaderMap, keep: impl Fn(&HeaderName) -> bool) {
     }
 }
 
-/// Whether this server is the last one that an OPTIONS or TRACE request is for: it says
+/// Whether this server is the last recipient of an OPTIONS or TRACE request: it has
 /// `Max-Forwards: 0` (RFC 9110 7.6.2).
 pub fn is_last_hop(method: &Method, headers: &HeaderMap) -> bool {
     hops(method, headers) == Some(0)
 }
 
-/// Counts this server in the `Max-Forwards` of an OPTIONS or TRACE request (RFC 9110 7.6.2). One that
-/// is no number says nothing, and is removed.
+/// Counts this server in the `Max-Forwards` of an OPTIONS or TRACE request (RFC 9110 7.6.2). A
+/// value that is no number is meaningless, and is removed.
 pub fn count_hop(method: &Method, headers: &mut HeaderMap) {
     if is_counted(method) && headers.contains_key(MAX_FORWARDS) {
         match hops(method, headers) {

@@ -1,4 +1,4 @@
-//! How an upstream says where its response ends.
+//! The framing of an upstream's response, which shows where it ends.
 
 use http::{
     HeaderMap, HeaderValue, StatusCode,
@@ -38,7 +38,7 @@ fn is_chunked(coding: &HeaderValue) -> bool {
     coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked")
 }
 
-/// Whether a response of this status has no content whose length could be said.
+/// Whether a response of this status has no content whose length could be stated.
 fn has_no_length(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }

@@ -22,8 +22,8 @@ impl Mapping {
         }
     }
 
-    /// Our path for an address of the upstream's: absolute, without a scheme, or a path. Relative
-    /// ones are right as they are.
+    /// This server's path for an address of the upstream: absolute, without a scheme, or a path.
+    /// Relative addresses need no change.
     fn own_path(&self, address: &[u8]) -> Option<Cow<'_, [u8]>> {
         let path = match address {
             [b'/', b'/', rest @ ..] => self.path_at_upstream(rest)?,

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A path prefix of this server and the upstream that serves it. Scheme, authority and base path
-/// are always the upstream's, whatever a request contains.
+/// are always the upstream's, regardless of the request.
 ///
 /// ```
 /// use policy_core::{Refusal, reverse_proxy::{Mapping, Upstream}};
@@ -36,7 +36,7 @@ impl Mapping {
         Self { prefix: prefix.into(), upstream, strips: false }
     }
 
-    /// Leaves the prefix away.
+    /// Removes the prefix from forwarded paths.
     #[must_use]
     pub const fn strip_prefix(mut self) -> Self {
         self.strips = true;
@@ -120,7 +120,7 @@ const fn is_rest(rest: &[u8]) -> bool {
     matches!(rest, [] | [b'/' | b'?' | b'#', ..])
 }
 
-/// Whether there is nothing in a path that needs a closer look, as in nearly every one.
+/// Whether a path needs no closer check, as nearly every path.
 fn is_plain(path: &str) -> bool {
     let mut last = 0;
     path.bytes().all(|byte| {

@@ -1,4 +1,4 @@
-//! Telling an upstream who sent a request.
+//! The fields that describe the sender of a request to an upstream.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ pub struct Sender<'a> {
     pub host: &'a str,
     /// `http` or `https`
     pub scheme: &'a str,
-    /// The version of HTTP that it speaks.
+    /// The version of HTTP of the request.
     pub version: Version,
 }
 
@@ -26,9 +26,9 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 impl Sender<'_> {
-    /// Writes it for an upstream: `Forwarded` (RFC 7239), its predecessors `X-Forwarded-*`, and one
-    /// more entry of `Via` (RFC 9110 7.6.3). Existing values of the first two are replaced, so that
-    /// the upstream sees only the statement of this server.
+    /// Writes the sender for an upstream: `Forwarded` (RFC 7239), its predecessors `X-Forwarded-*`,
+    /// and one more entry of `Via` (RFC 9110 7.6.3). Existing values of the first two are replaced,
+    /// so that the upstream sees only the statement of this server.
     ///
     /// ```
     /// use http::{HeaderMap, Version};
@@ -93,7 +93,8 @@ impl Sender<'_> {
     }
 }
 
-/// What its `Display` writes, which takes twenty times the instructions for an address of IPv4.
+/// Writes the same text as `Display`, which takes twenty times the instructions for an IPv4
+/// address.
 fn push_address(text: &mut String, address: IpAddr) {
     let IpAddr::V4(address) = address else {
         return text.push_str(&address.to_string());

@@ -1,4 +1,4 @@
-//! What is stored of a session at the end of a request.
+//! The operation on the stored session at the end of a request.
 
 use super::{
     Change, Data, DataError, Effects, Handle, Outcome, PrivilegeChange, Record, SessionId, Timings,
@@ -16,7 +16,7 @@ pub enum Row<'a> {
     Dead,
 }
 
-/// The one operation that the store has to perform.
+/// The one operation that the store must perform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitPlan {
     /// Nothing.
@@ -29,7 +29,7 @@ pub enum CommitPlan {
         expected: u64,
         /// The values.
         data: Box<[u8]>,
-        /// The idle deadline, if it is to move.
+        /// The idle deadline, if it moves.
         touch: Option<Timestamp>,
     },
     /// A session begins.

@@ -121,12 +121,12 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// It is no JSON object.
+    /// The value is not a JSON object.
     pub fn read(stored: &[u8]) -> Result<Self, DataError> {
         if stored.is_empty() {
             return Ok(Self::default());
         }
-        // Only this engine writes the stored bytes, so the position of an error is of no use.
+        // Only this engine writes the stored bytes, so the position of an error is not useful.
         serde_json::from_slice(stored).map(Self).or(Err(DataError::Malformed))
     }
 
@@ -134,7 +134,7 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// It is too large or too deep.
+    /// The value is too large or too deep.
     pub fn write(&self) -> Result<Box<[u8]>, DataError> {
         if self.0.is_empty() {
             return Ok(Box::default());
@@ -148,7 +148,7 @@ impl Data {
         }
     }
 
-    /// Does these changes, one after the other.
+    /// Applies these changes, in order.
     pub fn apply(&mut self, changes: &[Change]) {
         for change in changes {
             change.apply(&mut self.0);

@@ -1,4 +1,4 @@
-//! What a request does to its session, and how it ends.
+//! The effects of a request on its session, and the way it ends.
 
 use http::StatusCode;
 
@@ -9,7 +9,7 @@ use super::{Change, Identity};
 pub enum Outcome {
     /// The handler responded with this status.
     Answered(StatusCode),
-    /// The handler panicked or timed out, or the client is gone.
+    /// The handler panicked or timed out, or the client closed the connection.
     Aborted,
 }
 
@@ -42,7 +42,7 @@ pub enum PrivilegeChange {
     },
 }
 
-/// What a request does to its session, as recorded so far.
+/// The effects of a request on its session that are recorded so far.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     ends: bool,
@@ -60,7 +60,7 @@ impl Effects {
         self.changes.push(Change::Keep(keep.into_iter().collect()));
     }
 
-    /// Grants rights; replaces what was granted before in this request.
+    /// Grants rights; replaces an earlier grant of this request.
     pub fn grant(&mut self, grant: PrivilegeChange) {
         self.grant = Some(grant);
         self.before_grant = self.changes.len();
@@ -71,7 +71,7 @@ impl Effects {
         self.changes.push(change);
     }
 
-    /// Whether nothing was done.
+    /// Whether there are no effects.
     pub fn is_empty(&self) -> bool {
         !self.ends && self.grant.is_none() && self.changes.is_empty()
     }

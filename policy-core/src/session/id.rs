@@ -24,7 +24,7 @@ use crate::base64url;
 pub struct SessionId([u8; 32]);
 
 impl SessionId {
-    /// The characters of an id.
+    /// The number of characters of an id.
     pub const LEN: usize = 43;
 
     /// An id of bytes that a random source filled.
@@ -65,8 +65,8 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// The SHA-256 of a [`SessionId`]. Stores keep only this, so that somebody who reads a store cannot
-/// take over its sessions.
+/// The SHA-256 of a [`SessionId`]. Stores keep only this, so that a reader of a store cannot take
+/// over its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey(pub [u8; 32]);
 
@@ -100,7 +100,7 @@ impl FromStr for Handle {
     }
 }
 
-/// A text that is no [`Handle`].
+/// A text that is not a [`Handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandleError;
 

@@ -1,4 +1,4 @@
-//! Sessions: ids, records, lifetimes, and what a request may change.
+//! Sessions: ids, records, lifetimes, and the changes that a request may make.
 
 mod commit;
 mod data;

@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The user, by a name that never changes hands.
+    /// The user, by a name that is never reused for another user.
     pub subject: Box<str>,
     /// The roles of the user.
     pub roles: Box<[Box<str>]>,
@@ -46,7 +46,7 @@ impl Identity {
     }
 }
 
-/// Everything that names a user by its text is one: numbers, text, UUIDs.
+/// Every value with a text can name a user: numbers, text, UUIDs.
 ///
 /// ```
 /// use policy_core::session::Identity;
@@ -68,7 +68,7 @@ pub struct Record {
     pub handle: Handle,
     /// The user who is logged in; `None` for an anonymous session.
     pub identity: Option<Identity>,
-    /// The user's epoch when the row was written; a row of an older one is dead.
+    /// The user's epoch when the row was written; a row of an older epoch is dead.
     pub epoch: u64,
     /// Counts the changes of the row, for compare-and-set.
     pub version: u64,
@@ -80,9 +80,9 @@ pub struct Record {
     pub rotated: Timestamp,
     /// When it was last used, to within the touch interval.
     pub last_seen: Timestamp,
-    /// It is dead from then on unless used before.
+    /// The session is dead from then on unless it is used before.
     pub idle_deadline: Timestamp,
-    /// It is dead from then on.
+    /// The session is dead from then on.
     pub absolute_deadline: Timestamp,
     /// The idle timeout.
     pub idle: Duration,
@@ -95,7 +95,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The most bytes of [`data`](Self::data).
+    /// The maximum size of [`data`](Self::data) in bytes.
     pub const MAX_DATA: usize = 64 * 1024;
 
     /// Whether it is past one of its deadlines.

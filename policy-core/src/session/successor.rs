@@ -11,8 +11,8 @@ use crate::secret::SecretKey;
 /// Derives the id that a periodic renewal sets. Every request that presents the old id during its
 /// grace period gets the same new id, although no store has either of them in clear.
 ///
-/// Changes of rights use random ids instead. Whoever obtains this key later cannot compute the id
-/// after a login from the id before it.
+/// Changes of rights use random ids instead. An attacker who obtains this key later cannot compute
+/// the id after a login from the id before it.
 #[derive(Clone)]
 pub struct SuccessorKey(Hmac<Sha256>);
 

@@ -11,12 +11,12 @@ use crate::{catalogue::Rule, time::Timestamp};
 pub struct Lifetime {
     /// The idle timeout.
     pub idle: Duration,
-    /// How long it lasts at the most, counted from the login.
+    /// The maximum lifetime, counted from the login.
     pub absolute: Duration,
 }
 
 impl Lifetime {
-    /// A session that ends when it lay unused for `idle`, and `absolute` after its login.
+    /// A session that ends after it was unused for `idle`, and `absolute` after its login.
     pub const fn new(idle: Duration, absolute: Duration) -> Self {
         Self { idle, absolute }
     }
@@ -26,14 +26,14 @@ impl Lifetime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Renewal {
-    /// How old an id gets.
+    /// The maximum age of an id.
     pub every: Duration,
-    /// How long the old id is still good, for requests that were sent with it.
+    /// How long the old id is still accepted, for requests that were sent with it.
     pub grace: Duration,
 }
 
 impl Renewal {
-    /// A new id `every` so often; the old one is good for `grace` longer.
+    /// Renews the id after each `every`; the old one is accepted for `grace` longer.
     pub const fn new(every: Duration, grace: Duration) -> Self {
         Self { every, grace }
     }
@@ -77,7 +77,7 @@ impl Default for Timings {
 }
 
 impl Timings {
-    /// The longest that browsers keep a cookie (RFC 6265bis 5.5): 400 days.
+    /// The maximum time for which browsers keep a cookie (RFC 6265bis 5.5): 400 days.
     pub const MAX_REMEMBERED: Duration = Duration::from_secs(400 * 24 * 3600);
 
     /// Every violated rule, with the offending value.
@@ -104,7 +104,7 @@ impl Timings {
                 let value = format!("{kind}idle {idle:?}, absolute {absolute:?}");
                 found.push((Rule::SessionIdle, value));
             }
-            // Zero is named above already.
+            // A zero is already reported above.
             if !idle.is_zero() && self.touch_interval > idle / 4 {
                 let value =
                     format!("touch_interval {:?}, {kind}idle {idle:?}", self.touch_interval);
@@ -123,14 +123,14 @@ impl Timings {
         found
     }
 
-    /// The new idle deadline of a live session that is used now, if it has to be stored.
+    /// The new idle deadline of a live session that is used now, if it must be stored.
     pub fn touch(&self, record: &Record, now: Timestamp) -> Option<Timestamp> {
         // A session may be older than the settings, and shorter than they allow for.
         let interval = self.touch_interval.min(record.idle / 4);
         (now >= record.last_seen.after(interval)).then(|| record.idle_deadline_at(now))
     }
 
-    /// The grace of the old id, if a living session gets a new one now.
+    /// The grace period of the old id, if a live session gets a new one now.
     pub fn renewal(&self, record: &Record, now: Timestamp) -> Option<Timestamp> {
         let renewal = self.renewal?;
         (now >= record.rotated.after(renewal.every)).then(|| now.after(renewal.grace))

@@ -1,8 +1,8 @@
 //! Generated policies and origins, for property tests (feature `proptest`).
 //!
 //! Generated values are mostly sensible and often close to a boundary: origins that a policy grants
-//! and others that only look like them, headers that need a preflight and others that barely do
-//! not. Everything shrinks, to the policy of one origin and the plain `GET`.
+//! and others that only look like them, headers that need a preflight and others that just avoid
+//! one. Everything shrinks, to the policy of one origin and the plain `GET`.
 //!
 //! - [`any_policy`]: policies that break no rule; [`any_pattern`]: entries of their lists
 //! - [`any_origin`], [`any_origin_for`]: the origins of pages; [`any_origin_value_for`]: any value

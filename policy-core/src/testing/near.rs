@@ -15,7 +15,7 @@ pub fn origins_near(pattern: &str) -> impl Iterator<Item = Vec<u8>> {
     (0..VARIATIONS.len()).map(move |variation| near(pattern, variation))
 }
 
-/// One of them by its number.
+/// One of the variations, by its number.
 pub(super) fn near(pattern: &str, variation: usize) -> Vec<u8> {
     let concrete = pattern.replace("*.", "x.").replace("*-", "x-").replace(":*", ":8443");
     let (scheme, rest) = concrete.split_once("://").unwrap_or(("https", &concrete));
@@ -47,7 +47,7 @@ impl Concrete<'_> {
         format!("{scheme}://{}{}", self.host, self.port).into()
     }
 
-    /// Filled up with one label to a host of this length.
+    /// The origin, padded with one label to a host of this length.
     fn as_long_as(&self, len: usize) -> Vec<u8> {
         let label = "l".repeat(len.saturating_sub(self.host.len()));
         self.with_host(&format!("{label}.{}", self.host))
@@ -78,7 +78,7 @@ pub(super) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 43] = [
     |origin| origin.with_host(&origin.host.replacen("x-", "y-x_z-", 1)),
     |origin| origin.with_host(&origin.host.replacen('.', "-evil.", 1)),
     |origin| origin.with_host(&origin.host.replacen('-', "", 1)),
-    // A dot that was meant as one and stands for any sign.
+    // Another character in place of a dot, which a regular expression would match.
     |origin| origin.with_host(&origin.host.replacen('.', "-", 1)),
     |origin| origin.with_host(&format!("{}.", origin.host)),
     |origin| origin.with_host(&origin.host.to_uppercase()),
@@ -86,7 +86,7 @@ pub(super) const VARIATIONS: [fn(&Concrete<'_>) -> Vec<u8>; 43] = [
     |origin| origin.with_host(&format!("{}@evil.test", origin.host)),
     |origin| origin.with_host(&format!("evil.test\\.{}", origin.host)),
     |origin| origin.with_host(&format!("ä.{}", origin.host)),
-    // Around the longest origin that is one.
+    // Around the maximum length of an origin.
     |origin| origin.as_long_as(310),
     |origin| origin.as_long_as(330),
     |origin| origin.with_scheme("http"),

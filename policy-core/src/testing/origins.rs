@@ -1,4 +1,4 @@
-//! Origins: of lists, of pages, and what else stands in an `Origin` field.
+//! Origins: of lists, of pages, and other values of an `Origin` field.
 
 use http::HeaderValue;
 use proptest::{
@@ -46,8 +46,8 @@ pub fn any_origin() -> impl Strategy<Value = String> + Clone {
     prop_oneof![15 => tuple, 1 => Just("null".to_owned())]
 }
 
-/// The origin of a page that knows a policy: one that it grants, one that nearly is such, or a
-/// stranger's; as browsers write them.
+/// The origin of a page that knows a policy: one that the policy grants, one that nearly matches,
+/// or an unrelated one; as browsers write them.
 ///
 /// ```
 /// use policy_core::{cors::CorsConfig, testing::any_origin_for};
@@ -63,8 +63,8 @@ pub fn any_origin_for(policy: &CorsConfig) -> impl Strategy<Value = String> + Cl
     any_near_origin().prop_map(move |near| page_origin(near.of(&origins)))
 }
 
-/// The value of an `Origin` field by somebody who knows a policy and may use something else than
-/// a browser: also malformed, in another case, or no ASCII at all.
+/// The value of an `Origin` field by a client that knows a policy and need not be a browser: also
+/// malformed, in another case, or not ASCII at all.
 pub fn any_origin_value_for(
     policy: &CorsConfig,
 ) -> impl Strategy<Value = HeaderValue> + Clone + use<> {
@@ -74,7 +74,7 @@ pub fn any_origin_value_for(
     })
 }
 
-/// What of it a browser writes; for the rest, a page whose origin is opaque.
+/// The origin as a browser writes it; for other values, the origin of an opaque page.
 fn page_origin(value: Vec<u8>) -> String {
     let is_written = Origin::parse(&value).is_some();
     let text = String::from_utf8(value).ok().filter(|_| is_written);
@@ -83,12 +83,12 @@ fn page_origin(value: Vec<u8>) -> String {
 
 /// An origin that is to be near one of some patterns once these are known, as
 /// [`sample::Index`](Index) is a place in a list that is not known yet. It shrinks better than
-/// what `prop_flat_map` makes of [`any_origin_for`].
+/// [`any_origin_for`] with `prop_flat_map`.
 #[derive(Clone, Debug)]
 pub struct NearOrigin {
     entry: Index,
     variation: usize,
-    /// Near this pattern instead, which no policy need have.
+    /// A pattern to be near instead, which need not be in a policy.
     stranger: Option<String>,
 }
 
@@ -104,8 +104,8 @@ impl NearOrigin {
     }
 }
 
-/// An origin near patterns that are not known yet: every second one is what a pattern stands
-/// for, and every fifth near a pattern that need not be among them.
+/// An origin near patterns that are not known yet: every second one matches a pattern, and every
+/// fifth is near a pattern that need not be among them.
 ///
 /// ```
 /// use policy_core::testing::{any_near_origin, any_policy};

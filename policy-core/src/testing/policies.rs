@@ -10,8 +10,8 @@ use proptest::{
 use super::any_pattern;
 use crate::cors::{Cors, CorsConfig};
 
-/// A policy that breaks no rule, for everybody or for a few origins; where these are risky with
-/// credentials, it says that it knows.
+/// A policy that breaks no rule, for all origins or for a few. If these are risky with credentials,
+/// it has the flags that accept the risk.
 ///
 /// ```
 /// use policy_core::{cors::Cors, testing::any_policy};
@@ -65,7 +65,7 @@ fn max_age() -> impl Strategy<Value = Option<i64>> + Clone {
     option::of(select(&[-1, 0, 600, 86400][..]))
 }
 
-/// Some of these names; the first, `*`, hides the others, so it is there in fewer lists.
+/// Some of these names; the first, `*`, hides the others, so it is in fewer lists.
 fn names(all: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> + Clone {
     let of = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect::<Vec<String>>();
     let named: Vec<_> = all.iter().skip(1).copied().collect();

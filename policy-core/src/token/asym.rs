@@ -13,7 +13,7 @@ use super::{
 };
 use crate::base64url;
 
-/// A public key, and the private one where it signs.
+/// A public key, with its private key if it signs.
 #[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "a ring has few keys, and they are boxed")]
 pub(super) enum AsymmetricKey {
@@ -120,7 +120,7 @@ impl AsymmetricKey {
             // Refuses r and s outside of 1 to n - 1. A high s is as valid as its counterpart.
             Self::Es256(key, _) => ecdsa::Signature::from_slice(&exact::<64>(signature)?)
                 .is_ok_and(|signature| key.verify(message, &signature).is_ok()),
-            // Strict: one signature has one encoding, and no key of a small order is taken.
+            // Strict: one signature has one encoding, and keys of small order are refused.
             Self::Ed25519(key, _) => {
                 let signature = ed25519_dalek::Signature::from_bytes(&exact::<64>(signature)?);
                 key.verify_strict(message, &signature).is_ok()

@@ -21,7 +21,7 @@ impl<'p> Claims<'p> {
         Self { text, fields }
     }
 
-    /// The issuer (`iss`): that of the profile that the token was verified against.
+    /// The issuer (`iss`), which is the issuer of the profile that the token was verified against.
     pub fn issuer(&self) -> &'p str {
         self.fields.iss.slice(self.text)
     }
@@ -41,7 +41,7 @@ impl<'p> Claims<'p> {
         Timestamp::from_seconds(self.fields.iat)
     }
 
-    /// From when on it is no longer valid (`exp`), the leeway not counted.
+    /// When the token expires (`exp`), without the leeway.
     pub fn expires(&self) -> Timestamp {
         Timestamp::from_seconds(self.fields.exp)
     }
@@ -57,7 +57,7 @@ impl<'p> Claims<'p> {
         self.fields.scope.slice(self.text).split(' ').filter(|scope| !scope.is_empty())
     }
 
-    /// Whether it permits this, byte for byte.
+    /// Whether the token has this scope, compared byte for byte.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scopes().any(|held| held == scope)
     }
@@ -81,7 +81,7 @@ impl<'p> Claims<'p> {
     /// The roles of its user (`roles`), one by one.
     pub fn roles(&self) -> impl Iterator<Item = Cow<'p, str>> + use<'p> {
         let mut rest = self.fields.roles.slice(self.text);
-        // The text was read as an array of strings before.
+        // The text was already read as an array of strings.
         std::iter::from_fn(move || {
             let text = rest.get(rest.find('"')?..)?;
             let mut scanner = Scanner::new(text);

@@ -12,7 +12,7 @@ macro_rules! claims {
         pub enum Claim { $($(#[$doc])* $variant,)* }
 
         impl Claim {
-            /// All of them, in the order in which their faults are reported.
+            /// All claims, in the order in which their faults are reported.
             pub const ALL: &[Claim] = &[$(Claim::$variant,)*];
 
             /// The name of the member.
@@ -69,9 +69,9 @@ claims! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// Longer than any token has to be.
+    /// The token is longer than the limit.
     TooLarge,
-    /// Not three segments of base64url with the JSON objects of a token.
+    /// The token is not three segments of base64url with the JSON objects of a token.
     Malformed,
     /// The header has a critical extension that is not supported (RFC 7515 4.1.11).
     UnsupportedCritical,
@@ -90,19 +90,19 @@ pub enum TokenError {
     KeyUnusable,
     /// The signature does not match.
     BadSignature,
-    /// A required claim is not there.
+    /// A required claim is missing.
     ClaimMissing(Claim),
-    /// A claim has a value that it cannot have.
+    /// A claim has an invalid value.
     ClaimType(Claim),
-    /// It is over.
+    /// The token has expired.
     Expired,
-    /// It has not begun.
+    /// The token is not valid yet.
     NotYetValid,
     /// The issue time is in the future.
     IssuedInFuture,
     /// The time of the login is in the future.
     LoginInFuture,
-    /// It is valid for longer than any token should be.
+    /// The lifetime is longer than accepted.
     LifetimeTooLong,
     /// The issuer does not match.
     BadIssuer,
@@ -110,17 +110,17 @@ pub enum TokenError {
     UnknownIssuer,
     /// The audience does not match.
     BadAudience,
-    /// A claim does not have the value that its issuer is known to write.
+    /// A claim does not have the value that the settings require of its issuer.
     UnexpectedClaim,
     /// The app accepts its issuer, and this route does not.
     IssuerNotTaken,
-    /// Ended before its time.
+    /// The token was revoked before its expiry.
     Revoked,
     /// The revocation state is unknown, because the store is unavailable.
     StoreUnavailable,
-    /// The keys of its issuer cannot be had at the moment.
+    /// The keys of its issuer are not available at the moment.
     KeysUnavailable,
-    /// Valid, but it does not permit this.
+    /// The token is valid, but lacks a scope.
     InsufficientScope,
 }
 
@@ -244,7 +244,7 @@ macro_rules! broken_rules {
 }
 
 broken_rules! {
-    /// Why something is no key, or keys are no ring.
+    /// Why a text is not a key, or keys are not a ring.
     KeyError {
         /// An invalid key id.
         Id KeyId,
@@ -270,7 +270,7 @@ broken_rules! {
         Leeway TokenLeeway,
         /// No lifetime at all.
         Lifetime TokenLifetime,
-        /// A bound that no token keeps, or that bounds nothing.
+        /// A maximum length that is too short for a token, or too long to be a limit.
         Length TokenLength,
         /// No algorithm is allowed.
         Algorithms TokenAlgorithms,

@@ -1,4 +1,4 @@
-//! Where the claims of a token are in its text, and whether they may be accepted.
+//! The positions of the claims of a token in its text, and whether they may be accepted.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use crate::time::Timestamp;
 /// The largest date: 2^53, up to which every integer is a JSON number everywhere.
 const MAX_DATE: u64 = 1 << 53;
 
-/// Where the claims are in their text, and which of them are wrong.
+/// The positions of the claims in their text, and which of them are wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fields {
     present: u16,
     wrong: u16,
-    /// Which dates were rounded down, as a bit set.
+    /// The dates that were rounded down, as a bit set.
     rounded: u16,
     is_own_issuer: bool,
     is_own_audience: bool,
@@ -74,7 +74,7 @@ impl Fields {
             _ => return scanner.skip(),
         };
         if scanner.is_next(b'n') {
-            // As if it were absent.
+            // Treated as if it were absent.
             return scanner.skip();
         }
         self.present |= bit(claim);
@@ -144,8 +144,8 @@ impl Fields {
         Ok(value.is_some_and(|value| value <= MAX_DATE))
     }
 
-    /// The number of cut-offs. Another issuer may mean something else by this name, so nothing is
-    /// wrong with another value.
+    /// The number of cut-offs. Another issuer may use this name differently, so other values are
+    /// not an error.
     fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Malformed> {
         if !scanner.is_number_next() {
             return scanner.skip();
@@ -242,10 +242,10 @@ impl Fields {
 /// The claims that every token has.
 const REQUIRED: u16 = (1 << 6) - 1;
 
-/// Those of them that say who issued it, and when.
+/// The required claims that state who issued the token, and when.
 const DATED: u16 = bit(Claim::Iss) | bit(Claim::Iat) | bit(Claim::Exp);
 
-/// Those that another issuer may keep elsewhere.
+/// The claims that another issuer may keep under other names.
 const MAPPED: u16 = bit(Claim::Aud) | bit(Claim::Sub) | bit(Claim::Scope) | bit(Claim::Roles);
 
 const fn bit(claim: Claim) -> u16 {
@@ -257,7 +257,7 @@ fn first(claims: u16) -> Option<Claim> {
     if claims == 0 { None } else { Claim::ALL.get(claims.trailing_zeros() as usize).copied() }
 }
 
-/// The next value, where it is a string.
+/// The next value, if it is a string.
 #[inline]
 fn string<'t>(scanner: &mut Scanner<'t>) -> Result<Option<Cow<'t, [u8]>>, Malformed> {
     if scanner.is_next(b'"') {

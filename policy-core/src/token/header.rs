@@ -1,4 +1,4 @@
-//! The header of a token that does not begin as ours do.
+//! The header of a token that does not begin with a prepared header of this server.
 
 use super::{
     Algorithm, KeyRing, RingKey, TokenError,

@@ -1,4 +1,4 @@
-//! Signing our own tokens.
+//! Signing the tokens of this server.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

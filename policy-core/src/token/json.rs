@@ -1,5 +1,5 @@
-//! A scanner of JSON objects (RFC 8259) that borrows: strings stay where they are in the text,
-//! and only those with escapes are read by `serde_json`.
+//! A scanner of JSON objects (RFC 8259) that borrows: strings stay in place in the text, and only
+//! those with escapes are read by `serde_json`.
 //!
 //! It is stricter than JSON: no name twice in an object, spelled with escapes or not (RFC 7519
 //! 4), at most [`DEPTH`] levels and [`MEMBERS`] names an object.
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::TokenError;
 
-/// Text that is not the JSON of a token.
+/// Text that is not valid JSON for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -18,10 +18,10 @@ impl From<Malformed> for TokenError {
     }
 }
 
-/// How deep objects and arrays nest.
+/// The maximum nesting of objects and arrays.
 pub(super) const DEPTH: u8 = 8;
 
-/// How many members an object has.
+/// The maximum number of members of an object.
 pub(super) const MEMBERS: usize = 64;
 
 /// A range of the text.
@@ -67,7 +67,7 @@ fn unescaped(raw: &[u8]) -> Result<Vec<u8>, Malformed> {
 /// A number as it is written.
 pub(super) struct Number<'t> {
     pub(super) raw: &'t [u8],
-    /// Its value, where it is an integer that is not negative and fits.
+    /// Its value, if it is a non-negative integer that fits.
     pub(super) integer: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// For texts that spans can point into: below 64 KiB.
+    /// A scanner of a text that spans can point into: below 64 KiB.
     pub(super) fn new(text: &'t str) -> Self {
         Self { bytes: text.as_bytes(), at: 0, depth: 0 }
     }
@@ -158,7 +158,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Whether a value begins here that only this byte begins.
+    /// Whether the next value begins with this byte, which identifies its kind.
     #[inline]
     pub(super) fn is_next(&self, byte: u8) -> bool {
         self.peek() == Some(byte)
@@ -170,12 +170,12 @@ impl<'t> Scanner<'t> {
         matches!(self.peek(), Some(b'-' | b'0'..=b'9'))
     }
 
-    /// Where the next byte is.
+    /// The position of the next byte.
     pub(super) fn position(&self) -> u16 {
         u16::try_from(self.at).unwrap_or(u16::MAX)
     }
 
-    /// How long the whole text is.
+    /// The length of the whole text.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -194,7 +194,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Reads any value; gives its text if it is a string.
+    /// Reads any value; returns its text if it is a string.
     pub(super) fn optional_string(&mut self) -> Result<Option<String>, Malformed> {
         if self.is_next(b'"') {
             let text = self.literal()?.text()?.into_owned();
@@ -218,7 +218,7 @@ impl<'t> Scanner<'t> {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     has_escapes = true;
-                    // Whether it is an escape is found out when it is read as one.
+                    // Whether it is a valid escape is checked when it is unescaped.
                     at += 2;
                 }
                 _ => return Err(Malformed),
@@ -250,7 +250,7 @@ impl<'t> Scanner<'t> {
         if count == 0 || has_leading_zero {
             return Err(Malformed);
         }
-        // 19 digits fit; a longer number is no integer that is used here.
+        // 19 digits fit; no claim uses a longer integer.
         let mut integer = (count <= 19).then_some(value);
         if is_negative && integer != Some(0) {
             integer = None;
@@ -282,7 +282,7 @@ impl<'t> Scanner<'t> {
         if is_word { Ok(()) } else { Err(Malformed) }
     }
 
-    /// Takes the next byte behind white space.
+    /// Takes the next byte after white space.
     #[inline]
     fn sign(&mut self) -> Option<u8> {
         self.space();
@@ -333,7 +333,7 @@ fn special(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Which of eight bytes, in the order of memory, is the first that is a quote, a backslash or a
+/// The index, in the order of memory, of the first of eight bytes that is a quote, a backslash or a
 /// control character.
 #[inline]
 fn first_special(bytes: u64) -> Option<usize> {
@@ -350,7 +350,7 @@ fn first_special(bytes: u64) -> Option<usize> {
 
 /// The names of an object so far.
 struct MemberNames {
-    /// One bit for each name: where it is not set, the name is new.
+    /// One bit for each hash of a name: if it is not set, the name is new.
     marks: u64,
     spans: [Span; MEMBERS],
     count: usize,
@@ -363,7 +363,7 @@ impl Default for MemberNames {
 }
 
 impl MemberNames {
-    /// Adds a name, unless it is there.
+    /// Adds a name, unless the object already has it.
     #[inline]
     fn add(&mut self, all: &[u8], span: Span, name: &[u8]) -> Result<(), Malformed> {
         let first = name.first().copied().unwrap_or_default();
@@ -480,7 +480,7 @@ mod tests {
         }
     }
 
-    /// Values, written with white space, escapes, and names that repeat.
+    /// Values, written with white space, escapes, and repeated names.
     fn value() -> impl Strategy<Value = String> {
         let string = r#""([a-c"]|\\[nt"\\/u]|\\u00[46][1-3]|\\ud83d\\ude00|é|.){0,9}""#;
         let leaf = prop_oneof![

@@ -27,9 +27,9 @@ use crate::base64url;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Jwks {
-    /// Those that verify, each id once.
+    /// The keys that can verify, each id once.
     pub keys: Vec<Key>,
-    /// The others.
+    /// The entries that were skipped.
     pub skipped: Vec<SkippedJwk>,
 }
 
@@ -47,19 +47,19 @@ pub struct SkippedJwk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JwkFault {
-    /// A member is of a type that it cannot have.
+    /// A member has an invalid type.
     Malformed,
-    /// A symmetric or private key: anybody who reads the document can sign with it.
+    /// A symmetric or private key: every reader of the document can sign with it.
     Secret,
-    /// For something else than verifying signatures (`use`, `key_ops`).
+    /// The key is for a purpose other than verifying signatures (`use`, `key_ops`).
     Use,
-    /// Of a type, a curve or an algorithm that is not verified here.
+    /// The type, the curve or the algorithm is not supported.
     Algorithm,
-    /// Without an id, or with one that tokens cannot name here.
+    /// The id is missing, or not one that tokens can name.
     Id,
     /// An earlier entry has the same id.
     Duplicate,
-    /// Its numbers are no key.
+    /// The numbers are not a valid key.
     Value,
 }
 
@@ -85,17 +85,17 @@ struct Jwk {
 }
 
 impl Jwks {
-    /// The most bytes of a document.
+    /// The maximum size of a document in bytes.
     pub const MAX_LEN: usize = 64 * 1024;
 
-    /// The most entries of a document.
+    /// The maximum number of entries of a document.
     pub const MAX_KEYS: usize = 64;
 
     /// Reads a document.
     ///
     /// # Errors
     ///
-    /// [`KeyError::Encoding`] where it is no set of keys, or a larger one than is read.
+    /// [`KeyError::Encoding`] if it is not a set of keys, or exceeds a limit.
     pub fn parse(document: &[u8]) -> Result<Self, KeyError> {
         // serde also reads the members of a struct from an array, by position.
         let is_object = document.trim_ascii_start().starts_with(b"{");

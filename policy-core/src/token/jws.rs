@@ -27,8 +27,8 @@ impl<'t> Segments<'t> {
         })
     }
 
-    /// As [`split`](Self::split), but the payload may be empty, which only a signature of nothing
-    /// has (RFC 7515 has no rule against it).
+    /// As [`split`](Self::split), but the payload may be empty, as in a signature over no content
+    /// (RFC 7515 has no rule against it).
     fn split_loosely(token: &'t [u8]) -> Result<(&'t [u8], Self), TokenError> {
         let is_character =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -66,7 +66,7 @@ impl From<SignatureFault> for TokenError {
 ///
 /// # Errors
 ///
-/// Why the signature is not one of these keys by one of these algorithms.
+/// The reason why the signature is not one of these keys by one of these algorithms.
 ///
 /// ```
 /// use policy_core::{

@@ -27,7 +27,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: &[Self] = &[
         Self::Hs256,
         #[cfg(feature = "asym")]
@@ -42,13 +42,13 @@ impl Algorithm {
     #[cfg(feature = "asym")]
     pub const ASYMMETRIC: &[Self] = &[Self::Es256, Self::Ed25519, Self::Rs256];
 
-    /// The name that the header of a token of ours carries.
+    /// The name in the header of a token of this server.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hs256 => "HS256",
             #[cfg(feature = "asym")]
             Self::Es256 => "ES256",
-            // The name that every library reads.
+            // The name that every library accepts.
             #[cfg(feature = "asym")]
             Self::Ed25519 => "EdDSA",
             #[cfg(feature = "asym")]
@@ -74,9 +74,9 @@ impl Algorithm {
 /// Why a signature is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignatureFault {
-    /// The text is no base64url.
+    /// The text is not base64url.
     Malformed,
-    /// It is not the signature of this key.
+    /// It is not a signature by this key.
     Bad,
 }
 
@@ -102,7 +102,7 @@ pub struct Key {
 
 #[derive(Clone)]
 pub(super) enum Material {
-    /// Keyed: a clone of it hashes the message without the key's blocks.
+    /// Already keyed: a clone of it hashes the message without the blocks of the key.
     Hs256(Hmac<Sha256>),
     #[cfg(feature = "asym")]
     Asymmetric(Box<super::asym::AsymmetricKey>),
@@ -131,7 +131,7 @@ impl Key {
         Ok(Self { id: id.into(), header: header.into(), material })
     }
 
-    /// The id that tokens name it by (`kid`).
+    /// The id by which tokens name the key (`kid`).
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -214,19 +214,19 @@ impl Material {
     }
 }
 
-/// Whether our tokens may name a key so: no path, no query, nothing to escape.
+/// Whether tokens of this server may use this id of a key: no path, no query, nothing to escape.
 pub(super) fn is_key_id(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
-/// Whether another issuer may name a key so. Many write base64, and it is only compared.
+/// Whether another issuer may use this id of a key. Many write base64, and it is only compared.
 fn is_public_key_id(id: &str) -> bool {
     (1..=128).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
 }
 
-/// The bytes of a signature text that has to encode exactly `N` bytes.
+/// The bytes of a signature, whose text must encode exactly `N` bytes.
 pub(super) fn exact<const N: usize>(text: &[u8]) -> Result<[u8; N], SignatureFault> {
     base64url::decode_exact(text).ok_or_else(|| {
         let is_base64url = base64url::decode(text, &mut Vec::new()).is_some();

@@ -3,8 +3,8 @@
 //! A [`Key`] has an id and exactly one algorithm; a [`KeyRing`] holds the current keys, upcoming
 //! keys and keys that are being retired. A [`Profile`] states what a token must look like, and a
 //! [`Verifier`] checks tokens against it: first the cheap form checks, then the signature, then the
-//! claims, so that nothing unauthenticated is ever parsed as claims. What depends on the time comes
-//! last, and alone: it is asked again where the same token arrives again.
+//! claims, so that nothing unauthenticated is ever parsed as claims. The checks that depend on the
+//! time come last and are separate: they are repeated if the same token arrives again.
 //!
 //! ```
 //! use policy_core::{

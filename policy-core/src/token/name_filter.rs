@@ -1,42 +1,43 @@
-//! Tells that a name is not in a set, without a look at the set.
+//! A filter that excludes most names that are not in a set, without a look-up in the set.
 
 use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-/// The bits of the filter for each name that it has room for.
+/// The number of bits of the filter for each name of its capacity.
 const BITS_OF_NAME: usize = 10;
 
-/// The bits that a name sets, all in one line: the best number for as many bits of each name.
+/// The number of bits that a name sets, all in one line: the optimum for the number of bits per
+/// name.
 const BITS_SET: u32 = 6;
 
-/// The bits of a number that select one of a line.
+/// The number of bits that select a bit of a line.
 const BITS_OF_INDEX: u32 = Line::BITS.ilog2();
 
-/// A Bloom filter in front of a large set of names. A question about a name that is not in the set
-/// reads one line of a cache, out of about ten bits for each name of the set, where a look at the
-/// set would read several lines out of a hundred bytes each. A million names fit into the cache of
+/// A Bloom filter in front of a large set of names. A query for a name that is not in the set reads
+/// one cache line of a table with about ten bits per name, while a look-up in the set would read
+/// several lines of a table with a hundred bytes per name. A million names fit into the cache of
 /// one core.
 ///
-/// It never denies a name of the set. That it does not deny another one only costs time, so the
-/// hash has no key: who chooses names that collide gets the cost of a set without a filter.
+/// It has no false negatives. False positives only cost time, so the hash has no key: an attacker
+/// who chooses colliding names causes only the cost of a set without a filter.
 ///
-/// Names that leave the set stay in the filter until it is made anew, which it is when as many were
-/// added as it has room for. Its room is half as much again as the set had names, so the cost of
-/// that is a constant for each name.
+/// Names that leave the set stay in the filter until it is rebuilt, which happens when it has
+/// reached its capacity. Its capacity is one and a half times the size of the set, so the cost of
+/// rebuilding is constant per name.
 #[derive(Debug, Default)]
 pub(super) struct NameFilter {
     lines: Box<[Line]>,
-    /// How many more names there is room for.
+    /// The number of names that can still be added.
     room: usize,
 }
 
-/// As large as a line of a cache.
+/// As large as a cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 struct Line([u64; 8]);
 
-/// The hash of a name, which a set keeps so that it can make its filter anew without its names.
+/// The hash of a name, which a set keeps so that it can rebuild its filter without the names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameHash(u64);
 
@@ -48,16 +49,16 @@ impl NameHash {
         Self(hasher.finish())
     }
 
-    /// The index among so many lines.
+    /// The index of the line, among this many lines.
     #[inline]
     fn line(self, lines: usize) -> usize {
         ((u128::from(self.0) * lines as u128) >> u64::BITS) as usize
     }
 
-    /// The indexes of the bits in the line, as a word and a bit of it.
+    /// The positions of the bits in the line: the index of a word, and the bit in the word.
     #[inline]
     fn bits(self) -> impl Iterator<Item = (usize, u64)> {
-        // The index of the line is of the upper bits of the hash: here each bit depends on more.
+        // The upper bits of the hash select the line; here each bit depends on more of it.
         let mixed = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (1..=BITS_SET).map(move |number| {
             let index = mixed >> (u64::BITS - BITS_OF_INDEX * number);
@@ -80,13 +81,13 @@ impl Line {
     #[inline]
     fn may_have(&self, hash: NameHash) -> bool {
         let has = |(word, bit)| self.0.get(word).is_none_or(|word| word & bit != 0);
-        // Without an end at the first that is not set: the reads overlap, and no branch is guessed.
+        // No early exit at the first unset bit: the reads overlap, and no branch is mispredicted.
         hash.bits().fold(true, |all, bit| all & has(bit))
     }
 }
 
 impl NameFilter {
-    /// The filter of a set, with room for half as many names again.
+    /// The filter of a set, with room for half as many additional names.
     pub(super) fn of(names: impl Iterator<Item = NameHash>, count: usize) -> Self {
         let lines = (count * 3 / 2 * BITS_OF_NAME).div_ceil(Line::BITS as usize).max(1);
         let room = lines * Line::BITS as usize / BITS_OF_NAME;
@@ -95,7 +96,7 @@ impl NameFilter {
         filter
     }
 
-    /// Whether the filter should be made anew before the next name.
+    /// Whether the filter should be rebuilt before the next name.
     pub(super) fn is_full(&self) -> bool {
         self.room == 0
     }
@@ -109,7 +110,7 @@ impl NameFilter {
         }
     }
 
-    /// Whether the set may have this name: always, if it has.
+    /// Whether the set may have this name. There are no false negatives.
     #[inline]
     pub(super) fn may_have(&self, name: &str) -> bool {
         let name = NameHash::of(name);
@@ -130,7 +131,7 @@ mod tests {
         range.map(|number| format!("name-{number}")).collect()
     }
 
-    /// Also beyond its room, and of the empty set.
+    /// Also beyond its capacity, and for the empty set.
     #[test]
     fn a_name_of_the_set_is_never_denied() {
         let names = names(0..2000);
@@ -144,8 +145,8 @@ mod tests {
         }
     }
 
-    /// As many as the arithmetic of Bloom filters says, even when it is full: 1.3 in a hundred,
-    /// where lines are as unequal as chance makes them.
+    /// As many as the theory of Bloom filters predicts, even when it is full: 1.3 in a hundred,
+    /// since the lines are filled unequally at random.
     #[test]
     fn few_other_names_are_not_denied() {
         let (known, others) = (names(0..75_000), names(75_000..175_000));

@@ -72,8 +72,7 @@ impl OpaqueToken {
         &self.bytes
     }
 
-    /// The SHA-256 of the bytes. Stores keep only this, so that somebody who reads a store gets no
-    /// token.
+    /// The SHA-256 of the bytes. Stores keep only this, so that a reader of a store gets no token.
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.bytes).into()
     }

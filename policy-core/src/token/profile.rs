@@ -38,7 +38,7 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// Where one of them is empty.
+    /// If one of them is empty.
     pub fn new(issuer: &str, audience: &str) -> Result<Self, ProfileError> {
         if issuer.is_empty() {
             return Err(ProfileError::Issuer);
@@ -59,11 +59,11 @@ impl Profile {
         })
     }
 
-    /// Another type than `at+jwt`, such as `secevent+jwt`.
+    /// Requires a type other than `at+jwt`, such as `secevent+jwt`.
     ///
     /// # Errors
     ///
-    /// Where it is no type in lower case, or has its `application/`.
+    /// If it is not a type in lower case, or has the prefix `application/`.
     pub fn typ(self, typ: &str) -> Result<Self, ProfileError> {
         let is_type = !typ.is_empty()
             && typ.bytes().all(|byte| {
@@ -85,7 +85,7 @@ impl Profile {
         Self { typ: None, ..self }
     }
 
-    /// How far clocks may differ.
+    /// Sets the maximum difference between clocks.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Profile {
         Ok(Self { leeway: leeway.as_secs(), ..self })
     }
 
-    /// How long after its issue a token may expire.
+    /// Sets the maximum lifetime of a token, counted from its issue.
     ///
     /// # Errors
     ///
@@ -109,8 +109,8 @@ impl Profile {
         Ok(Self { max_lifetime: lifetime.as_secs(), ..self })
     }
 
-    /// The longest accepted token in bytes. It bounds the work that an attacker without a key can
-    /// cause.
+    /// Sets the maximum length of an accepted token in bytes. It bounds the work that an attacker
+    /// without a key can cause.
     ///
     /// # Errors
     ///
@@ -130,8 +130,8 @@ impl Profile {
     }
 
     /// Leaves the audience, the subject, the scopes and the roles to the caller, since another
-    /// issuer may keep them in claims of its own. The caller has to check the audience. A token
-    /// then needs no `jti`, and one has up to 255 bytes.
+    /// issuer may keep them in other claims. The caller has to check the audience. A token then
+    /// needs no `jti`; if it has one, the `jti` may have up to 255 bytes.
     #[cfg(feature = "asym")]
     #[must_use]
     pub fn mapped_claims(self) -> Self {

@@ -1,4 +1,4 @@
-//! How one refresh token follows from the one before.
+//! Derives each refresh token from the previous one.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// Computed by Python's `hmac`: HKDF without salt over 32 ones, info `refresh token`, then
+    /// Computed with Python's `hmac`: HKDF without salt over 32 ones, info `refresh token`, then
     /// HMAC over `rt` and 32 sevens.
     #[test]
     fn a_successor_is_the_hmac_of_its_predecessor() {

@@ -17,12 +17,13 @@ use crate::time::Timestamp;
 ///
 /// The store numbers its cut-offs, and a token of this app states the newest number that was known
 /// when the request that issued it began ([`NewClaims::cut_offs`](super::NewClaims::cut_offs)).
-/// A cut-off with a higher number covers it, whatever the clocks say. A cut-off also names a
-/// second, and tokens whose `iat` is before it are refused: those of other issuers state no number.
-/// Since `iat` counts whole seconds, the [cut-off](Self::cut_off) of now is the *next* second, and a
-/// token that is [issued](Self::issue_time) after it, in the same second, says that second too.
+/// A cut-off with a higher number covers it, regardless of clocks. A cut-off also names a second,
+/// and tokens whose `iat` is before it are refused: tokens of other issuers state no number. Since
+/// `iat` counts whole seconds, the [cut-off](Self::cut_off) of now is the *next* second, and a
+/// token that is [issued](Self::issue_time) after it, in the same second, states the next second,
+/// too.
 ///
-/// How old the set is, is told by a clock that never goes back: the time since a fixed point.
+/// The age of the set is measured by a monotonic clock: the time since a fixed point.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,7 +47,7 @@ use crate::time::Timestamp;
 pub struct RevocationSet {
     tokens: HashMap<Arc<str>, Named<Timestamp>>,
     users: HashMap<Arc<str>, Named<Cut>>,
-    /// Of the names of both.
+    /// The names of revoked tokens and of users with a cut-off.
     filter: NameFilter,
     /// The cut-off of all users.
     all: Cut,
@@ -54,19 +55,19 @@ pub struct RevocationSet {
     dropped: u64,
     /// When each entry can be dropped.
     ends: BinaryHeap<Reverse<(Timestamp, Entry)>>,
-    /// How long a token can be accepted after its `iat`: its longest life and the leeway.
+    /// How long a token can be accepted after its `iat`: its maximum lifetime and the leeway.
     longest: Duration,
     max_staleness: Duration,
-    /// When the set last had everything that the store has.
+    /// When the set was last complete with respect to the store.
     caught_up: Option<Duration>,
 }
 
-/// A cut-off: what was issued before it is revoked.
+/// A cut-off: tokens that were issued before it are revoked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Tokens whose `iat` is before this second are revoked.
     pub before: u64,
-    /// Its number among those of the store. Tokens that state a lower one are revoked.
+    /// Its number in the store. Tokens that state a lower one are revoked.
     pub number: u64,
 }
 
@@ -81,7 +82,7 @@ impl Cut {
     }
 }
 
-/// What is known of a name, with its hash for the filter.
+/// The entry of a name, with the hash of the name for the filter.
 #[derive(Clone, Copy, Debug)]
 struct Named<T> {
     hash: NameHash,
@@ -103,7 +104,7 @@ pub struct TokenNames<'a> {
     pub session: Option<&'a str>,
     /// Its `sub`.
     pub user: &'a str,
-    /// The newest cut-off that was known when it was issued; `None` if it does not say.
+    /// The newest cut-off that was known when it was issued; `None` if the token does not state it.
     pub cut_offs: Option<u64>,
 }
 
@@ -114,7 +115,7 @@ pub enum RevocationStatus {
     Good,
     /// It is revoked.
     Revoked,
-    /// It is not known to be revoked, but the set is too old to rely on.
+    /// It is not known to be revoked, but the set is too old to be reliable.
     Stale,
 }
 
@@ -162,8 +163,8 @@ impl RevocationSet {
         is_covered(&self.all) || (self.may_have(names) && self.has(names, is_covered))
     }
 
-    /// Whether one of the names may be revoked. All three are asked for at once, so that the reads
-    /// from memory overlap.
+    /// Whether one of the names may be revoked. Queries the filter for all three at once, so that
+    /// the reads from memory overlap.
     fn may_have(&self, names: TokenNames<'_>) -> bool {
         let may_have = |name| self.filter.may_have(name);
         may_have(names.id) | names.session.is_some_and(may_have) | may_have(names.user)
@@ -176,18 +177,18 @@ impl RevocationSet {
     }
 
     /// Whether a cut-off of this user, or of all, has a higher number than the one that was known.
-    /// For a number so old that later cut-offs were dropped, this is so for every user.
+    /// Always true for a number that is lower than that of a dropped cut-off.
     pub fn is_cut_off(&self, user: &str, known: u64) -> bool {
         let of_user = self.users.get(user).map_or(0, |user| user.known.number);
         known < of_user.max(self.all.number).max(self.dropped)
     }
 
-    /// Whether the set lost touch with the store for longer than allowed.
+    /// Whether the set was without contact to the store for longer than allowed.
     pub fn is_stale(&self, now: Duration) -> bool {
         self.caught_up.is_none_or(|then| now.saturating_sub(then) > self.max_staleness)
     }
 
-    /// Notes that the set had everything that the store had at `when`.
+    /// Notes that the set was complete with respect to the store at `when`.
     pub fn caught_up(&mut self, when: Duration) {
         self.caught_up = self.caught_up.max(Some(when));
     }
@@ -249,14 +250,15 @@ impl RevocationSet {
         now.max(Timestamp::from_seconds(of_user.max(self.all.before)))
     }
 
-    /// Drops up to `limit` entries that cover no live token any more. Returns whether there may be
+    /// Drops up to `limit` entries that no longer cover a live token. Returns whether there may be
     /// more of them.
     pub fn expire(&mut self, now: Timestamp, limit: usize) -> bool {
         for _ in 0..limit {
             if self.ends.peek().is_none_or(|Reverse((end, _))| *end > now) {
                 return false;
             }
-            // An entry whose end was extended is in the heap a second time, with the later end.
+            // If the end of an entry was extended, the entry is in the heap a second time, with the
+            // later end.
             match self.ends.pop() {
                 Some(Reverse((end, Entry::Token(id)))) => {
                     if self.tokens.get(&id).is_some_and(|token| token.known <= end) {
@@ -293,7 +295,7 @@ impl RevocationSet {
         self.tokens.iter().map(|(id, token)| (&**id, token.known))
     }
 
-    /// The users who were cut off, each with the last cut-off.
+    /// The users with a cut-off, each with the last one.
     pub fn users(&self) -> impl Iterator<Item = (&str, Cut)> {
         self.users.iter().map(|(user, known)| (&**user, known.known))
     }
@@ -407,7 +409,7 @@ mod tests {
         assert!(!set.expire(at(20), 7));
     }
 
-    /// Also while the filter is made anew for more of them, and while others end.
+    /// Also while the filter is rebuilt for more of them, and while others end.
     #[test]
     fn many_are_revoked_each_until_its_end() {
         let mut set = fresh();
@@ -434,7 +436,7 @@ mod tests {
         }
     }
 
-    /// The number decides where the second says nothing, and the second where there is no number.
+    /// The number decides if the second does not, and the second if there is no number.
     #[test]
     fn a_cut_off_covers_what_was_issued_before_it_by_number_or_by_time() {
         let mut set = fresh();
@@ -498,8 +500,8 @@ mod tests {
     }
 
     /// A revoked token, by its id or by a cut-off, is refused at every later time until its
-    /// lifetime and the leeway are over, whatever else is revoked or dropped meanwhile; and nothing
-    /// else is refused.
+    /// lifetime and the leeway are over, regardless of other revocations and dropped entries; and
+    /// no other token is refused.
     #[test]
     fn revoked_is_revoked_until_the_end() {
         struct Issued {

@@ -1,4 +1,4 @@
-//! Keys of today, of tomorrow and of yesterday.
+//! Current, upcoming and retiring keys.
 
 use super::{Key, KeyError};
 use crate::time::Timestamp;
@@ -9,11 +9,11 @@ use crate::time::Timestamp;
 pub struct RingKey {
     /// The key.
     pub key: Key,
-    /// When it begins to sign. Deploy the key to every server some minutes earlier: all of them
-    /// must be able to verify what the first one signs.
+    /// When the key begins to sign. Deploy it to every server some minutes earlier: all servers
+    /// must be able to verify its first signature.
     pub signs_from: Timestamp,
-    /// From when on it does not even verify: at the earliest when the last token that it signed
-    /// has expired.
+    /// When the key stops verifying: at the earliest when the last token that it signed has
+    /// expired.
     pub retires: Option<Timestamp>,
 }
 
@@ -33,8 +33,8 @@ pub(super) fn is_before(retires: Option<Timestamp>, now: Timestamp) -> bool {
     retires.is_none_or(|retires| now < retires)
 }
 
-/// Keys by their ids: every one that is not retired verifies, the newest that has begun to sign
-/// signs.
+/// Keys by their ids: every key that is not retired verifies, and the newest key whose `signs_from`
+/// has passed signs.
 #[derive(Debug)]
 pub struct KeyRing(Box<[RingKey]>);
 
@@ -43,7 +43,7 @@ impl KeyRing {
     ///
     /// # Errors
     ///
-    /// Where there is no key, or two have one id.
+    /// If there is no key, or two have one id.
     pub fn new(mut keys: Vec<RingKey>) -> Result<Self, KeyError> {
         keys.sort_by_key(|entry| std::cmp::Reverse(entry.signs_from));
         let mut ids: Vec<&str> = keys.iter().map(|entry| entry.key.id()).collect();
@@ -57,7 +57,7 @@ impl KeyRing {
         }
     }
 
-    /// The keys, that which signs latest first.
+    /// The keys; the key with the latest `signs_from` is first.
     pub fn keys(&self) -> impl Iterator<Item = &RingKey> {
         self.0.iter()
     }

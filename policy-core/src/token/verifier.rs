@@ -2,8 +2,8 @@
 //!
 //! It has two parts. The first, [`Verifier::open`], depends on the bytes of a token and on the keys
 //! alone: it checks the signature and reads the claims. The second, [`SignedToken::verify_at`],
-//! depends on the time. Whoever keeps the result of the first for the next time that the same bytes
-//! arrive cannot leave out the second, which is the only way to the claims.
+//! depends on the time. A cache of the result of the first part for the same bytes cannot skip the
+//! second part, which is the only way to the claims.
 
 use std::{fmt, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{base64url, time::Timestamp};
 #[derive(Debug)]
 pub struct Verifier {
     profile: Arc<Profile>,
-    /// Whether the profile accepts the headers that our own keys write.
+    /// Whether the profile accepts the headers that the server's own keys write.
     takes_own_headers: bool,
 }
 
@@ -36,8 +36,8 @@ impl SignedToken {
         Arc::ptr_eq(&self.profile, &verifier.profile)
     }
 
-    /// The second part of the verification: whether its key has not retired, and whether its claims
-    /// are those that the profile requires at this time.
+    /// The second part of the verification: checks that the key has not retired, and that the
+    /// claims meet the requirements of the profile at this time.
     ///
     /// # Errors
     ///
@@ -55,7 +55,8 @@ impl fmt::Debug for SignedToken {
     }
 }
 
-/// What the time decides about a token with these claims, whose key retires then.
+/// The checks that depend on the time, for a token with these claims and this retirement of its
+/// key.
 #[inline]
 fn check(
     fields: &Fields,
@@ -124,7 +125,7 @@ impl Verifier {
     }
 
     /// Whether a token *claims* to be issued by the issuer of the profile. Nothing is verified: use
-    /// this only to word a refusal or to select a verifier, never to admit anybody.
+    /// this only to word a refusal or to select a verifier, never to admit a caller.
     #[cfg(feature = "asym")]
     pub fn is_claimed_by(&self, token: &[u8]) -> bool {
         let payload = || {
@@ -155,7 +156,7 @@ impl Verifier {
             None => self.any_header(keys, token)?,
         };
         if let Err(fault) = entry.key.verify(segments.message, segments.signature) {
-            // Segments that were found without looking at their characters.
+            // The segments were split without a check of their characters.
             Segments::split(token)?;
             return Err(fault.into());
         }
@@ -165,8 +166,8 @@ impl Verifier {
         Ok((Fields::read(payload, &self.profile)?, entry.retires))
     }
 
-    /// The key and the segments of a token that begins as ours do. Characters are not looked at:
-    /// decoding does that, and a token with others in it has no signature.
+    /// The key and the segments of a token that begins with a prepared header. Characters are not
+    /// checked: decoding does that, and a token with invalid characters has no valid signature.
     #[inline]
     fn own_header<'k, 't>(
         &self,

@@ -1,4 +1,4 @@
-//! Addresses that are not those of a machine that everybody could reach.
+//! Addresses that are not those of a publicly reachable machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// loopback, private, link-local, unique local, shared by a carrier, multicast, broadcast,
 /// documentation, reserved. To connect to one is to connect to this machine or to its neighbours.
 ///
-/// An IPv6 address that stands for an IPv4 address is what that is (RFC 4291 2.5.5.2, RFC 6052,
-/// RFC 3056).
+/// An IPv6 address that embeds an IPv4 address is judged by that (RFC 4291 2.5.5.2, RFC 6052, RFC
+/// 3056).
 ///
 /// ```
 /// use policy_core::tunnel::is_special;
@@ -45,8 +45,8 @@ fn is_special_v6(address: Ipv6Addr) -> bool {
         // NAT64 and 6to4: the address that is reached is the one inside.
         [0x64, 0xff9b, 0, 0, 0, 0] => v4(g, h),
         [0x2002, high, low, ..] => v4(high, low),
-        // What is left of ::/8 is loopback, unspecified, of NAT64 inside a network, or of no use.
-        // Beyond, only 2000::/3 is given to anybody.
+        // The rest of ::/8 is loopback, unspecified, NAT64 inside a network, or unused. Beyond,
+        // only 2000::/3 is allocated.
         [first, ..] if first & 0xe000 != 0x2000 => true,
         // Protocols (Teredo among them), documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => true,

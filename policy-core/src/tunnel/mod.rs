@@ -1,4 +1,4 @@
-//! Where a tunnel may lead: targets that are listed, and addresses that are nobody's inside.
+//! Where a tunnel may lead: listed targets, and addresses that are not internal.
 
 mod address;
 mod target;

@@ -1,9 +1,9 @@
-//! Where a tunnel leads.
+//! The target of a tunnel.
 
 use std::{fmt, net::IpAddr};
 
-/// A host and a port: what a CONNECT asks for (RFC 9110 9.3.6, `authority-form` of RFC 9112
-/// 3.2.3), and what a list of targets names. The port is always said.
+/// A host and a port: the target of a CONNECT (RFC 9110 9.3.6, `authority-form` of RFC 9112 3.2.3),
+/// or an entry of a list of targets. The port is always explicit.
 ///
 /// ```
 /// use policy_core::tunnel::TunnelTarget;
@@ -28,12 +28,12 @@ pub struct TunnelTarget {
 pub enum Host {
     /// A name to resolve, in lower case.
     Name(Box<str>),
-    /// An address. An IPv4 address is one, however it was written.
+    /// An address. An IPv4 address that is written as IPv6 is stored as IPv4.
     Address(IpAddr),
 }
 
 impl TunnelTarget {
-    /// Reads a target; `None` if it is none.
+    /// Parses a target; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = text.rsplit_once(':')?;
         let is_number = port.bytes().all(|byte| byte.is_ascii_digit()) && !port.starts_with('0');
@@ -49,8 +49,8 @@ impl TunnelTarget {
     }
 }
 
-/// Labels of letters, digits, `-` and `_`, the last of which is no number: resolvers take such a
-/// name for an address in one of its older forms (`127.1`, `0x7f.1`).
+/// Labels of letters, digits, `-` and `_`, the last of which is not a number: resolvers interpret
+/// such a name as an address in one of its older forms (`127.1`, `0x7f.1`).
 fn name(host: &str) -> Option<Box<str>> {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::catalogue::Rule;
 
-/// How many questions a policy has: one for each directive, and one for each of its sources.
+/// The number of checks of a policy: one for each directive, and one for each of its sources.
 pub(crate) const fn slots(policy: &[Directive<'_>]) -> usize {
     let (mut rest, mut slots) = (policy, 0);
     while let [Directive(_, sources), tail @ ..] = rest {
@@ -16,7 +16,7 @@ pub(crate) const fn slots(policy: &[Directive<'_>]) -> usize {
     slots
 }
 
-/// The rule that is broken there.
+/// The rule that the entry of a slot breaks.
 pub(crate) const fn check(policy: &[Directive<'_>], slot: usize) -> Option<Rule> {
     match locate(policy, slot) {
         Some((before, directive, None)) => check_directive(before, directive),
@@ -46,7 +46,7 @@ pub(crate) const fn has(policy: &[Directive<'_>], name: Name) -> bool {
     false
 }
 
-/// The directives in front of a slot, the one it is of, and its source where it is one's.
+/// The directives before a slot, the directive of the slot, and its source if the slot is a source.
 type Located<'p, 'a> = (&'p [Directive<'a>], Directive<'a>, Option<Source<'a>>);
 
 const fn locate<'p, 'a>(policy: &'p [Directive<'a>], slot: usize) -> Option<Located<'p, 'a>> {
@@ -151,7 +151,7 @@ const fn takes(name: Name, sources: &[Source<'_>], source: Source<'_>) -> bool {
     }
 }
 
-/// `default-src` applies to everything that has no directive of its own.
+/// `default-src` applies to everything without its own directive.
 const fn decides_scripts(policy: &[Directive<'_>], name: Name) -> bool {
     match name {
         Name::DefaultSrc => !has(policy, Name::ScriptSrc),
@@ -163,7 +163,8 @@ const fn decides_scripts(policy: &[Directive<'_>], name: Name) -> bool {
 const fn check_scripts(sources: &[Source<'_>], source: Source<'_>) -> Option<Rule> {
     let has = SourceKinds::new(sources);
     match source {
-        // Browsers leave these aside where there is a mark, or one that is passed on.
+        // Browsers ignore `'unsafe-inline'` beside a nonce or a hash, and hosts and schemes beside
+        // `'strict-dynamic'`.
         Source::DangerousUnsafeInline if !has.marks => Some(Rule::CspScriptsInline),
         Source::Any if !has.strict_dynamic => Some(Rule::CspScriptsOfAnybody),
         Source::Scheme(scheme) if !has.strict_dynamic && is_open(scheme) => {

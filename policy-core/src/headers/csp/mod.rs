@@ -51,10 +51,10 @@ macro_rules! names {
         pub enum Name { $(#[doc = concat!("`", $text, "`")] $name,)* }
 
         impl Name {
-            /// Every directive there is.
+            /// All directives.
             pub const ALL: &[Name] = &[$(Name::$name,)*];
 
-            /// The name as it is written.
+            /// The name as written in a policy.
             pub const fn text(self) -> &'static str {
                 match self { $(Name::$name => $text,)* }
             }

@@ -1,4 +1,4 @@
-//! Reads a policy that is written as text.
+//! Parses the text of a policy.
 
 use super::{Directive, Name, Source, Takes};
 use crate::catalogue::Rule;

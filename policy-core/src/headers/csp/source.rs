@@ -23,9 +23,9 @@ pub enum Source<'a> {
     ReportSample,
     /// `'wasm-unsafe-eval'`: WebAssembly may be compiled.
     WasmUnsafeEval,
-    /// `'unsafe-hashes'`: hashes count for handlers of events, too.
+    /// `'unsafe-hashes'`: hashes also apply to event handlers.
     DangerousUnsafeHashes,
-    /// `'unsafe-eval'`: scripts may make scripts of texts.
+    /// `'unsafe-eval'`: scripts may evaluate text as code.
     DangerousUnsafeEval,
     /// `'unsafe-inline'`: injected markup can run scripts.
     DangerousUnsafeInline,
@@ -59,7 +59,7 @@ const KEYWORDS: [(&str, Source<'static>); 11] = [
 ];
 
 impl<'a> Source<'a> {
-    /// The entry as it is written, but for the quotes of a hash.
+    /// The entry as written in a policy, but without the quotes of a hash.
     pub const fn text(&self) -> &'a str {
         match *self {
             Self::None => "'none'",
@@ -97,7 +97,7 @@ pub(super) const fn is_keyword(text: &str) -> bool {
     strip_prefix(text.as_bytes(), b"nonce-").is_some() || is_hash(text)
 }
 
-/// Whether this is the name of a digest and a whole one in base64.
+/// Whether this is the name of a digest algorithm followed by a complete digest in base64.
 pub(super) const fn is_hash(text: &str) -> bool {
     let (digits, padding) = match text.as_bytes() {
         [b's', b'h', b'a', b'2', b'5', b'6', b'-', digest @ .., b'='] => (digest, 43),
@@ -116,7 +116,7 @@ pub(super) const fn is_scheme(text: &str) -> bool {
     }
 }
 
-/// Whether this is a host, with a scheme in front or without, a port, a path (Content Security
+/// Whether this is a host, with or without a scheme in front, a port and a path (Content Security
 /// Policy 3, 2.3.1, `host-source`).
 pub(super) const fn is_host(text: &str) -> bool {
     let mut host = text.as_bytes();
@@ -153,7 +153,7 @@ pub(super) const fn is_host(text: &str) -> bool {
     matches!(rest, [] | [b'/', ..]) && all(rest, Class::Path)
 }
 
-/// Whether this is a word that ends no value and starts no other.
+/// Whether this is a word without characters that would end the value or start another.
 pub(super) const fn is_word(text: &str) -> bool {
     !text.is_empty() && all(text.as_bytes(), Class::Word)
 }
