@@ -84,8 +84,8 @@ fn every_exchange_goes_as_expected() {
     assert_eq!(cases.iter().filter(|case| case.level == Level::Policy).count(), 1);
 }
 
-/// Keys of the format that no case has at the moment: each holds where it is true, and is reported
-/// where it is not.
+/// Keys of the format that no case has at the moment: each passes if it is true, and is reported if
+/// it is not.
 #[test]
 fn every_key_of_the_format_is_compared() {
     let differences = |expect: Value| {

@@ -1,4 +1,4 @@
-//! What the public-suffix list says of names.
+//! The verdict of the public-suffix list on names.
 
 use policy_core::{
     Rule,
@@ -6,7 +6,7 @@ use policy_core::{
     cors::{Cors, CorsConfig, PolicyError},
 };
 
-/// Names, and whether anybody can register a name below.
+/// Names, and whether the public can register names below them.
 const NAMES: [(&str, bool); 24] = [
     // Rules of one label and of two.
     ("com", true),

@@ -1,4 +1,4 @@
-//! What a step of a builder lets pass, or adds.
+//! The permissions and additions of each step of a builder.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn a_risk_is_taken_by_its_own_word_alone() {
         (CorsPolicy::origins_at_run_time("partners"), Rule::BoundMissing),
     ];
     for (risk, (builder, rule)) in risks.into_iter().enumerate() {
-        // Some rules are checked where the policy is built, others where its list is there.
+        // Some rules are checked where the policy is built, others when its list is set.
         let is_refused = |builder: CorsPolicyBuilder| match builder.try_build() {
             Err(found) => found.rule == rule,
             Ok(policy) => Cors::new("a test", &policy, &OriginLists::new())

@@ -1,7 +1,9 @@
-//! What floods of addresses cost others, and get for themselves, simulated.
+//! Simulates floods of addresses: their cost for other clients, and the requests that they get
+//! granted.
 //!
-//! `cargo xtask long floods` runs it at full size: a million clients and the default capacity. Every
-//! test run has a sixteenth of all numbers, which is the same question: shares and multiples stay.
+//! `cargo xtask long floods` runs it at full size: a million clients and the default capacity.
+//! Every test run uses a sixteenth of all numbers, which is equivalent: shares and multiples stay
+//! the same.
 
 use std::{collections::HashMap, env, net::IpAddr, time::Duration};
 
@@ -13,7 +15,7 @@ const RATES: [Rate; 3] = [Rate::per_hour(5), Rate::per_minute(10), Rate::per_min
 /// A million clients with one request in each period.
 const CLIENTS: u64 = 1_000_000;
 
-/// By how much every number is smaller than at full size.
+/// The divisor of every number, compared with full size.
 fn scale() -> u64 {
     env::var("POLICY_FLOODS_SCALE").ok().map_or(16, |text| text.parse().expect("a number"))
 }
@@ -81,7 +83,7 @@ impl Crowd {
         Self { table, per: rate.per.as_nanos() as u64, arriving: Vec::new() }
     }
 
-    /// Every address asks at a time of its own within a period that begins then.
+    /// Every address sends a request at a random time within a period that begins then.
     fn ask_once(&mut self, numbers: &mut Numbers, begin: u64, who: impl Iterator<Item = IpAddr>) {
         let per = self.per;
         self.arriving.extend(who.map(|address| (begin + numbers.below(per), address)));
@@ -128,9 +130,9 @@ fn a_million_clients_with_one_request_each_are_served() {
 /// A flood from a /44, which has 16 networks of 48 bits.
 #[derive(Clone, Copy, Debug)]
 enum Flood {
-    /// Each request from another network of 64 bits, as many as there are.
+    /// Each request comes from another network of 64 bits, of as many as there are.
     Wide,
-    /// Each client asks for its whole rate, and keeps its account for as long as it can.
+    /// Each client uses its whole rate, and keeps its account for as long as it can.
     Deep,
     /// This many requests a second, of the full size, from a random network of 64 bits each.
     Steady(u64),
@@ -154,7 +156,7 @@ impl Flood {
                 crowd.ask_once(numbers, begin, all);
             }
             Self::Deep => {
-                // Twice what is served, so that whoever is not served gives its turn to another.
+                // Twice what is served, so that a client that is not served is replaced by another.
                 let served = u64::from(capacity().clients_per_network) * 2;
                 for network in 0..NETWORKS {
                     for client in 0..served {
@@ -178,9 +180,9 @@ impl Flood {
     }
 }
 
-/// Against a million honest newcomers in each period, of whom fewer than one in a hundred pays. The
-/// flood itself gets, for each network of 48 bits, twice its number of clients times the rate
-/// within any period, and that number times the rate in the long run.
+/// Against a million honest new clients in each period, of whom fewer than one in a hundred is
+/// refused. The flood itself gets, for each network of 48 bits, twice its number of clients times
+/// the rate within any period, and that number times the rate in the long run.
 #[test]
 fn a_flood_costs_others_little_and_gets_the_stated_multiple() {
     let most = u64::from(capacity().clients_per_network);
@@ -228,7 +230,7 @@ fn granted_by_network(answered: &[(u64, IpAddr, bool)]) -> HashMap<u16, Vec<(u64
     granted
 }
 
-/// The most grants within one period.
+/// The maximum number of grants within one period.
 fn most_within(grants: &[(u64, u16)], per: u64) -> u64 {
     let (mut first, mut most) = (0, 0);
     for (last, (now, _)) in grants.iter().enumerate() {
@@ -240,7 +242,7 @@ fn most_within(grants: &[(u64, u16)], per: u64) -> u64 {
     most as u64
 }
 
-/// The most clients with a grant within one period.
+/// The maximum number of clients with a grant within one period.
 fn clients_within(grants: &[(u64, u16)], per: u64) -> u64 {
     let (mut first, mut most) = (0, 0);
     let mut within = HashMap::<u16, u32>::new();
@@ -259,7 +261,7 @@ fn clients_within(grants: &[(u64, u16)], per: u64) -> u64 {
     most as u64
 }
 
-/// A /32 has filled the table and goes on. Of a hundred thousand newcomers fewer than one in a
+/// A /32 has filled the table and continues. Of a hundred thousand new clients, fewer than one in a
 /// hundred is refused, while nearly all of the flood is.
 #[test]
 fn a_full_table_refuses_the_flood_and_not_the_newcomers() {
@@ -302,7 +304,7 @@ fn a_full_table_refuses_the_flood_and_not_the_newcomers() {
 }
 
 /// All clients of one /48 use their whole rate, in bursts and evenly, while a /44 floods the table:
-/// nobody is refused.
+/// no request of theirs is refused.
 #[test]
 fn five_thousand_clients_of_a_campus_are_served() {
     const CAMPUS: u16 = 999;

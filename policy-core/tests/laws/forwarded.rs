@@ -1,4 +1,4 @@
-//! Laws of what proxies report: whatever a client writes changes nothing of it.
+//! Laws of the reports of proxies: no field of a client changes them.
 
 use http::{HeaderMap, HeaderValue};
 use policy_core::forwarded::{
@@ -18,7 +18,7 @@ fn trusted() -> Vec<Network> {
 }
 
 /// Pieces from which a client composes lines: valid ones, almost valid ones, and ones that could
-/// swallow what follows.
+/// swallow the text after them.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = select(vec![
         "for=203.0.113.9",
@@ -59,7 +59,7 @@ fn headers(name: &'static str, lines: &[String]) -> HeaderMap {
     headers
 }
 
-/// How a proxy adds its report: as a line of its own, or appended to the last one.
+/// How a proxy adds its report: as a separate line, or appended to the last one.
 fn added(mut lines: Vec<String>, said: &str, is_joined: bool) -> Vec<String> {
     match lines.last_mut() {
         Some(last) if is_joined => *last = format!("{last}, {said}"),
@@ -75,7 +75,7 @@ fn address(said: &Statement<'_>) -> Option<String> {
     }
 }
 
-/// The report of a trusted proxy counts, whatever the client wrote in front of it.
+/// The report of a trusted proxy counts, regardless of any text of the client before it.
 #[test]
 fn nobody_speaks_for_a_proxy_by_forwarded() {
     let cases = (vec(pieces(), 0..3), any::<bool>());
@@ -134,8 +134,8 @@ fn beginnings() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(whole, pieces)| [whole.unwrap_or_default(), &pieces.concat()].concat())
 }
 
-/// A decision about a header is final: no later byte changes where it ends, what it says, or that
-/// it is none.
+/// A decision about a header is final: no later byte changes where it ends, its content, or that it
+/// is malformed.
 #[test]
 fn the_end_of_a_header_does_not_move() {
     let cases = (beginnings(), any::<prop::sample::Index>());

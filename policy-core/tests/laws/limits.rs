@@ -1,4 +1,4 @@
-//! Laws of rates, compared with a plain log of what was granted.
+//! Laws of rates, compared with a plain log of grants.
 
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
@@ -38,13 +38,12 @@ fn pause(rate: &Rate, (kind, any): (u8, u64)) -> u64 {
     }
 }
 
-/// What was granted to one client.
+/// The grants to one client.
 #[derive(Default)]
 struct Log(Vec<u64>);
 
 impl Log {
-    /// How many requests were granted in the period that ends now, including now and excluding its
-    /// beginning.
+    /// The number of grants in the period that ends now, including now and excluding its beginning.
     fn within(&self, rate: &Rate, now: u64) -> usize {
         let is_within = |then: &&u64| **then <= now && **then + nanos(rate.per) > now;
         self.0.iter().filter(is_within).count()
@@ -127,7 +126,7 @@ fn what_is_said_is_true() {
     holds("promises", 35, (rates(), pauses(60)), law);
 }
 
-/// A block is as many single requests at once, and one that is not full was all that there was.
+/// A block equals as many simultaneous requests, and a partial block exhausts the grants.
 #[test]
 fn a_block_is_as_many_requests_at_once() {
     holds("blocks", 35, (rates(), pauses(60), 1..15_u32), |(rate, pauses, wanted)| {

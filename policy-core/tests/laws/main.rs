@@ -1,4 +1,4 @@
-//! Laws of the engine, on generated cases, each with an oracle of its own.
+//! Laws of the engine, on generated cases, each with a separate oracle.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -18,7 +18,8 @@ mod tables;
 use policy_core_tests::law::{Precondition, holds};
 use proptest::strategy::Strategy;
 
-/// By a limit of proptest, which does not depend on the number of cases, it would be ended.
+/// With proptest's limit of rejects, which does not depend on the number of cases, such a law would
+/// be aborted.
 #[test]
 fn a_law_whose_cases_are_rare_is_tested_with_all_of_them() {
     let rare = (0..100_u8).prop_filter("another number", |number| *number == 0);

@@ -137,8 +137,8 @@ fn response_headers_that_no_script_reads_are_refused() {
     }
 }
 
-/// What needs no permission gets a notice: Fetch 2.2.2, CORS-safelisted response-header name and
-/// request-header.
+/// Headers that need no permission get a notice: Fetch 2.2.2, CORS-safelisted response-header name
+/// and request-header.
 #[test]
 fn headers_that_need_no_permission_are_noticed() {
     let notices = |config: &CorsConfig| -> Vec<Rule> {
@@ -180,7 +180,7 @@ fn reserved_words_are_no_function() {
     }
 }
 
-/// The lists that gateways, TRACE and 304 ask, as sets.
+/// The lists that gateways, TRACE and 304 use, as sets.
 #[test]
 fn header_groups_are_those_of_the_standards() {
     let lists: [(&[&str], &str); 6] = [
@@ -215,7 +215,7 @@ fn header_groups_are_those_of_the_standards() {
     }
 }
 
-/// RFC 9110 7.6.1: what a proxy removes, beside what `Connection` names.
+/// RFC 9110 7.6.1: the headers that a proxy removes, in addition to those that `Connection` names.
 #[test]
 fn no_hop_by_hop_header_is_forwarded() {
     for name in groups::HOP_BY_HOP {

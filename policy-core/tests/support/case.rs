@@ -1,4 +1,4 @@
-//! The cases of `tests/cases/cors.json`, and what they expect of a response.
+//! The cases of `tests/cases/cors.json`, and their expected responses.
 
 use http::{HeaderName, HeaderValue, Method};
 use policy_browser::Credentials;
@@ -16,7 +16,7 @@ pub struct Cases {
     pub cases: Vec<Case>,
 }
 
-/// A policy, an app, a request, and what is expected of the response.
+/// A policy, an app, a request, and the expected response.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -241,7 +241,7 @@ impl Case {
     }
 }
 
-/// Whether a response is no error of the server, and its headers do not grow with the request.
+/// Whether a response is not an error of the server, and its headers do not grow with the request.
 fn is_bounded(response: &TestResponse) -> bool {
     const MOST: usize = 2048;
     let line = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();

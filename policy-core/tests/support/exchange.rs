@@ -73,7 +73,7 @@ impl Header {
     }
 }
 
-/// What the handler at [`ROUTE`] does, and for which methods.
+/// The behaviour of the handler at [`ROUTE`], and its methods.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct App {

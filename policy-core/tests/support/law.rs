@@ -15,7 +15,7 @@ use proptest::{
 /// The number of cases for each law, unless `PROPTEST_CASES` is set.
 const CASES: u32 = 1000;
 
-/// How many values the filters of a strategy may reject for each case.
+/// The maximum number of values that the filters of a strategy may reject for each case.
 const REJECTS: u32 = 1000;
 
 /// Whether a case meets the precondition of the law.
@@ -46,7 +46,7 @@ where
     holds_in_fewer(1, law, usual, cases, judge);
 }
 
-/// The same for a law of large cases, of which there are so many times fewer.
+/// The same for a law of large cases, whose number is divided by `times`.
 #[track_caller]
 pub fn holds_in_fewer<S>(
     times: u32,
@@ -67,7 +67,7 @@ pub fn holds_in_fewer<S>(
     let config = Config {
         cases: number,
         failure_persistence: None,
-        // The default is one number, however many cases there are.
+        // The default is a fixed number, independent of the number of cases.
         max_local_rejects: number.saturating_mul(REJECTS),
         rng_seed: RngSeed::Fixed(seed),
         ..config

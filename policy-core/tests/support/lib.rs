@@ -1,5 +1,5 @@
-//! What tests of the engine share with those of the server: the vocabulary of cases, their
-//! expectations, and how a law is tested.
+//! The code that tests of the engine share with tests of the server: the vocabulary of cases, their
+//! expectations, and the runner of laws.
 #![expect(
     missing_docs,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! How a page experiences a response: the model of a browser loads it.
+//! The result of a response for a page: the model of a browser loads it.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ fn stage(reason: &Reason) -> Stage {
     match reason {
         Reason::PreflightStatus(_) => Stage::Status,
         Reason::PreflightSyntax(_) => Stage::Syntax,
-        // What no page may request is refused without a preflight.
+        // Requests that no page may send are refused without a preflight.
         Reason::AllowMethods(_) | Reason::Method => Stage::Method,
         Reason::AllowHeaders(_) => Stage::Headers,
         _ => Stage::Origin,

@@ -195,7 +195,7 @@ fn the_memory_of_the_payload_is_used_again() {
     }
 }
 
-/// Also for a token that begins as our own do, which is verified without reading its header.
+/// Also for a token that begins as the server's own, which is verified without reading its header.
 #[test]
 fn a_profile_takes_the_algorithms_that_it_lists() {
     let keys = ring();

@@ -1,5 +1,5 @@
-//! Signatures that are none: the classes of faults that Wycheproof tests JSON Web Signatures for, made
-//! here, since its vectors come with no package.
+//! Invalid signatures: the classes of faults that Wycheproof tests in JSON Web Signatures,
+//! generated here, since no package contains its vectors.
 
 use std::process::Command;
 
@@ -193,7 +193,7 @@ fn a_token_chooses_neither_its_key_nor_its_algorithm() {
     let body: String = ED25519_PUBLIC.lines().filter(|line| !line.starts_with('-')).collect();
     let der = data_encoding::BASE64.decode(body.as_bytes()).expect("base64");
     let mut refused = 0;
-    // What everybody knows of the key is not a secret.
+    // The public parts of a key are not a secret.
     for secret in [ED25519_PUBLIC.as_bytes(), body.as_bytes(), &der, &der[12..], b""] {
         for header in [HS256, r#"{"alg":"HS256","kid":"a"}"#] {
             let message = format!("{}.{}", encode(header), encode(PAYLOAD));

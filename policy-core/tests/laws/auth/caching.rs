@@ -9,8 +9,8 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 use policy_core_tests::law::{Precondition, holds};
 
-/// Whatever a handler writes, a response with a secret is not stored, and a personal one is stored
-/// by no shared cache. Where neither applies, its fields stay as they are.
+/// Regardless of its handler, a response with a secret is not stored, and a personal one is not
+/// stored by shared caches. If neither applies, its fields stay unchanged.
 #[test]
 fn a_handler_makes_it_stricter_only() {
     let directive = select(vec![

@@ -131,7 +131,7 @@ fn too_long_cookies_are_refused_and_many_are_not() {
         assert_eq!(presented(&headers, "sid").map(|_| ()), all);
         all
     };
-    // Browsers keep 180 of a site, which a sibling subdomain can set.
+    // Browsers keep 180 cookies of a site, which a sibling subdomain can set.
     let pairs = |count: usize| vec!["a=b"; count].join("; ");
     assert_eq!(read(&[pairs(180)]), Ok(()));
     assert_eq!(read(&[pairs(180), pairs(180)]), Ok(()));

@@ -1,4 +1,4 @@
-//! What a CSRF verdict allows.
+//! The requests that a CSRF verdict allows.
 
 use http::{HeaderValue, Method};
 use policy_core::{
@@ -13,8 +13,8 @@ use policy_core_tests::law::{Precondition, holds};
 const OWN: &str = "https://app.example";
 const TRUSTED: &str = "https://spa.example";
 
-/// A change is allowed only if its origin is trusted, or if Fetch Metadata says that it comes from
-/// this origin or the user and no origin contradicts that.
+/// A change is allowed only if its origin is trusted, or if Fetch Metadata states that it comes
+/// from this origin or the user and no origin contradicts that.
 #[test]
 fn no_origin_outside_of_the_trusted_set_passes() {
     let origins = vec![
@@ -96,7 +96,7 @@ fn single(field: &Option<(HeaderValue, bool)>) -> Single<'_> {
     }
 }
 
-/// The page that the headers of a request state, as the table of `#[csrf]` tells them apart.
+/// The page that the headers of a request state, by the rows of the table of `#[csrf]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StatedPage {
     Ours,
@@ -104,7 +104,7 @@ enum StatedPage {
     None,
 }
 
-/// What a request could do.
+/// The possible effect of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Effect {
     None,
@@ -167,9 +167,9 @@ fn decided(
     }
 }
 
-/// Every request that differs for the decision, without exception. Of two protections the one in
-/// between admits what either of its neighbours admits, and nothing but a token makes it admit more
-/// than the origin alone.
+/// Every request that makes a difference to the decision, exhaustively. A protection between two
+/// others admits the requests that either of them admits, and only a token makes it admit more than
+/// the origin alone.
 #[test]
 fn every_request_is_decided_as_the_table_says() {
     let origins = [OWN, TRUSTED, "null", "https://evil.test"];

@@ -1,5 +1,5 @@
-//! Laws of cookies, origin verdicts, caching, callbacks and redirect targets, each with an oracle
-//! of its own.
+//! Laws of cookies, origin verdicts, caching, callbacks and redirect targets, each with a separate
+//! oracle.
 
 mod caching;
 mod cookies;

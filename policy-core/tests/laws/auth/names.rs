@@ -1,4 +1,4 @@
-//! What a client may name: a function to call, and a page to return to.
+//! The names that a client may choose: a function to call, and a page to return to.
 
 use policy_core::{
     auth::local_path,

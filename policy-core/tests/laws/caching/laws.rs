@@ -12,7 +12,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::caching::standard::{CACHEABLE_BY_DEFAULT, Cache, Field, may_store};
 
-/// One exchange, with what its handler and its declaration say about caching.
+/// One exchange, with the caching that its handler and its declaration state.
 #[derive(Clone, Debug)]
 struct Case {
     policy: Option<CachePolicy>,
@@ -78,7 +78,7 @@ impl Case {
         (!said.is_empty()).then(|| Field::parse(said))
     }
 
-    /// What the handler wrote and what was declared, where either exists.
+    /// The fields that the handler wrote and that were declared, if there are any.
     fn said(&self) -> impl Iterator<Item = Field> {
         let handler = Field::of(&self.before());
         handler.into_iter().chain(self.declared())
@@ -180,8 +180,8 @@ fn the_result_is_never_weaker_than_what_was_said() {
     holds("never weaker", 19, cases(), |case| {
         let said: Vec<Field> = case.said().collect();
         let Some(result) = Field::of(&case.after()) else {
-            // Without a directive remains the most that is left of permissions which only one side
-            // gives.
+            // A result without directives is valid only if neither side states a restriction or an
+            // age.
             let is_free = |said: &Field| {
                 let bound = ["no-store", "no-cache", "private", "must-revalidate", "max-age"];
                 !bound.iter().any(|name| said.has(name))

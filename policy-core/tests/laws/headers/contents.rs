@@ -32,7 +32,7 @@ fn header(directives: &'static [Directive<'static>], nonce: Option<&Nonce>) -> O
     Some(headers[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned())
 }
 
-/// What a policy does not say is as by default: `default-src` says it for plug-ins.
+/// Directives that a policy omits get a default: `default-src` covers plug-ins.
 fn add_defaults(read: &mut Read) {
     for (name, source, says_it) in [
         ("base-uri", "'self'", "base-uri"),

@@ -1,4 +1,4 @@
-//! Laws of security headers and of resource isolation, each with an oracle of its own.
+//! Laws of security headers and of resource isolation, each with a separate oracle.
 
 mod contents;
 mod fields;

@@ -12,7 +12,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::http::append;
 
-/// What a list of tags was generated from.
+/// The values from which a list of tags was generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Member {
     Star,

@@ -1,5 +1,5 @@
 //! Laws of conditional requests, ranges and negotiation. Each oracle is written from RFC 9110 and
-//! parses nothing: it knows from what a field was generated.
+//! parses nothing: it knows the values from which a field was generated.
 
 mod conditions;
 mod negotiation;
@@ -25,7 +25,7 @@ fn append(headers: &mut HeaderMap, name: &HeaderName, line: &str) {
     headers.append(name, HeaderValue::from_bytes(line.as_bytes()).expect("a field value"));
 }
 
-/// Whatever bytes a client sends, there is a response, and every part lies within the content.
+/// For any bytes that a client sends there is a response, and every part lies within the content.
 #[test]
 fn any_bytes_are_judged() {
     let byte = prop_oneof![

@@ -10,7 +10,7 @@ use crate::http::append;
 /// A parameter, and its written form.
 type Parameter = (&'static str, &'static str);
 
-/// What a member was generated from; `None` for a malformed one.
+/// The values from which a member was generated; `None` for a malformed one.
 #[derive(Clone, Debug)]
 struct Range {
     kind: &'static str,

@@ -13,7 +13,7 @@ use crate::http::{
     conditions::{Date, Tag, date, tag},
 };
 
-/// What a set of ranges was generated from.
+/// The values from which a set of ranges was generated.
 #[derive(Clone, Copy, Debug)]
 enum Spec {
     From(u128),
