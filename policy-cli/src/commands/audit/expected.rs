@@ -59,7 +59,7 @@ impl<'a> Expected<'a> {
         self.decision.outcome == Outcome::Reached
     }
 
-    /// What is expected, in words.
+    /// The expected response, in words.
     pub(super) fn words(&self) -> String {
         match self.decision.outcome {
             Outcome::Reached => "the response of the route".to_owned(),

@@ -72,7 +72,7 @@ impl Deny {
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let input = arguments.input.read(output)?;
-    // What is no policy has no findings either.
+    // An invalid policy has no findings.
     Engine::new(&input.manifest).map_err(|error| {
         Failure::new(format!("the manifest breaks a rule: {error}"))
             .help("write it anew with `cargo test`")

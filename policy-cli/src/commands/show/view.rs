@@ -127,7 +127,7 @@ pub(super) struct Cell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Tone {
     Plain,
-    /// Open to everybody.
+    /// Open to all callers.
     Open,
     /// A protection that is turned off.
     Risk,
