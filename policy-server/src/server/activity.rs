@@ -38,10 +38,10 @@ pub(super) struct Activity {
     is_ending: AtomicBool,
     /// How many more requests the client cancelled than completed.
     given_up: AtomicI32,
-    /// Of the request that upgraded the connection, for as long as its socket exists.
+    /// The permit of the request that upgraded the connection, held while the socket exists.
     permit: OnceLock<Permit>,
     unsent: Arc<Unsent>,
-    /// That of the last request that waited.
+    /// The timer of the last request that waited.
     timer: Mutex<KeptTimer>,
 }
 
@@ -123,8 +123,9 @@ impl Activity {
         self.is_ending.store(true, Relaxed);
     }
 
-    /// Whether an HTTP/1.1 connection is between two requests: all of the latest one was read, and
-    /// all of its response written. `holders` is how many hold this while there is no request.
+    /// Whether an HTTP/1.1 connection is between two requests: the latest one was read and its
+    /// response written completely. `holders` is the number of strong references to this without a
+    /// request.
     pub(super) fn is_between_requests(self: &Arc<Self>, holders: usize) -> bool {
         // Requests, responses and their bodies hold it as well.
         Arc::strong_count(self) == holders
@@ -146,7 +147,7 @@ impl Activity {
         }
     }
 
-    /// Whether the client cancels so many requests that its connection is closed.
+    /// Whether the client cancelled enough requests for its connection to be closed.
     #[cfg(feature = "http2")]
     pub(super) fn gives_up_too_much(&self) -> bool {
         self.given_up.load(Relaxed) > MOST_GIVEN_UP

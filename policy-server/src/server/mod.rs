@@ -54,7 +54,7 @@ use threads::Cores;
 use tls::Certificates;
 use unsent::UnsentBudget;
 
-/// How long connections have in development to end after ctrl-c.
+/// The time that connections have to end after ctrl-c in development.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
 /// A bound server, created by [`App::bind`](crate::App::bind).
@@ -163,7 +163,7 @@ impl Server {
         drop(alive);
         let signal = stop.await;
         if signal == Signal::Interrupt && service.app().own_origin == OwnOrigin::Development {
-            // Somebody waits at the terminal.
+            // A developer waits at the terminal.
             (settings.drain, settings.shutdown_timeout) = (Duration::ZERO, AT_ONCE);
         }
         service.app().readiness.end();
@@ -176,10 +176,10 @@ impl Server {
             http3.stop_accepting();
         }
         log!(ShuttingDown, %address);
-        // From now on, a proxy sees that nobody listens.
+        // From now on, a proxy sees that no process listens.
         #[cfg(unix)]
         drop(files);
-        // Listeners end by themselves, when they have taken those that had connected.
+        // Each listener ends once it has accepted the clients that had connected.
         shutdown.begin();
         // Streaming responses may last as long as a session, so they are ended.
         service.app().auth.revocation_bus.publish(RevocationEvent::Service);
@@ -240,13 +240,13 @@ impl fmt::Debug for Server {
     }
 }
 
-/// What every connection needs from its server.
+/// The state of the server that every connection needs.
 #[derive(Clone)]
 struct Serving {
     service: AppService,
     /// The role of its listener.
     role: Arc<Role>,
-    /// What the connections of all listeners hold.
+    /// The unsent responses of the connections of all listeners.
     unsent: Arc<UnsentBudget>,
     shutdown: Shutdown,
     /// Dropped with the connection.

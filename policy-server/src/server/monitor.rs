@@ -12,7 +12,7 @@ use crate::base::observed_io::{IoObserver, ObservedIo};
 /// The socket of a connection.
 pub(super) type MonitoredIo = ObservedIo<Socket, Monitor>;
 
-/// Records what moves on a connection. It holds the connection's permit, so that an upgraded
+/// Records the traffic of a connection. It holds the connection's permit, so that an upgraded
 /// connection, which outlives its task, still counts.
 #[derive(Debug)]
 pub(super) struct Monitor {

@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::base::{task, timers};
 
-/// How long a connection on which nothing was received stays open when the server stops: its client
+/// How long a connection that has received nothing stays open when the server stops: its client
 /// may have sent a request that has not arrived.
 pub(super) const FIRST_BYTES: Duration = Duration::from_secs(1);
 
@@ -74,8 +74,8 @@ impl Shutdown {
         }
     }
 
-    /// Completes when the server has stopped and a connection from then on has had its time to send
-    /// something.
+    /// Completes [`FIRST_BYTES`] after the server has stopped, or earlier if all connections are
+    /// closed now.
     pub(super) async fn ends_unused(&self) {
         self.left(Phase::Serve).await;
         tokio::select! {
@@ -90,7 +90,7 @@ impl Shutdown {
 pub(super) enum Signal {
     /// Ctrl-c.
     Interrupt,
-    /// SIGTERM, or whatever else the program waited for.
+    /// SIGTERM, or the future that the program passed.
     Terminate,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn requested() -> io::Result<impl Future<Output = Signal>> {
     })
 }
 
-/// Becomes the first signal. The signals are caught when this returns.
+/// Receives the first signal. The signals are caught when this returns.
 fn note_signals() -> io::Result<watch::Receiver<Option<Signal>>> {
     let runtime = timers::runtime().as_ref();
     let runtime = runtime.map_err(|error| io::Error::new(error.kind(), error.to_string()))?;

@@ -263,8 +263,8 @@ impl Start {
     }
 }
 
-/// How many files this process may have open; `None` if the system does not say. Any number is the
-/// largest.
+/// The maximum number of open files of this process; `None` if it is unknown. No limit is the
+/// largest number.
 #[cfg(unix)]
 fn open_files() -> Option<u64> {
     Resource::NOFILE.get_soft().ok()
@@ -276,7 +276,7 @@ fn open_files() -> Option<u64> {
     None
 }
 
-/// A notice if each connection cannot have its file.
+/// A notice if the limit of open files is too low for the maximum number of connections.
 fn few_files(limit: Option<u64>, max_connections: u32) -> Option<StartProblem> {
     let limit = limit.filter(|limit| *limit < u64::from(max_connections))?;
     let location = format!("max_connections({max_connections})");

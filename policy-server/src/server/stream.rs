@@ -14,11 +14,11 @@ use tokio::{
     net::TcpStream,
 };
 
-/// An accepted connection, and what was taken from it before its protocol was known.
+/// An accepted connection, and the bytes read from it before its protocol was known.
 #[derive(Debug)]
 pub(super) struct Stream {
     transport: Transport,
-    /// What is read before the rest.
+    /// Bytes that the next read returns first.
     unread: Bytes,
 }
 
@@ -43,7 +43,7 @@ impl Stream {
 
     /// The next bytes, which stay unread; none if the peer has closed the connection.
     ///
-    /// The kernel has that for TCP. Those of a Unix socket are taken from it and kept here.
+    /// For TCP, the kernel supports this. The bytes of a Unix socket are read and kept here.
     pub(super) async fn peek(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.transport {
             Transport::Tcp(stream) => stream.peek(buffer).await,
@@ -61,7 +61,7 @@ impl Stream {
         }
     }
 
-    /// Gives bytes back that were read.
+    /// Puts bytes back, for the next read to return them.
     pub(super) fn put_back(&mut self, bytes: &'static [u8]) {
         self.unread = match &*self.unread {
             [] => Bytes::from_static(bytes),
@@ -112,7 +112,7 @@ impl AsyncRead for Stream {
     }
 }
 
-/// Writes with the stream that an enum, or an enum in a field, has.
+/// Implements writing by the stream in an enum, or in an enum in a field.
 macro_rules! write_with_either {
     ($type:ident $(.$field:ident)?, $($(#[$cfg:meta])? $variant:path),*) => {
         impl AsyncWrite for $type {

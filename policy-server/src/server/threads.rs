@@ -21,7 +21,7 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Cores {
     runtimes: Vec<Handle>,
-    /// The threads run for as long as these exist.
+    /// The threads run until these are dropped.
     going_on: Vec<oneshot::Sender<()>>,
     /// Closed with the last of the threads.
     all_ended: mpsc::Receiver<()>,

@@ -1,8 +1,8 @@
 //! The memory of responses that clients have not read yet.
 //!
 //! A handler that returns a whole body has it in memory until the client has read the last byte of
-//! it. What is counted is the memory itself: each large frame of a body carries its count with it,
-//! through the buffers of whatever protocol sends it, and gives it back when it is dropped.
+//! it. The memory itself is counted: each large frame of a body carries its count with it through
+//! the buffers of the protocol, and subtracts it when it is dropped.
 
 use std::{
     collections::HashMap,
@@ -23,10 +23,10 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{app::settings::ServerSettings, base::body::longer};
 
-/// Frames up to this size are not counted: of these, the buffers of each protocol bound the sum.
+/// Frames up to this size are not counted: the buffers of each protocol bound their sum.
 const SMALL: usize = 64 * 1024;
 
-/// What all connections of a server hold.
+/// The unsent bytes of all connections of a server.
 #[derive(Debug)]
 pub(super) struct UnsentBudget {
     in_all: usize,
@@ -35,7 +35,7 @@ pub(super) struct UnsentBudget {
     holding: Mutex<Holding>,
 }
 
-/// The connections that hold something, by their addresses in memory.
+/// The connections with unsent bytes, by their addresses in memory.
 type Holding = HashMap<usize, Weak<Unsent>>;
 
 impl UnsentBudget {
@@ -52,16 +52,16 @@ impl UnsentBudget {
         self.holding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes connections until the others are within the budget: first those that are above their
-    /// own, then those whose clients have not read a whole frame for the longest time. A response
-    /// that is alone is kept, however large it is.
+    /// Closes connections until the others are within the budget: first those that exceed their own
+    /// budget, then those whose clients have not read a whole frame for the longest time. A single
+    /// response is kept, however large it is.
     fn make_room(&self) {
         let holding = self.holding();
         let mut open: Vec<_> = holding.values().filter_map(Weak::upgrade).collect();
         drop(holding);
         open.retain(|connection| !connection.is_closed());
         let mut held: usize = open.iter().map(|connection| connection.held.load(Relaxed)).sum();
-        // The first to close are the last.
+        // The last ones are closed first.
         open.sort_by_key(|connection| {
             (connection.is_full(), std::cmp::Reverse(connection.since()))
         });
@@ -77,7 +77,7 @@ impl UnsentBudget {
     }
 }
 
-/// What one connection holds.
+/// The unsent bytes of one connection.
 #[derive(Debug)]
 pub(super) struct Unsent {
     budget: Arc<UnsentBudget>,
@@ -115,14 +115,15 @@ impl Unsent {
         self.held.load(Relaxed) >= self.budget.per_connection
     }
 
-    /// Completes when a request may begin. One at a time may: its response is known before the
-    /// next one does, for which its caller calls [`admit_next`](Self::admit_next).
+    /// Completes when a request may begin. One request begins at a time: once its response is
+    /// known, the caller admits the next one with [`admit_next`](Self::admit_next).
     pub(super) async fn room(&self) {
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
             match (self.is_closed(), self.is_full()) {
-                // What the end of the connection frees is no room. It ends this future as well.
+                // Memory that is freed by closing the connection admits no request. This future is
+                // dropped with the connection.
                 (true, _) => pending().await,
                 (false, true) => room.await,
                 (false, false) => return,
@@ -147,7 +148,7 @@ impl Unsent {
         self.is_closed.load(Relaxed)
     }
 
-    /// The connection is closed: requests that wait do not begin any more.
+    /// Marks the connection as closed: waiting requests no longer begin.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Relaxed);
     }
@@ -160,8 +161,8 @@ impl Unsent {
         *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Counts a large frame that nobody else holds: what is shared, such as a file that is part of
-    /// the program, takes no memory of its own.
+    /// Counts a large frame whose memory is not shared. Shared memory, such as a file that is part
+    /// of the program, exists anyway.
     fn counted(self: &Arc<Self>, frame: Frame<Bytes>) -> Frame<Bytes> {
         let is_counted = |data: &Bytes| data.len() > SMALL && data.is_unique();
         if !frame.data_ref().is_some_and(is_counted) {
@@ -222,7 +223,7 @@ impl Drop for Counted {
 /// A body whose large frames are counted.
 pub(super) struct CountedBody {
     body: Body,
-    /// What was polled before the client had room for it.
+    /// The result of a poll before the client had room for it.
     first: Option<Box<First>>,
     unsent: Arc<Unsent>,
 }
@@ -230,8 +231,8 @@ pub(super) struct CountedBody {
 type First = Option<Result<Frame<Bytes>, axum_core::Error>>;
 
 impl CountedBody {
-    /// Polls a body that states a large size at once, since it may be in memory as a whole, also
-    /// while the client has no room for its first byte.
+    /// Creates the body. One that states a large size is polled at once, even while the client has
+    /// no room for its first byte, since it may be in memory as a whole.
     pub(super) fn new(body: Body, unsent: &Arc<Unsent>, context: &mut Context<'_>) -> Self {
         let mut counted = Self { body, first: None, unsent: Arc::clone(unsent) };
         if counted.body.size_hint().lower() > SMALL as u64
@@ -242,7 +243,7 @@ impl CountedBody {
         counted
     }
 
-    /// Whether it is the client that is waited for.
+    /// Whether the body waits for the client.
     pub(super) fn is_begun(&self) -> bool {
         self.first.is_some()
     }

@@ -57,7 +57,7 @@ mod tests {
         (client, listener.accept().await.unwrap().0.into())
     }
 
-    /// The protocol of a connection whose first bytes arrive one by one, and what it reads then.
+    /// The protocol of a connection whose first bytes arrive one by one, and the bytes read from it.
     async fn found<C: AsyncWriteExt + Unpin>(
         (mut client, server): (C, Stream),
         first: &'static [u8],

@@ -1,4 +1,4 @@
-//! An HTTP/1.1 connection, which gives its buffers back while its client is quiet.
+//! An HTTP/1.1 connection, which releases its buffers while its client is quiet.
 
 use std::{
     mem,
@@ -12,8 +12,8 @@ use hyper_util::rt::TokioIo;
 use super::{Graceful, service::ConnectionService};
 use crate::{auth::LastCredential, server::monitor::MonitoredIo};
 
-/// hyper's connection has a read buffer of 8 KiB for as long as it exists. Between two requests
-/// nothing of it is needed but its socket, so that it can begin anew with the next one.
+/// hyper's connection keeps a read buffer of 8 KiB for its whole life. Between two requests only
+/// the socket is needed, so hyper's connection is created again for the next request.
 pub(super) enum Http1 {
     Serving(Box<Connection>),
     Resting(Io, Box<ConnectionService>),

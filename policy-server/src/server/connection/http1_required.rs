@@ -1,4 +1,4 @@
-//! The answer to a client of HTTP/2 where only HTTP/1.1 is served.
+//! The response to an HTTP/2 client where only HTTP/1.1 is served.
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink};
 
@@ -6,15 +6,15 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink};
 /// processed, and HTTP/1.1 is required (RFC 9113 6.8 and 7).
 const HTTP1_REQUIRED: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0d";
 
-/// How much a client sends before it reads that.
+/// How many bytes a client may send before it reads the refusal.
 const SENT_AHEAD: u64 = 64 * 1024;
 
-/// Tells a client of HTTP/2 that only HTTP/1.1 is served. What it sends meanwhile is read: a socket
-/// that is closed before that is reset, and the client would not hear it.
+/// Informs an HTTP/2 client that only HTTP/1.1 is served. Its data is read meanwhile: closing a
+/// socket with unread data resets it, and the client would not receive the message.
 pub(super) async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(mut socket: S) {
     tracing::debug!("a client speaks HTTP/2, and the feature `http2` of policy-server is off");
     if socket.write_all(HTTP1_REQUIRED).await.is_ok() && socket.shutdown().await.is_ok() {
-        // The connection ends, whatever became of the client.
+        // The connection ends in any case, so errors are ignored.
         let _ = copy(&mut socket.take(SENT_AHEAD), &mut sink()).await;
     }
 }
@@ -38,7 +38,7 @@ mod tests {
         let (server, protocol) = by_first_bytes(server).await.expect("a protocol");
         assert_eq!(protocol, Protocol::Http2);
         let refused = tokio::spawn(refuse(server));
-        // Its settings, before it reads.
+        // The client sends its SETTINGS before it reads.
         client.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
         let mut told = Vec::new();
         client.read_to_end(&mut told).await.unwrap();

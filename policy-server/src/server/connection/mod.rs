@@ -131,20 +131,21 @@ async fn establish(
     Some(Established { client, socket, protocol })
 }
 
-/// A connection that can be told to end after the requests in flight.
+/// A connection that can be shut down after the requests in flight.
 trait Graceful: Future<Output = hyper::Result<()>> {
-    /// Whether it tells its client that it ends, and which requests are still served (GOAWAY). If
-    /// not, it must not end between its handshake and its first request.
+    /// Whether it informs its client of the shutdown and of the last request that is served
+    /// (GOAWAY). If not, it must not end between its handshake and its first request.
     const TELLS: bool;
 
     fn end(self: Pin<&mut Self>);
 
-    /// Gives back what it does not need until its client sends something. It is between two
+    /// Releases its buffers until the client sends something. The connection must be between two
     /// requests, and has to be polled again.
     fn rest(self: Pin<&mut Self>, context: &mut Context<'_>);
 }
 
-/// Who holds the activity of a connection without a request: its service, its socket and its task.
+/// The strong references to [`Activity`] on a connection without a request: those of its service,
+/// its socket and its task.
 const HOLDERS: usize = 3;
 
 /// Runs a connection until it ends, its timer closes it, or the server stops.

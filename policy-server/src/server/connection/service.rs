@@ -68,10 +68,10 @@ impl Service<Request<Incoming>> for ConnectionService {
             let open = OpenStream::new((self.activity.begin_request(), self.alive.clone()));
             request.extensions_mut().insert(open);
         }
-        // Over HTTP/2 this question takes a lock, and nobody needs the answer.
+        // `is_end_stream` takes a lock over HTTP/2, and only HTTP/1.1 needs the result.
         self.activity.has_body(is_http1 && !request.body().is_end_stream());
-        // hyper reads a request of HTTP/1.1 when the responses before it are written. Those of
-        // HTTP/2 wait for their client in the executor of their connection.
+        // hyper reads an HTTP/1.1 request only after the previous responses are written. HTTP/2
+        // requests wait for their client in the executor of their connection.
         let first_poll = if is_http1 { FirstPoll::InCall } else { FirstPoll::Later };
         let mut response = match &*self.role {
             #[cfg(feature = "tls")]
@@ -98,14 +98,14 @@ impl Service<Request<Incoming>> for ConnectionService {
     }
 }
 
-/// A response that keeps its request open, first by itself and then by its body.
+/// A response that keeps its request open: this future does until the head is sent, then the body.
 pub(super) struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
     /// Whether the handler may run.
     is_admitted: bool,
-    /// Completes when the client has read enough of earlier responses, if the request had to wait.
+    /// If the request had to wait: completes when the client has read enough of earlier responses.
     room: Option<Room>,
     /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
@@ -120,14 +120,14 @@ pub(super) struct OpenResponse {
 type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl OpenResponse {
-    /// Whether the handler may run. This is asked when it would: requests that arrived together
-    /// run one after the other, and see each other's responses.
+    /// Whether the handler may run. This is checked just before it runs: requests that arrived
+    /// together run one after the other, and each counts the responses of the earlier ones.
     fn poll_admitted(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.room.is_none() && !self.activity.unsent().is_full() {
             self.is_admitted = true;
             return Poll::Ready(());
         }
-        // Meanwhile the client has something to read, so that the connection waits for the client.
+        // The client has unread responses meanwhile, so its timeout applies.
         let unsent = self.activity.unsent();
         let room = self.room.get_or_insert_with(|| {
             let unsent = Arc::clone(unsent);
@@ -141,7 +141,7 @@ impl OpenResponse {
 
 impl Drop for OpenResponse {
     fn drop(&mut self) {
-        // Otherwise the response has it.
+        // Once the response exists, its body holds the open request.
         if self.open.is_some() {
             self.activity.gave_up();
         }
@@ -204,8 +204,8 @@ fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> 
 /// A body that keeps its request open.
 type OpenBody = ObservedBody<CountedBody, OpenWhileAsked>;
 
-/// Keeps a request open while the source of its body is waited for. While the client has to read,
-/// the connection waits for the client.
+/// Keeps a request open while its body waits for its source. While the client has data to read,
+/// the connection waits for the client instead.
 pub(super) struct OpenWhileAsked {
     open: Option<OpenRequest>,
     activity: Arc<Activity>,

@@ -26,10 +26,10 @@ pub(in crate::server) struct Timer {
     seen: u32,
     /// The maximum of [`Activity::balance`] so far.
     paid: i64,
-    /// By how much it has to increase between two looks.
+    /// The minimum increase of the balance between two checks.
     least: i64,
     quiet_looks: u32,
-    /// Whether the latest look saw nothing move, and nobody was told.
+    /// Whether nothing moved before the latest check, and this was not reported yet.
     saw_quiet: bool,
 }
 
@@ -56,7 +56,7 @@ impl Timer {
         }
     }
 
-    /// Whether nothing moved between the latest two looks. Each is told once.
+    /// Whether nothing moved between the latest two checks. Each such period is reported once.
     pub(super) fn saw_quiet(&mut self) -> bool {
         mem::take(&mut self.saw_quiet)
     }
@@ -105,7 +105,7 @@ impl Timer {
     }
 }
 
-/// The bytes of a client that reads at this many a second; one at least.
+/// The bytes that a client reads within `time` at `rate` bytes per second; at least one.
 fn least_within(time: Duration, rate: u32) -> i64 {
     let bytes = u128::from(rate) * time.as_millis() / 1000;
     i64::try_from(bytes).unwrap_or(i64::MAX).max(1)

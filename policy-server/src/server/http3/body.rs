@@ -19,7 +19,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use super::quic::{Inbound, StreamState};
 
 /// Content and trailers of a request, as the client sends them. Data is read from the client only
-/// when it is polled for.
+/// when the body is polled.
 pub(super) struct RequestBody {
     stream: RequestStream<Inbound, Bytes>,
     /// What was received together with the head.
@@ -40,7 +40,7 @@ enum Within {
 }
 
 impl RequestBody {
-    /// For a request with this head; determines whether it has a body at all.
+    /// Creates the body of a request with this head, and determines whether there is one at all.
     pub(super) fn new(
         stream: RequestStream<Inbound, Bytes>,
         headers: &HeaderMap,

@@ -96,8 +96,8 @@ pub(super) async fn serve(
                         break;
                     }
                 }
-                // A GOAWAY of the client (RFC 9114 5.2), which the library has answered with one: what
-                // was requested before it is finished.
+                // The client sent GOAWAY (RFC 9114 5.2), and the library replied with its own. Requests
+                // from before it are completed.
                 Ok(None) => {
                     takes_requests = false;
                     is_closing = true;

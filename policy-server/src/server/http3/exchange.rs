@@ -140,7 +140,7 @@ impl Common {
         };
         drop(sender);
         // Closing the connection would drop data that the client has not received yet, and either
-        // side may ask for its end meanwhile.
+        // side may end the connection meanwhile.
         if is_whole || self.serving.shutdown.phase() != Phase::Serve || !settings.keep_alive {
             let _ = stopped.await;
         }
@@ -168,10 +168,10 @@ struct Answer {
     stream: ResponseStream,
     /// The library counts the request until it is dropped.
     _counted: RequestStream<Outbound, Bytes>,
-    /// Present while the app, not the client, is waited for.
+    /// Present while the exchange waits for the app and not for the client.
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
-    /// The largest field section that the client takes.
+    /// The largest field section that the client accepts.
     limit: u64,
 }
 
@@ -260,7 +260,7 @@ impl Answer {
 
 /// The headers that hyper adds in the other versions.
 fn finish_head(headers: &mut HeaderMap, length: Option<u64>) {
-    // Few responses have one, and to look at each name costs less than to look each up.
+    // Few responses have one, and one pass over the names costs less than a lookup of each.
     if headers.keys().any(|name| CONNECTION_FIELDS.contains(name)) {
         if let Some(named) = headers.remove(CONNECTION) {
             for name in named.to_str().unwrap_or_default().split(',') {

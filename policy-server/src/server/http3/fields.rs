@@ -73,7 +73,7 @@ fn line(out: &mut Vec<u8>, name: &str, value: &[u8], is_sensitive: bool) {
     string(out, 0, 7, value);
 }
 
-/// An integer in the last `bits` of a byte and as many as it needs after it (RFC 7541 5.1).
+/// Encodes an integer with a prefix of `bits` bits (RFC 7541 5.1).
 fn integer(out: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     let most = u8::MAX >> (8 - bits);
     let Some(mut rest) = value.checked_sub(most.into()) else {
@@ -87,7 +87,8 @@ fn integer(out: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     out.push(rest as u8);
 }
 
-/// A string after its length of `bits` bits (RFC 9204 4.1.2), in the shorter of its two forms.
+/// Encodes a string whose length has a prefix of `bits` bits (RFC 9204 4.1.2), in the shorter of
+/// its two forms.
 fn string(out: &mut Vec<u8>, first: u8, bits: u32, text: &[u8]) {
     let length = text.iter().map(|byte| usize::from(code_of(*byte).1)).sum::<usize>().div_ceil(8);
     if length >= text.len() {
@@ -161,8 +162,8 @@ const LENGTHS: [u8; 256] = [
     26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, //
 ];
 
-/// The lines of the static table that have this name (RFC 9204, appendix A), as far as responses
-/// have them.
+/// The lines of the static table with this name (RFC 9204, appendix A). Only the names of response
+/// headers are included.
 fn static_lines(name: &str) -> &'static [(usize, &'static str)] {
     match name {
         "age" => &[(2, "0")],

@@ -49,7 +49,7 @@ pub(super) enum Fault {
     PushId,
 }
 
-/// What the library is given next.
+/// The next piece for the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Whole(Bytes),
@@ -72,7 +72,7 @@ pub(super) struct Frames {
 
 #[derive(Debug)]
 enum Within {
-    /// The type and length of a frame, as far as received.
+    /// The bytes received so far of a frame's type and length.
     Head(BytesMut),
     Data(u64),
     Ignored(u64),
@@ -151,8 +151,8 @@ impl Frames {
         Some(Bytes::from_static(CUT_OFF))
     }
 
-    /// A frame that is passed on whole and was received whole, as most are, and the offset of its
-    /// content. It is not copied.
+    /// Takes a frame that is passed on whole and was received whole, as most are, without a copy.
+    /// Also returns the offset of its content.
     fn whole(&self, input: &mut Bytes) -> Option<(Bytes, usize)> {
         let mut content = &**input;
         let (kind, length) = head_of(&mut content)?;
@@ -257,8 +257,8 @@ fn take(input: &mut Bytes, missing: &mut u64) -> Bytes {
     input.split_to(length)
 }
 
-/// The largest field section that the sender of SETTINGS takes (RFC 9114 7.2.4.1), if this frame says
-/// one.
+/// The largest field section that the sender of SETTINGS accepts (RFC 9114 7.2.4.1), if the frame
+/// states one.
 pub(super) fn section_limit(mut frame: &[u8]) -> Option<u64> {
     const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
     if head_of(&mut frame)?.0 != SETTINGS {
@@ -285,7 +285,7 @@ fn frame_head(kind: u64, length: usize) -> Bytes {
     let mut head = [0; 9];
     let mut rest = &mut head[..];
     rest.put_u8(kind as u8);
-    // The two highest bits say how many bytes there are.
+    // The two highest bits encode the number of bytes.
     match length as u64 {
         length @ ..0x40 => rest.put_u8(length as u8),
         length @ ..0x4000 => rest.put_u16(length as u16 | 0x4000),

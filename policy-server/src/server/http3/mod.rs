@@ -46,7 +46,7 @@ const UNVALIDATED_HANDSHAKES: usize = 64;
 const REQUESTS: u32 = 100;
 /// The control stream, both QPACK streams, and some of unknown types (RFC 9114 6.2).
 const OTHER_STREAMS: u32 = 8;
-/// The most buffered bytes for one handler, for a whole connection, and for a client.
+/// The maximum number of bytes buffered for one handler, for a whole connection, and for a client.
 const STREAM_WINDOW: u32 = 512 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 const SEND_WINDOW: u64 = 1024 * 1024;

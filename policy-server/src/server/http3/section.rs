@@ -8,7 +8,7 @@
 /// The pseudo-header fields that a section may begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
-    /// Those of a request: `:method`, `:scheme`, `:authority` and `:path`.
+    /// The fields of a request: `:method`, `:scheme`, `:authority` and `:path`.
     Head,
     /// None (RFC 9114 4.3).
     Trailers,

@@ -16,7 +16,7 @@ const UNIX: &str = "unix:";
 /// that is bound already, by systemd or by a test.
 ///
 /// Text that begins with `unix:` is the path of a Unix socket, for a proxy on the same machine.
-/// Unix sockets of others are taken as a `UnixListener`, of `std` or of tokio.
+/// A Unix socket that is bound already is passed as a `UnixListener`, of `std` or of tokio.
 ///
 /// ```no_run
 /// use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -39,12 +39,12 @@ const UNIX: &str = "unix:";
 ///
 /// # Unix sockets
 ///
-/// - The file is made when the server binds, and removed when it stops. One that a process has left
-///   behind is replaced; one on which a process listens is an error (`app.listen`), as is a file of
-///   another kind. The file of a listener that others have bound is theirs, and stays.
-/// - Who may connect is decided by the permissions of the file and of its folder. The file gets those
-///   that the umask leaves, and to connect takes the right to write: with the usual umask, `022`, only
-///   the own user (and root) may. With `007`, so may the group.
+/// - The file is created when the server binds, and removed when it stops. A file that an ended
+///   process left behind is replaced; one on which a process listens is an error (`app.listen`), as
+///   is a file of another kind. The file of a listener that was passed already bound is not removed.
+/// - The permissions of the file and of its folder decide who may connect. The file is created with
+///   the permissions that the umask leaves, and connecting requires write permission: with the usual
+///   umask, `022`, only the server's own user (and root) can connect. With `007`, the group can too.
 /// - A peer has no address: [`PeerAddr`](crate::extract::PeerAddr) is `None`, and so is
 ///   [`ClientAddr`](crate::extract::ClientAddr) until a proxy states it that is trusted by
 ///   [`TrustedProxies::new(["unix"])`](crate::TrustedProxies). Without one, a rate by address counts all requests
@@ -57,12 +57,12 @@ pub struct ListenAddress(pub(in crate::server) Place);
 
 #[derive(Debug)]
 pub(in crate::server) enum Place {
-    /// Perhaps a host name, and perhaps without a port.
+    /// An address as text. It may have a host name, and no port.
     Text(String),
     /// The path of a Unix socket.
     Unix(String),
     Bound(BoundSocket),
-    /// A listener that was none any more.
+    /// A listener that could not be used.
     Failed(io::Error),
 }
 
@@ -125,7 +125,7 @@ impl From<tokio::net::UnixListener> for ListenAddress {
     }
 }
 
-/// As problems name it.
+/// The name of the address in problems.
 impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

@@ -10,7 +10,7 @@ use tokio::net::UnixListener;
 
 use crate::server::stream::Stream;
 
-/// A bound socket, which no runtime has yet.
+/// A bound socket that is not registered with a runtime yet.
 #[derive(Debug)]
 pub(in crate::server) enum BoundSocket {
     Tcp(std::net::TcpListener),
@@ -54,7 +54,7 @@ impl BoundSocket {
         })
     }
 
-    /// Gives the socket to the current runtime.
+    /// Registers the socket with the current runtime.
     pub(super) fn into_accepting(self) -> io::Result<Accepting> {
         Ok(match self {
             Self::Tcp(listener) => Accepting::Tcp(TcpListener::from_std(listener)?),
@@ -65,7 +65,7 @@ impl BoundSocket {
 }
 
 impl LocalAddress {
-    /// The address of TCP.
+    /// The TCP address, if it has one.
     pub(in crate::server) fn tcp(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
@@ -80,7 +80,7 @@ impl LocalAddress {
     }
 }
 
-/// As problems and logs name it.
+/// The name of the address in problems and logs.
 impl fmt::Display for LocalAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -93,7 +93,7 @@ impl fmt::Display for LocalAddress {
     }
 }
 
-/// A bound socket of a runtime.
+/// A bound socket that is registered with a runtime.
 pub(super) enum Accepting {
     Tcp(TcpListener),
     #[cfg(unix)]

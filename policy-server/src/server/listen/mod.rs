@@ -164,7 +164,7 @@ impl Listener {
     fn bound(socket: BoundSocket, settings: &ServerSettings) -> io::Result<Self> {
         socket.set_nonblocking()?;
         let address = socket.local_address()?;
-        // All runtimes take from one queue, since the address may not be shared.
+        // All runtimes accept from one queue, since the address may not be shared.
         #[cfg(feature = "per_core")]
         let count = if settings.per_core { threads::count() } else { 1 };
         #[cfg(not(feature = "per_core"))]
@@ -240,7 +240,7 @@ pub(super) async fn accept(socket: BoundSocket, serving: Serving, connections: A
         serve(accepted).await;
     }
     let mut last = pin!(last_handshakes(&listener));
-    // More than the kernel's queue holds are not the ones that had connected.
+    // The kernel's queue holds at most this many; further connections came after the stop.
     for _ in 0..=BACKLOG {
         let accepted = tokio::select! {
             biased;
@@ -251,13 +251,13 @@ pub(super) async fn accept(socket: BoundSocket, serving: Serving, connections: A
     }
 }
 
-/// Has the kernel drop the packets that begin a connection, so that nobody connects only to be
-/// reset when the listener is closed, and waits for the handshakes that clients take for complete.
+/// Makes the kernel drop the packets that begin a connection, so that no client connects only to be
+/// reset when the listener is closed, and waits for the handshakes that clients consider complete.
 /// The client of a dropped packet sends it again after a second, and is refused or reaches another
 /// process that shares the port.
 ///
-/// A Unix socket has no handshakes: its file is gone, so that nobody connects any more, and the runtime
-/// has to look once more at who has.
+/// A Unix socket has no handshakes: its file is gone, so no further client can connect. The runtime
+/// only has to poll once more for those that have.
 #[cfg(target_os = "linux")]
 fn last_handshakes(listener: &Accepting) -> impl Future<Output = ()> {
     /// A round trip of a slow network.

@@ -15,7 +15,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use super::BACKLOG;
 
 /// The file of a Unix socket that this server has bound. It is removed when this is dropped, unless
-/// it is another file by then.
+/// another file has replaced it.
 #[derive(Debug)]
 pub(in crate::server) struct SocketFile {
     path: PathBuf,
@@ -24,14 +24,14 @@ pub(in crate::server) struct SocketFile {
 }
 
 impl SocketFile {
-    /// Binds a socket to a file. One that no process listens on any more is replaced.
+    /// Binds a socket to a file. A file on which no process listens is replaced.
     ///
     /// # Errors
     ///
-    /// A process listens on it, it is a file of another kind, or it cannot be made.
+    /// A process listens on it, it is a file of another kind, or it cannot be created.
     pub(super) fn bind(path: &Path) -> io::Result<(UnixListener, Self)> {
         match path.as_os_str().as_encoded_bytes() {
-            // An empty name would be one that the kernel chooses.
+            // For an empty name, the kernel would choose one.
             [] => return Err(invalid("the path is missing")),
             [b'@', ..] => {
                 let reason = "an abstract name (`@`) has no permissions: write the path of a file";
@@ -39,7 +39,7 @@ impl SocketFile {
             }
             _ => (),
         }
-        // The working directory may be another one when the file is removed.
+        // The working directory may have changed when the file is removed.
         let path = std::path::absolute(path)?;
         let _alone = lock_folder(&path);
         let listener = match listen(&path) {
@@ -80,7 +80,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         return Err(io::Error::new(ErrorKind::AlreadyExists, reason));
     }
     let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    // It must not wait where the queue of the other process is full.
+    // Must not block if the queue of the other process is full.
     probe.set_nonblocking(true)?;
     match probe.connect(&SockAddr::unix(path)?) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
@@ -93,8 +93,8 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Two processes that start together must not each take the socket of the other for one that nobody
-/// listens on. A file system without locks is used without.
+/// Locks the folder, so that two processes that start together do not each consider the other's
+/// socket unused. On a file system without locks, there is no lock.
 fn lock_folder(path: &Path) -> Option<File> {
     let folder = File::open(path.parent()?).ok()?;
     folder.lock().is_ok().then_some(folder)

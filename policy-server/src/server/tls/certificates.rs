@@ -120,7 +120,7 @@ impl Certificates {
         }
     }
 
-    /// Uses a new certificate, if the app would start with it. One that cannot be used is checked
+    /// Uses a new certificate, if the app would start with it. An unusable certificate is checked
     /// again each time: the cause may be a file mode or the current time, and not the content of
     /// the files.
     fn look(&self) {

@@ -23,10 +23,10 @@ use crate::base::error::StartProblem;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Valid from a day before it is created. Browsers accept at most 398 days.
+/// The validity, from a day before the certificate is created. Browsers accept at most 398 days.
 const VALID: Duration = DAY.saturating_mul(365);
 
-/// How long before its expiry it is created again.
+/// A certificate that expires within this time is replaced.
 const LEFT: Duration = DAY.saturating_mul(30);
 
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

@@ -117,10 +117,10 @@ impl Files {
     }
 }
 
-/// The largest file that is read: a chain with its key has a few KiB.
+/// The maximum file size that is read: a chain with its key has a few KiB.
 const LARGEST: u64 = 1 << 20;
 
-/// Reads a regular file of a limited size. A device or a pipe could go on for ever, or never begin.
+/// Reads a regular file of a limited size. A device or a pipe could deliver data endlessly, or none.
 pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     // Opening a pipe waits for a writer.
     let is_regular = |file: fs::Metadata| if file.is_file() { Ok(()) } else { Err(irregular()) };
@@ -219,7 +219,7 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// Whichever of the two files is written first.
+    /// The order in which the two files are written does not matter.
     #[test]
     fn the_digest_covers_both_files() {
         let digest = |certificate: &[u8], key: &[u8]| {

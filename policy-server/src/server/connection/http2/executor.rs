@@ -60,7 +60,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
         if collected.is_open {
             collected.work.push(work);
         } else {
-            // A request that became a task has more to run, such as a tunnel.
+            // A request that became a task can spawn more work, such as a tunnel.
             drop(collected);
             spawn(work);
         }

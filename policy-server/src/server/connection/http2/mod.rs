@@ -35,12 +35,13 @@ const EARLY_RESETS: usize = 20;
 /// Well-behaved clients stay far below this, so it applies to the whole life of a connection.
 const OWN_RESETS: usize = 200;
 
-/// Unlike one of HTTP/1.1, it keeps its state (HPACK, flow control), and can receive on any stream.
+/// Unlike an HTTP/1.1 connection, it keeps its state while idle (HPACK, flow control), and can
+/// receive on any stream.
 type Http2 = Pin<Box<WithStreams<Connection>>>;
 
 type Connection = http2::Connection<TokioIo<MonitoredIo>, ConnectionService, StreamExecutor>;
 
-/// `#[inline]`, as all of [`Http1`](super::http1::Http1).
+/// `#[inline]` for the same reason as [`Http1`](super::http1::Http1).
 #[inline]
 pub(super) fn serve(io: MonitoredIo, service: ConnectionService) -> impl Graceful + Unpin {
     Box::pin(WithStreams::new(|executor| {

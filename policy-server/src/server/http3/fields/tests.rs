@@ -20,12 +20,12 @@ fn texts_are_encoded_as_in_the_examples_of_the_standard() {
     assert_eq!(string_of("https://www.example.com"), address);
     assert_eq!(string_of("private"), b"\x85\xae\xc3\x77\x1a\x4b");
     assert_eq!(string_of("302"), b"\x82\x64\x02");
-    // Where the code would not be shorter.
+    // The Huffman code would not be shorter.
     assert_eq!(string_of("{}"), b"\x02{}");
     assert_eq!(string_of(""), b"\x00");
 }
 
-/// With the end of a string, whose code has 30 bits, nothing is left over.
+/// The code is complete: together with the end-of-string code of 30 bits, no prefix is unused.
 #[test]
 fn the_codes_are_complete() {
     let taken: u32 = CODES.iter().map(|(_, length)| 1 << (30 - length)).sum();

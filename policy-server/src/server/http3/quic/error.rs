@@ -1,4 +1,4 @@
-//! The errors of streams and connections, as the HTTP/3 library and the client are told them.
+//! The errors of streams and connections, as they are reported to the HTTP/3 library and the client.
 
 use std::sync::Arc;
 

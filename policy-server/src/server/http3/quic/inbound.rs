@@ -31,7 +31,7 @@ pub(in crate::server::http3) struct Inbound {
     guard: Guard,
     /// Data that was received but not inspected.
     unread: Bytes,
-    /// What the library is given next.
+    /// The next bytes for the library.
     next: Option<Bytes>,
     state: Arc<StreamState>,
     is_over: bool,
@@ -39,7 +39,7 @@ pub(in crate::server::http3) struct Inbound {
 
 /// What is inspected on a stream.
 pub(super) enum Guard {
-    /// Frames, and what those of the control stream are for.
+    /// Frames, with a [`Control`] if this is the control stream.
     Frames(Frames, Option<Control>),
     /// A unidirectional stream, with the bytes of its type so far (RFC 9114 6.2).
     Unknown(Vec<u8>, Control),
@@ -47,8 +47,8 @@ pub(super) enum Guard {
     Nothing,
 }
 
-/// The connection, which ends with its control stream, and the largest field section that its client
-/// takes.
+/// The connection, which ends with its control stream, and the largest field section that its
+/// client accepts.
 pub(super) struct Control(pub(super) quinn::Connection, pub(super) Arc<AtomicU64>);
 
 impl Inbound {

@@ -42,11 +42,11 @@ pub(super) struct Transport {
     incoming: Opening<quinn::RecvStream>,
     opening: Opening<quinn::SendStream>,
     header_limit: usize,
-    /// The largest field section that the client takes (RFC 9114 4.2.2).
+    /// The largest field section that the client accepts (RFC 9114 4.2.2).
     pub(super) client_limit: Arc<AtomicU64>,
-    /// No further requests are taken: GOAWAY was sent.
+    /// Whether GOAWAY was sent, so that no further requests are accepted.
     is_closing: bool,
-    /// The part of the stream accepted last that the library does not pass on.
+    /// The properties of the latest accepted stream that the library does not pass on.
     pub(super) accepted: Option<Accepted>,
 }
 
@@ -73,13 +73,13 @@ pub(super) struct StreamState {
 }
 
 impl StreamState {
-    /// What the response is sent on, once.
+    /// Takes the stream of the response. It can be taken once.
     pub(super) fn take_response(&self) -> Option<ResponseStream> {
         self.response.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What follows the head is in error: the response, as far as it is not sent, is reset with
-    /// this code.
+    /// Records an error after the head of the request: a response that is not completely sent is
+    /// reset with this code.
     pub(super) fn refuse(&self, code: Code) {
         self.refused.store(code.value(), Relaxed);
     }

@@ -6,7 +6,7 @@ use quinn::WriteError;
 
 use super::code;
 
-/// Sends a response. What it is given is sent without a copy.
+/// Sends a response without copying its data.
 #[derive(Debug)]
 pub(in crate::server::http3) struct ResponseStream {
     stream: quinn::SendStream,
