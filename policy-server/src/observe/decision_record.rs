@@ -1,5 +1,5 @@
-//! Decision records: one event for each refused request, and for some of the others, with all that
-//! is needed to decide about it again.
+//! Decision records: one event for each refused request, and for a sample of the others, with
+//! everything that is needed to evaluate it again.
 
 use std::sync::{
     Arc,
@@ -30,7 +30,7 @@ const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 pub(crate) struct Decisions {
     /// The digest of the policy.
     policy: Box<str>,
-    /// One of so many requests that are let through; 0 for none.
+    /// One in this many permitted requests is recorded; 0 for none.
     sample: u64,
     seen: AtomicU64,
 }
@@ -40,7 +40,7 @@ impl Decisions {
         Self { policy: policy.into(), sample, seen: AtomicU64::new(0) }
     }
 
-    /// Whether this request is one of the sample.
+    /// Whether this request is in the sample.
     fn is_sampled(&self) -> bool {
         self.sample != 0 && self.seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(self.sample)
     }
@@ -95,7 +95,7 @@ impl Record {
         self.route = Some(Arc::clone(path));
     }
 
-    /// Writes the record, if the request was refused or is one of the sample.
+    /// Writes the record, if the request was refused or is in the sample.
     pub(crate) fn answered(&self, response: &Response) {
         let code = problem::code(response);
         if code.is_none() && !self.decisions.is_sampled() {

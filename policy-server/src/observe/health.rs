@@ -1,4 +1,4 @@
-//! Health probes: whether the process lives, and whether it takes requests.
+//! Health probes: whether the process lives, and whether it accepts requests.
 
 use std::{
     fmt,
@@ -45,7 +45,7 @@ impl fmt::Display for Probe {
     }
 }
 
-/// Whether the server takes new requests, and can do what they ask.
+/// Whether the server accepts new requests, and can serve them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Readiness(Arc<State>);
 
@@ -58,12 +58,12 @@ struct State {
 }
 
 impl Readiness {
-    /// Reports from now on that the server takes no new requests.
+    /// Reports from now on that the server accepts no new requests.
     pub(crate) fn end(&self) {
         self.0.is_ending.store(true, Relaxed);
     }
 
-    /// Reports from now on while a store cannot write, since nobody could log in or out, and while a
+    /// Reports from now on while a store cannot write, since no user could log in or out, and while a
     /// stored list of origins cannot be used.
     pub(crate) fn watch(&self, auth: Arc<AuthService>, origins: Vec<StoredOrigins>) {
         let _ = self.0.auth.set(auth);

@@ -64,7 +64,7 @@ impl Observing {
         Self { decisions, candidate, is_wanted, ..self }
     }
 
-    /// Whether there is anything to observe, which is asked for each request.
+    /// Whether there is anything to observe. This is checked for each request.
     pub(crate) fn is_wanted(&self) -> bool {
         self.is_wanted
     }

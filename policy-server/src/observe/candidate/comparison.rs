@@ -1,4 +1,4 @@
-//! One request: what became of it, and what the candidate would have decided.
+//! One request: its outcome, and what the candidate would have decided.
 
 use std::{borrow::Cow, cell::Cell, sync::Arc, sync::atomic::Ordering, time::Instant};
 
@@ -28,7 +28,7 @@ use crate::{
     handler::Description,
 };
 
-/// The headers in which policies can differ without another outcome.
+/// The headers in which policies can differ although the outcome is the same.
 const FIELDS: [HeaderName; 6] = [
     ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_ALLOW_CREDENTIALS,
@@ -70,12 +70,12 @@ struct Admitted {
     request: Option<Arc<RequestAuth>>,
 }
 
-/// What became of the request.
+/// The outcome of the request.
 enum Real {
     Decided(Outcome),
-    /// Its handler began, and had not come to the check of its session.
+    /// Its handler began, and had not checked its session yet.
     Begun,
-    /// What decided is in no manifest.
+    /// It was decided by something that is in no manifest.
     Unstated,
 }
 
@@ -122,7 +122,7 @@ impl Comparison {
         });
     }
 
-    /// Decides by the candidate, and counts.
+    /// Evaluates the candidate, and counts the result.
     pub(crate) fn answered(self, response: &Response) {
         let Some(received) = &self.received else { return };
         let counters = &self.observed.candidate.0.counters;
@@ -170,7 +170,7 @@ impl Comparison {
         }
     }
 
-    /// What became of the request.
+    /// The outcome of the request.
     fn real(&self, head: &Head<'_>, response: &Response) -> Real {
         let refusal = problem::refusal_written(response);
         let Some(admitted) = &self.admitted else {
@@ -210,7 +210,7 @@ impl Comparison {
         }
     }
 
-    /// Whether the decision of the candidate depends on what nobody has found out.
+    /// Whether the decision of the candidate depends on facts that the gates did not determine.
     fn is_unknown(&self, received: &Received, sender: &Sender<'_>, decision: &Decision) -> bool {
         match decision.refusal() {
             Some(Refusal::CredentialsUnchecked) => true,
@@ -296,7 +296,7 @@ fn text(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The CORS headers that the response of the candidate would have otherwise.
+/// The CORS headers that would differ in the response of the candidate.
 fn changed(real: &HeaderMap, candidate: &HeaderMap) -> String {
     let changes = FIELDS.iter().filter_map(|name| {
         let sign = match (real.get(name), candidate.get(name)) {

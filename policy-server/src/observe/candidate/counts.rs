@@ -1,4 +1,4 @@
-//! How often a candidate would have decided otherwise.
+//! How often a candidate would have decided differently.
 
 use std::{
     collections::HashMap,
@@ -11,17 +11,17 @@ use std::{
 
 use http::Method;
 
-/// How many responses a candidate was compared with. A request whose client was gone before there was a
-/// response is not among them.
+/// The number of responses that a candidate was compared with. A request whose client disconnected
+/// before the response is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// It would have decided the same.
     pub agreed: u64,
-    /// It would have decided otherwise.
+    /// It would have decided differently.
     pub differed: u64,
-    /// It cannot be told: the candidate asks for a credential that the policy in force did not ask for,
-    /// or what decided is in no manifest (a rate or a permit, a body that could not be read).
+    /// The decision is unknown: the candidate requires a credential that the policy in force does not
+    /// check, or the cause is in no manifest (a rate or a permit, a body that could not be read).
     pub undecided: u64,
 }
 
@@ -29,19 +29,19 @@ pub struct Counts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The path template of the route that served the request; where none did, that of the candidate.
+    /// The path template of the route that served the request, or else of the candidate's route.
     pub route: Option<Arc<str>>,
     /// The method of the request; `None` if no standard defines it.
     pub method: Option<Method>,
-    /// What became of the request: `reached` if its handler, mounted service or upstream got it,
-    /// `preflight`, `automatic` for what the server responds by itself, or the code of a refusal.
+    /// The outcome of the request: `reached` if its handler, mounted service or upstream received it,
+    /// `preflight`, `automatic` for an automatic response of the server, or the code of a refusal.
     pub decided: &'static str,
-    /// What the candidate would have decided; `undecided` if only what it would not is known.
+    /// What the candidate would have decided; `undecided` if it is only known to differ.
     pub candidate: &'static str,
-    /// The CORS headers that the response of the candidate would have more (`+`), less (`-`) or with
-    /// another value (`~`), separated by spaces.
+    /// The CORS headers that the response of the candidate would have in addition (`+`), not have (`-`)
+    /// or have with another value (`~`), separated by spaces.
     pub fields: Box<str>,
-    /// How often.
+    /// The number of such requests.
     pub count: u64,
 }
 
@@ -58,8 +58,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Which requests are counted together. All of it is of the two policies and of standards, so that
-/// clients cannot make as many as they like.
+/// The requests that are counted together. All values are from the two policies and from standards,
+/// so clients cannot create any number of kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub(super) route: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! A candidate policy, which is decided beside that of the app and changes no response.
+//! A candidate policy, which is evaluated beside that of the app and changes no response.
 
 mod comparison;
 mod counts;
@@ -18,8 +18,8 @@ pub use counts::{Counts, Difference};
 
 use crate::base::log::LineLimit;
 
-/// A policy that an app might get, for [`App::observe`](crate::App::observe): it is decided beside the
-/// one in force, and what would differ is counted. A clone is another handle to the same counts.
+/// A possible next policy of an app, for [`App::observe`](crate::App::observe): it is evaluated beside
+/// the one in force, and differences are counted. A clone is another handle to the same counts.
 ///
 /// ```
 /// use policy_server::{candidate::Candidate, prelude::*};
@@ -64,12 +64,12 @@ impl Candidate {
         Self(Arc::new(Inner { manifest, digest, counters, lines }))
     }
 
-    /// How many responses it was compared with.
+    /// The number of responses that it was compared with.
     pub fn counts(&self) -> Counts {
         self.0.counters.counts()
     }
 
-    /// What would differ, the most frequent first.
+    /// The differences, most frequent first.
     pub fn differences(&self) -> Vec<Difference> {
         self.0.counters.differences()
     }
@@ -128,7 +128,7 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// The lists as they are, to tell whether one was replaced while a request was decided.
+    /// The current lists, to detect whether one was replaced while a request was decided.
     fn lists_now(&self) -> Vec<OriginsAt> {
         self.lists.iter().map(SharedOrigins::now).collect()
     }

@@ -1,4 +1,4 @@
-//! The caller of a request for the engine of a candidate, as far as the gates found out who it is.
+//! The caller of a request for the engine of a candidate, from what the gates found out.
 
 use std::cell::Cell;
 
@@ -25,14 +25,14 @@ pub(super) struct Sender<'a> {
     pub(super) auth: &'a AuthPolicy,
     pub(super) request: Option<&'a RequestAuth>,
     pub(super) headers: &'a HeaderMap,
-    /// When the request came.
+    /// The time at which the request arrived.
     pub(super) at: Timestamp,
-    /// Set if the engine has no word for what was found.
+    /// Set if the engine cannot express what was found.
     pub(super) is_beyond_words: Cell<bool>,
 }
 
 impl Sender<'_> {
-    /// The caller for a route of the candidate. What was not asked for is
+    /// The caller for a route of the candidate. A credential that no gate checked is
     /// [`Unchecked`](CredentialState::Unchecked).
     pub(super) fn caller(&self, route: &Route) -> Caller {
         let unchecked = || CredentialState::Unchecked;
@@ -57,7 +57,7 @@ impl Sender<'_> {
             Auth::Public => return caller,
         };
         let AuthPolicy::Required(required) = self.auth else { return caller };
-        // Another issuer, or another scheme, was not asked.
+        // Another issuer or scheme was not consulted.
         let (refused, who) = (request.refused(), request.recognized());
         let is_same_issuer = wanted.issuers.iter().eq(required.issuers);
         match who.map(Principal::scheme) {
@@ -81,7 +81,7 @@ impl Sender<'_> {
             Some(Refusal::CredentialInvalid) if is_same_scheme(wanted, required) => {
                 caller.scheme = CredentialState::Invalid;
             }
-            // It was asked and has found none.
+            // The scheme ran and found no credential.
             None | Some(Refusal::CredentialsMissing | Refusal::CsrfOrigin)
                 if who.is_none() && is_same_scheme(wanted, required) =>
             {
@@ -128,7 +128,7 @@ impl Sender<'_> {
         CredentialState::Valid(login(&identity, age, who.foreign_issuer()))
     }
 
-    /// Seconds since the login. Time goes on after the gate has asked for them: what it found stays true.
+    /// Seconds since the login. Time has passed since the gate checked them; its result is kept.
     fn age(
         &self,
         refused: Option<Refusal>,
