@@ -36,7 +36,7 @@ pub(crate) fn answer(
         line("host", authority.as_str().as_bytes());
     }
     let fields = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    // Neither credentials nor what identifies the client.
+    // Neither credentials nor headers that identify the client.
     for (name, value) in
         fields.filter(|(name, _)| !is_about_sender(name) && !may_be_credential(name))
     {

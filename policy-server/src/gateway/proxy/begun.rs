@@ -1,4 +1,4 @@
-//! The beginning of a response, as far as the upstream has sent it.
+//! The part of a response that the upstream has already sent.
 
 use std::{
     future::poll_fn,
@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 
 use crate::base::body::longer;
 
-/// How many frames are read before the response is forwarded.
+/// The maximum number of frames that are read before the response is forwarded.
 const FRAMES: usize = 2;
 
 /// A body whose first frames were read.
@@ -23,12 +23,12 @@ pub(super) struct Begun<B> {
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Begun<B> {
-    /// Reads what is there, without waiting for more: a body that is broken within its first bytes is
-    /// found before the client is sent a head that promises it.
+    /// Reads the available frames without waiting for more, so that an error within the first bytes of
+    /// a body is found before its head is sent to the client.
     ///
     /// # Errors
     ///
-    /// That of the body.
+    /// The error of the body.
     pub(super) async fn read(body: B) -> Result<Self, B::Error> {
         let mut begun = Self { frames: Default::default(), rest: body };
         let mut has_yielded = false;

@@ -28,7 +28,8 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// `authority` is the PEM of the CA certificates to trust, in place of the public web's.
+    /// Creates a transport. `authority` is the PEM of the CA certificates to trust, in place of the
+    /// public web's.
     pub(super) fn new(
         upstream: &Upstream,
         authority: Option<&[u8]>,
@@ -45,13 +46,13 @@ impl Transport {
         Ok(Self { host, port, tls: tls.transpose()?, timeout })
     }
 
-    /// For a pool. Over TLS the upstream chooses the version of HTTP.
+    /// The connector of a pool. Over TLS the upstream chooses the version of HTTP.
     pub(super) fn connector(&self, is_http2: bool) -> Connector {
         let protocols: &[&[u8]] = if is_http2 { &[b"h2"] } else { &[b"h2", b"http/1.1"] };
         self.speaking(protocols, is_http2)
     }
 
-    /// For HTTP/1.1 connections.
+    /// The connector of HTTP/1.1 connections.
     pub(super) fn connector_of_websockets(&self) -> Connector {
         self.speaking(&[b"http/1.1"], false)
     }
@@ -82,12 +83,12 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Whether the next connection will be one of HTTP/2, as far as known.
+    /// Whether the next connection is expected to use HTTP/2.
     pub(super) fn speaks_http2(&self) -> bool {
         self.speaks_http2.load(Relaxed)
     }
 
-    /// A new connection, within the time for that.
+    /// Opens a connection within the connect timeout.
     pub(super) async fn connect(&self) -> io::Result<Connection> {
         timeout(self.timeout, self.open()).await.unwrap_or_else(|_elapsed| {
             Err(io::Error::new(io::ErrorKind::TimedOut, "the connection took too long"))

@@ -126,7 +126,7 @@ pub(crate) fn forward(
 /// What the client's connection is upgraded to.
 struct Upgrade {
     stream: OnUpgrade,
-    /// Whether it is one HTTP/2 or later stream (RFC 8441) and not a connection.
+    /// Whether this is a single stream of HTTP/2 or later (RFC 8441) and not a connection.
     is_extended: bool,
     /// The `Sec-WebSocket-Accept` that proves that the upstream has read our key (RFC 6455 4.1). A
     /// client with a key of its own checks that itself.
@@ -156,7 +156,7 @@ fn frame(has_length: bool, body: &Body, fields: &mut HeaderMap) {
     }
 }
 
-/// Which of our hosts a request names.
+/// The host of this server that a request names.
 fn host_of<'a>(own: &'a OwnOrigin, target: &'a Uri, host: Option<&'a HeaderValue>) -> &'a str {
     match own {
         OwnOrigin::Public(origin) => origin.authority(),
@@ -168,10 +168,10 @@ fn host_of<'a>(own: &'a OwnOrigin, target: &'a Uri, host: Option<&'a HeaderValue
     }
 }
 
-/// What must be kept of a request to process its response.
+/// The parts of a request that are needed to process its response.
 struct Returning {
     gateway: Arc<Gateway>,
-    /// A copy: a part of the URI would keep hyper from using its read buffer again.
+    /// A copy: a slice of the URI would prevent hyper from reusing its read buffer.
     path: String,
     own_cookie: Option<String>,
     is_of_head: bool,
@@ -190,7 +190,7 @@ impl Returning {
             return self.failed(refusal, &"its status is unknown, or where it ends");
         }
         let mut response = Response::default();
-        // A 2xx would open the HTTP/2 stream, whatever the upstream did.
+        // A 2xx would open the HTTP/2 stream even if the upstream did not switch protocols.
         let is_misunderstood = parts.status.is_success()
             && upgrade.as_ref().is_some_and(|upgrade| upgrade.is_extended);
         if parts.status.is_informational() || is_misunderstood {
@@ -229,12 +229,12 @@ impl Returning {
     ///
     /// # Errors
     ///
-    /// Its status is none, or its framing is ambiguous.
+    /// The status is invalid for a response, or the framing is ambiguous.
     fn rewrite(&self, status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
         keep_end_to_end(status, headers)?;
         let mapping = &self.gateway.mapping;
         let is_rewritten = |name| matches!(name, &LOCATION | &CONTENT_LOCATION | &SET_COOKIE);
-        // Few responses have one, and to look at each name costs less than to look each up.
+        // Few responses have one, and one pass over the names costs less than a lookup of each.
         if !headers.keys().any(is_rewritten) {
             return Ok(());
         }

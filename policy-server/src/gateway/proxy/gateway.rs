@@ -87,7 +87,7 @@ impl Gateway {
         }
     }
 
-    /// What is legal about the upstream, but unusual.
+    /// A notice about settings of the upstream that are permitted but unusual.
     pub(crate) fn notice(&self) -> Option<StartProblem> {
         let upstream = self.mapping.upstream();
         (!upstream.has_tls() && !upstream.is_nearby()).then(|| {

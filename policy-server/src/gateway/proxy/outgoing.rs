@@ -37,7 +37,7 @@ pub(super) struct Failure {
     fate: Fate,
 }
 
-/// What became of a request without a response.
+/// What is known about a request without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// The upstream may have processed it.
@@ -99,7 +99,7 @@ impl Gateway {
             let lease = match pool.waiting(begun) {
                 Some(lease) => lease,
                 None => {
-                    // Boxed: with a handshake in it, each request would take a kilobyte more.
+                    // Boxed: a handshake inside would make each request's future a kilobyte larger.
                     let open = Box::pin(pool.open());
                     match timeout_at(begun + self.timeouts.response, open).await {
                         Ok(opened) => opened.map_err(|error| self.judge(&error, progress))?,
@@ -133,7 +133,7 @@ impl Gateway {
         }
     }
 
-    /// Waits for a response as long as that may take.
+    /// Waits for a response until its deadline.
     async fn in_time<T>(
         &self,
         mut response: Pin<&mut impl Future<Output = T>>,
@@ -203,7 +203,7 @@ impl Gateway {
     }
 }
 
-/// What HTTP/2 says about a stream or a connection, unless the connection simply ended.
+/// The HTTP/2 error of a stream or a connection, unless the connection simply ended.
 fn http2_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a h2::Error> {
     let mut current = Some(error);
     while let Some(error) = current {

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::base::{task::BackgroundTask, timers};
 
-/// The most bytes of a response head, and of data read ahead of a slow client over HTTP/1.1.
+/// The maximum size of a response head, and of data read ahead of a slow client over HTTP/1.1.
 const BUFFER: usize = 64 * 1024;
 
 /// The flow-control window of one HTTP/2 stream, in bytes and per direction.
@@ -61,11 +61,11 @@ pub(super) struct Pool {
     kept: Mutex<Kept>,
     /// Held while a connection is opened that will be shared.
     opening: tokio::sync::Mutex<()>,
-    /// How many of these could not be opened.
+    /// The number of attempts to open such a connection that failed.
     failures: AtomicUsize,
 }
 
-/// How an upstream is named in requests.
+/// The address of an upstream in requests.
 struct Address {
     scheme: http::uri::Scheme,
     authority: Authority,
@@ -75,11 +75,11 @@ struct Address {
 /// The connections that wait for a request.
 #[derive(Default)]
 struct Kept {
-    /// Of HTTP/1.1: each has one request at a time. The one used last comes last.
+    /// HTTP/1.1 connections, each for one request at a time. The most recently used is last.
     idle: Vec<(Lease, Instant)>,
-    /// The one of HTTP/2, which all requests share.
+    /// The HTTP/2 connection, which all requests share.
     shared: Option<(http2::SendRequest<RequestBody>, Usage, Instant)>,
-    /// Closes what nobody uses.
+    /// Closes idle connections.
     sweeper: Option<BackgroundTask>,
 }
 
@@ -88,8 +88,8 @@ pub(super) struct Lease {
     pub(super) sender: Sender,
     pub(super) usage: Usage,
     pub(super) is_reused: bool,
-    /// The timer of the exchange. It stays with a connection of HTTP/1.1: to move one that is set
-    /// costs less than to set one for each request.
+    /// The timer of the exchange. It stays with an HTTP/1.1 connection: resetting a timer costs less
+    /// than creating one for each request.
     pub(super) timer: Pin<Box<Sleep>>,
 }
 
@@ -98,7 +98,7 @@ pub(super) enum Sender {
     Http2(http2::SendRequest<RequestBody>),
 }
 
-/// What becomes of a request.
+/// The response to a request, or the request with its error.
 type Sent = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
 /// Why a request got no response.
@@ -121,7 +121,7 @@ impl SendError {
 }
 
 impl Pool {
-    /// A pool whose connections are kept if `keeps` says so.
+    /// Creates a pool, whose connections are kept if `keeps` is set.
     pub(super) fn new(upstream: &Upstream, connector: Connector, keeps: bool) -> Self {
         let mut http1 = http1::Builder::new();
         http1.max_buf_size(BUFFER);
@@ -146,7 +146,7 @@ impl Pool {
         }
     }
 
-    /// Whether a request will use HTTP/2, as far as known before there is a connection.
+    /// Whether a request is expected to use HTTP/2, before there is a connection.
     pub(super) fn speaks_http2(&self) -> bool {
         self.connector.speaks_http2()
     }
@@ -172,7 +172,7 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No connection could be opened.
     pub(super) async fn open(self: &Arc<Self>) -> Result<Lease, SendError> {
         if !self.speaks_http2() {
             return self.connect().await;
@@ -182,7 +182,7 @@ impl Pool {
         if let Some(lease) = self.waiting(Instant::now()) {
             return Ok(lease);
         }
-        // Those who have waited do not wait again, one behind another.
+        // Requests that waited for a failed attempt do not retry one after another.
         if self.failures.load(Relaxed) != failures {
             return Err(SendError::unreachable("another request could not connect"));
         }
@@ -207,7 +207,7 @@ impl Pool {
         } else {
             let (sender, driver) =
                 self.http1.handshake(TokioIo::new(connection)).await.map_err(broken)?;
-            // Its errors are those of the request in flight.
+            // Its errors are reported by the request in flight.
             tokio::spawn(async move { drop(driver.with_upgrades().await) });
             Sender::Http1(sender)
         };
@@ -257,7 +257,7 @@ impl Pool {
         }
     }
 
-    /// Begins to close what nobody uses.
+    /// Starts to close idle connections periodically.
     fn sweep(self: &Arc<Self>, kept: &mut Kept) {
         if kept.sweeper.as_ref().is_some_and(|sweeper| !sweeper.is_finished()) {
             return;
@@ -273,7 +273,7 @@ impl Pool {
         kept.sweeper = Some(BackgroundTask::spawn(&Handle::current(), sweep));
     }
 
-    /// Lets go of a shared connection that has ended.
+    /// Drops a shared connection that has ended.
     pub(super) fn forget_closed(&self) {
         self.kept().shared.take_if(|(sender, ..)| sender.is_closed());
     }
@@ -282,7 +282,7 @@ impl Pool {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the address into a request, as it is on this connection.
+    /// Writes the address into a request, in the form for this connection.
     pub(super) fn address(&self, request: &mut Request<RequestBody>, lease: &Lease) {
         self.address.write(request, &lease.sender);
     }
@@ -300,7 +300,7 @@ impl Address {
         }
     }
 
-    /// A path and `Host` (RFC 9112 3.2.1), or everything in the target (RFC 9113 8.3.1).
+    /// Writes a path and `Host` (RFC 9112 3.2.1), or everything into the target (RFC 9113 8.3.1).
     fn write(&self, request: &mut Request<RequestBody>, sender: &Sender) {
         match sender {
             Sender::Http1(_) => {
@@ -336,11 +336,11 @@ impl Lease {
 }
 
 impl Sender {
-    /// Sends a request, and returns what sends the next one unless the connection has ended.
+    /// Sends a request, and returns the sender for the next one unless the connection has ended.
     ///
-    /// A connection that ends drops the requests that wait for it, but not one that comes at that very
-    /// moment: that lies in the channel to it as long as anybody could send more. So who waits for the
-    /// response must not keep the sender then.
+    /// A connection that ends drops its queued requests, but not one that is queued at that very
+    /// moment: it stays in the channel until the last sender is dropped. So the sender must not be
+    /// kept while waiting for that response.
     pub(super) fn send(
         self,
         request: Request<RequestBody>,

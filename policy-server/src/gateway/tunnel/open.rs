@@ -67,7 +67,7 @@ impl OpenTunnels {
         mut request: Request<Body>,
         ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     ) -> Response {
-        // The connection cannot be upgraded: HTTP/3, or another server's.
+        // The connection cannot be upgraded: it is HTTP/3, or belongs to another server.
         let Some(upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
             return Problem::from(Refusal::ProtocolUnknown).into_response();
         };
@@ -89,8 +89,8 @@ impl OpenTunnels {
         Ok((stream, permit))
     }
 
-    /// Connects to the first permitted address that responds: to that address, not to the name,
-    /// which could resolve to another one by then.
+    /// Connects to the first permitted address that responds. It connects to the address and not to
+    /// the name, which could resolve to another address by then.
     async fn reach(&self, target: &TunnelTarget) -> Result<TcpStream, Refusal> {
         let addresses: Vec<SocketAddr> = match &target.host {
             Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
