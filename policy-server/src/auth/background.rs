@@ -1,4 +1,4 @@
-//! Background tasks: they remove expired sessions, learn revocations of other processes, and fetch
+//! Background tasks: they remove expired sessions, read revocations of other processes, and fetch
 //! keys of external issuers.
 
 use std::{sync::Arc, time::Duration};
@@ -19,7 +19,7 @@ const PURGED_AT_ONCE: usize = 1000;
 /// How often the session store is queried for cut-offs of other processes.
 const LEARN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The most notifications that one query of the store handles.
+/// The maximum number of notifications that one query of the store handles.
 const HEARD_AT_ONCE: usize = 1024;
 
 impl AuthService {

@@ -22,9 +22,9 @@ use super::principal::{AuthScheme, Principal};
 /// }
 /// ```
 ///
-/// Names of different issuers have nothing to do with each other: `ada` of a partner is not the
-/// user `ada` of this app. So nothing that takes a user takes a [`Subject`], unless
-/// [`as_local_user`](Subject::as_local_user) says that it is one.
+/// Names of different issuers are unrelated: `ada` of a partner is not the user `ada` of this app.
+/// So a function that takes a user does not take a [`Subject`]; it has to be converted explicitly
+/// with [`as_local_user`](Subject::as_local_user).
 ///
 /// ```compile_fail,E0277
 /// use policy_server::{Caller, prelude::*, session::SessionError};
@@ -36,7 +36,7 @@ use super::principal::{AuthScheme, Principal};
 #[derive(Clone, Debug)]
 pub struct Caller(Principal);
 
-/// Who calls: a user of this app, or one of another issuer.
+/// The identity of a caller: a user of this app, or one of another issuer.
 ///
 /// It is compared as a whole, so the same name of two issuers is two subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +57,7 @@ impl Caller {
         Self(principal)
     }
 
-    /// Who it is.
+    /// The identity of the caller.
     pub fn subject(&self) -> Subject<'_> {
         self.0.whole_subject()
     }
@@ -72,13 +72,13 @@ impl Caller {
         self.0.scheme()
     }
 
-    /// Whether a scope was granted. One of another issuer counts as far as the app lets that issuer
-    /// grant it.
+    /// Whether a scope was granted. A scope of another issuer counts only if the app lets that
+    /// issuer grant it.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.0.has_scope(scope)
     }
 
-    /// Whether the caller has a role. One of another issuer counts as far as the app lets that
+    /// Whether the caller has a role. A role of another issuer counts only if the app lets that
     /// issuer give it.
     pub fn has_role(&self, role: &str) -> bool {
         self.0.has_role(role)
@@ -112,9 +112,9 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The name as that of a user of this app, whoever gave it. Whoever calls this says that the
-    /// issuer names the users of this app, and no others: where it is their only identity provider,
-    /// for instance.
+    /// The name as that of a user of this app, whichever issuer gave it. The caller of this function
+    /// asserts that the issuer names the users of this app and no others, for instance because it is
+    /// their only identity provider.
     pub const fn as_local_user(self) -> &'a str {
         match self {
             Self::User(name) | Self::Foreign { name, .. } => name,

@@ -21,8 +21,8 @@ pub(crate) struct Denied {
     refusal: Refusal,
     /// Why a token is refused: for the log, and in development also for the response.
     cause: Option<TokenError>,
-    /// What the developer of a page or a client should know: for the log, and in development for the
-    /// response.
+    /// An explanation for the developer of a page or a client: for the log, and in development for
+    /// the response.
     explanation: Option<Box<Cow<'static, str>>>,
     challenge: Option<HeaderValue>,
     login: Option<HeaderValue>,
@@ -48,13 +48,12 @@ impl From<CommitError> for Denied {
 }
 
 impl Denied {
-    /// A store failed. The failure is logged where it happened, and no one is logged out because of
-    /// it.
+    /// A store failed. The failure is logged where it happened, and logs no user out.
     pub(crate) fn unchecked() -> Self {
         Refusal::CredentialsUnchecked.into()
     }
 
-    /// A problem that a gate met, such as a body over its limit.
+    /// A problem that a gate found, such as a body over its limit.
     pub(crate) fn problem(refusal: Refusal, problem: Problem) -> Self {
         Self { problem: Some(Box::new(problem)), ..Self::from(refusal) }
     }

@@ -34,22 +34,22 @@ pub(crate) struct CutOffs {
     tokens: Option<Arc<TokenService>>,
     known_of_sessions: AtomicU64,
     known_of_tokens: AtomicU64,
-    /// What was begun and is not known to be done.
+    /// Endings that were begun and may not be complete.
     pending: Mutex<Vec<Ending>>,
 }
 
-/// What a request ends immediately, in every store.
+/// Credentials that a request ends immediately, in every store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// One session of a user, and what was issued in it.
+    /// One session of a user, and the tokens and tickets that were issued in it.
     Session { user: Box<str>, session: Handle },
     /// All sessions, refresh tokens, access tokens and tickets of a user, except one session.
     User { user: Box<str>, keep: Option<(SessionKey, Handle)> },
-    /// Those of all users.
+    /// All of these, of all users.
     Everyone,
     /// The access tokens and tickets of all users.
     Access,
-    /// The rights that a user has above these: sessions continue with them, everything else ends.
+    /// All rights of a user beyond these: sessions continue with these rights, everything else ends.
     Rights(Identity),
 }
 
@@ -78,7 +78,7 @@ impl CutOffs {
         self.known_of_tokens.load(Ordering::Acquire)
     }
 
-    /// Ends something in every store, and returns how many sessions and refresh token families
+    /// Ends credentials in every store, and returns how many sessions and refresh token families
     /// ended. If the request is dropped meanwhile, its commit repeats this.
     pub(crate) async fn end(&self, ending: Ending) -> Result<u64, StoreError> {
         self.pending().push(ending.clone());
@@ -87,12 +87,12 @@ impl CutOffs {
         Ok(ended)
     }
 
-    /// Whether something was begun and is not known to be done.
+    /// Whether an ending was begun and may not be complete.
     pub(crate) fn has_pending(&self) -> bool {
         !self.pending().is_empty()
     }
 
-    /// Completes what was begun.
+    /// Completes the endings that were begun.
     pub(crate) async fn finish(&self) -> Result<(), StoreError> {
         let pending = self.pending().clone();
         let mut result = Ok(());
@@ -106,7 +106,7 @@ impl CutOffs {
     }
 
     /// Queries the stores for cut-offs that this process does not know, after one of them refused
-    /// something: the next request knows them.
+    /// a grant, so that the next request knows them.
     pub(crate) async fn learn(&self) -> Result<(), StoreError> {
         if let Some(sessions) = &self.sessions {
             sessions.learn_cut_offs().await?;
@@ -117,7 +117,7 @@ impl CutOffs {
         Ok(())
     }
 
-    /// Ends what was issued in sessions that ended.
+    /// Ends the tokens and tickets that were issued in a session that ended.
     pub(crate) async fn end_issued(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
         match &self.tokens {
             Some(tokens) => tokens.end_session(user, session).await,
@@ -125,7 +125,7 @@ impl CutOffs {
         }
     }
 
-    /// Every store is asked, also where one before it failed: each ends what it can.
+    /// Ends credentials in every store, even if an earlier store failed.
     async fn perform(&self, ending: &Ending) -> Result<u64, StoreError> {
         let of_sessions = self.end_sessions(ending).await;
         let of_tokens = self.end_tokens(ending).await;
@@ -147,11 +147,11 @@ impl CutOffs {
         Ok(cut.sessions)
     }
 
-    /// Returns how many families ended, where these are what the caller asks for.
+    /// Ends tokens. Returns how many families ended, or 0 if the caller does not count families.
     async fn end_tokens(&self, ending: &Ending) -> Result<u64, StoreError> {
         let Some(tokens) = &self.tokens else { return Ok(0) };
         let revoked = match ending {
-            // The caller asks whether the session was live.
+            // The caller counts only whether the session was live.
             Ending::Session { user, session } => {
                 return tokens.end_session(user, *session).await.map(|_| 0);
             }
@@ -161,7 +161,7 @@ impl CutOffs {
             Ending::Access => tokens.revoke_all().await?,
         };
         raise(&self.known_of_tokens, revoked.before, revoked.position);
-        // The caller asks how many sessions have the new rights.
+        // The caller counts only the sessions with the new rights.
         let is_counted = !matches!(ending, Ending::Rights(_));
         Ok(if is_counted { revoked.families.len() as u64 } else { 0 })
     }
@@ -171,8 +171,8 @@ impl CutOffs {
     }
 }
 
-/// The request made the cut-off of this number itself. It forbids nothing to the request, unless
-/// the one before it was made by another request.
+/// Records a cut-off that the request made itself, with its number. It does not apply to the
+/// request, unless the cut-off before it was made by another request.
 fn raise(known: &AtomicU64, before: u64, number: u64) {
     if before <= known.load(Ordering::Acquire) {
         known.fetch_max(number, Ordering::AcqRel);

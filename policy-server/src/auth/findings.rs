@@ -1,5 +1,5 @@
-//! What the gates found out about the caller of a request, for a candidate policy that is decided
-//! beside them. Nothing is verified or loaded again.
+//! The findings of the gates about the caller of a request, for a candidate policy that is
+//! evaluated beside them. Nothing is verified or loaded again.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use policy_core::{Refusal, csrf::TokenVerdict, session::Record};
 use super::{Denied, RequestAuth, form_token::Form, principal::Principal};
 use crate::auth::session::RequestSession;
 
-/// What else is forgotten once a gate has refused, or the handler has begun.
+/// Findings that are otherwise dropped once a gate has refused, or the handler has begun.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// Why gates 7 to 9 refused.
@@ -20,14 +20,14 @@ pub(super) struct Findings {
     session_check: OnceLock<Result<(), Refusal>>,
 }
 
-/// What is known of the session that a request presents.
+/// What is known about the session that a request presents.
 pub(crate) enum SessionFinding<'a> {
-    /// Nothing: it was not asked for.
+    /// Nothing: it was not loaded.
     Unasked,
     /// There is none.
     Nobody,
     Live(&'a Record),
-    /// The store could not be asked.
+    /// The store failed.
     Unavailable,
 }
 
@@ -37,7 +37,7 @@ impl RequestAuth {
         let _ = self.findings.refused.set(refusal);
     }
 
-    /// Notes whom a gate refuses.
+    /// Notes the caller whom a gate refuses.
     pub(crate) fn note_turned_away(&self, principal: Option<Principal>) {
         if let Some(principal) = principal {
             let _ = self.findings.turned_away.set(principal);
@@ -90,7 +90,7 @@ impl RequestAuth {
         Some(verdict == Some(TokenVerdict::Valid))
     }
 
-    /// Whether there may be a CSRF token in a form that nobody has read.
+    /// Whether there may be a CSRF token in a form that was not read.
     pub(crate) fn has_unread_form(&self, headers: &HeaderMap) -> bool {
         self.form_token.get().is_none() && Form::detect(headers).is_some()
     }

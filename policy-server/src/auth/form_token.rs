@@ -16,7 +16,7 @@ use crate::base::body::{BodyRejection, longer};
 /// The form field with the token.
 pub(super) const FIELD: &str = "csrf_token";
 
-/// How many bytes of a body are searched for the field.
+/// The maximum number of bytes of a body that are searched for the field.
 const REACH: usize = 64 * 1024;
 
 /// A form encoding whose fields can be searched.

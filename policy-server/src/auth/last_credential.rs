@@ -31,8 +31,8 @@ enum Credential {
 
 struct LastToken {
     text: Zeroizing<Box<[u8]>>,
-    /// The keys by which it was verified. Other keys, also equal ones, verify it again. They are
-    /// not kept: the secret of a key that was replaced is wiped.
+    /// The keys that verified it. Another key ring, even an equal one, verifies it again. The keys
+    /// are not kept alive, so that the secret of a replaced key is wiped.
     keys: Weak<KeyRing>,
     signed: SignedToken,
 }
@@ -92,7 +92,7 @@ impl LastCredential {
         }
     }
 
-    /// Another request of the connection may be using it at this moment: nobody waits.
+    /// Stores the credential, unless another request of the connection is using it at this moment.
     fn keep(&self, credential: Credential) {
         let Ok(mut last) = self.0.try_lock() else { return };
         match &mut *last {
@@ -103,16 +103,16 @@ impl LastCredential {
 }
 
 impl LastToken {
-    /// Whether it is this token, opened by this verifier and by these keys.
+    /// Whether this is the given token, opened by the same verifier and the same keys.
     fn is(&self, verifier: &Verifier, keys: &Arc<KeyRing>, token: &[u8]) -> bool {
-        // What a `Weak` points to has its address to itself for as long as that exists.
+        // The address is not reused for another key ring while the `Weak` exists.
         let has_keys = self.keys.as_ptr() == Arc::as_ptr(keys);
         has_keys && self.signed.is_of(verifier) && is_same(&self.text, token)
     }
 }
 
-/// In constant time: a client behind a proxy could guess at the credential of another by how long
-/// the comparison takes.
+/// Compares in constant time: otherwise a client behind a proxy could guess the credential of
+/// another client from the duration of the comparison.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.ct_eq(other).to_bool()
 }
@@ -183,7 +183,7 @@ mod tests {
         let token = signed("ada");
         LastCredential::open(Some(&last), &verifier, &keys, &token).unwrap();
         let ring = Arc::into_inner(keys).expect("keys that nobody else has");
-        // An allocator would use the address of those that are gone.
+        // The allocator could reuse the address of the dropped keys.
         assert!(last.known_token(&verifier, &Arc::new(ring), &token).is_none());
     }
 

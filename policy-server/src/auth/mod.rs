@@ -77,7 +77,7 @@ impl AuthService {
         }
     }
 
-    /// The refusal of what needs a store that cannot write at the moment, if there is one.
+    /// The refusal of requests that need a store that currently cannot write, if there is one.
     pub(crate) fn unwritable(&self) -> Option<Refusal> {
         if self.sessions.as_ref().is_some_and(|sessions| !sessions.is_writable()) {
             return Some(Refusal::SessionStore);
@@ -110,8 +110,8 @@ pub(crate) struct RouteAuth {
     pub(crate) scheme: Option<SharedScheme>,
     /// The challenges for a client without a valid token, on a route that takes tokens.
     challenges: Option<Challenges>,
-    /// Whether unsafe requests without a caller need an origin that may send them, too: what
-    /// answers may know cookies of its own.
+    /// Whether unsafe requests without a caller need a permitted origin, too, because the service
+    /// that responds may use its own cookies.
     pub(crate) judges_anonymous: bool,
 }
 
@@ -155,7 +155,7 @@ impl RouteAuth {
         matches!(self.auth, AuthPolicy::Required(policy) if policy.token)
     }
 
-    /// Whether browsers attach the scheme's credential by themselves.
+    /// Whether browsers attach the scheme's credential automatically.
     fn is_ambient(&self) -> bool {
         let AuthPolicy::Required(policy) = &self.auth else { return false };
         policy.scheme.is_some_and(|own| own.ambient)

@@ -58,7 +58,7 @@ struct Own {
     identity: Identity,
 }
 
-/// How far the clock of the server that wrote down a login may be ahead of ours.
+/// How far the clock of the server that recorded a login may be ahead of ours.
 pub(crate) const CLOCK_SKEW: Duration = Duration::from_secs(30);
 
 /// The kind of credential that authenticated a caller.
@@ -175,8 +175,8 @@ impl Principal {
         }
     }
 
-    /// The issuer, if it is not this app: that of an external token, or of a ticket issued from
-    /// one. Handlers get such a principal as a [`Caller`](crate::Caller) only.
+    /// The issuer of an external token, or of a ticket issued from one; `None` for this app.
+    /// Handlers get such a principal as a [`Caller`](crate::Caller) only.
     pub(crate) fn foreign_issuer(&self) -> Option<&str> {
         match &self.0 {
             Kind::Token(token) => token.foreign_issuer(),
@@ -248,7 +248,7 @@ impl Principal {
             (Kind::Own(_), _) => true,
             (_, Some(at)) => {
                 let now = now();
-                // A login that is further ahead would count as fresh until its time has come.
+                // A login further in the future would count as fresh until that time.
                 at <= now.after(CLOCK_SKEW) && now.since(at).as_secs() < u64::from(seconds)
             }
             (_, None) => false,

@@ -47,7 +47,7 @@ const CSRF_TOKEN: HeaderName = HeaderName::from_static(HEADER);
 const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 const CACHE_AND_STORAGE: HeaderValue = HeaderValue::from_static("\"cache\", \"storage\"");
 
-/// Who sent a request and what happens to their session: shared by the gates, the handler's
+/// The caller of a request and the state of their session, shared by the gates, the handler's
 /// arguments and the response.
 #[derive(Debug)]
 pub(crate) struct RequestAuth {
@@ -120,8 +120,9 @@ impl RequestAuth {
         self.principal.get()
     }
 
-    /// The authenticated caller as a user of this app. One of another issuer is refused: the macro
-    /// sees a `Principal` only by its name, and nothing that a mounted router takes.
+    /// The authenticated caller as a user of this app. A caller of another issuer is refused here: the
+    /// macro recognises a `Principal` only by its name, and does not see the arguments of a mounted
+    /// router.
     pub(crate) fn user(&self) -> Result<Option<&Principal>, Refusal> {
         match self.principal() {
             Some(principal) if principal.foreign_issuer().is_some() => Err(Refusal::CallerForeign),
@@ -139,8 +140,8 @@ impl RequestAuth {
         })
     }
 
-    /// Notes the epoch of a session that gate 7 loaded, before anything of the application ran: a
-    /// cut-off that this process did not know.
+    /// Notes the epoch of a session that gate 7 loaded, before any code of the application ran. It
+    /// may be a cut-off that this process did not know.
     pub(crate) fn know_epoch(&self, epoch: u64) {
         if epoch > self.known_of_sessions.load(Ordering::Relaxed) {
             self.known_of_sessions.store(epoch, Ordering::Relaxed);
@@ -208,7 +209,7 @@ impl RequestAuth {
         }
     }
 
-    /// Whether the caller used a credential that browsers do not attach by themselves. Ambient
+    /// Whether the caller used a credential that browsers do not attach automatically. Ambient
     /// credentials of the request are then ignored.
     pub(super) fn is_explicit(&self) -> bool {
         self.principal().is_some_and(|who| who.token().is_some() || who.ticket().is_some())
@@ -280,8 +281,8 @@ impl RequestAuth {
         }
     }
 
-    /// Gate 8 for a request without a caller to a service without attributes, which may know
-    /// cookies of its own.
+    /// Gate 8 for a request without a caller to a service without attributes, which may use its own
+    /// cookies.
     pub(crate) fn check_anonymous(&self, headers: &HeaderMap) -> Result<(), Denied> {
         let admitted = self.sender.admit_anonymous(headers.get(COOKIE));
         admitted.map_err(|refusal| self.forged(refusal))
@@ -307,7 +308,7 @@ impl RequestAuth {
         self.is_ending() || self.session.get().is_some_and(|session| session.takes_rights_away())
     }
 
-    /// Whether the handler began to end credentials, and this is not known to be done.
+    /// Whether the handler began to end credentials, and this may not be complete.
     fn is_ending(&self) -> bool {
         self.cut_offs.get().is_some_and(|cut_offs| cut_offs.has_pending())
     }
@@ -326,7 +327,7 @@ impl RequestAuth {
                     session.commit(outcome).await
                 }
                 None => match self.cut_offs().finish().await {
-                    // The handler told its client already.
+                    // The handler has already responded with a server error.
                     Err(_) if response.status().is_server_error() => Ok(Committed::default()),
                     finished => finished.map(|()| Committed::default()).map_err(CommitError::from),
                 },
@@ -352,8 +353,8 @@ impl RequestAuth {
         }
     }
 
-    /// Writes the cookie and ties a streaming response to its credential. Also returns what caching
-    /// must know.
+    /// Writes the cookie and ties a streaming response to its credential. Also returns the facts for
+    /// caching.
     fn finish(&self, mut response: Response, committed: Committed) -> (Response, ResponseFacts) {
         let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
         let happened = ResponseFacts {

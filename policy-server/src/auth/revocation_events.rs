@@ -18,8 +18,8 @@ pub(crate) enum RevocationEvent {
     TokensOf { user: Box<str>, cut: Cut },
     /// Tokens that this cut-off covers.
     AllTokens { cut: Cut },
-    /// A notification of a store. Anybody who can write to the store's channel can forge one, so
-    /// the store is queried.
+    /// A notification of a store. Any client of the store's channel can forge one, so the store is
+    /// queried.
     Hint(Box<RevocationEvent>),
     /// Some events may have been lost.
     Missed,

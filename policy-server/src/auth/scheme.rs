@@ -62,7 +62,7 @@ use crate::{
     note = "implement `policy_server::Scheme`, which authenticates requests"
 )]
 pub trait Scheme: Send + Sync + 'static {
-    /// Whether browsers attach the credential by themselves, as they do with cookies, Basic and
+    /// Whether browsers attach the credential automatically, as they do with cookies, Basic and
     /// client certificates. Other sites can then make them send it, so CSRF, CORS and caching treat
     /// it like a session.
     const AMBIENT: bool;
@@ -127,7 +127,7 @@ impl SchemeRequest<'_> {
     ///
     /// The body is over the limit, or the connection failed.
     pub async fn body(&mut self) -> Result<Bytes, AuthError> {
-        // No layer has changed it, so the limit of its route still applies.
+        // No layer has changed the body, so the limit of its route still applies.
         let body = std::mem::take(self.body);
         let bytes = collect(body, u64::MAX).await.map_err(AuthError::Body)?;
         *self.body = Body::from(bytes.clone());

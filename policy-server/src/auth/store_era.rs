@@ -1,4 +1,4 @@
-//! Notices that a store has lost acknowledged writes: its numbers then have another era.
+//! Detects that a store has lost acknowledged writes: its numbers then have another era.
 
 use std::{
     collections::VecDeque,
@@ -35,7 +35,7 @@ pub(crate) const OTHER_SECRET: &str =
 const BEHIND: &str =
     "the store has lost writes, and this instance stores again what it knows to have ended";
 
-/// The eras of the numbers that this process has seen, and of which it has read everything.
+/// The newest era that this process has seen, and the newest one that it has read completely.
 #[derive(Debug)]
 pub(crate) struct StoreEra {
     seen: AtomicU64,
@@ -49,7 +49,7 @@ impl StoreEra {
         Self { seen, read, catching_up: tokio::sync::Mutex::default() }
     }
 
-    /// Whether the store has lost writes since this process has read everything. Then it is
+    /// Whether the store has lost writes since this process read everything. The process is then
     /// [behind](Self::is_behind) until it [has caught up](Self::catch_up).
     pub(crate) fn is_over(&self, number: u64, store: &str) -> bool {
         let seen = era(number);
@@ -61,7 +61,8 @@ impl StoreEra {
     }
 
     /// Records that everything up to this number was read. If the store has lost writes, `again` reads
-    /// everything anew and stores what only this process knew: once, however many requests find it.
+    /// everything again and stores what only this process knew. It runs once, however many requests
+    /// detect the loss.
     pub(crate) async fn catch_up(
         &self,
         number: u64,
@@ -91,8 +92,8 @@ impl StoreEra {
         self.check().is_err()
     }
 
-    /// Refuses what the store may have forgotten the end of, while this process is behind. Returns the
-    /// era for [`is_still`](Self::is_still).
+    /// Refuses credentials while this process is behind, since the store may have lost their end.
+    /// Returns the era for [`is_still`](Self::is_still).
     pub(crate) fn check(&self) -> Result<u64, StoreError> {
         let seen = self.seen.load(Ordering::Acquire);
         if self.read.load(Ordering::Acquire) < seen {
@@ -102,13 +103,13 @@ impl StoreEra {
         }
     }
 
-    /// Refuses what was asked in this era, if another one was seen meanwhile.
+    /// Refuses a result that was read in this era, if another era was seen meanwhile.
     pub(crate) fn is_still(&self, era: u64) -> Result<(), StoreError> {
         if self.seen.load(Ordering::Acquire) == era { Ok(()) } else { Err(StoreError::new(BEHIND)) }
     }
 }
 
-/// Sessions that this process ended, to end them again if the store loses that.
+/// Sessions that this process ended, to end them again if the store loses these writes.
 #[derive(Clone, Debug)]
 pub(crate) enum EndedSessions {
     One { user: Box<str>, handle: Handle },
@@ -116,7 +117,7 @@ pub(crate) enum EndedSessions {
     All,
 }
 
-/// The sessions that this process ended lately.
+/// The sessions that this process recently ended.
 #[derive(Debug, Default)]
 pub(crate) struct RecentEndings(Mutex<VecDeque<(Timestamp, EndedSessions)>>);
 

@@ -38,11 +38,11 @@ use crate::{
 /// How often a credential is checked without an event: another process may have ended it.
 const LOOK: Duration = Duration::from_secs(20);
 
-/// How long a stream goes on after its credential was last found good, while that cannot be checked.
+/// How long a stream continues after its credential was last found valid, while it cannot be checked.
 const UNCHECKED: Duration = Duration::from_secs(60);
 
-/// How long after a query that a hint caused no further hint causes one, so that a flood of hints
-/// is not a flood of queries.
+/// The minimum time between two queries that hints cause, so that a flood of hints is not a flood
+/// of queries.
 const HINTED: Duration = Duration::from_secs(2);
 
 /// The largest response of known size that is not tied to its credential.
@@ -55,7 +55,7 @@ struct Credential {
     token: Option<OfToken>,
 }
 
-/// A token, or the one from which a ticket was issued.
+/// A token, or the token from which a ticket was issued.
 struct OfToken {
     id: Box<str>,
     /// The refresh token family of its login.
@@ -176,7 +176,7 @@ impl Credential {
     async fn ended(self, guard: Arc<AuthService>) -> StreamEnd {
         // Subscribe before querying the store, so that no event is lost in between.
         let mut events = guard.revocation_bus.subscribe();
-        // The gates have just found it good.
+        // The gates have just found the credential valid.
         let mut found_good = guard.clock.monotonic();
         let mut hinted: Option<Duration> = None;
         loop {
@@ -267,7 +267,7 @@ impl Credential {
     }
 }
 
-/// How long a hint waits if the last one was at this time.
+/// The delay of a hint if the last one was at this time.
 fn pause(hinted: Option<Duration>, guard: &AuthService) -> Duration {
     hinted.map_or(Duration::ZERO, |at| (at + HINTED).saturating_sub(guard.clock.monotonic()))
 }
@@ -278,7 +278,7 @@ fn within_a_second() -> Duration {
 }
 
 /// Ends a body before its source does. An event stream gets a last event; any other body fails, so
-/// that no client takes it for complete.
+/// that no client considers it complete.
 struct UntilEnd {
     end: Option<End>,
     events: Option<EventTail>,
@@ -317,7 +317,7 @@ impl BodyObserver<Body> for UntilEnd {
     }
 }
 
-/// The event that says why a stream ends.
+/// The event that states why a stream ends.
 fn last_event(end: StreamEnd) -> String {
     format!("event: end\ndata: {{\"code\":\"{}\"}}\n\n", end.code())
 }

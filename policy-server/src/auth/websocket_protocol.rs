@@ -39,7 +39,7 @@ fn take(headers: &mut HeaderMap) -> Option<()> {
     if let Some(others) = others {
         headers.insert(SEC_WEBSOCKET_PROTOCOL, others);
     }
-    // A gate refuses a request that has another credential, too.
+    // A gate refuses a request that also has another credential.
     headers.append(AUTHORIZATION, credential);
     Some(())
 }

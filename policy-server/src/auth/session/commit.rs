@@ -28,7 +28,7 @@ const TRIES: usize = 3;
 pub(crate) struct Committed {
     /// The value of `Set-Cookie`, which sets or removes the cookie.
     pub(crate) set_cookie: Option<HeaderValue>,
-    /// Whether the browser is to delete what it keeps of the app.
+    /// Whether the browser should delete its stored data of the app.
     pub(crate) clears_site_data: bool,
     /// Whether the response depends on the session.
     pub(crate) was_read: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Committed {
 
 /// What to do with the cookie.
 enum Cookie {
-    /// As the load decided.
+    /// The cookie that the load requires.
     AsLoaded,
     Set(SessionId, Arc<Record>),
     Remove,
@@ -100,7 +100,7 @@ impl RequestSession {
     async fn store(&self, effects: &Effects, outcome: Outcome) -> Result<Cookie, CommitError> {
         let service = &self.service;
         let mut live = self.live().cloned();
-        // After a failed load nothing may be inserted either.
+        // After a failed load, as for a dead session, nothing may be inserted.
         let mut is_dead = matches!(self.found.get(), Some(Found::Unavailable(_)));
         for _ in 0..TRIES {
             let now = service.clock.steady();
@@ -111,7 +111,7 @@ impl RequestSession {
             };
             let key = live.as_ref().map(|live| live.key);
             let cas = match plan(effects, row, outcome, now, &service.timings)? {
-                // A logout without a session: its user is done with the cookie.
+                // A logout without a session removes the cookie.
                 CommitPlan::Nothing if effects.ends() && self.has_cookie() => {
                     return Ok(Cookie::Remove);
                 }
@@ -176,7 +176,7 @@ impl RequestSession {
                 Cas::CutOff => return Err(self.cut_off().await),
                 Cas::Done { .. } | Cas::Conflict | Cas::Gone => (),
             }
-            // Also where the record is gone, since a renewal may have moved it.
+            // Reload even if the record is gone, since a renewal may have moved it.
             live = match key {
                 Some(key) => self.reload(&key).await?,
                 None => None,
@@ -249,8 +249,8 @@ impl RequestSession {
         }
         let lived = service.store.delete(key).await;
         if let (Err(_), Some(live)) = (&lived, live) {
-            // It was asked for, and a stream that ends can be opened again. The failure of the
-            // session is the one that is reported.
+            // The streams and tokens of the session end even if its deletion failed: a client can open
+            // a stream again. The failure of the deletion is the one that is reported.
             let _ = self.ended(live.record.user(), [live.record.handle]).await;
         }
         let mut lived = lived?;
@@ -265,7 +265,7 @@ impl RequestSession {
         Ok(())
     }
 
-    /// Ends what sessions of a user opened and issued, after the sessions themselves.
+    /// Ends the streams, tokens and tickets of a user's sessions, after the sessions themselves.
     async fn ended(
         &self,
         user: Option<&str>,

@@ -27,12 +27,12 @@ use super::{RequestSession, SessionError};
 #[derive(Clone)]
 pub struct Session {
     request: Arc<RequestSession>,
-    /// Whether the request may give rights.
+    /// Whether the request may raise rights.
     grants: Result<(), SessionError>,
 }
 
 impl Session {
-    /// For a request whose session is loaded.
+    /// The argument of a request whose session is loaded.
     pub(crate) fn new(request: Arc<RequestSession>) -> Self {
         Self { request, grants: Ok(()) }
     }

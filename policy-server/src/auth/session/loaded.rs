@@ -1,4 +1,4 @@
-//! The session that a request presents, and what its store says about it.
+//! The session that a request presents, and its state in the store.
 
 use std::{fmt, sync::Arc};
 
@@ -26,8 +26,8 @@ pub(crate) struct PresentedSession {
     key: Option<SessionKey>,
 }
 
-/// A session that the gates loaded, and that nothing else of the request has asked for yet. Most
-/// requests have no more.
+/// A session that the gates loaded, and that nothing else in the request has used yet. For most
+/// requests, this suffices.
 #[derive(Clone)]
 pub(crate) struct LoadedSession {
     pub(super) presented: PresentedSession,
@@ -79,7 +79,7 @@ impl PresentedSession {
         }
     }
 
-    /// Loads the session, if the store need not be awaited.
+    /// Loads the session, if the store responds without waiting.
     pub(crate) fn load_early(self, service: &SessionService) -> Result<LoadedSession, Self> {
         let found = self.ask(service).ok();
         match found {
@@ -145,8 +145,8 @@ impl LoadedSession {
         self.found.live().map(|live| &live.record)
     }
 
-    /// Whether the end of a request that did nothing with its session has something to store or to
-    /// tell the browser.
+    /// Whether a request that did nothing with its session still has something to store, or a cookie
+    /// to set.
     pub(crate) fn needs_commit(&self, service: &SessionService) -> bool {
         match &self.found {
             Found::Live(live) => live.successor.is_some() || live.is_due(&service.timings),

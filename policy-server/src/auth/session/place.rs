@@ -17,12 +17,12 @@ use crate::{
     store::{LimitStore, MemoryStore, SessionStore, TokenStore, ValueStore},
 };
 
-/// A store that has everything.
+/// A store for sessions, tokens and named values.
 pub(super) trait FullStore: SessionStore + TokenStore + ValueStore {}
 
 impl<S: SessionStore + TokenStore + ValueStore> FullStore for S {}
 
-/// A store that instances can share, so that it has limits too.
+/// A store that instances can share, which holds limits too.
 pub(super) trait SharedStore: FullStore + LimitStore {}
 
 impl<S: FullStore + LimitStore> SharedStore for S {}
@@ -42,7 +42,7 @@ pub(super) enum Place {
     #[cfg_attr(not(feature = "embedded"), expect(dead_code, reason = "no store has a file"))]
     File(Arc<dyn FullStore>, PathBuf),
     Own(Arc<dyn SessionStore>),
-    /// What was said names no store.
+    /// The setting names no store.
     Nowhere {
         call: &'static str,
         rule: Rule,
@@ -71,7 +71,7 @@ impl Place {
         Self::File(Arc::new(store), path)
     }
 
-    /// The store that a URL names. Only its scheme is repeated in an error: the rest may contain a
+    /// The store that a URL names. An error repeats only the scheme, since the rest may contain a
     /// password.
     pub(super) fn of_url(url: &str, call: &'static str) -> Self {
         let nowhere = |rule, value: &str| Self::Nowhere { call, rule, value: value.to_owned() };
@@ -121,7 +121,7 @@ impl Place {
         }
     }
 
-    /// The same store for tokens, if it has them.
+    /// The same store for tokens, if it supports them.
     pub(super) fn tokens(&self) -> Option<Arc<dyn TokenStore>> {
         match self {
             Self::Full(store) | Self::Memory(store) => Some(Arc::clone(store) as _),
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// The same store for named values, if it has them.
+    /// The same store for named values, if it supports them.
     pub(super) fn values(&self) -> Option<Arc<dyn ValueStore>> {
         match self {
             Self::Full(store) | Self::Memory(store) => Some(Arc::clone(store) as _),
@@ -147,7 +147,7 @@ impl Place {
         }
     }
 
-    /// What is odd about the file of the store, once it is open.
+    /// Notices about the file of the store, once it is open.
     pub(super) fn notices(&self) -> Vec<StartProblem> {
         match self {
             #[cfg(feature = "embedded")]

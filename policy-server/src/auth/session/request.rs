@@ -95,18 +95,19 @@ impl RequestSession {
         self.found.get().map(Found::load)
     }
 
-    /// Shares what the request knows of cut-offs: before the handler or the commit asks.
+    /// Shares the cut-offs that the request knows. This must happen before the handler or the commit
+    /// needs them.
     pub(crate) fn share(&self, cut_offs: &Arc<CutOffs>) {
         let _ = self.cut_offs.set(Arc::clone(cut_offs));
     }
 
-    /// The cut-offs of the request. One that shared none counts as older than all of them.
+    /// The cut-offs of the request. A request that shared none counts as older than every cut-off.
     pub(super) fn cut_offs(&self) -> &Arc<CutOffs> {
         let alone = || CutOffs::new(Some(Arc::clone(&self.service)), None, Known::default());
         self.cut_offs.get_or_init(|| Arc::new(alone()))
     }
 
-    /// Whether the handler began to end sessions, and this is not known to be done.
+    /// Whether the handler began to end sessions, and this may not be complete.
     pub(super) fn is_ending(&self) -> bool {
         self.cut_offs.get().is_some_and(|cut_offs| cut_offs.has_pending())
     }
@@ -201,7 +202,7 @@ impl RequestSession {
         Ok(self.keep_view(data, seen + 1))
     }
 
-    /// Keeps a view unless it is outdated already.
+    /// Keeps a view unless it is already outdated.
     fn keep_view(&self, data: Data, seen: usize) -> Arc<Data> {
         let view = Arc::new(data);
         let mut work = self.work();
@@ -234,7 +235,7 @@ impl RequestSession {
         work.effects.end(keep);
     }
 
-    /// A CSRF token for the session that the response leads to; `None` without a session.
+    /// A CSRF token for the session that is current after the response; `None` without a session.
     pub(crate) fn csrf_token(&self) -> Result<Option<String>, SessionError> {
         let draw = |_error| SessionError::Random;
         let mut binding = self.record().map(|record| record.binding);

@@ -43,7 +43,7 @@ pub(crate) struct SessionService {
     login_page: Option<Cow<'static, str>>,
     /// Whether the app has no public origin.
     is_development: bool,
-    /// Whether browsers delete what they keep of the app when a session ends.
+    /// Whether browsers delete their stored data of the app when a session ends.
     pub(super) clears_site_data: bool,
     pub(super) successor: SuccessorKey,
     pub(super) csrf: CsrfKey,
@@ -51,21 +51,23 @@ pub(crate) struct SessionService {
     pub(super) random: Random,
     pub(super) revocation_bus: RevocationBus,
     newest_cut_off: AtomicU64,
-    /// When this process learned of it, in milliseconds of the monotonic clock; 0 at the start.
+    /// When this process read it from the store, in milliseconds of the monotonic clock; 0 at the
+    /// start.
     cut_off_learned: AtomicU64,
     secret: [u8; 32],
     era: StoreEra,
     recent: RecentEndings,
 }
 
-/// What the log calls the store.
+/// The name of the store in the log.
 const SESSIONS: &str = "sessions";
 
-/// How long after a cut-off its news count as true: they may arrive after it was found by a look.
+/// How long after a cut-off its notifications are believed: they may arrive after a query of the
+/// store found it.
 const JUST_NOW: Duration = Duration::from_secs(3);
 
 impl SessionService {
-    /// Opens the store and reads the keys from it. The settings were checked before.
+    /// Opens the store and reads the keys from it. The settings must be checked before.
     pub(crate) async fn open(
         settings: SessionSettings,
         own: &OwnOrigin,
@@ -176,11 +178,11 @@ impl SessionService {
     }
 
     /// Queries the store for its time, and for the newest cut-off, which another process may have made.
-    /// If nothing was heard of it, open streams query the store too.
+    /// If no notification announced it, open streams query the store too.
     pub(crate) async fn learn_cut_offs(&self) -> Result<(), StoreError> {
         learn_time(&*self.store, &self.clock).await?;
         let newest = self.store.cut_offs().await?;
-        // First of all: from then on, no session is taken that the store brought back.
+        // Must come first: from then on, no session is accepted that the store restored.
         self.era.is_over(newest, SESSIONS);
         if self.note_cut_off(newest) {
             self.revocation_bus.publish(RevocationEvent::Missed);
@@ -188,7 +190,7 @@ impl SessionService {
         self.era.catch_up(newest, SESSIONS, self.end_again()).await
     }
 
-    /// Ends again the sessions that this process ended lately, since the store may have lost that.
+    /// Ends again the sessions that this process recently ended, since the store may have lost that.
     async fn end_again(&self) -> Result<(), StoreError> {
         if self.store.secret(self.secret).await? != self.secret {
             return Err(StoreError::new(OTHER_SECRET));
@@ -223,8 +225,8 @@ impl SessionService {
 
     /// Passes notifications of the store on to the streams of this process. They are hints, since
     /// more clients of the store can send one than can end sessions, so streams query the store.
-    /// Only if the store has had a cut-off just now, the notifications are believed: it ended these
-    /// sessions, or changed their rights. Returns whether the store was queried.
+    /// Notifications are believed only shortly after a cut-off in the store: it ended these sessions,
+    /// or changed their rights. Returns whether the store was queried.
     pub(crate) async fn hear(&self, heard: Vec<News>) -> bool {
         let is_cut_off = |news: &News| matches!(news, News::SessionsOf { .. } | News::AllSessions);
         let asks = heard.iter().any(is_cut_off);
@@ -267,11 +269,11 @@ impl SessionService {
         is_new
     }
 
-    /// Ends one session, and says whether it was live.
+    /// Ends one session, and returns whether it was live.
     pub(crate) async fn end(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
         self.remember(EndedSessions::One { user: user.into(), handle });
         let lived = self.store.delete_by_handle(user, handle).await;
-        // Also where it failed: it was asked for, and a stream that ends can be opened again.
+        // Streams end even if this failed: a client can open a stream again.
         self.revocation_bus.publish(RevocationEvent::Session(handle));
         lived
     }
@@ -299,8 +301,8 @@ impl SessionService {
         cut.map(|cut| self.made(cut))
     }
 
-    /// Gives all sessions of a user these roles and scopes. Streams end, since their clients cannot
-    /// be asked again.
+    /// Gives all sessions of a user these roles and scopes. Streams end, since the rights of their
+    /// callers cannot be checked again.
     pub(crate) async fn change_rights(&self, identity: &Identity) -> Result<CutOff, StoreError> {
         let user = &*identity.subject;
         // If the store loses it, the sessions end: their rights may have changed since.
@@ -345,7 +347,8 @@ impl SessionService {
     }
 }
 
-/// Follows the clock of the store: an instance whose own is ahead would end the sessions of all others.
+/// Follows the clock of the store. An instance whose clock is ahead would otherwise end the sessions
+/// of all others.
 async fn learn_time(store: &dyn SessionStore, clock: &Clock) -> Result<(), StoreError> {
     if let Some(time) = store.time().await? {
         clock.follow(time);

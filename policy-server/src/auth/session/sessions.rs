@@ -24,11 +24,11 @@ use crate::{
 #[derive(Clone)]
 pub struct Sessions {
     request: Arc<RequestSession>,
-    /// Whether the request may log somebody in.
+    /// Whether the request may log a user in.
     login: Result<(), SessionError>,
 }
 
-/// The most sessions that are listed.
+/// The maximum number of sessions that are listed.
 const LISTED: usize = 1000;
 
 impl Sessions {
@@ -48,9 +48,9 @@ impl Sessions {
     ///
     /// It is stored, and the cookie set, if the status of the response is below 400.
     ///
-    /// With a safe method, as for a link in a mail, the request has to be a navigation of a window or
-    /// tab if its browser states what it is: any page can load the address of a link as an image or
-    /// in a frame, and would log its visitor in as somebody else.
+    /// With a safe method, as for a link in an e-mail, the request has to be a navigation of a window
+    /// or tab, if its browser states the kind of request: any page can load the address of a link as
+    /// an image or in a frame, and would log its visitor in as another user.
     ///
     /// # Errors
     ///
@@ -162,8 +162,8 @@ impl Sessions {
     /// and refresh token families ended.
     ///
     /// A login, an elevation or an issue of tokens that began before this call and ends after it
-    /// gets 409 (`session.ended`), except in this request. Before and after are told by a counter in
-    /// the store. An instance that has not heard of a cut-off of another instance (within a second)
+    /// gets 409 (`session.ended`), except in this request. A counter in the store decides the order.
+    /// An instance that does not know of a cut-off of another instance yet (it does within a second)
     /// refuses such a request too, and the client repeats it.
     ///
     /// # Errors
@@ -196,9 +196,9 @@ impl Sessions {
     /// their access and refresh tokens, tickets and open streams. Returns how many sessions there
     /// were.
     ///
-    /// What is not among them is gone with the next request of the user. Logins, elevations and
-    /// issues of tokens in flight are refused as by [`revoke_user`](Self::revoke_user), since they
-    /// may have read the old rights.
+    /// All other rights are gone with the next request of the user. Logins, elevations and issues of
+    /// tokens in flight are refused as by [`revoke_user`](Self::revoke_user), since they may have
+    /// read the old rights.
     ///
     /// # Errors
     ///

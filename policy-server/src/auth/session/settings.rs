@@ -43,7 +43,7 @@ use crate::store::{
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
     place: Place,
-    /// Of its store, in one word.
+    /// The kind of its store, in one word.
     #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
     kind: Cow<'static, str>,
     /// The other store, while the app moves from one to the other.
@@ -69,7 +69,7 @@ pub struct SessionSettings {
 impl Sessions {
     /// Sessions in a file, which is opened when the app starts. They survive a restart.
     ///
-    /// Takes the path of the file, or an [`EmbeddedStore`] with settings of its own.
+    /// Takes the path of the file, or an [`EmbeddedStore`] with its own settings.
     #[cfg(feature = "embedded")]
     pub fn embedded(store: impl Into<EmbeddedStore>) -> SessionSettings {
         SessionSettings::at("redb", Place::embedded(store.into()))
@@ -88,7 +88,7 @@ impl Sessions {
 
     /// Sessions in PostgreSQL, which several instances share.
     ///
-    /// Takes a URL, or a [`PostgresStore`] with settings of its own.
+    /// Takes a URL, or a [`PostgresStore`] with its own settings.
     #[cfg(feature = "postgres")]
     pub fn postgres(store: impl Into<PostgresStore>) -> SessionSettings {
         SessionSettings::at("postgres", Place::full(store.into()))
@@ -96,7 +96,7 @@ impl Sessions {
 
     /// Sessions in Redis or Valkey, which several instances share.
     ///
-    /// Takes a URL, or a [`RedisStore`] with settings of its own.
+    /// Takes a URL, or a [`RedisStore`] with its own settings.
     #[cfg(feature = "redis")]
     pub fn redis(store: impl Into<RedisStore>) -> SessionSettings {
         SessionSettings::at("redis", Place::full(store.into()))
@@ -111,9 +111,9 @@ impl Sessions {
     /// | `postgres://user:password@host/database` | [`PostgresStore`](crate::store::PostgresStore) | `postgres` |
     /// | `redis://user:password@host/`, `rediss://` with TLS, `redis+sentinel://`, `rediss+sentinel://` | [`RedisStore`](crate::store::RedisStore) | `redis` |
     ///
-    /// A URL of none of these is an error at the start (`session.store-url`), which does not repeat
-    /// it, and so is a feature that is off (`session.feature-off`). Tests that call `App::test` keep
-    /// their sessions in memory.
+    /// Any other URL is an error at the start (`session.store-url`), which does not repeat it; so is a
+    /// URL whose feature is off (`session.feature-off`). Tests that call `App::test` keep their
+    /// sessions in memory.
     ///
     /// ```
     /// use policy_server::Sessions;
@@ -127,7 +127,7 @@ impl Sessions {
     }
 
     /// Sessions in the store whose [URL](Self::from_url) is the value of this environment variable.
-    /// It is read now, and an error at the start (`app.variable-unset`) where it is missing.
+    /// The variable is read now; if it is unset, the start fails (`app.variable-unset`).
     ///
     /// ```
     /// use policy_server::{App, Sessions};
@@ -144,7 +144,7 @@ impl Sessions {
     }
 }
 
-/// Implemented by nothing, so that the compiler names the feature where `Sessions::embedded` is
+/// Implemented by no type, so that the compiler names the feature if `Sessions::embedded` is
 /// called without it.
 #[cfg(not(feature = "embedded"))]
 #[diagnostic::on_unimplemented(
@@ -158,8 +158,8 @@ pub trait EmbeddedFeature {
 }
 
 impl SessionSettings {
-    /// What a person needs with all their devices. Without a limit, one account could fill the store
-    /// and make every look at its sessions long.
+    /// Enough for a person with several devices. Without a limit, one account could fill the store
+    /// and make every list of its sessions long.
     const LIMIT: Limit = Limit::new(100, LimitPolicy::EvictOldest);
 
     fn at(kind: impl Into<Cow<'static, str>>, place: Place) -> Self {
@@ -277,26 +277,26 @@ impl SessionSettings {
         self
     }
 
-    /// Moves the app from another store to this one, without logging anybody out: sessions begin in
-    /// this store, and those that are in the old one are valid until they end. Of the settings of the
-    /// old store, only the store itself counts.
+    /// Moves the app from another store to this one, without logging any user out: new sessions begin
+    /// in this store, and the sessions in the old one are valid until they end. Of the settings of the
+    /// old store, only the store itself is used.
     ///
-    /// A session comes to this store with its next id: at a login or when its rights are raised. Every
-    /// other one stays in the old store until it ends, at the latest after its
+    /// A session moves to this store with its next id: at a login or when its rights are raised. Every
+    /// other session stays in the old store until it ends, at the latest after its
     /// [maximum lifetime](Self::absolute). While both are used, requests with a session of the old
-    /// store ask both stores, and logouts and cut-offs hold in both. If the old store is away, those
-    /// sessions get 503.
+    /// store query both stores, and logouts and cut-offs apply to both. If the old store is
+    /// unavailable, those sessions get 503.
     ///
-    /// The log says how many sessions the old store still has (`session.store-moving`), and when none
+    /// The log states how many sessions the old store still has (`session.store-moving`), and when none
     /// is left (`session.store-moved`). Then this line can be removed.
     ///
-    /// Several instances start the new release one after the other. Until the last one has, let them
-    /// know the new store by [`moving_to`](Self::moving_to): [the order of the
-    /// steps](crate::instances#moving-to-another-store).
+    /// Several instances start the new release one after the other. Until the last one has started it,
+    /// the earlier release has to name the new store by [`moving_to`](Self::moving_to): see [the order
+    /// of the steps](crate::instances#moving-to-another-store).
     ///
     /// Tokens do not move: [`TokenSettings::store`](crate::tokens::TokenSettings::store) has to name
-    /// the store that they are in (`session.tokens-of-moving`). Tests that call `App::test` use neither
-    /// store.
+    /// the store that contains them (`session.tokens-of-moving`). Tests that call `App::test` use
+    /// neither store.
     ///
     /// ```
     /// use policy_server::{App, Sessions};
@@ -312,8 +312,8 @@ impl SessionSettings {
     }
 
     /// Prepares several instances for [`moving_from`](Self::moving_from): sessions begin in this store
-    /// as before, and those that instances of the next release begin in the new store are valid here
-    /// as well. Of the settings of the new store, only the store itself counts.
+    /// as before, and sessions that instances of the next release begin in the new store are valid here
+    /// as well. Of the settings of the new store, only the store itself is used.
     ///
     /// ```
     /// use policy_server::{App, Sessions};
@@ -347,7 +347,7 @@ impl SessionSettings {
     /// The name of the cookie; `__Host-sid` by default, `__Secure-sid` with a domain.
     ///
     /// Browsers send a cookie to every port of a host. In development the default name therefore
-    /// has the port in it, `sid-8080`, so that two apps on one machine do not end each other's
+    /// contains the port, `sid-8080`, so that two apps on one machine do not end each other's
     /// logins. If instances share the store, the default name is `sid` on all ports: if there are
     /// two such apps on one machine, set a name for each.
     #[must_use]
@@ -356,9 +356,9 @@ impl SessionSettings {
         self
     }
 
-    /// Which requests from other sites carry the cookie; `Lax` by default, which is none of those
-    /// that scripts send. An app that grants pages of another site a route for which only a session
-    /// counts does not start without `None` (`session.same-site`).
+    /// Which requests from other sites carry the cookie; `Lax` by default, which excludes all
+    /// requests of scripts. An app that lets pages of another site call a route that accepts only a
+    /// session does not start without `None` (`session.same-site`).
     ///
     /// ```
     /// use policy_server::{Sessions, session::SameSite};
@@ -374,23 +374,23 @@ impl SessionSettings {
         self
     }
 
-    /// Keeps another session for the pages of each site (CHIPS): browsers that block third-party
-    /// cookies send a partitioned one. A user who is logged in on one site is not on another, nor on
-    /// the pages of the app itself. Needs [`same_site(SameSite::None)`](Self::same_site)
-    /// (`session.partitioned`). Off by default.
+    /// Keeps a separate session for the pages of each site (CHIPS): browsers that block third-party
+    /// cookies still send a partitioned one. A user who is logged in on one site is not logged in on
+    /// another, nor on the pages of the app itself. Needs
+    /// [`same_site(SameSite::None)`](Self::same_site) (`session.partitioned`). Off by default.
     #[must_use]
     pub fn partitioned(mut self) -> Self {
         self.is_partitioned = true;
         self
     }
 
-    /// Has browsers delete what they keep of the app when a session ends by
-    /// [`logout`](super::Session::logout) and the like: its cache and its storage, by
-    /// `Clear-Site-Data: "cache", "storage"` on that response, over HTTPS. Off by default.
+    /// Makes browsers delete the cache and the storage of the app when a session ends by
+    /// [`logout`](super::Session::logout) or a similar call: the response has the header
+    /// `Clear-Site-Data: "cache", "storage"`, over HTTPS. Off by default.
     ///
     /// Other cookies stay, since browsers would delete those of all hosts of the domain; the session's
-    /// own goes in any case. In every open page of the origin, databases, service workers and cached
-    /// responses are gone, for all users of the browser profile.
+    /// own cookie is removed in any case. Every open page of the origin loses its databases, service
+    /// workers and cached responses, for all users of the browser profile.
     ///
     /// ```
     /// use policy_server::Sessions;
@@ -443,12 +443,12 @@ impl SessionSettings {
         Ok(Arc::new(Moving::new(store, other.sessions()?, *phase, random.clone())))
     }
 
-    /// Whether tokens need a store that is named, since sessions leave the one in which they are.
+    /// Whether the store of tokens has to be named, since sessions leave the store that contains them.
     pub(crate) fn leaves_tokens(&self) -> bool {
         matches!(self.other, Some((Phase::From, _)))
     }
 
-    /// What is odd about the file of the store, once it is open.
+    /// Notices about the file of the store, once it is open.
     pub(crate) fn notices(&self) -> Vec<StartProblem> {
         let places = [Some(&self.place), self.other.as_ref().map(|(_, place)| place)];
         places.into_iter().flatten().flat_map(Place::notices).collect()
@@ -464,7 +464,7 @@ impl SessionSettings {
         self.place.limits()
     }
 
-    /// The same store for named values, if it has them, and the one that the app moves from.
+    /// The same store for named values, if it supports them, and the store that the app moves from.
     pub(crate) fn value_stores(&self) -> [Option<Arc<dyn ValueStore>>; 2] {
         let old = self.other.as_ref().filter(|(phase, _)| *phase == Phase::From);
         [self.place.values(), old.and_then(|(_, place)| place.values())]
@@ -499,7 +499,7 @@ impl SessionSettings {
         found
     }
 
-    /// What a manifest says of them; `None` if the cookie breaks a rule.
+    /// The settings in a manifest; `None` if the cookie breaks a rule.
     #[cfg(feature = "manifest")]
     pub(crate) fn facts(&self, own: &OwnOrigin) -> Option<policy_manifest::SessionFacts> {
         let cookie = self.cookie(own).ok()?;
@@ -517,7 +517,7 @@ impl SessionSettings {
         Some([name(&Self { port: None, ..self.clone() })?, name(self)?])
     }
 
-    /// The own site, if pages of other sites send no session cookie.
+    /// The site of the app, if requests from pages of other sites carry no session cookie.
     pub(crate) fn cookie_site(&self, own: &OwnOrigin) -> Option<Site> {
         let OwnOrigin::Public(public) = own else { return None };
         self.cookie(own).ok()?.withheld()?;

@@ -7,8 +7,8 @@ use super::SessionError;
 use crate::store::Summary;
 
 impl Summary {
-    /// The value of a key in this session; [`Session::get`](crate::Session::get) reads that of the
-    /// current one.
+    /// The value of a key in this session; [`Session::get`](crate::Session::get) reads from the
+    /// current session.
     ///
     /// # Errors
     ///

@@ -23,17 +23,17 @@ pub(super) struct KeyFile {
     pub(super) keys: Vec<Key>,
     /// The ids of revoked keys.
     pub(super) revoked: Vec<Box<str>>,
-    /// The file, and those of its keys, that every user of the machine may read.
+    /// The key file and the files of its keys, if every user of the machine may read them.
     pub(super) readable: Vec<PathBuf>,
     pub(super) digest: FileDigest,
 }
 
-/// Of the lines of a key file, to find out whether they have changed.
+/// A digest of the lines of a key file, to detect changes.
 pub(super) type FileDigest = [u8; 32];
 
 /// A key file that could not be read: its path, and the reason.
 ///
-/// Its `Debug` form is its text, so that a `main` that returns it shows what is wrong.
+/// Its `Debug` form is its text, so that a `main` that returns it prints the reason.
 ///
 /// ```
 /// use policy_server::tokens::{KeyFileReason, TokenKeys};
@@ -102,7 +102,7 @@ fn read_lines(path: &Path) -> Result<KeyFile, KeyFileReason> {
 }
 
 impl KeyFile {
-    /// Notes a file with a secret; `None` where others may write it.
+    /// Checks the permissions of a file with a secret; `None` if others may write it.
     fn check_permissions(&mut self, path: &Path) -> Option<()> {
         match secret_file::broken_rule(path) {
             Some(Rule::SecretWritable) => return None,

@@ -25,7 +25,7 @@ use crate::base::{
 /// How long a new key only verifies, so that all instances of an app have it before it signs.
 const PROPAGATION: Duration = Duration::from_secs(300);
 
-/// How often the file of the keys is looked at: often enough that all instances have a new key long
+/// How often the file of the keys is checked: often enough that all instances have a new key long
 /// before it signs.
 const FOLLOW_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -56,7 +56,7 @@ struct Inner {
     /// The files of the keys that every user of the machine may read.
     readable: Vec<PathBuf>,
     file: Option<Followed>,
-    /// Whether they are drawn at each start.
+    /// Whether the keys are drawn at each start.
     is_of_development: bool,
     /// The clock and the token lifetime of the app, once it is built.
     timing: OnceLock<Timing>,
@@ -66,7 +66,7 @@ struct Inner {
 #[derive(Debug)]
 struct Followed {
     path: PathBuf,
-    /// What it was when it was last looked at; `None` for one that cannot be used.
+    /// The digest at the latest check; `None` if the file cannot be used.
     seen: Mutex<Option<FileDigest>>,
 }
 
@@ -142,17 +142,17 @@ impl TokenKeys {
     /// 2027-01 ed25519 2027-01.pem
     /// ```
     ///
-    /// While an app runs that uses the keys, it looks at the file every 10 seconds and
+    /// While an app runs that uses the keys, it checks the file every 10 seconds and
     /// [reloads](Self::reload) it when its lines have changed. So a rotation reaches all instances that
     /// read the same file, and needs no restart: write the new key into the first line, and remove the
-    /// old one. A file that cannot be used changes nothing, and is an error in the log. An instance that
-    /// starts signs with the first key at once; while instances start, write a new key into the second
-    /// line first.
+    /// old one. An unusable file changes nothing, and is logged as an error. An instance that starts
+    /// signs with the first key at once; while instances start, write a new key into the second line
+    /// first.
     ///
     /// # Errors
     ///
     /// The file cannot be read, every user of the machine may write it, or a line is invalid. The
-    /// error contains no key. That every user may read it is a notice when the app starts.
+    /// error contains no key. If every user may read it, the app reports a notice when it starts.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
         let path = path.as_ref();
         let file = key_file::read(path)?;
@@ -196,7 +196,7 @@ impl TokenKeys {
         self.0.is_of_development
     }
 
-    /// Keeps the keys as their file says, for as long as it is polled; `None` for keys of no file.
+    /// Keeps the keys in step with their file while it is polled; `None` without a file.
     pub(super) fn follow(&self, clock: &Clock) -> Option<impl Future<Output = ()> + use<>> {
         let (keys, clock) = (self.0.file.is_some().then(|| self.clone())?, clock.clone());
         Some(async move {
@@ -207,11 +207,11 @@ impl TokenKeys {
         })
     }
 
-    /// Looks at the file, and takes its keys if its lines have changed.
+    /// Checks the file, and uses its keys if its lines have changed.
     async fn look(&self) {
         let Some(Followed { path, seen }) = &self.0.file else { return };
         let of_path = path.clone();
-        // A file system that does not respond holds up nothing else.
+        // A file system that does not respond blocks nothing else.
         let Ok(file) = spawn_blocking(move || key_file::read(&of_path)).await else { return };
         let digest = file.as_ref().ok().map(|file| file.digest);
         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -227,7 +227,7 @@ impl TokenKeys {
         }
     }
 
-    /// What is odd about the files of the keys.
+    /// Notices about the files of the keys.
     pub(crate) fn notices(&self) -> impl Iterator<Item = StartProblem> {
         self.0.readable.iter().map(|path| {
             StartProblem::new(Rule::SecretReadable, "tokens", path.display().to_string())
@@ -262,7 +262,7 @@ impl TokenKeys {
         self.take(path, file.keys, &file.revoked)
     }
 
-    /// Takes the keys of a file.
+    /// Replaces the keys by those of a file.
     fn take(&self, path: &Path, keys: Vec<Key>, revoked: &[Box<str>]) -> Result<(), KeyFileError> {
         let changed = self.change(keys, revoked);
         changed.map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
@@ -294,8 +294,8 @@ impl TokenKeys {
         self.0.ring.load()
     }
 
-    /// Gives the keys the clock and token lifetime of the app. If two apps share them, those of the
-    /// first apply.
+    /// Sets the clock and the token lifetime of the app. If two apps share the keys, the values of
+    /// the first app apply.
     pub(super) fn set_timing(&self, clock: Clock, longest: Duration) {
         // An error means that it was set before.
         let _ = self.0.timing.set(Timing { clock, longest });

@@ -19,7 +19,7 @@ use crate::{
     store::{Revocation, RevocationBatch},
 };
 
-/// The most entries that one step removes, so that no request waits long for the lock.
+/// The maximum number of entries that one step removes, so that no request waits long for the lock.
 const FORGOTTEN_AT_ONCE: usize = 1000;
 
 /// A copy of the revocations in the store, consulted for every token.
@@ -135,7 +135,7 @@ impl RevocationCache {
         lost
     }
 
-    /// Drops some of what covers no live token any more. Returns whether there may be more of it.
+    /// Drops some of the entries that no longer cover a live token. Returns whether there may be more.
     pub(super) fn forget(&self, now: Timestamp) -> bool {
         self.write().set.expire(now, FORGOTTEN_AT_ONCE)
     }
@@ -143,8 +143,8 @@ impl RevocationCache {
     /// Applies a revocation of this process. It is read again later at its position in the
     /// sequence, with any that others made before it.
     ///
-    /// Without a position, the store did not take it. A cut-off then counts by its second alone, so
-    /// that it locks nobody out if it is never stored.
+    /// Without a position, the store did not accept it. A cut-off then applies by its second alone,
+    /// so that it locks no user out if it is never stored.
     pub(super) fn revoke(&self, position: Option<u64>, revocation: Revocation) {
         let position = position.unwrap_or_default();
         let ended = self.write().revoke(position, revocation);

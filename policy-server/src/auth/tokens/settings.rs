@@ -122,7 +122,7 @@ impl Tokens {
 }
 
 impl TokenSettings {
-    /// What is odd about the files of the keys.
+    /// Notices about the files of the keys.
     pub(crate) fn notices(&self) -> impl Iterator<Item = StartProblem> {
         self.keys.iter().flat_map(TokenKeys::notices)
     }
@@ -271,7 +271,7 @@ impl TokenSettings {
         self.store.is_some()
     }
 
-    /// The same in memory, whatever the store is.
+    /// These settings with a store in memory, in place of any store.
     #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
         self.store = None;

@@ -17,7 +17,7 @@ const BORDER: char = '\u{1f}';
 #[derive(Clone, Debug)]
 pub(crate) struct Verified {
     token: Token,
-    /// What is believed of the token of an external issuer.
+    /// The identity that is accepted from the token of an external issuer.
     foreign: Option<Arc<Identity>>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn foreign_issuer_of(scoped: &str) -> Option<&str> {
     Some(issuer).filter(|issuer| !issuer.is_empty())
 }
 
-/// Whether this is what stands for the id of a token of an external issuer that has none.
+/// Whether this is the placeholder id of an external issuer's token without one.
 pub(super) fn is_nameless(scoped: &str) -> bool {
     foreign_issuer_of(scoped).is_some_and(|issuer| scoped.len() == issuer.len() + 1)
 }
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Different issuers, or different names, are different for revocations, whatever a user of
-        /// this app is called; and the issuer can be told from the name.
+        /// Different issuers, or different names, are different for revocations, whatever the name of a
+        /// user of this app; and the issuer can be read from the name.
         #[test]
         fn names_of_different_issuers_never_collide(
             names in prop::array::uniform2("[a\u{1f}]{0,4}"),

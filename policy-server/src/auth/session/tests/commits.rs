@@ -30,7 +30,7 @@ fn a_read_only_request_is_answered_at_once() {
     assert_eq!(calls(&world), [""; 0]);
 }
 
-/// Every request allocates it.
+/// Every request allocates a session, so its size matters.
 #[test]
 fn the_session_of_a_request_is_small() {
     let size = size_of::<RequestSession>();

@@ -73,7 +73,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Everything that is known to someone who sees every response.
+/// Everything that an observer of all responses knows.
 struct History {
     world: World,
     /// Ids that clients have: issued or made up.

@@ -1,7 +1,7 @@
 //! The scenarios of `tests/cases/auth.json`, step by step.
 //!
-//! What only a server shows is derived here from the commit: the status from its error, `no-store`
-//! from the cookie, the end of a stream from the event of the session's end.
+//! Effects that only a server shows are derived here from the commit: the status from its error,
+//! `no-store` from the cookie, the end of a stream from the event of the session's end.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -51,7 +51,7 @@ struct Config {
     idle_s: u64,
     absolute_s: u64,
     touch_min_interval_s: u64,
-    /// How long the id before a renewal holds: the default, which no app can change.
+    /// How long the id before a renewal stays valid: the default, which no app can change.
     rotation_grace_s: u64,
     renewal_s: Option<u64>,
     max_sessions_per_user: u32,
@@ -101,11 +101,11 @@ enum Action {
     Abort,
     End,
     Observe,
-    /// A request that comes when the id is due to be renewed.
+    /// A request that arrives when the id is due to be renewed.
     Renew,
     /// The user's list of their sessions.
     List,
-    /// What the background task of an app does.
+    /// The background task of an app, which removes expired sessions.
     Purge,
 }
 
@@ -113,7 +113,7 @@ fn one() -> usize {
     1
 }
 
-/// What a step observed.
+/// The observations of a step.
 #[derive(Default)]
 struct Seen {
     status: Option<u16>,
@@ -379,7 +379,7 @@ impl Run {
             },
             "status" => match expected.as_u64() {
                 Some(status) => assert_eq!(seen.status, u16::try_from(status).ok(), "{place}"),
-                // Kept.
+                // The session is kept.
                 None => assert_eq!(seen.status, Some(200), "{place}"),
             },
             "store_ops" => {

@@ -18,7 +18,7 @@ use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
 use crate::base::{error::StartProblem, tls_roots};
 
-/// The most bytes of a response head.
+/// The maximum size of a response head.
 const MAX_HEAD: usize = 16 * 1024;
 
 /// The address of a document.
@@ -94,7 +94,8 @@ impl Address {
 }
 
 impl Document {
-    /// `authority` is the PEM of the CA certificates to trust, in place of the public web's.
+    /// Creates a document. `authority` is the PEM of the CA certificates to trust, in place of the
+    /// public web's.
     pub(super) fn new(address: Address, authority: Option<&[u8]>) -> Result<Self, StartProblem> {
         if !address.has_tls {
             return Ok(Self { address, tls: None });

@@ -39,9 +39,9 @@ use crate::base::{
 /// none](crate::Tokens::accepting). Its users are no users of this app: handlers take a
 /// [`Caller`](crate::Caller).
 ///
-/// Of the roles and scopes in a token only those count that the app lets this issuer give, by
-/// [`roles`](Self::roles) and [`scopes`](Self::scopes): none by default. What the claims of widely
-/// used issuers look like is in [`tokens::issuers`](crate::tokens::issuers).
+/// Only those roles and scopes in a token count that the app lets this issuer give, by
+/// [`roles`](Self::roles) and [`scopes`](Self::scopes): none by default. The claims of widely used
+/// issuers are described in [`tokens::issuers`](crate::tokens::issuers).
 ///
 /// ```
 /// use policy_server::{Tokens, tokens::{SecretKey, Issuer}};
@@ -66,7 +66,7 @@ pub struct Issuer {
     max_lifetime: Duration,
     max_len: usize,
     mapping: ClaimMapping,
-    /// Whether its tokens are those of a proof.
+    /// Whether its tokens are created by a proof.
     #[cfg(feature = "testing")]
     is_probed: bool,
 }
@@ -120,11 +120,11 @@ impl Issuer {
     /// The address of the issuer's JWK Set (RFC 7517 5), in place of [given](Self::keys) keys: an
     /// `https` address, or in the development profile an `http` address of this machine.
     ///
-    /// The document is fetched when the app starts, and then as often as its `Cache-Control:
-    /// max-age` says, within 5 minutes and 24 hours. Only that address is contacted: redirects are
+    /// The document is fetched when the app starts, and then at the interval of its `Cache-Control:
+    /// max-age`, between 5 minutes and 24 hours. Only that address is contacted: redirects are
     /// not followed and proxies not used. A response may take 5 seconds and 64 KiB.
     ///
-    /// A failed fetch is repeated, after 10 seconds at first and 10 minutes in the end, and the
+    /// A failed fetch is repeated with a delay that grows from 10 seconds to 10 minutes, and the
     /// keys of the last document stay valid for 24 more hours. After that, and before the first
     /// document, tokens of the issuer get 503 (`auth.credentials-unchecked`). Tokens of other
     /// issuers are not affected.
@@ -172,7 +172,7 @@ impl Issuer {
         self
     }
 
-    /// How far the issuer's clock may differ from ours: 30 seconds by default, at most 300.
+    /// The maximum difference between the issuer's clock and ours: 30 seconds by default, at most 300.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
@@ -203,7 +203,7 @@ impl Issuer {
         self
     }
 
-    /// Lets the issuer give a role that it has another word for: `.role_as("Orders.Admin",
+    /// Lets the issuer give a role under its own name for it: `.role_as("Orders.Admin",
     /// "admin")`.
     #[must_use]
     pub fn role_as(mut self, theirs: impl Into<Box<str>>, ours: impl Into<Box<str>>) -> Self {
@@ -221,15 +221,15 @@ impl Issuer {
         self
     }
 
-    /// Lets the issuer grant a scope that it has another word for.
+    /// Lets the issuer grant a scope under its own name for it.
     #[must_use]
     pub fn scope_as(mut self, theirs: impl Into<Box<str>>, ours: impl Into<Box<str>>) -> Self {
         self.mapping.scope_ceiling.add(theirs, ours);
         self
     }
 
-    /// Lets the issuer give every role and every scope of this app, also those that a later version
-    /// of it adds: only for an issuer that the same people run, for nothing but this app.
+    /// Lets the issuer give every role and every scope of this app, including those that a later
+    /// version adds. Use it only for an issuer that the same people operate, exclusively for this app.
     #[must_use]
     pub fn trust_in_full(mut self) -> Self {
         self.mapping.role_ceiling.is_unlimited = true;
@@ -253,8 +253,8 @@ impl Issuer {
         self
     }
 
-    /// The claim with the name of the user, by default `["sub"]`. The name must not change and
-    /// never belong to somebody else later, which e-mail addresses do not promise.
+    /// The claim with the name of the user, by default `["sub"]`. The name must never change, nor
+    /// belong to another user later, which e-mail addresses do not guarantee.
     #[must_use]
     pub fn subject_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
         self.mapping.subject = path(claim);

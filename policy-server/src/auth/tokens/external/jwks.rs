@@ -21,7 +21,7 @@ use crate::base::{
 
 /// The time-out of a fetch.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a document counts as fresh at least, whatever its `max-age`.
+/// The minimum time for which a document counts as fresh, whatever its `max-age`.
 const SHORTEST_AGE: Duration = Duration::from_secs(5 * 60);
 const LONGEST_AGE: Duration = Duration::from_secs(24 * 3600);
 /// How long a stale document stays usable while it cannot be fetched again.
@@ -200,7 +200,7 @@ impl JwkSet {
     }
 }
 
-/// Logs why an entry of a document is not used.
+/// Logs why a key of a document is not used.
 fn tell(address: &str, SkippedJwk { id, fault, .. }: &SkippedJwk) {
     let id = printable(id);
     match fault {

@@ -1,4 +1,4 @@
-//! Where the claims of an external issuer stand, and which of them are believed.
+//! The places of an external issuer's claims, and which of them are believed.
 
 use policy_core::{
     auth::is_scope,
@@ -23,11 +23,11 @@ pub(super) struct ClaimMapping {
     pub(super) scope_ceiling: Ceiling,
 }
 
-/// What an issuer may grant: each of its words, and what it means here.
+/// The rights that an issuer may grant: each of its names, and the name in this app.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ceiling {
     pub(super) words: Vec<(Box<str>, Box<str>)>,
-    /// Whether every other word is granted as it is.
+    /// Whether every other name is granted unchanged.
     pub(super) is_unlimited: bool,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn path<T: Into<Box<str>>>(names: impl IntoIterator<Item = T>) -> Cla
 impl ClaimMapping {
     /// Reads the claims of a token whose signature, dates and issuer are verified.
     pub(super) fn read(&self, claims: Claims<'_>, audience: &str) -> Result<Identity, TokenError> {
-        // The claims were scanned: no name stands twice in an object, at any level.
+        // The claims were scanned: no object at any level has a name twice.
         let all: Value =
             serde_json::from_str(claims.payload()).map_err(|_number| TokenError::Malformed)?;
         let at = |path: &ClaimPath| {
@@ -96,12 +96,12 @@ fn texts(value: &Value) -> Option<Vec<&str>> {
 }
 
 impl Ceiling {
-    /// Adds a word of the issuer and its meaning here.
+    /// Adds a name of the issuer and the corresponding name in this app.
     pub(super) fn add(&mut self, word: impl Into<Box<str>>, meaning: impl Into<Box<str>>) {
         self.words.push((word.into(), meaning.into()));
     }
 
-    /// What is granted of these words.
+    /// The rights that are granted for these names.
     fn granted<'a>(&'a self, words: Vec<&'a str>) -> impl Iterator<Item = &'a str> {
         words.into_iter().flat_map(|word| {
             let known = || self.words.iter().filter(move |(theirs, _)| **theirs == *word);

@@ -13,9 +13,9 @@
 //! its own key and profile: neither can accept tokens of the other, or prevent them from being
 //! accepted. Keys that the header does not name are never tried.
 //!
-//! Who the caller is and what they may do is read as the settings of that issuer say (`mapping.rs`),
-//! and no role or scope counts that these do not let it give. A route takes the tokens of an issuer
-//! only if it names it, or if it is the only one of an app without tokens of its own.
+//! The caller and their rights are read according to the settings of that issuer (`mapping.rs`),
+//! which also list the roles and scopes that it may give; no others count. A route takes the tokens
+//! of an issuer only if it names the issuer, or if that is the only one of an app that signs none.
 //!
 //! Each key has one algorithm, fixed by its type when it is parsed. External issuers can only use
 //! asymmetric algorithms: a symmetric key given to one is a start error, and one in a fetched
@@ -122,9 +122,8 @@ impl Issuers {
         }
     }
 
-    /// Verifies a token that the app's own keys refused with `fault`, by the issuers that have the
-    /// named key, among the accepted ones. `is_own` says whether it claims to be issued by the app
-    /// itself.
+    /// Verifies a token that the app's own keys refused with `fault`, by those accepted issuers that
+    /// have the named key. `is_own` is whether it claims to be issued by the app itself.
     pub(super) fn verify(
         &self,
         token: &[u8],

@@ -1,4 +1,4 @@
-//! Tokens of external issuers in a proof, for which only these have keys.
+//! Tokens of external issuers in a proof, which replaces the keys of these issuers.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use super::{
     mapping::{Ceiling, ClaimMapping},
 };
 
-/// A private key of Ed25519 in PKCS#8 (RFC 8410 7), without its 32 bytes.
+/// The PKCS#8 prefix of an Ed25519 private key (RFC 8410 7), before its 32 bytes.
 const PKCS8: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 
-/// An issuer with a key that is known here, and tokens in the form of RFC 9068. What it may give is
-/// what it was.
+/// An issuer with a key that is known here, and tokens in the form of RFC 9068. The rights that it
+/// may give are unchanged.
 pub(super) fn issuer(
     name: Box<str>,
     audience: &str,
@@ -50,8 +50,8 @@ impl Issuers {
         self.0.iter().map(|issuer| &*issuer.name)
     }
 
-    /// A token of an issuer that claims all rights of this user, and the user with those that it may
-    /// give.
+    /// A token of an issuer that claims all rights of this user, and the user with those rights that
+    /// the issuer may give.
     pub(in super::super) fn mint(
         &self,
         issuer: &str,
@@ -74,7 +74,7 @@ impl Issuers {
     }
 }
 
-/// The words of an issuer for some rights, and those of the rights that its ceiling has.
+/// The issuer's names of some rights, and those of the rights that its ceiling permits.
 fn claimed<'a>(ceiling: &'a Ceiling, rights: &'a [Box<str>]) -> (Vec<&'a str>, Vec<&'a str>) {
     let mut words = Vec::new();
     let mut given = Vec::new();

@@ -49,7 +49,7 @@ impl TokenService {
         claims.expires = expires;
         claims.scope = Some(&*scope).filter(|scope| !scope.is_empty());
         claims.session = grant.session;
-        // Sessions go on by their own time where the clock was set back.
+        // If the clock was set back, the time of a session can be ahead of `issued`.
         claims.authenticated = grant.authenticated.map(|at| at.min(issued));
         claims.roles = &roles;
         claims.cut_offs = grant.cut_offs;
@@ -95,7 +95,7 @@ impl TokenService {
         None
     }
 
-    /// An access token as of a login at `authenticated`, if it states that.
+    /// An access token of a login at `authenticated`, if given.
     #[cfg(feature = "testing")]
     pub(crate) fn mint(
         &self,
@@ -183,7 +183,7 @@ impl TokenService {
         let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
         let family = self.store.end_family(TokenHash(token.hash())).await;
         if family.is_err() {
-            // A store may know of what it could not write.
+            // A store may return revocations although it could not write.
             let _ = self.sync().await;
         }
         match family.map_err(unavailable)? {

@@ -41,7 +41,7 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
 /// The longest token: longer ones exceed the header limits of many servers.
 pub(super) const MAX_LEN: usize = 4096;
-/// Why an app with external issuers only issues no token.
+/// Why an app that has only external issuers issues no token.
 pub(super) const SIGNS_NONE: &str = "this app signs no tokens: it has no keys";
 
 /// Issues, refreshes, revokes and verifies the tokens of one app.
@@ -135,7 +135,7 @@ impl TokenService {
     }
 
     /// Opens the store and loads all revocations. Call it before the first request; a service whose
-    /// store need not be awaited opens itself on first use.
+    /// store responds without waiting opens itself on first use.
     pub(crate) async fn open(&self) -> Result<(), StoreError> {
         self.refresh_key().await?;
         self.sync().await
@@ -170,7 +170,7 @@ impl TokenService {
         }
     }
 
-    /// Keeps the app's own keys as their file says; `None` if they are of no file.
+    /// Keeps the app's own keys in step with their file; `None` without a file.
     pub(crate) fn follow_keys(&self) -> Option<impl Future<Output = ()> + use<>> {
         self.keys.as_ref()?.follow(&self.clock)
     }
@@ -270,8 +270,8 @@ impl TokenService {
         self.refresh_key.get_or_try_init(open).await.map(|(_, key)| key)
     }
 
-    /// Drops the known revocations that cover no live token any more, however many they are: in
-    /// small steps, so that no request waits long for the lock.
+    /// Drops all known revocations that no longer cover a live token, in small steps, so that no
+    /// request waits long for the lock.
     pub(super) async fn forget(&self, now: Timestamp) {
         while self.revocation_cache.forget(now) {
             tokio::task::yield_now().await;

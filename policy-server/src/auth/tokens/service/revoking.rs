@@ -15,8 +15,8 @@ impl TokenService {
         self.revocation_cache.newest()
     }
 
-    /// Refuses what a request that knows `cut_offs` grants, if its user was cut off since, who is in
-    /// the form that revocations use.
+    /// Refuses the grants of a request that knows `cut_offs`, if its user was cut off since. The user
+    /// is in the form that revocations use.
     pub(in crate::auth::tokens) fn check_cut_offs(
         &self,
         user: &str,
@@ -43,7 +43,7 @@ impl TokenService {
     pub(crate) async fn cut_off(&self, user: &str) -> Result<Revoked, StoreError> {
         let scoped = scoped(None, user);
         if *scoped != *user {
-            // Families have the name of their user as it is.
+            // Families store the plain name of their user.
             self.cut_scoped_off(&scoped).await?;
         }
         self.cut_scoped_off(user).await
@@ -70,7 +70,7 @@ impl TokenService {
         self.revoke(Revocation::All { before }).await
     }
 
-    /// Revokes what was issued in a session that ended. Returns how many families ended.
+    /// Revokes the tokens and tickets of a session that ended. Returns how many families ended.
     pub(crate) async fn end_session(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
         let until = self.issue_time(user).after(self.longest);
         let revocation = Revocation::Session { user: user.into(), session, until };
@@ -82,8 +82,8 @@ impl TokenService {
         Ok(ended.len() as u64)
     }
 
-    /// Revokes in the store first, then in this process: here also if the store fails, since what
-    /// was to lose its rights must not go on where that can be helped.
+    /// Revokes in the store first, then in this process, even if the store fails: a credential that
+    /// should lose its rights loses them at least here.
     pub(super) async fn revoke(&self, revocation: Revocation) -> Result<Revoked, StoreError> {
         let stored = match self.refresh_key().await {
             Ok(_) => self.store.revoke(revocation.clone()).await,

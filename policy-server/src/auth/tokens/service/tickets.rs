@@ -1,4 +1,4 @@
-//! Tickets: what a caller may open one stream with.
+//! Tickets, with each of which a caller can open one stream.
 
 use policy_core::token::{OpaqueKind, OpaqueToken, TokenError, TokenNames};
 #[cfg(feature = "testing")]

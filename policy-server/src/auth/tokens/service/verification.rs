@@ -99,7 +99,7 @@ impl TokenService {
         Err(fault)
     }
 
-    /// Whether a token issued at that time is not revoked; `None` if that is not known.
+    /// Whether a token issued at that time is not revoked; `None` if this is unknown.
     pub(crate) fn holds(&self, names: TokenNames<'_>, issued: Timestamp) -> Option<bool> {
         match self.check(issued, || names) {
             Err(TokenError::Revoked) => Some(false),
@@ -123,7 +123,7 @@ impl TokenService {
         }
     }
 
-    /// A store in this process is never stale, since it need not be awaited.
+    /// A store in this process is never stale, since it responds without waiting.
     #[cold]
     fn check_stale(
         &self,

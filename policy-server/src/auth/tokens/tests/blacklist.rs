@@ -128,7 +128,7 @@ fn run(case: &Value) {
     }
 }
 
-/// What one instance revokes, the other refuses as soon as it has heard of it.
+/// A token that one instance revokes is refused by the other as soon as it has polled the store.
 #[test]
 fn instances_share_a_store() {
     let case = |at: f64, expect: &str| {
@@ -146,7 +146,7 @@ fn instances_share_a_store() {
     run(&case(1.0, "revoked"));
 }
 
-/// However many there are: otherwise the memory of a busy service grows without end.
+/// All expired revocations are dropped: otherwise the memory of a busy service grows without end.
 #[test]
 fn every_revocation_that_is_over_is_dropped() {
     let clock = Clock::at(START);
@@ -162,7 +162,7 @@ fn every_revocation_that_is_over_is_dropped() {
     assert_eq!(instance.service.revocations(), 1, "the cut-off is still needed");
 }
 
-/// Texts that a lenient decoder takes for the same token: other unused bits at the end of the
+/// Texts that a lenient decoder treats as the same token: other unused bits at the end of the
 /// signature, padding, white space.
 fn other_texts(token: &str) -> Vec<String> {
     let (rest, last) = token.split_at(token.len() - 1);

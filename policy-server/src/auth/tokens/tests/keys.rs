@@ -204,14 +204,15 @@ fn a_line_that_is_none_is_named_and_not_quoted() {
     assert!(matches!(reload(b"# none").reason(), KeyFileReason::Keys(KeyError::Empty)));
     let missing = TokenKeys::read("/no/such/file").unwrap_err();
     assert!(matches!(missing.reason(), KeyFileReason::Unreadable(_)));
-    // What a `main` that returns it prints.
+    // The output of a `main` that returns it.
     let told = format!("{missing:?}");
     assert!(told.starts_with("/no/such/file: ") && told.contains("help: "), "{told}");
     let told = crate::Error::from(missing).to_string();
     assert!(told.contains("tokens: /no/such/file: "), "{told}");
 }
 
-/// They start in development and on loopback, and not where others could get the tokens.
+/// Apps with such keys start in development and on loopback, and not where others could get the
+/// tokens.
 #[test]
 fn keys_of_development_are_for_development() {
     let start = |origin: Option<&str>| {

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What two clients do with the tokens of one login: its owner, and a thief of one token. Both
-/// continue with what they get.
+/// A step of two clients with the tokens of one login: its owner, and a thief of one token. Both
+/// continue with the tokens that they get.
 #[derive(Clone, Debug)]
 enum Step {
     /// A client uses its latest token, or an older one.

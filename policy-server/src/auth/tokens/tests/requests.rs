@@ -1,4 +1,4 @@
-//! What handlers receive, and its effects.
+//! The values that handlers receive, and their effects.
 
 use axum_core::{body::Body, response::IntoResponse};
 use http::StatusCode;
