@@ -1,4 +1,4 @@
-//! What gives a test its app.
+//! The sources of a test's app: an app, or a future of one.
 
 use crate::app::App;
 
@@ -8,8 +8,8 @@ pub trait AppSource {
     /// The state of the app.
     type State;
 
-    /// Does some work with the app. The runtime on which a future made it runs for as long, since
-    /// connections of its state may need it.
+    /// Calls `work` with the app. If a future made the app, its runtime runs until `work` returns,
+    /// since connections of the app's state may need it.
     fn with_app<T>(self, work: impl FnOnce(App<Self::State>) -> T) -> T;
 }
 

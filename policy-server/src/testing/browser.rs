@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{base::clock::Clock, pipeline::explain::RouteTrace};
 
-/// A browser: its cookies, its caches, and how its engine decides.
+/// A browser: its cookies, its caches, and the rules of its engine.
 ///
-/// Copies share all of it, and so do its [tabs](Tab). Two browsers share nothing.
+/// Copies share all of this, and so do its [tabs](Tab). Two browsers share nothing.
 ///
 /// ```
 /// use policy_server::testing::Browser;
@@ -37,17 +37,17 @@ pub struct Browser(Arc<Mutex<Running>>);
 struct Running {
     state: State,
     loads: u64,
-    /// Of the network that it last loaded something from.
+    /// The clock of the network that it last loaded something from.
     clock: Option<Clock>,
 }
 
 impl Browser {
-    /// A new Chromium as it is installed: [`Profile::CHROMIUM`], measured in Chromium 156.
+    /// A new Chromium with its default settings: [`Profile::CHROMIUM`], measured in Chromium 156.
     pub fn chromium() -> Self {
         Self::new(Profile::CHROMIUM)
     }
 
-    /// A new Firefox as it is installed: [`Profile::FIREFOX`], measured in Firefox ESR 153.
+    /// A new Firefox with its default settings: [`Profile::FIREFOX`], measured in Firefox ESR 153.
     pub fn firefox() -> Self {
         Self::new(Profile::FIREFOX)
     }
@@ -70,8 +70,7 @@ impl Browser {
         Self(Arc::new(Mutex::new(Running { state, loads: 0, clock: None })))
     }
 
-    /// A page at an address, in a window of its own. Nothing is loaded, so the address needs no
-    /// server.
+    /// A page at an address, in a new window. Nothing is loaded, so the address needs no server.
     ///
     /// # Panics
     ///
@@ -86,8 +85,8 @@ impl Browser {
         self.load(net, None, Fetch::navigate(address)).await
     }
 
-    /// Says in which address space the addresses of a host name are, for Local Network Access.
-    /// Without it, a name is public, unless it is `localhost` or ends with `.local`.
+    /// Sets the address space of a host name's addresses, for Local Network Access. By default a
+    /// name is public, unless it is `localhost` or ends with `.local`.
     ///
     /// ```
     /// use policy_server::testing::{AddressSpace, Browser, Fetch, Network, Reason};
@@ -107,7 +106,7 @@ impl Browser {
         self.running().state.resolve(host, space);
     }
 
-    /// The cookies that it keeps, of all sites.
+    /// The cookies of all sites that it keeps.
     pub fn cookies(&self) -> Vec<Cookie> {
         self.look(|state| state.cookies().iter().cloned().collect())
     }

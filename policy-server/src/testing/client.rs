@@ -19,9 +19,9 @@ use crate::{app::App, handler::service::SharedService, pipeline::service::AppSer
 /// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
 /// an app, [`new`](Self::new) for any service, such as an axum router.
 ///
-/// It is a program and not a browser: it sends what the test says, follows no redirect, keeps no cookie,
-/// and shows every header of a response, whatever the policy. [`page`](Self::page) is a page in a
-/// browser, which keeps cookies, sends `Origin`, and shows what a page may read.
+/// It is a program and not a browser: it sends exactly the request of the test, follows no redirect,
+/// keeps no cookie, and shows every header of a response, whatever the policy. [`page`](Self::page) is
+/// a page in a browser, which keeps cookies, sends `Origin`, and shows what a page may read.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -47,7 +47,7 @@ pub struct TestClient {
     host: String,
     /// The service, if it is an app.
     app: Option<AppService>,
-    /// Of its pages.
+    /// The browser of its pages.
     browser: Browser,
 }
 
@@ -147,13 +147,13 @@ impl TestClient {
         TestPage::new(&self.browser, address, net, origin, self.app.clone())
     }
 
-    /// A client of the same service whose pages are in a new browser, that of another user.
+    /// A client of the same service whose pages are in a new browser, for another user.
     #[must_use]
     pub fn another_browser(&self) -> Self {
         Self { browser: Browser::chromium(), ..self.clone() }
     }
 
-    /// Under which origin browsers reach the service.
+    /// The origin under which browsers reach the service.
     fn origin(&self) -> String {
         match self.app.as_ref().map(|app| &app.app().own_origin) {
             Some(OwnOrigin::Public(origin)) => origin.as_str().to_owned(),
@@ -203,7 +203,7 @@ impl TestClient {
         self.request(Method::PATCH, path)
     }
 
-    /// A QUERY request (RFC 10008): the path, and what it asks for as the body.
+    /// A QUERY request (RFC 10008): the path, and the query as the body.
     ///
     /// # Panics
     ///
@@ -283,8 +283,8 @@ pub struct TestRequest {
 }
 
 impl TestRequest {
-    /// Adds a header; a second one with the same name adds another line. `Host` defaults to that of
-    /// the client. The value may be any bytes that are valid in a header.
+    /// Adds a header; a second one with the same name adds another line. `Host` defaults to the
+    /// client's host. The value may be any bytes that are valid in a header.
     ///
     /// # Panics
     ///

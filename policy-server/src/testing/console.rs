@@ -1,4 +1,4 @@
-//! The text of a browser's console about a load, and what consoles leave out.
+//! The text of a browser's console about a load, and further information that consoles leave out.
 
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String>
     if let Some(last) = last {
         let of_response = last.response.as_ref().is_some_and(|it| is_about_callers(it.status));
         let withheld = last.request.withheld.iter().filter(|_| of_response);
-        // What the response sets now is newer than what an earlier one set.
+        // Cookies of this response are newer than those of earlier ones.
         let before = withheld.filter(|cookie| !last.not_stored.contains(cookie));
         for cookie in before.chain(&last.not_stored) {
             append(&mut text, &cookie.to_string());
@@ -49,7 +49,7 @@ pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String>
     Some(text)
 }
 
-/// The text about a load that succeeded, and whose cookies are not stored.
+/// The text about a load that succeeded but whose cookies are not stored.
 fn not_stored(last: &Exchange) -> Option<String> {
     let Exchange { request, response, not_stored, decider } = last;
     let status = named(response.as_ref()?.status);
@@ -112,8 +112,8 @@ impl Problem {
 }
 
 impl Problem {
-    /// The code that a server in the development profile tells, where the body does not: a response to
-    /// HEAD has none.
+    /// The code in a header of a server in the development profile, for a response without a body, such
+    /// as one to HEAD.
     fn told(response: &ServerResponse) -> Option<Self> {
         let told = response.headers.get_all("server-timing").into_iter();
         let mut codes =
@@ -128,8 +128,8 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     Some(text.split_once(before)?.1.split_once(after)?.0)
 }
 
-/// The attributes that decide such a case: named by the code of the app's refusal, otherwise by
-/// what the browser missed.
+/// The attributes that decide such a case: named by the code of the app's refusal, or else by
+/// the permission that the browser needed.
 fn attributes(outcome: &Outcome, code: &str) -> &'static [&'static str] {
     let by_code: &[&str] = match code.split_once('.') {
         Some(("auth" | "session", _)) => &["auth"],

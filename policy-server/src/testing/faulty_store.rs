@@ -18,7 +18,7 @@ use crate::store::{
     TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
-/// A store that fails or blocks when a test tells it to, and records the names of its calls.
+/// A store that a test can make fail or block, and that records the names of its calls.
 ///
 /// It shows how an app behaves while its store is unavailable: which requests are refused, and
 /// which writes are repeated later. All other calls go to the inner store. Clones share their
@@ -83,7 +83,7 @@ enum Kind {
 }
 
 impl<S> FaultyStore<S> {
-    /// A store that works until it is told to fail.
+    /// A store that works until a test makes it fail.
     pub fn new(store: S) -> Self {
         Self { store, state: Arc::default() }
     }
@@ -108,8 +108,8 @@ impl<S> FaultyStore<S> {
         self.set_failing(false, false);
     }
 
-    /// Tells no news to apps that are opened from now on, as a store does whose notifications are
-    /// lost.
+    /// Sends no notifications to apps that are opened from now on, like a store whose notifications
+    /// are lost.
     pub fn silence(&self) {
         self.state.is_silent.store(true, Ordering::SeqCst);
     }
@@ -124,7 +124,7 @@ impl<S> FaultyStore<S> {
         self.state.holds.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until a call waits that no one has waited for.
+    /// Completes when a further call is blocked. Each call completes one `is_held`.
     pub async fn is_held(&self) {
         if let Ok(call) = self.state.held.acquire().await {
             call.forget();

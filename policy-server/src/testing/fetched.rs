@@ -39,7 +39,7 @@ pub struct Fetched {
 pub(super) struct Exchange {
     pub(super) request: Sent,
     pub(super) response: Option<ServerResponse>,
-    /// The route and attribute that decide it.
+    /// The route and attribute that decided it.
     pub(super) decider: Option<RouteFinding>,
     /// The cookies of the response that the browser did not store.
     pub(super) not_stored: Vec<WithheldCookie>,

@@ -40,7 +40,7 @@ impl fmt::Display for LintError {
     }
 }
 
-/// Looks for what is odd. Prints what need not be corrected.
+/// Runs the lints. Prints the findings that need not be corrected.
 #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
 pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockError> {
     let lock = lock_file(subject);

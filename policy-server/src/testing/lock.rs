@@ -1,4 +1,4 @@
-//! The lock file of an app's policy, and what the last test run knows of it.
+//! The lock file of an app's policy, and the policy of the last test run.
 
 use std::{
     env, fmt, fs, io,
@@ -10,7 +10,7 @@ use policy_manifest::{Lock, Manifest, Sources, Update};
 use super::lints::{self, LintError};
 use crate::{app::AppParts, build};
 
-/// Which package a test belongs to, and which of its apps is tested.
+/// The package of a test, and the app that it tests.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
@@ -87,7 +87,7 @@ pub(crate) struct LockTest {
     sources: Sources,
 }
 
-/// How the environment lets a lock file be treated.
+/// How to treat a lock file, according to the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// A missing one is written, a changed one is an error.
@@ -104,8 +104,8 @@ impl LockTest {
         Self { manifest, sources }
     }
 
-    /// Compares the policy with the lock file, and leaves it for `cargo policy` below the target
-    /// folder.
+    /// Compares the policy with the lock file, and writes it below the target folder for
+    /// `cargo policy`.
     ///
     /// # Panics
     ///
@@ -124,7 +124,7 @@ impl LockTest {
         }
     }
 
-    /// Looks for what is odd about the policy, but for what the lock file suppresses.
+    /// Runs the lints on the policy, except for findings that the lock file suppresses.
     ///
     /// # Panics
     ///
@@ -186,7 +186,7 @@ const UNNAMED: &str = "policy_laws";
 /// The lock file of an app, if there is one.
 pub(super) fn read_lock(path: &Path) -> Result<Option<Lock>, LockError> {
     match fs::read_to_string(path) {
-        // A checkout may have made other line ends of it.
+        // A checkout may have changed its line ends.
         Ok(text) => match Lock::parse(&text) {
             Ok(lock) => Ok(Some(lock)),
             Err(error) => Err(LockError::Unreadable(path.to_owned(), error.to_string())),

@@ -21,8 +21,8 @@ use tower_service::Service;
 use super::upgrade;
 use crate::{base::clock::Clock, handler::service::SharedService, pipeline::explain::RouteTrace};
 
-/// The servers that browsers can reach in a test, and the time that they share with them. No
-/// socket is opened.
+/// The servers that browsers can reach in a test, and the clock that they share. No socket is
+/// opened.
 ///
 /// Copies of a network share its log and its clock.
 ///
@@ -48,14 +48,14 @@ use crate::{base::clock::Clock, handler::service::SharedService, pipeline::expla
 /// ```
 #[derive(Clone)]
 pub struct Network {
-    /// By the origins that they serve.
+    /// The servers by their origins.
     hosts: BTreeMap<String, SharedService>,
     clock: Clock,
     log: Arc<Mutex<Vec<Sent>>>,
 }
 
 impl Network {
-    /// A network without servers. Its clock stands still at about the time of the system.
+    /// A network without servers. Its clock is stopped at about the time of the system.
     #[expect(clippy::new_without_default, reason = "a network of nobody is no default of anything")]
     pub fn new() -> Self {
         let clock = Clock::at(start().as_secs());
@@ -99,8 +99,8 @@ impl Network {
         self
     }
 
-    /// The clock of the network. Apps share it by [`App::clock`](crate::App::clock), browsers by
-    /// loading from the network.
+    /// The clock of the network. Apps use it by [`App::clock`](crate::App::clock), browsers by loading
+    /// from the network.
     pub fn clock(&self) -> Clock {
         self.clock.clone()
     }
@@ -160,15 +160,15 @@ fn so_far(mut body: Body) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// When networks and browsers begin. It is one point in time for a whole run of tests, so that no
-/// two clocks differ by the moment at which they were made.
+/// The initial time of networks and browsers. It is the same for a whole run of tests, so that
+/// clocks do not differ by the moment at which they were created.
 pub(super) fn start() -> Duration {
     static START: LazyLock<Duration> =
         LazyLock::new(|| Duration::from_secs(Clock::system().now().seconds()));
     *START
 }
 
-/// The origin of a server; for a WebSocket, that of its handshake.
+/// The origin of a server; for a WebSocket, the origin of its handshake.
 fn origin_of(url: &Url) -> String {
     let origin = url.origin().ascii_serialization();
     match origin.strip_prefix("ws") {

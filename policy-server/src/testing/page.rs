@@ -22,10 +22,10 @@ use crate::{
 /// A page of some origin that calls the app of a [`TestClient`](super::TestClient) with `fetch()`, in a
 /// model of Chromium: [`TestClient::page`](super::TestClient::page) opens it.
 ///
-/// Each request has what a browser gives it: `Origin`, Fetch Metadata, a preflight where one is needed,
-/// and the cookies that the browser keeps and sends from this page. `credentials` is `"include"`, and an
-/// unsafe request of a logged-in user carries the CSRF token of the session, if the page is one that can
-/// know it. The response is what the page may read.
+/// Each request has what a browser adds: `Origin`, Fetch Metadata, a preflight where one is needed,
+/// and the cookies that the browser keeps and sends from this page. `credentials` is `"include"`, and
+/// an unsafe request of a logged-in user carries the CSRF token of the session, if the page can read
+/// it. The response contains only what the page may read.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -122,13 +122,13 @@ impl TestPage {
         &self.tab
     }
 
-    /// The network on which the app is, for [`tab`](Self::tab).
+    /// The network of the app, for [`tab`](Self::tab).
     pub fn network(&self) -> &Network {
         &self.net
     }
 
-    /// Whether a script of the page can read the CSRF token: that of a page of the app, and of one that
-    /// a route grants with credentials.
+    /// Whether a script of the page can read the CSRF token: only pages of the app, and pages to which
+    /// a route grants requests with credentials, can.
     fn is_trusted(&self) -> bool {
         let (PageOrigin::Tuple(origin), Some(app)) = (&self.tab.page().origin, &self.app) else {
             return false;
@@ -143,7 +143,7 @@ impl TestPage {
         *origin == self.origin || policies.any(grants)
     }
 
-    /// The CSRF token of the session that the browser has a cookie of.
+    /// The CSRF token of the session in the browser's cookie.
     async fn csrf_token(&self) -> Option<String> {
         let sessions = self.app.as_ref()?.app().auth.sessions.as_ref()?;
         let own = Url::parse(&self.origin).ok()?;
@@ -195,7 +195,7 @@ impl PageRequest {
         self
     }
 
-    /// The credentials mode; `Include` by default, with which a browser blocks a response that is shared
+    /// The credentials mode; by default `Include`, for which a browser blocks a response that is shared
     /// without `credentials`.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.fetch = self.fetch.credentials(credentials);

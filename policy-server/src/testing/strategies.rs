@@ -177,7 +177,7 @@ impl AnyMethod {
 struct Sender {
     from: From,
     is_preflight: bool,
-    /// The headers that a preflight asks for.
+    /// The headers that a preflight requests.
     asked: Vec<&'static str>,
     fields: Vec<(HeaderName, &'static str)>,
     /// Whether its browser sends Fetch Metadata.
@@ -186,7 +186,7 @@ struct Sender {
 
 #[derive(Clone, Debug)]
 enum From {
-    /// No page, or one that need not send its origin.
+    /// No page, or a page that need not send its origin.
     Nowhere,
     /// A page of the app's own origin.
     Own,

@@ -33,8 +33,8 @@ impl Tab {
         Self { browser, page }
     }
 
-    /// Loads something, as a script of the page does it, its markup, or a click of the person in
-    /// front of it: each constructor of [`Fetch`] is one of these.
+    /// Loads something, like a script of the page, its markup, or a click of its user: each
+    /// constructor of [`Fetch`] is one of these.
     ///
     /// | | |
     /// |---|---|
@@ -46,7 +46,7 @@ impl Tab {
         self.browser.load(net, Some(self.page.clone()), fetch).await
     }
 
-    /// A page in a frame of this one. It is just there, as with [`Browser::open`];
+    /// A page in a frame of this one. Nothing is loaded, as with [`Browser::open`];
     /// [`Fetch::frame`] loads one.
     ///
     /// # Panics
@@ -73,7 +73,7 @@ impl Tab {
         self
     }
 
-    /// `document.cookie`: those that scripts of this page see.
+    /// `document.cookie`: the cookies that scripts of this page see.
     pub fn cookie(&self) -> String {
         self.browser.look(|state| state.read_cookies(&self.page))
     }
@@ -83,7 +83,7 @@ impl Tab {
         self.browser.write_cookie(self.page.clone(), text.into());
     }
 
-    /// Where it is.
+    /// The page in the model of the browser: its URL, its origin, and the pages around it.
     pub fn page(&self) -> &Page {
         &self.page
     }

@@ -1,5 +1,4 @@
-//! The opening handshake of a WebSocket, over an in-memory connection: the server needs one to take
-//! over.
+//! The opening handshake of a WebSocket, over an in-memory connection that the server can take over.
 
 use axum_core::{body::Body, extract::Request, response::Response};
 use hyper::{client, server, service::service_fn};

@@ -2,8 +2,8 @@
 //!
 //! The behaviour of the browser depends on the page, the load, the cookies, and what it sees of the
 //! responses. So each load is a tree: each node sends a request, and its branches are the responses
-//! that the browser can tell apart. The name of an origin makes no difference, except for its
-//! scheme and its site: one page stands in for all pages that agree in these, and the two names are
+//! that the browser can distinguish. The name of an origin makes no difference, except for its
+//! scheme and its site: one page represents all pages that agree in these, and the two names are
 //! swapped in requests and responses.
 
 use std::{
@@ -29,7 +29,7 @@ use crate::observe::request_id;
 /// Every load runs alone.
 const ID: LoadId = LoadId(1);
 
-/// A browser that keeps nothing from a page that it may have, so that no policy gets help.
+/// A browser that blocks nothing beyond the standards, so that it does not help a policy.
 const PROFILE: Profile = Profile::STANDARD.third_party(ThirdParty::Sent);
 
 /// How a load ended.
@@ -86,7 +86,7 @@ impl Node {
         }
     }
 
-    /// The next node after a response to the page `real`, for which another one stands in.
+    /// The next node after a response to the page `real`, which `stand_in` represents.
     pub(super) fn after(&self, reply: &Reply, real: &str, stand_in: &StandIn) -> Rc<Self> {
         let Kind::Sends(sends) = &self.kind else {
             return Rc::new(Self { kind: Kind::Ended(End::Lost), next: RefCell::default() });
@@ -112,7 +112,7 @@ impl Node {
     }
 }
 
-/// What a browser sees of a response. For `fetch()`, this is also what it may show.
+/// A hash of what a browser sees of a response. For `fetch()`, this is also what it may show.
 fn looks(sent: &Sent, reply: &Reply, named: Option<&HeaderValue>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let is_fetched = sent.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "cors");
@@ -151,13 +151,13 @@ fn end(outcome: Outcome) -> End {
     }
 }
 
-/// Which cookies a browser has.
+/// The cookies of a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Cookies {
     None,
-    /// That of the sessions, with another value.
+    /// The session cookie, with another value.
     Session,
-    /// One that any site can have it send.
+    /// The cookie of a custom scheme, which any site can make the browser send.
     Own,
 }
 
@@ -184,7 +184,7 @@ pub(super) fn is_of_other_site(origin: &str, own: &str) -> bool {
 pub(super) struct Browsing {
     /// One without cookies, one with a session cookie, one with the cookie of a custom scheme.
     browsers: [State; 3],
-    /// By the index of the stand-in and the cookies, and by the load.
+    /// The loads, by the index of the stand-in, by the cookies, and by the load's key.
     loads: HashMap<(usize, Cookies), HashMap<String, Rc<Node>>>,
     /// The stand-ins, with their relation to the app.
     stand_ins: Vec<(String, StandIn)>,
@@ -192,7 +192,7 @@ pub(super) struct Browsing {
     indices: HashMap<(String, bool), usize>,
 }
 
-/// A page that stands in for another one that differs only in its name.
+/// A page that represents another one that differs only in its name.
 #[derive(Clone, Debug)]
 pub(super) struct StandIn {
     index: usize,
@@ -245,7 +245,7 @@ impl Browsing {
         })
     }
 
-    /// The page that stands in for another.
+    /// The page that represents another one.
     pub(super) fn stand_in(&mut self, own: &str, page_case: &PageCase) -> Option<StandIn> {
         let is_no_referrer = page_case.page.referrer_policy == ReferrerPolicy::NoReferrer;
         let name = (page_case.origin.clone(), is_no_referrer);
@@ -326,7 +326,7 @@ mod tests {
     #[auth(public)]
     async fn prices() {}
 
-    /// The same load by a new browser, and by the page itself.
+    /// The end of the same load in a new browser, by the page itself.
     fn replayed(browsing: &Browsing, exchange: &Exchange<'_>) -> End {
         let [none, session, _] = &browsing.browsers;
         let state = if exchange.caller.cookie.is_some() { session } else { none };

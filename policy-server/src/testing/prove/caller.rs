@@ -21,7 +21,7 @@ pub(super) struct Caller {
     pub(super) csrf: Option<String>,
     /// The credential of a custom scheme.
     pub(super) own: Option<String>,
-    /// Whether there is a ticket in the query: another one each time, since each is good for once.
+    /// Whether there is a ticket in the query: a new one each time, since each is valid once.
     pub(super) has_ticket: bool,
 }
 
@@ -30,9 +30,9 @@ pub(super) struct Caller {
 pub(super) enum CredentialState {
     /// There is none.
     Anonymous,
-    /// It is good.
+    /// It is valid.
     Known(Facts),
-    /// It is not.
+    /// It is invalid.
     Bad(CredentialKind, Defect),
 }
 
@@ -130,7 +130,7 @@ impl Caller {
         self.state == CredentialState::Anonymous
     }
 
-    /// Whether all that they have, browsers send by themselves.
+    /// Whether browsers send all credentials of the caller automatically.
     pub(super) fn is_in_browser(&self) -> bool {
         self.csrf.is_none() && (self.is_anonymous() || self.has_ambient())
     }
@@ -142,7 +142,7 @@ impl Caller {
         }
     }
 
-    /// Whether browsers send the credential by themselves.
+    /// Whether browsers send the credential automatically.
     pub(super) fn has_ambient(&self) -> bool {
         self.cookie.is_some() || (self.own.is_some() && self.is_ambient)
     }
@@ -161,12 +161,12 @@ impl Caller {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admitted<'a> {
     No,
-    /// As this user, or as anonymous.
+    /// Admitted as this user, or as anonymous.
     As(Option<&'a str>),
 }
 
 impl Issuer {
-    /// Whether a route that names these takes its credentials.
+    /// Whether a route that names these issuers accepts credentials of this one.
     fn is_named(&self, issuers: &[String]) -> bool {
         match issuers {
             [] => self.is_default,

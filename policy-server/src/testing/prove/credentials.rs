@@ -1,4 +1,4 @@
-//! The callers that a path can tell apart, with credentials issued by the app's own services.
+//! The callers that a path can distinguish, with credentials issued by the app's own services.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ struct Rights {
 }
 
 impl<'a> CredentialFactory<'a> {
-    /// For the path at this index: ids of sessions differ between paths.
+    /// A factory for the path at this index, since ids of sessions differ between paths.
     pub(super) fn new(guard: &'a AuthService, index: u64) -> Self {
         let (sessions, tokens) = (guard.sessions.as_deref(), guard.tokens.as_deref());
         Self { sessions, tokens, clock: &guard.clock, index, made: 0 }
@@ -53,7 +53,7 @@ impl<'a> CredentialFactory<'a> {
         (self.index << 16) + self.made
     }
 
-    /// All callers that the path can tell apart, the simplest first.
+    /// All callers that the path can distinguish, the simplest first.
     pub(super) async fn callers(&mut self, path: &[&Declaration]) -> Vec<Caller> {
         let mut callers = vec![Caller::anonymous()];
         let rights = rights_of(path);
@@ -365,7 +365,7 @@ pub(super) fn identity(facts: &Facts) -> Identity {
         .roles(facts.roles.iter().map(String::as_str))
 }
 
-/// Puts a session into the store: the value of its cookie, and its CSRF token.
+/// Puts a session into the store. Returns the value of its cookie, and its CSRF token.
 async fn begin(
     service: &SessionService,
     facts: &Facts,

@@ -1,5 +1,5 @@
-//! The policy of an app as the laws read it: its manifest, with the lines that decided. What they
-//! need beyond it is about code, which no policy is.
+//! The policy of an app as the laws read it: its manifest, with the source lines that decided. The
+//! additional facts are about code, which is not part of a policy.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -15,26 +15,26 @@ use policy_manifest::{
 use super::sharing::Sharing;
 use crate::{app::AppParts, build};
 
-/// The own origin of an app that states none: that of the development profile.
+/// The own origin of an app that states none, as in the development profile.
 pub(super) const DEVELOPMENT: &str = "http://localhost";
 
 /// An app, as its manifest describes it.
 #[derive(Debug)]
 pub(super) struct Declared {
-    /// Under which origin browsers reach it.
+    /// The origin under which browsers reach it.
     pub(super) own: String,
     pub(super) has_sessions: bool,
     /// The attributes of the session cookie, if it ends with the browser, in lower case and sorted.
     pub(super) cookie_attributes: Vec<String>,
     /// Whether there are layers around the app.
     pub(super) has_layers: bool,
-    /// What has policies of its own and runs code of the app: handlers and mounted services.
+    /// Everything that has its own policies and runs code of the app: handlers and mounted services.
     pub(super) routes: Vec<Declaration>,
-    /// Which origins may read responses for unknown paths.
+    /// The origins that may read responses for unknown paths.
     pub(super) unknown: Option<Arc<Sharing>>,
     /// Whether a fallback serves unknown paths.
     pub(super) has_fallback: bool,
-    /// The engine that is made of the manifest, with the present lists of origins.
+    /// The engine of the manifest, with the present lists of origins.
     pub(super) engine: Option<Engine>,
     /// Descriptions of the app's code that does not run in a proof.
     pub(super) replaced: Vec<String>,
@@ -48,9 +48,9 @@ pub(super) struct Declaration {
     pub(super) sharing: Option<Arc<Sharing>>,
     /// Whether a level states that it has no isolation.
     pub(super) is_open: bool,
-    /// Nothing for a mounted service.
+    /// `None` for a mounted service.
     pub(super) handler: Option<Handler>,
-    /// Routes with the same are equivalent.
+    /// Routes with the same value are equivalent.
     pub(super) effective: Arc<Effective>,
 }
 
@@ -59,20 +59,20 @@ pub(super) struct Declaration {
 pub(super) struct Handler {
     /// Its path: `shop::orders`.
     pub(super) name: String,
-    /// Where it stands.
+    /// Its place in the source.
     pub(super) place: Place,
     /// Its attributes that decided a facet, each with its line.
     attributes: Vec<(String, u32)>,
 }
 
-/// All that decides about the requests of a route.
+/// Everything that decides about the requests of a route.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Effective {
     /// The route without its path and methods.
     policy: Route,
     /// The present entries of its list of origins.
     origins: Vec<String>,
-    /// Whether its handler takes more than parameters, so that it may ask for the caller.
+    /// Whether its handler takes more than parameters, so that it may use the caller.
     extracts: bool,
 }
 
@@ -80,7 +80,7 @@ impl Declared {
     /// Reads an app before it is built.
     pub(super) fn read(app: &AppParts) -> Self {
         let (manifest, sources) = build::manifest::read(app);
-        // What its text does not say is not judged by.
+        // The laws judge only by what the text of the manifest contains.
         let manifest = Manifest::parse(&manifest.to_json()).unwrap_or(manifest);
         let lists = |name: &str| sources.lists.get(name).map(Vec::as_slice);
         let engine = Engine::with_lists(&manifest, lists).ok();
@@ -146,7 +146,8 @@ fn replaced(manifest: &Manifest, sources: &Sources) -> Vec<String> {
     replaced
 }
 
-/// RFC 6265bis 4.1.2. Over HTTP on loopback, no attribute that needs `Secure`.
+/// The attributes of the session cookie (RFC 6265bis 4.1.2). Over HTTP on loopback, it has none that
+/// needs `Secure`.
 fn cookie_attributes(app: &AppFacts) -> Vec<String> {
     let Some(sessions) = &app.sessions else { return Vec::new() };
     let mut attributes = vec!["httponly".to_owned(), "path=/".to_owned()];
@@ -255,7 +256,7 @@ impl Declaration {
         self.route.takes_session
     }
 
-    /// From which pages it keeps its responses. Every page may load a script of JSONP.
+    /// The pages from which it withholds its responses. Every page may load a script of JSONP.
     pub(super) fn isolation(&self) -> Option<Isolation> {
         self.route.isolation.filter(|_| self.route.jsonp.is_none())
     }

@@ -33,17 +33,17 @@ pub(super) struct Path<'a> {
     pub(super) sample: String,
     /// Empty for unknown paths.
     pub(super) routes: Vec<&'a Declaration>,
-    /// Which origins may read responses that belong to no route of the path.
+    /// The origins that may read responses that belong to no route of the path.
     shared: Option<&'a Sharing>,
     has_sessions: bool,
     /// Whether a preflight for an unknown path may be granted: not if a fallback serves it.
     answers_preflights: bool,
-    /// How many paths of the app are like it.
+    /// The number of equivalent paths of the app.
     pub(super) count: usize,
 }
 
 impl<'a> Path<'a> {
-    /// The paths of an app, one of each kind, and one that it does not have.
+    /// The paths of an app, one of each kind, and one unknown path.
     pub(super) fn all(declared: &'a Declared) -> Vec<Self> {
         let mut paths: Vec<(&str, Vec<&Declaration>)> = Vec::new();
         for route in &declared.routes {
@@ -60,7 +60,7 @@ impl<'a> Path<'a> {
                 path.count += 1;
                 continue;
             }
-            // That of a safe method before others, and of the first by name of these.
+            // The policy of a safe method takes precedence, then that of the first method by name.
             let mut sorted = routes.clone();
             sorted.sort_by_key(|route| (!route.is_safe(), route.method.as_str()));
             let shared = sorted.into_iter().find_map(|route| route.sharing.as_deref());
@@ -95,7 +95,7 @@ impl<'a> Path<'a> {
         of(method).or_else(|| if method == "HEAD" { of("GET") } else { None }).copied()
     }
 
-    /// Which origins may read a response to a method.
+    /// The origins that may read a response to a method.
     pub(super) fn sharing(&self, method: &str) -> Option<&'a Sharing> {
         match self.served(method) {
             Some(route) => route.sharing.as_deref(),
@@ -203,7 +203,7 @@ impl<'a> Path<'a> {
 /// A page that sends requests.
 #[derive(Clone, Debug)]
 pub(super) struct PageCase {
-    /// Which, in words.
+    /// A description.
     pub(super) why: &'static str,
     /// Its origin, as browsers serialise it.
     pub(super) origin: String,
@@ -211,14 +211,14 @@ pub(super) struct PageCase {
     pub(super) is_own: bool,
     /// Whether its browser sends no Fetch Metadata.
     pub(super) lacks_fetch_metadata: bool,
-    /// Which of the policies of the path name it.
+    /// For each policy of the path, whether it names the page.
     granted: Vec<bool>,
     /// Whether it is the first of its kind.
     pub(super) stands_for_others: bool,
 }
 
 impl PageCase {
-    /// Nothing where no page can have such an origin.
+    /// `None` if no page can have such an origin.
     fn new(why: &'static str, origin: &str) -> Option<Self> {
         let mut page = Page::at(Url::parse(origin).ok()?);
         page.origin = PageOrigin::Tuple(origin.to_owned());
@@ -331,7 +331,7 @@ pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<RequestCase> {
 /// A path that a template matches.
 pub(super) fn sample(template: &str) -> String {
     let of = |segment: &str| match segment.strip_prefix('{') {
-        // It is a number, too, where a handler wants one.
+        // A number, which is valid for handlers that parse one.
         Some(_) => "1".to_owned(),
         None => segment.to_owned(),
     };

@@ -25,12 +25,12 @@ pub struct Exchange<'a> {
     pub(super) own: &'a str,
     pub(super) path: &'a Path<'a>,
     pub(super) page_case: &'a PageCase,
-    /// The page that stands in for it in the browser.
+    /// The page that represents it in the browser.
     pub(super) stand_in: StandIn,
     pub(super) request_case: &'a RequestCase,
     pub(super) caller: &'a Caller,
     pub(super) behavior: HandlerBehavior,
-    /// The name of the cookie of the sessions.
+    /// The name of the session cookie.
     pub(super) cookie: &'a str,
     pub(super) preflight: Option<Rc<Reply>>,
     /// The request itself, if the browser sent it, and the response.

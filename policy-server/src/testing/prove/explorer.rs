@@ -1,4 +1,4 @@
-//! Explores every case that an app can tell apart.
+//! Explores every case that an app can distinguish.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ pub(super) struct AppExplorer<'a> {
     pub(super) declared: &'a Declared,
     pub(super) server: Server,
     browsing: Browsing,
-    /// The name of the cookie of the sessions.
+    /// The name of the session cookie.
     pub(super) cookie: String,
     url: String,
 }
@@ -49,9 +49,9 @@ pub(super) struct PathExplorer<'a, 's> {
     pub(super) path: &'s Path<'a>,
     pub(super) pages: Vec<PageCase>,
     pub(super) callers: Vec<Caller>,
-    /// Of each kind of credential two users with all rights.
+    /// Two users with all rights, for each kind of credential.
     pub(super) rivals: Vec<(Caller, Caller)>,
-    /// Whether preflights are known to depend on origin and method alone.
+    /// Whether preflights were found to depend on origin and method alone.
     pub(super) is_pure: bool,
     responses: HashMap<u64, Rc<Reply>>,
     /// Requests that were sent through layers, with the verdicts on their responses.
@@ -105,7 +105,7 @@ impl<'a> AppExplorer<'a> {
 }
 
 impl PathExplorer<'_, '_> {
-    /// Shows everything that a page may load here, from the simple to the odd.
+    /// Visits everything that a page may load here, from the simple to the unusual.
     pub(super) fn exchanges(&mut self, mut visit: impl FnMut(&Exchange<'_>)) {
         let (pages, callers) = (self.pages.clone(), self.callers.clone());
         for method in self.path.methods() {
@@ -232,7 +232,7 @@ impl PathExplorer<'_, '_> {
         Some(reply)
     }
 
-    /// The same, where a handler responds with a page; past the layers if `is_bare`.
+    /// Sends a request to which a handler responds with a page; without the layers if `is_bare`.
     pub(super) fn ask_for_page(
         &mut self,
         request: &ProbeRequest,
@@ -254,13 +254,13 @@ impl PathExplorer<'_, '_> {
         self.app.server.ask_both(requests, script)
     }
 
-    /// Nobody, and of each kind of credential the caller with the most rights.
+    /// An anonymous caller, and the caller with the most rights for each kind of credential.
     pub(super) fn best_callers(&self) -> Vec<Caller> {
         let is_one = |caller: &&Caller| caller.is_anonymous() || is_best(caller, &self.callers);
         self.callers.iter().filter(is_one).cloned().collect()
     }
 
-    /// Each method of the path with each of the best callers, if layers are around the app.
+    /// Each method of the path with each of the best callers, if there are layers around the app.
     pub(super) fn through_layers(&self) -> Vec<(Method, Caller)> {
         if !self.app.declared.has_layers {
             return Vec::new();
@@ -363,7 +363,7 @@ impl PathExplorer<'_, '_> {
         if !sent.is_preflight {
             caller.name.hash(&mut hasher);
         }
-        // If the requested headers make no difference, one preflight represents all.
+        // If the requested headers make no difference, one preflight represents all others.
         let is_pure = self.is_pure;
         let is_list = |name| is_pure && name == header::ACCESS_CONTROL_REQUEST_HEADERS;
         for (name, value) in sent.headers.iter().filter(|(name, _)| !is_list(*name)) {
@@ -414,7 +414,7 @@ pub(super) fn probe_request(
     {
         set(HeaderName::from_static(policy_core::csrf::HEADER), csrf);
     }
-    // Only the author of the scheme knows how a page sends it.
+    // Only the author of the scheme knows how a page sends its credential.
     if let Some(own) = &caller.own
         && !caller.is_ambient
         && !sent.is_preflight

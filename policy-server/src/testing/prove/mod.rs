@@ -1,5 +1,5 @@
-//! Laws for an app: on every combination of pages, requests, callers and ends of handlers that
-//! makes a difference to it.
+//! Laws for an app, checked on every combination of pages, requests, callers and ends of handlers
+//! that makes a difference to it.
 
 mod browsing;
 mod caller;
@@ -40,7 +40,7 @@ use equivalence_classes::Path;
 use explorer::AppExplorer;
 use tally::Tallies;
 
-/// When it is in every proof: Unix time.
+/// The time of every proof, as Unix time.
 const NOW: u64 = 1_800_000_000;
 
 /// The result of a proof.
@@ -57,7 +57,7 @@ pub struct Proof {
     took: Duration,
 }
 
-/// Puts all laws to the test.
+/// Checks all laws.
 ///
 /// # Panics
 ///
@@ -118,11 +118,12 @@ impl Proof {
         self.lock.check(subject);
     }
 
-    /// Asserts that nothing is odd about the policy, but for what the lock file suppresses.
+    /// Asserts that the lints find no problem in the policy, except those that the lock file
+    /// suppresses.
     ///
     /// # Panics
     ///
-    /// If anything is that has to be corrected.
+    /// If there is a finding that has to be corrected.
     #[track_caller]
     pub fn check_lints(&self, subject: Subject) {
         self.lock.lint(subject);
@@ -167,15 +168,15 @@ impl Proof {
         format!("{}: {tried} cases in {took:.1} s; {}", law.text(), self.summary())
     }
 
-    /// What the app states that a law leaves out, or that weakens what it says, with the reasons.
+    /// The statements of the app that exclude cases from a law, or weaken it, with the reasons.
     pub fn stated(&self, law: Law) -> Vec<String> {
         stated::lines(&self.declared, law)
     }
 }
 
-/// Checks a law of your own on every load that an app can tell apart: each page, each method and
-/// set of headers, each caller, and each behaviour of a handler. If the law panics, the test fails
-/// with the first load that breaks it.
+/// Checks your own law on every load that an app can distinguish: each page, each method and set of
+/// headers, each caller, and each behaviour of a handler. If the law panics, the test fails with the
+/// first load that breaks it.
 ///
 /// Handlers, mounted services and schemes of the app do not run: probes replace them and record
 /// that they ran. All stores are in memory, and rate limits are off.

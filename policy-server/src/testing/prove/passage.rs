@@ -20,7 +20,7 @@ pub(super) struct Alteration {
     pub(super) arrived: Vec<String>,
 }
 
-/// A part of a request that the gates decide by.
+/// A part of a request that the gates use for a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Method,
@@ -50,9 +50,9 @@ pub(super) struct Written {
 struct Passage {
     /// The request before the layers.
     entered: Option<Head>,
-    /// The requests that left them.
+    /// The requests that left the layers.
     arrived: Vec<Head>,
-    /// The last response that entered them.
+    /// The last response that entered the layers.
     written: Option<Written>,
 }
 
@@ -108,8 +108,8 @@ pub(super) fn is_entered() -> bool {
     PASSAGE.with_borrow(|passage| passage.entered.is_some())
 }
 
-/// The most telling change of the request of this thread, and the response of the app to it; `None`
-/// if no layer let it through, or there are none.
+/// The most significant change of the request of this thread, and the response of the app to it;
+/// `None` if no layer let it through, or there are no layers.
 pub(super) fn take() -> (Option<Result<(), Alteration>>, Option<Written>) {
     let Passage { entered, arrived, written } = PASSAGE.take();
     let entered = entered.filter(|_| !arrived.is_empty());
@@ -198,7 +198,7 @@ impl Head {
     }
 }
 
-/// Whether the gates tell by a field which page sent the request, to which host, and for what.
+/// Whether the gates use a field to determine which page sent the request, to which host, and why.
 fn is_page(name: &str) -> bool {
     const NAMES: [HeaderName; 5] = [
         header::HOST,

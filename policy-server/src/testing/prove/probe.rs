@@ -25,7 +25,7 @@ pub(super) const OWN_CREDENTIAL: &str = "x-policy-credential";
 pub(super) const BAD_CREDENTIAL: &str = "wrong";
 /// A response header that no policy exposes.
 const HIDDEN: HeaderName = HeaderName::from_static("x-policy-hidden");
-/// What stands in a body before and after the principal that it was made for.
+/// The text in a body before and after the principal that it was made for.
 const MADE_FOR: [&str; 2] = [r#"{"policy-probe-made-for":""#, r#""}"#];
 
 /// The behaviour of a handler.
@@ -50,7 +50,7 @@ pub(super) struct ProbeScript {
     pub(super) takes_session: bool,
     /// Fields that are declared as exposed.
     pub(super) exposed: Vec<HeaderName>,
-    /// The cookie of the sessions, which the probe tries to plant.
+    /// The session cookie, which the probe tries to set.
     pub(super) cookie: Option<String>,
     /// Whether it responds with a page.
     pub(super) is_page: bool,
@@ -58,7 +58,7 @@ pub(super) struct ProbeScript {
     pub(super) is_slow: bool,
 }
 
-/// That a handler ran.
+/// The report of a handler that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProbeReport {
     /// The principal that the handler received.
@@ -76,7 +76,7 @@ struct Probe {
 }
 
 thread_local! {
-    /// Not in the request, since a layer may make another one of it.
+    /// Not stored in the request, since a layer may replace that.
     static PROBE: RefCell<Probe> = RefCell::default();
 }
 
@@ -162,7 +162,7 @@ fn respond(script: &ProbeScript, principal: Option<&str>) -> Response {
         HandlerBehavior::Fails(status) => {
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
         }
-        // As a panic, but for the message on standard error.
+        // Like a panic, but without the message on standard error.
         HandlerBehavior::Panics => resume_unwind(Box::new("the probe panics")),
     };
     let [before, after] = MADE_FOR;
@@ -186,7 +186,7 @@ fn respond(script: &ProbeScript, principal: Option<&str>) -> Response {
     response
 }
 
-/// All that a handler should not be able to bring about.
+/// Adds all headers that a handler should not be able to send.
 fn adverse(headers: &mut HeaderMap) {
     let any = HeaderValue::from_static("*");
     for (name, value) in [

@@ -34,7 +34,7 @@ pub(super) struct Reply {
     pub(super) body: Bytes,
     /// The report of the handler, if it ran.
     pub(super) report: Option<ProbeReport>,
-    /// For which principal a handler made the response, now or earlier.
+    /// The principal for whom a handler made the response, now or earlier.
     pub(super) made_for: Option<Box<str>>,
     /// Whether it passed the gates, though a layer of a group or a route may have kept it from the
     /// handler.
@@ -100,7 +100,7 @@ impl Server {
         self.ask_service(&self.service, sent, script)
     }
 
-    /// Sends it past the layers.
+    /// Sends a request directly to the app, without the layers.
     pub(super) fn ask_bare(&self, sent: &ProbeRequest, script: ProbeScript) -> Option<Reply> {
         self.ask_service(&self.bare, sent, script)
     }

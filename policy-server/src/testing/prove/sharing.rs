@@ -1,5 +1,5 @@
-//! What a CORS policy shares with which pages, by its lists, compared in the simplest way: the laws
-//! judge by these, and not by the sets of the engine.
+//! Which responses a CORS policy shares with which pages, by a simple comparison of its lists. The
+//! laws judge by this, and not by the sets of the engine.
 
 use policy_core::{csrf, method, route::Level};
 use policy_manifest::{Cors, Origins, Source, Sources};
@@ -20,7 +20,7 @@ pub(super) struct Sharing {
 }
 
 impl Sharing {
-    /// `source` is what decided it, `own` what it is called where that is the route itself.
+    /// Creates it from a policy. `source` decided it; `own` is its name if that is the route itself.
     pub(super) fn new(cors: &Cors, sources: &Sources, source: Option<&Source>, own: &str) -> Self {
         let origins = match &cors.origins {
             Origins::Listed(origins) => origins.clone(),
@@ -68,7 +68,7 @@ impl Sharing {
         self.origins.iter().any(|pattern| pattern == "*" || covers(pattern, origin))
     }
 
-    /// Whether every origin may read.
+    /// Whether every origin may read responses.
     pub(super) fn is_for_all(&self) -> bool {
         self.origins == ["*"]
     }
@@ -134,7 +134,7 @@ impl Sharing {
         any || self.cors.headers.iter().any(|listed| listed == name)
     }
 
-    /// The routes of a path that share it in the same way.
+    /// The routes of a path that have the same policy.
     fn alike<'p>(&self, path: &[&'p Declaration]) -> Vec<&'p Declaration> {
         let is_alike = |route: &&&Declaration| {
             route.sharing.as_ref().is_some_and(|sharing| sharing.agrees(self))
@@ -180,7 +180,7 @@ fn covers(pattern: &str, origin: &str) -> bool {
     pattern.scheme == origin.scheme && host && (pattern.port == "*" || pattern.port == origin.port)
 }
 
-/// An origin or a pattern, taken apart.
+/// The parts of an origin or a pattern.
 pub(super) struct Parts<'a> {
     pub(super) scheme: &'a str,
     pub(super) host: &'a str,

@@ -1,4 +1,5 @@
-//! What an app states at its own risk: what the laws leave out, or hold only in part.
+//! The statements that an app makes at its own risk: cases that the laws leave out, or check only in
+//! part.
 
 use policy_manifest::Csrf;
 
@@ -10,7 +11,7 @@ use super::{
     sharing::Sharing,
 };
 
-/// The statements that a law goes by, one in a line: route, source, and reason or consequence.
+/// The statements that a law respects, one per line: route, source, and reason or consequence.
 pub(super) fn lines(declared: &Declared, law: Law) -> Vec<String> {
     let mut lines = Vec::new();
     for route in &declared.routes {
@@ -70,7 +71,7 @@ fn shared(declared: &Declared, route: &Declaration, sharing: &Sharing) -> Vec<St
     lines
 }
 
-/// A route, and where it is written.
+/// A route, and its place in the source.
 fn at(route: &Declaration) -> String {
     let (method, path) = (&route.method, route.path());
     match &route.handler {

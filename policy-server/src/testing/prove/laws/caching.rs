@@ -15,7 +15,7 @@ use crate::testing::prove::{
 /// Statuses that caches keep without explicit permission (RFC 9110 15.1).
 const KEPT: [u16; 12] = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501];
 
-/// What tells responses apart: who may read one, and for whom it is.
+/// The properties that distinguish responses: which origins may read one, and its principal.
 type View = (Vec<Option<String>>, Option<Box<str>>);
 
 /// The headers of a `Vary`, and their values in a request.
@@ -183,7 +183,7 @@ fn is_reused(reply: &Reply) -> bool {
     is_kept && !has_directive(reply, "no-store") && !has_directive(reply, "no-cache")
 }
 
-/// Whether a cache of many may (RFC 9111 3 and 3.5).
+/// Whether a shared cache may do so (RFC 9111 3 and 3.5).
 fn is_shared(request: &ProbeRequest, reply: &Reply) -> bool {
     let is_for_many = ["public", "s-maxage", "must-revalidate"]
         .into_iter()

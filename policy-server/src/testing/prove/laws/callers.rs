@@ -89,7 +89,7 @@ pub(super) fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies
 /// The headers of a refusal, except those that depend on its code, and those of each response.
 fn fields_of(headers: &HeaderMap) -> Vec<String> {
     const OTHER: [HeaderName; 6] = [
-        // In development it is the code itself.
+        // In development it contains the code itself.
         HeaderName::from_static("server-timing"),
         header::CONTENT_LENGTH,
         header::WWW_AUTHENTICATE,

@@ -6,9 +6,9 @@ use policy_core::isolation::Isolation;
 use super::{Fault, Verdict};
 use crate::testing::prove::{declared::Declaration, exchange::Exchange, sharing::Sharing};
 
-/// A page that is neither own, nor granted, nor of the same site where these are let in, gets a
-/// refusal, unless it is left for the response as by a link (Fetch Metadata; `Origin` where there
-/// is none).
+/// A page is refused, by Fetch Metadata or in its absence by `Origin`, unless it is the app's own,
+/// granted, or of the same site where such pages are permitted. A navigation, as by a link, is not
+/// refused.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let Some(route) = exchange.route() else { return Verdict::Silent };
     let (Some(isolation), Some((node, _))) = (route.isolation(), &exchange.sent) else {
@@ -21,7 +21,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
         && fetch.destination == Destination::Document
         && matches!(exchange.method(), "GET" | "HEAD")
         && !is_old;
-    // Nothing tells it from a program.
+    // Nothing distinguishes it from a program.
     let is_unknown = is_old && !sent.headers.contains_key("origin");
     let site = sent.headers.get("sec-fetch-site").filter(|_| !is_old);
     let is_near = isolation == Isolation::SameSite && site.is_some_and(|site| site == "same-site");
@@ -42,7 +42,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     })
 }
 
-/// Whether there are pages that a route keeps out.
+/// Whether a route refuses any pages.
 pub(super) fn keeps_out(route: &Declaration) -> bool {
     route.isolation().is_some() && !route.sharing.as_deref().is_some_and(Sharing::is_for_all)
 }

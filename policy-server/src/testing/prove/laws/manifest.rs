@@ -1,4 +1,4 @@
-//! The manifest: the app decides about each request as its manifest says.
+//! The manifest: the app decides about each request as its manifest states.
 
 use http::{HeaderMap, HeaderValue, Request, header};
 use policy_core::Refusal;
@@ -19,7 +19,7 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// The request that a page sent was decided as the manifest says.
+/// The request that a page sent was decided as the manifest states.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let (Some(engine), Some(request)) = (exchange.engine, request(exchange)) else {
         return Verdict::Silent;
@@ -46,7 +46,7 @@ fn request(exchange: &Exchange<'_>) -> Option<ProbeRequest> {
     Some(probe_request(sent, caller, page, &target, exchange.cookie))
 }
 
-/// So are preflights of each page for each method.
+/// Preflights of each page for each method are decided as the manifest states.
 pub(super) fn of_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let declared = explorer.app.declared;
     let Some(engine) = &declared.engine else { return };
@@ -99,8 +99,8 @@ fn judge(
     })
 }
 
-/// What the response tells caches beyond what its route says, which the probe tries: no permission is
-/// wider, and no restriction is gone.
+/// The fault if the response, in which the probe tries to relax `Cache-Control`, permits caches more
+/// than its route states: no permission may be wider, and no restriction may be missing.
 fn kept_otherwise(route: &Route, headers: &HeaderMap) -> Option<Fault> {
     let stated = route.cache.as_ref()?.control();
     let stated = stated.split(';').next().filter(|stated| !stated.is_empty())?;
@@ -109,7 +109,7 @@ fn kept_otherwise(route: &Route, headers: &HeaderMap) -> Option<Fault> {
     let [has, sends] =
         [stated, &*seen].map(|list| move |word: &str| words(list).any(|it| it == word));
     let age = |list, name| words(list).find_map(|it| it.strip_prefix(name)?.parse::<u64>().ok());
-    // What has to be revalidated before each use has no freshness.
+    // A response that has to be revalidated before each use has no freshness lifetime.
     let is_fresher =
         !sends("no-cache") && AGES.iter().any(|name| age(&seen, name) > age(stated, name));
     let is_wider = is_fresher || (sends("public") && !has("public"));
@@ -137,7 +137,7 @@ fn decide(engine: &Engine, own: &str, request: &ProbeRequest, caller: &Caller) -
     Some(engine.decide(&sent, &sender(caller, &request.headers)))
 }
 
-/// The caller, as far as the request has its credentials.
+/// The caller, with only those credentials that the request carries.
 fn sender(caller: &Caller, headers: &HeaderMap) -> Sender {
     let mut sender = Sender::default();
     let (kind, state) = match &caller.state {

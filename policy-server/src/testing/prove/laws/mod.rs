@@ -1,4 +1,4 @@
-//! The laws: what holds for an app for every page, every caller, and every behaviour of its
+//! The laws: properties of an app for every page, every caller, and every behaviour of its
 //! handlers.
 
 mod caching;
@@ -46,7 +46,7 @@ pub enum Law {
 }
 
 impl Law {
-    /// Every law. What breaks one of the first often breaks later ones, too.
+    /// Every law. A fault that breaks one of the first often breaks later ones, too.
     pub const ALL: [Self; 16] = [
         Self::RequestIntegrity,
         Self::OwnResponse,
@@ -245,7 +245,7 @@ pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
 
 /// Checks every law about the responses of one path.
 pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    // First, while no cache has anything.
+    // First, while all caches are empty.
     recipients::of_callers(explorer, tallies);
     requests::baited(explorer, tallies);
     requests::forwarded(explorer, tallies);

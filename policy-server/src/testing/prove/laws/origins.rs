@@ -39,7 +39,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     verdict
 }
 
-/// Nothing that is only like a granted origin is taken for it, and no field but `Origin` counts.
+/// An origin that only resembles a granted one is not accepted, and no field except `Origin` counts.
 pub(super) fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(route) = explorer.path.routes.first() else { return };
     let method = route.method.clone();

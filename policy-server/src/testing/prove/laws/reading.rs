@@ -16,7 +16,7 @@ const SAFELISTED: [&str; 7] = [
     "pragma",
 ];
 
-/// A page that reads was granted to; and it sees no field that is not exposed.
+/// Only granted pages read a response, and they see no field that is not exposed.
 pub(super) fn sound(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.is_fetch() || exchange.is_own_page() {
         return Verdict::Silent;
@@ -95,7 +95,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
     }
 }
 
-/// Describes which origins the policy lets read.
+/// Describes the origins that the policy permits to read.
 fn granted(exchange: &Exchange<'_>) -> String {
     let Some(sharing) = exchange.path.sharing(exchange.method()) else {
         return "the route is shared with nobody".to_owned();

@@ -13,19 +13,21 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// Caches of repeated requests go by it, whoever sends it.
+/// Caches of repeated requests use it as a key, without regard to the caller.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// In which order the first caller, the second and nobody ask: each after each, and some twice.
+/// The order of requests of the first caller, the second and an anonymous one: each follows each
+/// other one, and some follow themselves.
 const ORDER: [usize; 8] = [0, 1, 2, 1, 0, 0, 1, 2];
 
-/// What a page gets was made for the user whose credential its request carried.
+/// A page receives only responses made for the user whose credential its request carried.
 pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let Some(reply) = exchange.reply() else { return Verdict::Silent };
     let is_carried = !exchange.caller.has_ambient() || exchange.is_carried();
     judged(reply, exchange.caller.facts().filter(|_| is_carried).map(|facts| &*facts.subject))
 }
 
-/// Two users and nobody ask for the same, one after another and at the same time; and two log in.
+/// Two users and an anonymous caller send the same request, one after another and at the same time;
+/// and two users log in.
 pub(super) fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for route in explorer.path.routes.clone() {
         if route.method == Method::HEAD {
@@ -47,7 +49,7 @@ pub(super) fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
     }
 }
 
-/// Whether its responses depend on who asks.
+/// Whether its responses depend on the caller.
 pub(super) fn is_personal(route: &Declaration) -> bool {
     route.requirement().is_some()
 }
@@ -91,7 +93,7 @@ fn at_once(
     }
 }
 
-/// Who logs in gets a session of their own.
+/// Each login gets its own session.
 fn logins(explorer: &mut PathExplorer<'_, '_>, route: &Declaration, tallies: &mut Tallies) {
     let request = request(explorer, &Caller::anonymous(), route);
     let prefix = format!("{}=", explorer.app.cookie);
@@ -116,7 +118,7 @@ fn request(explorer: &PathExplorer<'_, '_>, caller: &Caller, route: &Declaration
     request
 }
 
-/// Whether a response may reach this user, or nobody.
+/// Whether a response may reach this user, or an anonymous caller.
 fn judged(reply: &Reply, subject: Option<&str>) -> Verdict {
     let Some(made_for) = reply.made_for.as_deref() else { return Verdict::Silent };
     Verdict::unless(subject != Some(made_for), || Fault {

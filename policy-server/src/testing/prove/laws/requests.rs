@@ -1,4 +1,4 @@
-//! Requests: the gates decide about what was sent, not about what a layer made of it.
+//! Requests: the gates decide about the request that was sent, not about one that a layer changed.
 
 use http::{HeaderName, HeaderValue, header};
 use policy_core::headers::groups::may_be_credential;
@@ -15,7 +15,7 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// Something in a request of which a layer may make another part of it.
+/// A part of a request that a layer may copy into another part of it.
 #[derive(Clone, Copy, Debug)]
 enum Bait {
     Cookie(&'static str),
@@ -26,7 +26,7 @@ enum Bait {
 /// The value of a token that no service issued.
 const TOKEN: &str = "policy-probe-token";
 
-/// Names that services give to these things. A layer that uses another one is not found.
+/// Names that services use for these parts. A layer that uses another name is not detected.
 const BAITS: [Bait; 25] = [
     Bait::Cookie("access_token"),
     Bait::Cookie("token"),
@@ -55,7 +55,7 @@ const BAITS: [Bait; 25] = [
     Bait::Field("x-method-override", "DELETE"),
 ];
 
-/// What a forwarded field states. Any client can send one as well.
+/// The statement of a forwarded field. Any client can send one as well.
 #[derive(Clone, Copy, Debug)]
 enum Claim {
     /// The requested host.
@@ -102,7 +102,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     verdict
 }
 
-/// So does a request with everything of which a layer may make another part of it.
+/// A request with all baits at once reaches the gates as it was sent, too.
 pub(super) fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for (method, caller) in explorer.through_layers() {
         let plain = explorer.by_own_page(&caller, &method);

@@ -15,7 +15,7 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
-/// What a layer may do with a field.
+/// The permitted changes of a field by a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Freedom {
     /// Nothing: exactly the lines that the app writes leave the layers.
@@ -29,7 +29,7 @@ enum Freedom {
 }
 
 /// The fields that policies write, and others that would allow pages or caches more than the
-/// policies do, each with the attribute that states it. The fields of CORS are handled apart.
+/// policies do, each with the attribute that states it. The fields of CORS are handled separately.
 static FIELDS: [(HeaderName, Freedom, &str); 19] = [
     (header::X_CONTENT_TYPE_OPTIONS, Freedom::Absent, "headers"),
     (header::CONTENT_SECURITY_POLICY, Freedom::Add, "headers"),
@@ -143,7 +143,7 @@ fn undone(status: u16, reply: &Reply) -> Option<Fault> {
     })
 }
 
-/// The first field that is not as the app wrote it.
+/// The first field that differs from what the app wrote.
 fn fields(written: &Written, reply: &Reply, cookie: &str) -> Option<Fault> {
     let all = written.headers.keys().chain(reply.headers.keys());
     let mut of_cors: Vec<_> = all.filter(|name| name.as_str().starts_with(CORS)).collect();
