@@ -23,7 +23,7 @@ macro_rules! define_rules {
             pub(crate) cors: Option<Arc<Cors>>,
             $(pub(crate) $name: Option<$Compiled>,)*
             $(pub(crate) $own: Option<$OwnCompiled>,)*
-            /// The most bytes of a body.
+            /// The maximum size of a body in bytes.
             pub(crate) body: u64,
             pub(crate) timeout: Duration,
             pub(crate) rate: Option<Arc<RateLimit>>,
@@ -33,7 +33,7 @@ macro_rules! define_rules {
             pub(crate) problem_types: Option<Arc<str>>,
             /// The approximate number of headers that the policy adds to a response.
             pub(crate) fields: usize,
-            /// Whether responses tell developers the code of a problem.
+            /// Whether responses show developers the code of a problem.
             pub(crate) tells_codes: bool,
         }
     };

@@ -25,7 +25,7 @@ use crate::base::problem::Problem;
 
 /// Evaluates the conditions of a GET or HEAD request against its response.
 pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
-    // Conditions apply only where the response without them would be 200 (RFC 9110 13.2.1).
+    // Conditions apply only if the response without them would be 200 (RFC 9110 13.2.1).
     if response.status() != StatusCode::OK {
         return response;
     }

@@ -35,7 +35,7 @@ pub(crate) fn callback(
 }
 
 /// Wraps a JSON response without content encoding in a call of the function. Error responses are
-/// not wrapped: a page learns of them by the `error` event of its script element.
+/// not wrapped: a page detects them by the `error` event of its script element.
 pub(crate) async fn script(callback: &Callback, response: Response) -> Response {
     let headers = response.headers();
     let is_plain_json = is_json(headers) && !headers.contains_key(CONTENT_ENCODING);

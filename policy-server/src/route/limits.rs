@@ -37,7 +37,7 @@ pub(crate) struct RateLimit {
     fields: RateFields,
     table: RateTable,
     clock: Clock,
-    /// The accounts of all instances, if they count together.
+    /// The accounts that all instances share, if they count together.
     shared: Option<SharedRate>,
 }
 
@@ -90,7 +90,8 @@ impl RateLimit {
         };
         let network = client.filter(|_| principal.is_none());
         let admit = || network.map_or(Ok(()), |of| self.table.admit_of_network(of, now));
-        // So that little changes for those who were granted something, when the store is away.
+        // Counts locally as well, so that little changes for clients when the store becomes
+        // unavailable.
         let count = || {
             let _ = self.table.take(&key, now);
         };
@@ -122,9 +123,9 @@ pub(crate) fn words(seed: [u8; 16]) -> [u64; 2] {
 /// The limit of requests in flight, counted at the level that set it.
 #[derive(Debug)]
 pub(crate) enum Concurrency {
-    /// By this instance alone.
+    /// Counted by this instance alone.
     Own { most: u32, in_flight: AtomicU32 },
-    /// With the other instances.
+    /// Counted together with the other instances.
     Shared(Arc<SharedPermits>),
 }
 
@@ -153,7 +154,7 @@ impl Concurrency {
         matches!(self, Self::Shared(_))
     }
 
-    /// Takes a permit, for which other instances may have to be asked.
+    /// Takes a permit, for which the shared store may have to be called.
     pub(crate) async fn wait(self: &Arc<Self>) -> Option<Permit> {
         match &**self {
             Self::Own { .. } => self.enter(),
@@ -167,7 +168,7 @@ impl Concurrency {
 pub(crate) struct Permit(Arc<Concurrency>);
 
 impl Permit {
-    /// Hands the permit to the connection, which holds it as long as it is upgraded.
+    /// Hands the permit to the connection, which holds it while it is upgraded.
     pub(crate) fn keep_upgraded(self, mut response: Response) -> Response {
         let permit = UpgradePermit(Arc::new(Mutex::new(Some(self))));
         response.extensions_mut().insert(permit);
@@ -183,9 +184,9 @@ impl Permit {
     }
 }
 
-/// The permit of a request whose response turns its connection or stream into another protocol,
-/// which it is held for. The connection finds it in the extensions of the response; if nobody takes
-/// it, it is released with the response.
+/// The permit of a request whose response upgrades its connection or stream to another protocol,
+/// for which it is held. The connection takes it from the extensions of the response; otherwise it
+/// is released with the response.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradePermit(Arc<Mutex<Option<Permit>>>);
 
@@ -208,7 +209,7 @@ impl Drop for Permit {
     }
 }
 
-/// The permit is given back when the body is dropped.
+/// The permit is released when the body is dropped.
 impl BodyObserver<Body> for Permit {}
 
 #[cfg(test)]

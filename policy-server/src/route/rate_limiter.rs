@@ -1,4 +1,4 @@
-//! Rates that handlers count by keys of their own.
+//! Rates that handlers count by their own keys.
 
 use std::{
     fmt,
@@ -24,10 +24,10 @@ use crate::base::{
 /// principals, before the handler runs.
 ///
 /// It is as strict: no key is granted more than the count of the [`Rate`] within any of its periods.
-/// Memory is bounded, whatever keys clients invent: 58 bytes for each of the keys that
-/// [`capacity`](Self::capacity) says, and keys beyond it share accounts of a few. It counts for one
-/// process, and forgets at a restart; [`SharedLimits::limiter`](crate::SharedLimits::limiter) has it count for all instances.
-/// [`Rate::by`](Rate) is not asked.
+/// Memory is bounded, whatever keys clients invent: 58 bytes for each key up to the
+/// [`capacity`](Self::capacity); beyond it, a few keys share an account. It counts for one process,
+/// and starts anew at a restart; [`SharedLimits::limiter`](crate::SharedLimits::limiter) makes it
+/// count for all instances. [`Rate::by`](Rate) is ignored.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,16 +54,16 @@ use crate::base::{
 /// # Ok::<(), policy_server::RandomError>(())
 /// ```
 ///
-/// A key of several parts has to be written so that no two lists of parts make the same key. Who can
-/// use up a key keeps others from it: for an account that anybody may name, count the devices that
-/// it knows apart from others, as the example `cargo run -p accounts` does.
+/// A key of several parts has to be written so that no two lists of parts make the same key. A client
+/// that can exhaust a key locks others out: for an account that any client may name, count its known
+/// devices separately from others, as the example `cargo run -p accounts` does.
 pub struct RateLimiter {
     rate: Rate,
     seed: [u64; 2],
     capacity: RateCapacity,
     table: RateTable,
     clock: Clock,
-    /// The accounts of all instances, once an app is open that says so.
+    /// The accounts that all instances share, once an app that shares them is open.
     shared: OnceLock<SharedRate>,
 }
 
@@ -82,7 +82,7 @@ impl RateLimiter {
         Ok(Self { rate, seed, capacity, table, clock, shared: OnceLock::new() })
     }
 
-    /// Tells this many keys apart, and has counted none yet.
+    /// Sets the number of keys that it distinguishes. Earlier counts are lost.
     #[must_use]
     pub fn capacity(self, capacity: RateCapacity) -> Self {
         Self { capacity, table: RateTable::new(self.rate, capacity, self.seed), ..self }
@@ -98,18 +98,19 @@ impl RateLimiter {
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time to wait. `?` makes a [`Problem`] of it: 429, `limit.rate`, with
+    /// [`Refused`], with the time to wait. `?` converts it into a [`Problem`]: 429, `limit.rate`, with
     /// `Retry-After`.
     pub fn take(&self, key: impl AsRef<[u8]>) -> Result<Granted, Refused> {
         self.table.take(key.as_ref(), self.clock.monotonic())
     }
 
-    /// The same for all instances of the app together, where [`SharedLimits::limiter`](crate::SharedLimits::limiter) names this
-    /// limiter; otherwise, and while the store is away, for this process.
+    /// Counts an attempt for all instances of the app together, if
+    /// [`SharedLimits::limiter`](crate::SharedLimits::limiter) names this limiter; otherwise, and while
+    /// the store is unavailable, for this process.
     ///
     /// # Errors
     ///
-    /// Like [`take`](Self::take). A store that does not answer is none.
+    /// Like [`take`](Self::take). An unavailable store is not an error.
     pub async fn take_shared(&self, key: impl AsRef<[u8]>) -> Result<Granted, Refused> {
         let key = key.as_ref();
         let Some(shared) = self.shared.get() else { return self.take(key) };

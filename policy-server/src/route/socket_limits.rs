@@ -18,17 +18,17 @@ use crate::auth::principal::Principal;
 /// The limits of the WebSockets of a route.
 #[derive(Clone, Debug)]
 pub(crate) struct SocketLimits {
-    /// The most bytes per message.
+    /// The maximum size of a message in bytes.
     pub(crate) message: u64,
     /// The longest silence of a client.
     pub(crate) silence: Duration,
-    /// The number of all open sockets.
+    /// The limit of all open sockets.
     pub(crate) in_all: Arc<Concurrency>,
     pub(crate) per_caller: Arc<CallerSockets>,
 }
 
 impl SocketLimits {
-    /// These limits. What is not stated is not limited.
+    /// Compiles these limits. A limit that is not stated does not apply.
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             message: limits.message.unwrap_or(u64::MAX),

@@ -1,4 +1,4 @@
-//! What an instance knows of the accounts in the store.
+//! The part of the store's accounts that an instance holds in memory.
 
 use std::{
     collections::HashMap,
@@ -11,36 +11,36 @@ use policy_core::limits::{Granted, Rate, Refused};
 
 use crate::store::TakenRate;
 
-/// The parts of the map, each with a lock.
+/// The number of parts of the map, each with its own lock.
 const SHARDS: usize = 16;
 
-/// How long a call for a block is waited for before another one is made.
+/// How long to wait for a call that takes a block before another one is made.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Requests that were taken in advance, and refusals that still hold, in bounded memory. What is
-/// forgotten costs a call of the store.
+/// Requests that were taken in advance, and refusals that are still valid, in bounded memory. A
+/// dropped entry costs a call of the store.
 #[derive(Debug)]
 pub(super) struct Held {
     per: Duration,
     /// How many requests are taken at once.
     block: u32,
-    /// The most clients of a shard.
+    /// The maximum number of clients in a shard.
     most: usize,
     shards: [Mutex<HashMap<u64, Client>>; SHARDS],
     hasher: RandomState,
 }
 
-/// A client of late.
+/// A recent client.
 #[derive(Clone, Copy, Debug, Default)]
 struct Client {
-    /// Taken and not used, until then.
+    /// Requests taken and not used, valid until `left_until`.
     left: u32,
     left_until: Duration,
-    /// What the store had besides these, and when it has more.
+    /// Requests that remained in the store besides these, and when the account is full again.
     remaining: u32,
     reset_at: Duration,
     refused_until: Duration,
-    /// A block is on its way, until then.
+    /// Until then, a call for a block is in flight.
     asked_until: Duration,
     /// The end of a period in which the client was admitted.
     admitted_until: Duration,
@@ -54,7 +54,7 @@ impl Client {
     }
 }
 
-/// The decision without the store, or what to ask it for.
+/// The decision without the store, or the number of requests to take from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Decided(Result<Granted, Refused>),
@@ -72,7 +72,7 @@ impl Held {
         }
     }
 
-    /// Uses a request that was taken in advance. `admit` is asked once in a period.
+    /// Uses a request that was taken in advance. `admit` is called once in a period.
     pub(super) fn take(
         &self,
         client: &[u8],
@@ -110,7 +110,7 @@ impl Held {
         Known::Ask { wanted: if is_asked { 1 } else { self.block } }
     }
 
-    /// Decides by the answer to what was asked at `asked`.
+    /// Decides by the store's response to a call made at `asked`.
     pub(super) fn learn(
         &self,
         client: &[u8],
@@ -121,7 +121,7 @@ impl Held {
         let hash = self.hasher.hash_one(client);
         let mut clients = self.shard(hash);
         let client = clients.entry(hash).or_default();
-        // One who asked for a single request does not know of the block.
+        // A call for a single request does not complete the call for a block.
         if wanted == self.block {
             client.asked_until = Duration::ZERO;
         }
@@ -177,7 +177,7 @@ mod tests {
     fn a_block_is_used_up_before_the_store_is_asked_again() {
         let held = held(Rate::per_hour(300), 100);
         assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
-        // One block is on its way.
+        // One call for a block is in flight.
         assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 1 });
         let taken = |granted, remaining| TakenRate::new(granted, remaining, SECOND, NOW);
         let first = held.learn(b"ada", 3, NOW, taken(3, 297));
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(take(&held, b"eve", NOW), Known::Ask { wanted: 3 });
     }
 
-    /// Otherwise a period could have what was taken in the one before.
+    /// Requests that were taken in advance expire with their period.
     #[test]
     fn what_was_taken_in_advance_is_not_used_after_a_period() {
         let held = held(Rate::per_hour(300), 100);
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(held.take(b"ada", later, || Err(no)), Known::Decided(Err(no)));
     }
 
-    /// Requests at some instances, which share an account and have memories of their own.
+    /// Requests at some instances, which share an account, each with its own memory.
     #[test]
     fn no_period_has_more_than_the_rate_and_a_block_for_each_instance() {
         let pause = prop_oneof![160 => Just(0), 32 => 0..3_u64, 2 => 0..60_u64, 1 => 300..1100_u64];

@@ -19,39 +19,40 @@ use crate::{
     store::{LimitKey, LimitStore, MemoryStore, StoreError},
 };
 
-/// How long an instance that died holds its permits.
+/// How long an instance that crashed holds its permits.
 const LIFETIME: Duration = Duration::from_secs(15);
 
-/// How often an instance that uses permits says so.
+/// How often an instance renews the permits that it uses.
 const RENEWAL: Duration = Duration::from_secs(5);
 
-/// How long permits that nobody uses any more are kept for those who come next.
+/// How long unused permits are kept for further requests.
 const SETTLING: Duration = Duration::from_millis(100);
 
-/// How often, and how many at once, accounts that count nothing any more are removed.
+/// How often expired accounts are removed, and how many at once.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 const PURGED_AT_ONCE: usize = 1000;
 
 /// Counts the rates and the concurrent requests of all instances of an app together, in a store.
 ///
-/// The limits stay as they are written, as [`#[limit]`](macro@crate::limit) or
-/// [`App::limits`](crate::App::limits): what holds for one instance without this then holds for the
-/// app, however many instances it has.
+/// The limits are still written as [`#[limit]`](macro@crate::limit) or
+/// [`App::limits`](crate::App::limits): a limit that applies to one instance without this then applies
+/// to the app, however many instances it has.
 ///
 /// - **Rates** below 200 requests a period are exact, and cost one call of the store for each request.
-///   Of a larger rate, an instance takes a hundredth at once, so it calls the store once for so many
-///   requests of a client that is not at its limit; within a period each instance may grant that much more than the rate, and keep that much
-///   from the others. A client that was refused is refused without a call until its time has come.
+///   Of a larger rate, an instance takes a hundredth at once, so it calls the store once for that many
+///   requests of a client that is not at its limit. Within a period each instance may grant up to that
+///   much more than the rate, and withhold that much from the others. A client that was refused is
+///   refused without a call until the time of its `Retry-After`.
 /// - **Concurrency** is exact. An instance calls the store when more requests are in flight there than
-///   it has permits for, and gives back what it did not use for a tenth of a second. The permits of an
-///   instance that died are free after 15 seconds; so are those of one that stood still for as long,
-///   whose requests go on.
-/// - **While the store is away**, each instance counts for itself, so that nobody is refused for that
-///   reason: with `n` instances, a client gets up to `n` times the rate, and `n` times the number of
-///   requests are in flight. A log event says that the store is away, and when it is back. A request
-///   waits for 3 seconds at most before that is known.
+///   it has permits for, and returns permits that it did not use for a tenth of a second. The permits
+///   of an instance that crashed are free after 15 seconds; so are those of an instance that was paused
+///   for as long, although its requests continue.
+/// - **While the store is unavailable**, each instance counts for itself, so that no client is refused
+///   for that reason: with `n` instances, a client gets up to `n` times the rate, and `n` times the
+///   number of requests are in flight. A log event reports that the store is unavailable, and when it
+///   is back. A request waits for at most 3 seconds before that is detected.
 ///
-/// Clients of one IPv6 network of 48 bits
+/// The clients of one IPv6 network of 48 bits
 /// ([`clients_per_network`](crate::RateCapacity::clients_per_network)) are counted by each instance.
 ///
 /// ```no_run
@@ -75,22 +76,22 @@ impl SharedLimits {
         Self { store: None, rates_only: false, limiters: Vec::new() }
     }
 
-    /// Counts in this store, such as a [`RedisStore`](crate::store::RedisStore). Its keys must be
-    /// those of this app alone.
+    /// Counts in this store, such as a [`RedisStore`](crate::store::RedisStore). No other app may use
+    /// its keys.
     pub fn store(store: impl LimitStore) -> Self {
         Self { store: Some(Arc::new(store)), ..Self::with_sessions() }
     }
 
-    /// Leaves the number of concurrent requests to each instance: where it protects the memory of the
-    /// process, and not what is behind it.
+    /// Counts concurrent requests in each instance separately: for a limit that protects the memory of
+    /// the process, and not a shared service behind it.
     #[must_use]
     pub fn rates_only(mut self) -> Self {
         self.rates_only = true;
         self
     }
 
-    /// Has [`RateLimiter::take_shared`] of this limiter count for all instances, under a name of its
-    /// own.
+    /// Makes [`RateLimiter::take_shared`] of this limiter count for all instances, under a unique
+    /// name.
     ///
     /// ```no_run
     /// use std::sync::Arc;
@@ -116,7 +117,7 @@ impl SharedLimits {
         self
     }
 
-    /// Has all limiters count in the store of this instance.
+    /// Makes all limiters count in the store of this instance.
     pub(crate) fn share(&self, book: &Arc<LimitBook>) {
         for (name, limiter) in &self.limiters {
             limiter.share(book, name);
@@ -136,13 +137,13 @@ impl SharedLimits {
         self.store.is_some()
     }
 
-    /// The store, unless it is that of the sessions.
+    /// The store, unless the limits use that of the sessions.
     pub(crate) fn own_store(&self) -> Option<Arc<dyn LimitStore>> {
         self.store.clone()
     }
 }
 
-/// What the shared limits of one instance have in common.
+/// The common state of all shared limits of one instance.
 #[derive(Debug)]
 pub(crate) struct LimitBook {
     /// Set when the app opens its stores.
@@ -150,7 +151,7 @@ pub(crate) struct LimitBook {
     instance: [u8; 16],
     clock: Clock,
     permits: Mutex<Vec<Weak<SharedPermits>>>,
-    /// Permits are free that nobody uses.
+    /// Notified when unused permits are free.
     freed: Notify,
 }
 
@@ -183,7 +184,7 @@ impl LimitBook {
         store.ok_or_else(|| StoreError::new("the store of the limits is not open"))
     }
 
-    /// Keeps permits, gives them back and removes old accounts, if a runtime is running.
+    /// Renews and returns permits, and removes old accounts, if a runtime is running.
     pub(crate) fn start(self: &Arc<Self>) -> Option<[BackgroundTask; 2]> {
         let runtime = Handle::try_current().ok()?;
         let (one, two) = (Arc::clone(self), Arc::clone(self));
@@ -206,7 +207,7 @@ impl LimitBook {
         }
     }
 
-    /// A failure leaves rows for the next time.
+    /// Removes old accounts. After a failure, the next call removes the rest.
     async fn purge(&self) {
         loop {
             self.clock.sleep(PURGE_INTERVAL).await;
@@ -219,7 +220,7 @@ impl LimitBook {
     }
 }
 
-/// The name of what is counted. Its parts are joined so that no two lists of parts are one.
+/// The key of a limit. Its parts are joined so that different lists of parts give different keys.
 fn key_of(parts: &[&[u8]]) -> LimitKey {
     let mut hash = Sha256::new();
     for part in parts {

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use super::{LIFETIME, LimitBook, RENEWAL, key_of};
 use crate::store::{LeasePermits, LimitKey, StoreError};
 
-/// How long each instance counts for itself after the store did not answer.
+/// How long each instance counts for itself after a call of the store failed.
 const ALONE: Duration = Duration::from_secs(1);
 
 /// The requests in flight at this instance, and the permits that it holds.
@@ -22,23 +22,23 @@ pub(crate) struct SharedPermits {
     book: Arc<LimitBook>,
     key: LimitKey,
     most: u32,
-    /// Both in one word, so that no request enters while permits are given back.
+    /// Both [`Counts`] in one word, so that no request enters while permits are returned.
     counts: AtomicU64,
     /// When the lease ends, in nanoseconds of the clock.
     ends: AtomicU64,
-    /// The most in flight since permits were last given back.
+    /// The maximum number in flight since permits were last returned.
     peak: AtomicU32,
     /// The requests that wait for a permit.
     waiting: AtomicU32,
-    /// Held by the one that calls the store.
+    /// Locked by the request that calls the store.
     asking: Mutex<Asked>,
 }
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// When the last call began that got an answer.
+    /// When the last call of the store began.
     begun: Duration,
-    /// Until then the store is not asked.
+    /// Until then the store is not called.
     alone_until: Duration,
 }
 
@@ -91,7 +91,7 @@ impl SharedPermits {
         entered.is_some()
     }
 
-    /// Takes a permit, and asks the store for more where this instance holds none that is free.
+    /// Takes a permit, and asks the store for more if this instance holds no free one.
     pub(crate) async fn wait(&self) -> bool {
         let _waits = Waiting::among(&self.waiting);
         let begun = self.book.clock.monotonic();
@@ -101,7 +101,7 @@ impl SharedPermits {
         }
         if asked.alone_until <= begun {
             if asked.begun > begun {
-                // That call asked for this request too.
+                // That call included a permit for this request.
                 return false;
             }
             asked.begun = self.book.clock.monotonic();
@@ -115,7 +115,7 @@ impl SharedPermits {
         self.enter_if(|counts| counts.in_flight < self.most)
     }
 
-    /// A request ended.
+    /// Records that a request ended.
     pub(crate) fn leave(&self) {
         let before = Counts::of(self.counts.fetch_sub(1, Ordering::AcqRel));
         if before.in_flight <= before.held {
@@ -123,26 +123,26 @@ impl SharedPermits {
         }
     }
 
-    /// Gives back what was not used of late, and keeps the rest.
+    /// Returns the permits that were not used recently, and keeps the rest.
     pub(super) async fn renew(&self) {
         let _asked = self.asking.lock().await;
         let counts = Counts::of(self.counts.load(Ordering::Acquire));
         let used = self.peak.swap(counts.in_flight, Ordering::Relaxed).max(counts.in_flight);
         if used > counts.in_flight {
-            // What was used until now goes back the next time.
+            // Permits that were used until now are returned the next time.
             self.book.freed.notify_one();
         }
         let renewed = nanos(self.book.clock.monotonic() + LIFETIME - RENEWAL);
         let is_due = used > 0 && self.ends.load(Ordering::Acquire) <= renewed;
         if used < counts.held || is_due {
-            // The lease ends by itself if this fails.
+            // The lease expires if this fails.
             let _is_logged = self.ask(used).await;
         }
     }
 
     /// Sets how many permits this instance holds.
     async fn ask(&self, wish: u32) -> Result<(), StoreError> {
-        // Nobody enters with what is given back from here on.
+        // From here on, no request enters with a permit that is returned.
         let lowered =
             |counts: Counts| Counts { held: counts.held.min(wish.max(counts.in_flight)), ..counts };
         let before = self.update(|counts| Some(lowered(counts)));
@@ -157,7 +157,7 @@ impl SharedPermits {
         Ok(())
     }
 
-    /// Returns the counts before, if they were changed.
+    /// Changes the counts, and returns the previous ones if they were changed.
     fn update(&self, change: impl Fn(Counts) -> Option<Counts>) -> Option<Counts> {
         let change = |word| change(Counts::of(word)).map(Counts::word);
         let before = self.counts.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
@@ -252,7 +252,7 @@ mod tests {
             assert!(one.wait().await);
         }
         one.leave();
-        // Once to forget the most that was used, and once to give back.
+        // Once to reset the peak, and once to return the permits.
         one.renew().await;
         assert!(!two.wait().await);
         store.hold();

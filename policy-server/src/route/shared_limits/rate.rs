@@ -1,4 +1,4 @@
-//! One rate of all instances.
+//! One rate that all instances share.
 
 use std::{fmt, sync::Arc};
 
@@ -31,8 +31,8 @@ impl SharedRate {
         Self { book: Arc::clone(book), location: location.into(), rate, held }
     }
 
-    /// Decides about a request. `admit` is asked once in a period, and `alone` where the store does not
-    /// answer. `count` is told what the store granted.
+    /// Decides about a request. `admit` is called once in a period, `alone` if the store fails, and
+    /// `count` for a granted request.
     pub(crate) async fn take(
         &self,
         client: &[u8],
