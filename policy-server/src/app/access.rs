@@ -1,4 +1,4 @@
-//! Who may call what has no attributes: mounts, proxies, the fallback and the tunnel.
+//! The callers of targets without attributes: mounts, proxies, the fallback and the tunnel.
 
 use std::{
     any::{TypeId, type_name},
@@ -25,8 +25,8 @@ use crate::auth::scheme::Scheme;
 /// let requirement = AuthRequirement::token().scopes(&["tunnel"]);
 /// ```
 ///
-/// It follows the rules of the attribute. What the attribute refuses at compile time, such as an
-/// empty list of roles, is reported when the app starts.
+/// It follows the rules of the attribute. Errors that the attribute reports at compile time, such as
+/// an empty list of roles, are reported when the app starts.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "it holds for what it is given to"]
 pub struct AuthRequirement {
@@ -94,8 +94,9 @@ impl AuthRequirement {
         self
     }
 
-    /// Whose tokens are taken, and tickets issued from them, in place of this app's: issuers that
-    /// the app accepts (`TokenSettings::accept`), by their names, and `own` for the app itself.
+    /// The issuers whose tokens, and tickets issued from them, are accepted in place of this app's:
+    /// issuers that the app accepts (`TokenSettings::accept`), by their names, and `own` for the app
+    /// itself.
     pub const fn issuers(mut self, issuers: &'static [&'static str]) -> Self {
         self.requirement.issuers = issuers;
         self.issuers = Some(issuers);
@@ -128,7 +129,7 @@ impl AuthRequirement {
         AuthPolicy::Required(self.requirement)
     }
 
-    /// What the rules of the attribute judge.
+    /// The form that the rules of the attribute check.
     pub(crate) const fn spec(&self, csrf: Option<&CsrfPolicy>) -> AuthSpec<'static> {
         let spec = AuthSpec::of(&AuthPolicy::Required(self.requirement), csrf);
         AuthSpec { issuers: self.issuers, scopes: self.scopes, roles: self.roles, ..spec }
@@ -213,11 +214,11 @@ macro_rules! access_methods {
         /// request states no page, as programs do; [`CsrfPolicy::Origin`](crate::CsrfPolicy) waives
         /// it, such as for services that render their own forms.
         ///
-        /// Without a session, what has no attributes may still know cookies of its own, so an unsafe
+        /// Without a session, a service without attributes may still use its own cookies, so an unsafe
         /// request of a page of another site is refused (403 `csrf.origin`), unless CORS grants that
         /// page and the request has no cookie. A request with neither `Origin`, Fetch Metadata nor
         /// `Cookie`, such as a webhook, passes. [`CsrfPolicy::Exempt`](crate::CsrfPolicy) with a
-        /// reason turns all of this off; the start tells which handlers inherit it.
+        /// reason turns all of this off; a notice at start lists the handlers that inherit it.
         #[track_caller]
         pub fn csrf(mut self, policy: $crate::CsrfPolicy) -> Self {
             self.stating("csrf");

@@ -10,7 +10,7 @@ use crate::app::cors_source::CorsSource;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults {
     pub(crate) policies: LevelPolicy<CorsSource>,
-    /// The facets that are stated, and who may call, by name.
+    /// The stated facets, and the callers, by name.
     written: Vec<(&'static str, &'static Location<'static>)>,
 }
 
@@ -39,7 +39,7 @@ impl Defaults {
 /// The builder methods that set these policies.
 macro_rules! policy_methods {
     ($($defaults:ident).+, $of:literal) => {
-        /// The policies, to state one facet of them.
+        /// The policies, to change one facet of them.
         #[track_caller]
         fn stating(
             &mut self,
@@ -56,7 +56,7 @@ macro_rules! policy_methods {
             self
         }
 
-        /// Shares them with no other origin, whatever the outer level allows.
+        /// Shares the responses with no other origin, whatever the outer level allows.
         #[track_caller]
         pub fn no_cors(mut self) -> Self {
             self.stating("cors").cors = policy_core::route::Facet::None;

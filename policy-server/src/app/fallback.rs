@@ -1,4 +1,4 @@
-//! What answers for paths without a route.
+//! The service for paths without a route.
 
 use axum_core::{extract::Request, response::IntoResponse};
 
@@ -13,8 +13,8 @@ use crate::{
 /// Serves the paths without a route, in place of a 404. Pass it to
 /// [`App::fallback`](crate::App::fallback).
 ///
-/// It gets requests with every method, and says who may call it, as a handler does by its
-/// attribute. A preflight for an unknown path gets 404 all the same.
+/// It gets requests with every method, and states its callers, as a handler does by its attribute.
+/// A preflight for an unknown path still gets 404.
 ///
 /// ```
 /// use policy_server::prelude::*;

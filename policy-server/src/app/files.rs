@@ -21,10 +21,9 @@ use crate::{
 /// The files of a folder (feature `files`), for [`Mount::files`] and [`Fallback::files`].
 ///
 /// GET and HEAD get a file with its media type, `ETag` and `Last-Modified`; conditions and ranges
-/// are evaluated. A folder is its `index.html`; without a slash at its end, its address is redirected
-/// to the one with it. A file that is missing is 404, and so is one in a folder whose name begins
-/// with a dot, or with such a name itself, unless [`dotfiles`](Self::dotfiles) are served. Symbolic
-/// links are followed.
+/// are evaluated. A folder is served as its `index.html`; its address without a trailing slash is
+/// redirected to the one with it. A missing file is 404, and so is every file or folder whose name
+/// begins with a dot, unless [`dotfiles`](Self::dotfiles) are served. Symbolic links are followed.
 ///
 /// ```
 /// use policy_server::{Files, prelude::*};
@@ -48,7 +47,7 @@ pub struct Files {
     folder: PathBuf,
     serves_dotfiles: bool,
     is_single_page: bool,
-    /// The prefixes below which the page does not stand in for what is missing.
+    /// The prefixes below which the page does not replace missing files.
     other: Vec<String>,
 }
 
@@ -71,19 +70,19 @@ impl Files {
         self
     }
 
-    /// Answers a navigation to a path without a file with `index.html` of the folder and 200, for an
-    /// application that routes in the browser.
+    /// Responds to a navigation to a path without a file with `index.html` of the folder and 200, for
+    /// an application that routes in the browser.
     ///
-    /// A navigation is a GET or HEAD that accepts `text/html` by name, and of which the browser, if it
-    /// states that (Fetch Metadata), says that it is one. The last segment of its path has no dot, so
-    /// that a missing script is 404 and no page. What scripts and programs ask for is 404 as before.
+    /// A navigation is a GET or HEAD request that accepts `text/html` by name, and that is a navigation
+    /// by its Fetch Metadata, if the browser sends that. The last segment of its path has no dot, so
+    /// that a missing script is 404 and no page. Other requests for missing files get 404 as before.
     pub fn single_page(mut self) -> Self {
         self.is_single_page = true;
         self
     }
 
-    /// Excludes these paths, and all below them, from [`single_page`](Self::single_page): what is
-    /// missing there is 404 for everybody, as in an API. As in routes, each begins with a slash.
+    /// Excludes these paths, and all below them, from [`single_page`](Self::single_page): a missing
+    /// file there is always 404, as in an API. As in routes, each begins with a slash.
     pub fn not_below<T: Into<String>>(mut self, prefixes: impl IntoIterator<Item = T>) -> Self {
         self.other.extend(prefixes.into_iter().map(Into::into));
         self
@@ -182,7 +181,7 @@ impl Files {
         begins && !self.serves_dotfiles
     }
 
-    /// The request for the page, if it stands in for what this request asks for.
+    /// The request for the page, if the page is the response to this request.
     fn page_for(&self, request: &Request) -> Option<Request> {
         let path = request.uri().path();
         let is_other = self.other.iter().any(|prefix| {
@@ -202,7 +201,7 @@ impl Files {
     }
 }
 
-/// Whether a browser asks for a page to show, as far as it says so.
+/// Whether a browser requests a page to show, according to its headers.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let is_stated = match Single::of(headers, &SEC_FETCH_MODE) {
         Single::Absent => true,

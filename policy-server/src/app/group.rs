@@ -17,9 +17,9 @@ use crate::{
 /// A group of routes below one prefix.
 ///
 /// Its policy is the default of its routes. A route's own attribute replaces the group's policy
-/// completely, and the group's policy replaces that of the app; policies are never merged. Who may
-/// call is a default of its mounts and proxies only: every handler says that itself. CSRF protection
-/// is a default of handlers, too.
+/// completely, and the group's policy replaces that of the app; policies are never merged. The
+/// callers are a default of its mounts and proxies only: every handler states its own. CSRF
+/// protection is a default of handlers, too.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -46,11 +46,11 @@ pub struct Group<S> {
     state: PhantomData<fn(S)>,
 }
 
-/// What a group is made of, whatever the state of its app.
+/// The parts of a group that do not depend on the state type of its app.
 #[derive(Default)]
 pub(crate) struct GroupParts {
     pub(crate) defaults: Defaults,
-    /// Of the callers of its mounts and proxies; its CSRF protection holds for handlers, too.
+    /// The callers of its mounts and proxies; its CSRF protection applies to handlers, too.
     pub(crate) access: Access,
     pub(crate) routes: Vec<Entry>,
     pub(crate) mounts: Vec<(String, Mount)>,
@@ -101,9 +101,9 @@ impl<S> Group<S> {
         self
     }
 
-    /// Wraps what serves the routes of the group in a `tower` layer: its handlers, mounts and
-    /// proxies. Later layers wrap earlier ones, and all of them the [layer](macro@crate::layer) of a
-    /// route. One layer serves the whole group, so that a limit in it is one for all of its routes.
+    /// Wraps the handlers, mounts and proxies of the group in a `tower` layer. Later layers wrap
+    /// earlier ones, and all of them the [layer](macro@crate::layer) of a route. One layer serves the
+    /// whole group, so a limit in it is shared by all of its routes.
     ///
     /// A layer runs behind the gates of the route and inside its protections: only requests that are
     /// let in reach it, the extractors of this crate find their caller there, and responses that it

@@ -114,12 +114,12 @@ pub struct App<S> {
 /// The parts of an app. The type does not name the state type, so that checking, proving and
 /// serving are compiled once and not for each state type.
 pub(crate) struct AppParts {
-    /// Of the state type that all its handlers take.
+    /// The state, of the type that all its handlers take.
     pub(crate) state: Box<dyn Any + Send + Sync>,
     pub(crate) public_origin: Option<String>,
     pub(crate) trailing_slash: TrailingSlash,
     pub(crate) defaults: Defaults,
-    /// Of the callers of mounts, proxies and the fallback.
+    /// The callers of mounts, proxies and the fallback.
     pub(crate) access: Access,
     pub(crate) routes: Vec<Entry>,
     pub(crate) groups: Vec<(String, GroupParts)>,
@@ -136,7 +136,7 @@ pub(crate) struct AppParts {
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
-    /// One of so many requests that are let through is recorded, and all that are not.
+    /// One in this many permitted requests is recorded, and all refused ones.
     #[cfg(feature = "manifest")]
     pub(crate) decision_records: Option<u64>,
     #[cfg(feature = "manifest")]
@@ -228,8 +228,8 @@ impl<S> App<S> {
         self
     }
 
-    /// Sets what a path is that differs from its route only in the trailing slash. By default it is
-    /// another path, so `/users/` gets 404 if only `/users` has a route.
+    /// Sets the meaning of a path that differs from its route only in the trailing slash. By default
+    /// it is another path, so `/users/` gets 404 if only `/users` has a route.
     ///
     /// With the other settings, one route object with one policy serves both spellings, and two
     /// routes whose paths differ only in the slash are a start error (`route.conflict`). With
@@ -350,8 +350,8 @@ impl<S> App<S> {
         self
     }
 
-    /// Serves paths without a route, in place of a 404. What the fallback does not state of its
-    /// policy is that of the app.
+    /// Serves paths without a route, in place of a 404. The fallback inherits the policies that it
+    /// does not state from the app.
     pub fn fallback(mut self, fallback: Fallback) -> Self {
         self.parts.fallback = Some(fallback);
         self
@@ -417,8 +417,8 @@ impl<S> App<S> {
         self
     }
 
-    /// Sets a list of origins that is kept in a store: a change at one instance holds at all, and after
-    /// a restart. See [`StoredOrigins`].
+    /// Sets a list of origins that is kept in a store: a change at one instance applies to all, and
+    /// survives a restart. See [`StoredOrigins`].
     pub fn stored_origins(mut self, name: impl Into<String>, origins: &StoredOrigins) -> Self {
         self.parts.origins.push((name.into(), OriginsFrom::Stored(origins.clone())));
         self
@@ -435,12 +435,12 @@ impl<S> App<S> {
     }
 
     /// States the bound of a list of origins, for routes with `dangerous_configured_bound`: a product
-    /// that its customers install on domains of their own does not know them when it is compiled.
+    /// that customers install on their own domains does not know these when it is compiled.
     ///
-    /// **Whoever writes the bound decides whose pages act with the cookies of their visitors**, as far as
-    /// the list reaches; the compiler sees nothing of it. A notice at start says so
-    /// (`cors.bound-configured`). The rules are those of `within`: `*` does not start with `credentials`,
-    /// nor does `http:`, nor a wildcard over a public suffix.
+    /// **The author of the bound decides whose pages act with the cookies of their visitors**, for all
+    /// origins that the list may contain; the compiler cannot check it. A notice at start reports this
+    /// (`cors.bound-configured`). The rules are those of `within`: with `credentials`, an app starts
+    /// neither with `*`, nor with `http:`, nor with a wildcard over a public suffix.
     ///
     /// ```
     /// use policy_server::{SharedOrigins, prelude::*};
@@ -491,7 +491,7 @@ impl<S> App<S> {
     /// customer = ["https://*.acme.example"]
     /// ```
     ///
-    /// Several files may be given. Of lists with one name the last counts, wherever it is from.
+    /// Several files may be given. Of lists with one name the last applies, whatever its source.
     #[cfg(feature = "config_file")]
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
@@ -522,10 +522,10 @@ impl<S> App<S> {
         self
     }
 
-    /// Responds to GET and HEAD of this path with 200 while the server takes requests, and with 503
-    /// (`server.stopping`) from the moment that it is asked to stop. A load balancer then has
+    /// Responds to GET and HEAD of this path with 200 while the server accepts requests, and with 503
+    /// (`server.stopping`) from the moment that it is asked to stop. A load balancer then has the time
     /// [`ServerSettings::drain`](crate::ServerSettings::drain) to notice. It is 503 as well while a
-    /// store cannot write, since nobody could log in or out.
+    /// store cannot write, since no user could log in or out.
     ///
     /// It is exempt from policies like [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {
@@ -533,9 +533,9 @@ impl<S> App<S> {
         self
     }
 
-    /// Where the pages about problems are: `type` of every problem with a code is this text with the
-    /// code at its end (RFC 9457 3.1.1), and its HTML page links to it. The default is `about:blank`,
-    /// since only an app knows where its clients read.
+    /// The address of the pages about problems: `type` of every problem with a code is this text with
+    /// the code at its end (RFC 9457 3.1.1), and its HTML page links to it. The default is
+    /// `about:blank`, since only the app knows where its documentation is.
     ///
     /// It applies to refusals by the framework and to problems of handlers, unless these have a
     /// [`type_uri`](crate::Problem::type_uri). What clients compare is `code`. The guide has a page for
@@ -588,16 +588,16 @@ impl<S> App<S> {
     /// | `is_complete` | whether the client took the whole response, as far as the connection can tell |
     ///
     /// The event contains no header, query or body of a request or response, and so no credential
-    /// from these. It does contain the path: a secret in a path ends up in this log as in every
-    /// other on the way.
+    /// from these. It does contain the path: a secret in a path ends up in this log, as in those of
+    /// all servers on its way.
     pub fn access_log(mut self) -> Self {
         self.parts.access_log = true;
         self
     }
 
     /// Writes one `tracing` event of level INFO and target `policy::decision` for every request that
-    /// is refused, and for one of `sample` others; 0 records refusals alone (feature `manifest`). With
-    /// it, `cargo policy explain --log` decides about the request again:
+    /// is refused, and for one in `sample` others; 0 records refusals alone (feature `manifest`). With
+    /// it, `cargo policy explain --log` evaluates the request again:
     ///
     /// | field | value |
     /// |---|---|
@@ -614,10 +614,11 @@ impl<S> App<S> {
         self
     }
 
-    /// Decides every request by a candidate policy as well, and counts what would differ: to learn what
-    /// a stricter policy refuses before it does. It changes no response, asks no store, and waits for
-    /// nothing (feature `manifest`). The candidate is a [manifest](Self::manifest), such as that in the
-    /// lock file of another branch, or a [`Candidate`], whose counts an app can read.
+    /// Evaluates every request by a candidate policy as well, and counts the differences, to find out
+    /// what a stricter policy would refuse before it is in force. It changes no response, calls no
+    /// store, and waits for nothing (feature `manifest`). The candidate is a
+    /// [manifest](Self::manifest), such as the one in the lock file of another branch, or a
+    /// [`Candidate`], whose counts an app can read.
     ///
     /// For up to 20 differences a second, one `tracing` event of level INFO with the code
     /// `candidate.differs` is written:
@@ -626,22 +627,22 @@ impl<S> App<S> {
     /// |---|---|
     /// | `candidate` | the digest of its manifest |
     /// | `method`, `path`, `origin` | of the request; path and origin are escaped and cut to 256 characters |
-    /// | `route` | the path template of the route; where none served the request, that of the candidate |
-    /// | `decided`, `would` | what became of the request, and what would have, as in [`Difference`](crate::candidate::Difference) |
-    /// | `fields` | CORS headers that the response would have more (`+`), less (`-`) or otherwise (`~`) |
+    /// | `route` | the path template of the route that served the request, or else of the candidate's |
+    /// | `decided`, `would` | the outcome, and that of the candidate: see [`Difference`](crate::candidate::Difference) |
+    /// | `fields` | CORS headers that would be added (`+`), removed (`-`) or changed (`~`) |
     /// | `suppressed` | how many differences were not written since the last event |
     ///
-    /// What the policy in force does not ask for is not known: a candidate that needs it is counted as
-    /// undecided. So is a request that a rate or a permit refuses. Run-time lists of origins are those
-    /// of the app.
+    /// If a candidate needs a credential that the policy in force does not check, the request is
+    /// counted as undecided. So is a request that a rate or a permit refuses. Run-time lists of origins
+    /// are those of the app.
     #[cfg(feature = "manifest")]
     pub fn observe(mut self, candidate: impl Into<Candidate>) -> Self {
         self.parts.candidate = Some(candidate.into());
         self
     }
 
-    /// How many clients each rate limit tells apart, and how many of one IPv6 network are served.
-    /// Every level that states a rate has a table of this size.
+    /// The number of clients that each rate limit distinguishes, and how many of one IPv6 network are
+    /// served. Every level that states a rate has a table of this size.
     ///
     /// ```
     /// use policy_server::{RateCapacity, prelude::*};

@@ -19,9 +19,9 @@ use crate::{
 /// [normal form](policy_core::head::NormalPath), or [without the prefix](Self::strip_prefix). Its
 /// responses carry the policy set here, or the default of its group or of the app.
 ///
-/// It has to say who may call it, or to stand in a group or an app that does: an app in which
-/// nothing says so does not start (`auth.mount-callers-missing`). The gates are those of a handler,
-/// so that a session's cookie, challenges, `no-store` and the end of streams are, too.
+/// It has to state its callers, or its group or app has to; otherwise the app does not start
+/// (`auth.mount-callers-missing`). The gates are those of a handler, and so are the session cookie,
+/// challenges, `no-store` and the end of streams.
 ///
 /// Inside a mounted axum router, the extractors of [`extract`](crate::extract) work as in handlers:
 /// [`Principal`](crate::Principal), [`Session`](crate::Session), [`Sessions`](crate::Sessions),
@@ -86,9 +86,9 @@ impl Mount {
         self.methods(every.chain([Method::HEAD]))
     }
 
-    /// Passes paths to the service without the prefix: what is mounted at `/files` gets `/a` for
-    /// `/files/a`, and `/` for `/files`. Policies, logs and
-    /// [`MatchedRoute`](crate::handler::extract::MatchedRoute) know the whole path.
+    /// Passes paths to the service without the prefix: a service that is mounted at `/files` gets `/a`
+    /// for `/files/a`, and `/` for `/files`. Policies, logs and
+    /// [`MatchedRoute`](crate::handler::extract::MatchedRoute) use the whole path.
     ///
     /// ```
     /// use policy_server::prelude::*;
@@ -105,9 +105,9 @@ impl Mount {
         self
     }
 
-    /// Makes problems of its errors that have no body or one in plain text, such as the rejections of
-    /// axum's extractors: `application/problem+json` with the same status, and with the text as
-    /// `detail`. The text of a server error is only logged. All other responses stay as they are.
+    /// Converts errors of the service without a body or with one in plain text, such as the rejections
+    /// of axum's extractors, into problems: `application/problem+json` with the same status, and with
+    /// the text as `detail`. The text of a server error is only logged. Other responses are unchanged.
     ///
     /// ```
     /// use policy_server::prelude::*;

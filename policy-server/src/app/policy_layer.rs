@@ -10,8 +10,8 @@ use crate::app::{
     defaults::{Defaults, policy_methods},
 };
 
-/// States the policies of a [`PolicyLayer`](crate::PolicyLayer). A facet that is not stated stays as
-/// the service behind the layer has it; nothing is on by default.
+/// Builds a [`PolicyLayer`](crate::PolicyLayer) from its policies. A facet that is not stated is left
+/// to the service behind the layer; nothing is on by default.
 ///
 /// ```
 /// use policy_server::{CsrfPolicy, PolicyLayer, prelude::*, testing::TestClient};
@@ -71,14 +71,14 @@ impl PolicyLayerBuilder {
     /// or grants it with credentials. A request with neither `Origin`, Fetch Metadata nor `Cookie`, such
     /// as a webhook, passes.
     ///
-    /// A policy that asks for a token needs the sessions of an app, and is an error here.
+    /// A policy that requires a token needs the sessions of an app, and is an error here.
     pub fn csrf(mut self, policy: CsrfPolicy) -> Self {
         self.csrf = Some(policy);
         self
     }
 
-    /// Where a server states the address of its peer, by which a rate counts. With axum:
-    /// `|of| of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0)`.
+    /// The function that finds the address of the peer, by which a rate counts, in the extensions that
+    /// a server sets. With axum: `|of| of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0)`.
     pub fn peer(mut self, peer: fn(&Extensions) -> Option<SocketAddr>) -> Self {
         self.peer = Some(peer);
         self
@@ -90,14 +90,14 @@ impl PolicyLayerBuilder {
         self
     }
 
-    /// The address of the pages about problems, as
+    /// The address of the pages about problems, as with
     /// [`App::problem_types`](crate::App::problem_types).
     pub fn problem_types(mut self, address: impl Into<String>) -> Self {
         self.problem_types = Some(address.into());
         self
     }
 
-    /// Not for layers: who may call is stated in an app, by
+    /// Not for layers: callers are stated in an app, by
     /// [`Fallback::auth`](crate::Fallback::auth) or [`Mount::auth`](crate::Mount::auth).
     #[doc(hidden)]
     pub fn auth<T: OfApps>(self, _: T) -> Self {
@@ -105,7 +105,7 @@ impl PolicyLayerBuilder {
     }
 }
 
-/// What only an app can ask for: nothing implements it.
+/// A bound for methods that only an app supports: no type implements it.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: a layer cannot say who may call: sessions, tokens and schemes belong to an app (auth.callers-of-layer)",

@@ -27,7 +27,7 @@ use super::{
 /// A request for `/api/orders?page=2` goes to `http://127.0.0.1:9000/orders?page=2`. The proxy
 /// connects on the first request.
 ///
-/// Like a [`Mount`](crate::Mount), a proxy has to say who may call it, or its group or its app has
+/// Like a [`Mount`](crate::Mount), a proxy has to state its callers, or its group or its app has
 /// to.
 ///
 /// # What is forwarded
@@ -43,7 +43,7 @@ use super::{
 ///   `Forwarded`, `X-Forwarded-For`, `-Host` and `-Proto` are written anew from what this server
 ///   knows, whatever a client sent; `Via` gets an entry.
 /// - **`Authorization`** unchanged. The upstream can verify a token that [`auth`](Self::auth)
-///   required here, or take a credential of its own.
+///   required here, or use its own kind of credential.
 /// - **Cookies** except that of this app's [`Sessions`](crate::Sessions), unless
 ///   [`forward_session`](Self::forward_session) is set.
 /// - **WebSockets** over HTTP/1.1, if the page's origin may open one (RFC 6455 10.2); no other
@@ -58,7 +58,7 @@ use super::{
 ///   of the upstream are kept; `Alt-Svc` is removed.
 /// - If the upstream sends no valid response, the client gets 502 (`proxy.unreachable`,
 ///   `proxy.bad-answer`) or 504 (`proxy.timed-out`). A response whose end is ambiguous (RFC 9112 6.3)
-///   is no valid one.
+///   is not valid.
 ///
 /// A request without a body is sent a second time if the upstream refused it over HTTP/2 (RFC 9113
 /// 8.7), or if its method is idempotent (RFC 9110 9.2.2) and a pooled connection turns out to be dead
@@ -140,14 +140,14 @@ impl ReverseProxy {
         }
     }
 
-    /// Leaves the prefix away: `/api/orders` is `/orders` there.
+    /// Removes the prefix: `/api/orders` is `/orders` at the upstream.
     pub fn strip_prefix(mut self) -> Self {
         self.strips = true;
         self
     }
 
-    /// Speaks HTTP/2 with the upstream, and nothing else: over `http` without asking before
-    /// (RFC 9113 3.3). WebSockets get a connection of HTTP/1.1 all the same.
+    /// Uses only HTTP/2 with the upstream: over `http` with prior knowledge (RFC 9113 3.3). WebSockets
+    /// still get a connection of HTTP/1.1.
     pub fn http2(mut self) -> Self {
         self.is_http2 = true;
         self

@@ -1,4 +1,4 @@
-//! The limits of connections, and what a server says of itself. All have defaults.
+//! The limits of connections, and further settings of a server. All have defaults.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use http::HeaderValue;
 ///
 /// # HTTP/2
 ///
-/// It is served over TLS (feature `tls`), and without TLS to clients that know it in advance (feature
-/// `http2`); with neither, such a client is told to use HTTP/1.1.
+/// It is served over TLS (feature `tls`), and without TLS to clients with prior knowledge (feature
+/// `http2`); with neither, such a client gets the error `HTTP_1_1_REQUIRED`.
 ///
 /// These limits are fixed, since no well-behaved client reaches them. Per connection: 200
 /// concurrent requests, 1 MiB of body data that no handler has read yet, 64 KiB per response that
@@ -80,29 +80,29 @@ impl ServerSettings {
 
     /// How long a connection may be open without a request in flight, or without progress while the
     /// client does not read its response; 75 seconds, which is longer than the pause of a page that
-    /// polls once a minute. After a quarter to a half of that time, a connection of HTTP/1.1 between
-    /// two requests gives its buffers back.
+    /// polls once a minute. After a quarter to a half of that time, an HTTP/1.1 connection between
+    /// two requests releases its buffers.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self
     }
 
-    /// How many bytes of responses a client has to read each second while bytes wait for it; 64. A
-    /// connection that is below this for the whole [`idle_timeout`](Self::idle_timeout) is closed.
-    /// Streams that have nothing to send wait for nobody and are not affected. The buffers of the
-    /// kernel hide what happens within them: a client counts as reading when they take more.
+    /// The minimum number of bytes of responses that a client has to read each second while bytes
+    /// wait for it; 64. A connection that is below this for the whole
+    /// [`idle_timeout`](Self::idle_timeout) is closed. Streams that have nothing to send are not
+    /// affected. Reads from the kernel's buffers are not visible: a client counts as reading when the
+    /// kernel accepts more.
     pub fn min_read_rate(mut self, bytes_per_second: u32) -> Self {
         self.min_read_rate = bytes_per_second;
         self
     }
 
-    /// The memory of responses that the client of one connection has not read, from which on further
-    /// requests on the connection wait; 16 MiB.
+    /// The memory limit of unread responses on one connection, above which further requests on the
+    /// connection wait; 16 MiB.
     ///
-    /// What counts is frames of more than 64 KiB that only this response holds, such as a whole body
-    /// in memory: not a stream of small frames, what is part of the program, shared
-    /// (`Bytes::is_unique`) or a file that is mapped. Requests that run already are not stopped, and
-    /// their responses are added.
+    /// Only frames of more than 64 KiB that this response alone holds count, such as a whole body in
+    /// memory. A stream of small frames, static data, shared data (`Bytes::is_unique`) and mapped files
+    /// do not count. Requests that already run are not stopped, and their responses are added.
     pub fn unsent_per_connection(mut self, bytes: usize) -> Self {
         self.unsent_per_connection = bytes.max(1);
         self
@@ -124,8 +124,9 @@ impl ServerSettings {
         self
     }
 
-    /// The most concurrent connections; 25,000. Further ones wait in the kernel's queue. Each needs an
-    /// open file: where the process may have fewer, a deployment says so when it starts.
+    /// The maximum number of concurrent connections; 25,000. Further ones wait in the kernel's queue.
+    /// Each needs an open file: if the process may have fewer, a notice at start reports it in
+    /// production.
     pub fn max_connections(mut self, connections: u32) -> Self {
         self.max_connections = connections.max(1);
         self
@@ -143,13 +144,13 @@ impl ServerSettings {
         self
     }
 
-    /// How long the server still takes requests after it is asked to stop, while
+    /// How long the server still accepts requests after it is asked to stop, while
     /// [`App::readiness`](crate::App::readiness) already reports 503; 0 seconds. A load balancer
     /// that probes every 5 seconds and acts on the second failure needs 10.
     ///
-    /// After that, nobody new can connect. Requests in flight, and those of clients that had
-    /// connected, have [`shutdown_timeout`](Self::shutdown_timeout) to complete. A second signal does
-    /// not shorten this.
+    /// After that, no client can connect. Requests in flight, and those of clients that had connected,
+    /// have [`shutdown_timeout`](Self::shutdown_timeout) to complete. A second signal does not shorten
+    /// this.
     pub fn drain(mut self, duration: Duration) -> Self {
         self.drain = duration;
         self
@@ -176,9 +177,9 @@ impl ServerSettings {
         self
     }
 
-    /// The `Server` header (RFC 9110 10.2.4) of every response without one of its own: a handler
-    /// may set another, and an upstream's is passed on. None by default, since a name and a version
-    /// tell attackers what to try.
+    /// The `Server` header (RFC 9110 10.2.4) of every response that has none: a handler may set
+    /// another, and an upstream's is passed on. None by default, since a name and a version help
+    /// attackers choose an exploit.
     ///
     /// ```
     /// use policy_server::{ServerSettings, http::HeaderValue};

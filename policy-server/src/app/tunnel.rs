@@ -70,7 +70,7 @@ pub struct Tunnel {
 pub struct Targets(Vec<String>);
 
 impl Targets {
-    /// A tunnel for who meets this requirement.
+    /// A tunnel for callers that meet this requirement.
     pub fn auth(self, requirement: AuthRequirement) -> Tunnel {
         self.tunnel(Some(requirement))
     }
@@ -118,7 +118,8 @@ impl Tunnel {
         self
     }
 
-    /// The most concurrent tunnels; 256. Further ones get 503. Each holds two sockets and 64 KiB.
+    /// The maximum number of concurrent tunnels; 256. Further ones get 503. Each holds two sockets and
+    /// 64 KiB.
     pub fn at_once(mut self, tunnels: u32) -> Self {
         self.at_once = tunnels;
         self
